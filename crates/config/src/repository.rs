@@ -230,7 +230,9 @@ fn is_image(image: &str) -> bool {
     let is_authority = |part: &str| {
         let (host, port) = part.split_once(':').map_or((part, None), |(host, port)| (host, Some(port)));
         let is_of_host = |b: u8| b.is_ascii_alphanumeric() || b".-".contains(&b);
-        !host.is_empty()
+        let is_edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        is_edge(host.chars().next())
+            && is_edge(host.chars().next_back())
             && host.bytes().all(is_of_host)
             && port.is_none_or(|port| port.parse::<u16>().is_ok())
     };

@@ -467,6 +467,43 @@ fn a_repository_says_how_it_is_tested() {
 }
 
 #[test]
+fn a_repository_names_its_image_services_and_variables() {
+    let yaml = "image: python:3.12-slim\nenv: { DEBUG: 1, URL: postgres://db/x }\nservices:\n  db: { image: \"postgres:16\", \
+                env: { POSTGRES_PASSWORD: x }, ready: pg_isready }\n  redis-1: { image: ghcr.io/o/redis }\n";
+    let settings = repository_settings(yaml.as_bytes()).unwrap();
+    assert_eq!(settings.image.as_deref(), Some("python:3.12-slim"));
+    assert_eq!((settings.env["DEBUG"].as_str(), settings.env["URL"].as_str()), ("1", "postgres://db/x"));
+    assert_eq!(settings.services["db"].ready.as_deref(), Some("pg_isready"));
+    assert_eq!(settings.services["redis-1"].image, "ghcr.io/o/redis");
+    let digest = "a".repeat(64);
+    for (image, is_one) in [
+        ("python", true),
+        ("library/python", true),
+        ("localhost/x", true),
+        ("localhost:5000/x", true),
+        ("registry.example.org:443/a/b__c/d:v1.0_x", true),
+        (&format!("python@sha256:{digest}"), true),
+        (&format!("python:3@sha256:{digest}"), true),
+        ("Python", false),
+        ("py thon", false),
+        ("python:", false),
+        ("python:a/b", false),
+        ("python@sha256:abc", false),
+        ("python@md5:abc", false),
+        ("https://ghcr.io/o/n", false),
+        ("ghcr.io/", false),
+        ("ghcr.io:port/x", false),
+        ("a//b", false),
+        ("../x", false),
+        ("-x", false),
+        ("", false),
+    ] {
+        let read = repository_settings(format!("image: '{image}'\n").as_bytes());
+        assert_eq!(read.is_ok(), is_one, "{image}: {read:?}");
+    }
+}
+
+#[test]
 fn a_repository_that_says_it_wrong_hears_where() {
     for (yaml, part) in [
         ("test: pytest\ntset: x\n", "line 2"),
@@ -479,6 +516,18 @@ fn a_repository_that_says_it_wrong_hears_where() {
         ("setup: ' '\n", "`setup`"),
         ("label: ''\n", "`label`"),
         ("pipeline: ../x\n", "`pipeline`"),
+        ("image: 'a b'\n", "`image` has to be an OCI image"),
+        ("env: { A-B: x }\n", "`env`"),
+        ("env: { PATH: x }\n", "neither PATH nor HOME"),
+        ("env: [a]\n", "line 1"),
+        ("services: { Db: { image: x } }\n", "`services` has to be"),
+        ("services: { a_b: { image: x } }\n", "`services` has to be"),
+        ("services: { localhost: { image: x } }\n", "`services` has to be"),
+        ("services: { db: { image: '' } }\n", "`services.db.image`"),
+        ("services: { db: { image: x, env: { 1A: x } } }\n", "`services.db.env`"),
+        ("services: { db: { image: x, ready: ' ' } }\n", "`services.db.ready`"),
+        ("services: { db: { } }\n", "image"),
+        ("services: { db: { image: x, ports: [1] } }\n", "ports"),
         ("report: ../x.xml\n", "`report`"),
         ("report: /etc/passwd\n", "`report`"),
         ("protected: ['a[']\n", "`protected`"),

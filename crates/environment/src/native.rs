@@ -66,7 +66,7 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     }
     found.test(
         format!(
-            "cmake -S . -B {folder}{} && cmake --build {folder} --parallel && ctest --test-dir {folder} \
+            "cmake -S . -B {folder}{} && cmake --build {folder} --parallel \"$(nproc)\" && ctest --test-dir {folder} \
              --output-on-failure --no-tests=error",
             options.concat()
         ),
@@ -193,7 +193,10 @@ fn autotools(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
             "autoreconf --force --install && ./configure".to_owned()
         }
     };
-    found.test(format!("{{ [ -e Makefile ] || {{ {configure}; }}; }} && make -j2 && make check"), source);
+    found.test(
+        format!("{{ [ -e Makefile ] || {{ {configure}; }}; }} && make -j\"$(nproc)\" && make check"),
+        source,
+    );
     Some(found)
 }
 

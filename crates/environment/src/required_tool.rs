@@ -323,8 +323,9 @@ impl<'a> ToolCollector<'a> {
         let command = match package {
             Some(ToolPackage::Pypi(name)) => {
                 let pinned = exact.map(|version| format!("=={version}")).unwrap_or_default();
-                let (folder, package) =
-                    (format!("{INSTALLED_TOOLS}/{name}"), quote(&format!("{name}{pinned}")));
+                let plugin = if name == "poetry" { " poetry-plugin-export" } else { "" };
+                let folder = format!("{INSTALLED_TOOLS}/{name}");
+                let package = format!("{}{plugin}", quote(&format!("{name}{pinned}")));
                 format!(
                     "python3 -m venv {folder} && {folder}/bin/python -m pip install --quiet {package} && mkdir -p \
                      ~/{LOCAL_PROGRAMS} && ln -sf {folder}/bin/{name} ~/{LOCAL_PROGRAMS}/"

@@ -32,7 +32,7 @@ fn python_with_poetry_whose_tests_are_an_optional_group() {
     ]);
     insta::assert_snapshot!(shown(&plan), @"
         from Python with Poetry, found by `poetry.lock`
-        setup python3 -m venv ~/.local/share/journeyman-tools/poetry && ~/.local/share/journeyman-tools/poetry/bin/python -m pip install --quiet poetry && mkdir -p ~/.local/bin && ln -sf ~/.local/share/journeyman-tools/poetry/bin/poetry ~/.local/bin/   (poetry.lock)
+        setup python3 -m venv ~/.local/share/journeyman-tools/poetry && ~/.local/share/journeyman-tools/poetry/bin/python -m pip install --quiet poetry poetry-plugin-export && mkdir -p ~/.local/bin && ln -sf ~/.local/share/journeyman-tools/poetry/bin/poetry ~/.local/bin/   (poetry.lock)
         setup python3 -m venv .venv && mkdir -p ~/.cache && poetry export --output ~/.cache/journeyman-requirements.txt --with test   (poetry.lock)
         setup .venv/bin/python -m pip install --no-deps -r ~/.cache/journeyman-requirements.txt   (poetry.lock)
         setup .venv/bin/python -m pip install --no-deps --editable .   (poetry.lock)
@@ -402,17 +402,17 @@ fn the_compiled_languages_and_the_others() {
         path TREE/vendor/bin:HOME/.local/bin
         note Composer downloads packages from api.github.com and codeload.github.com, which sandbox.setup_network in journeyman.toml has to name
         from C or C++ with CMake, found by `CMakeLists.txt`
-        test cmake -S . -B build -DA_BUILD_TESTS=ON && cmake --build build --parallel && ctest --test-dir build --output-on-failure --no-tests=error   (CMakeLists.txt)
+        test cmake -S . -B build -DA_BUILD_TESTS=ON && cmake --build build --parallel "$(nproc)" && ctest --test-dir build --output-on-failure --no-tests=error   (CMakeLists.txt)
         from C or C++ with CMake, found by `CMakeLists.txt`
         setup cmake -S . -B ~/.cache/cmake-configured -DFETCHCONTENT_BASE_DIR="$HOME/.cache/cmake-content" && rm -rf ~/.cache/cmake-configured   (CMakeLists.txt)
-        test cmake -S . -B build-journeyman -DFETCHCONTENT_BASE_DIR="$HOME/.cache/cmake-content" -DFETCHCONTENT_FULLY_DISCONNECTED=ON && cmake --build build-journeyman --parallel && ctest --test-dir build-journeyman --output-on-failure --no-tests=error   (CMakeLists.txt)
+        test cmake -S . -B build-journeyman -DFETCHCONTENT_BASE_DIR="$HOME/.cache/cmake-content" -DFETCHCONTENT_FULLY_DISCONNECTED=ON && cmake --build build-journeyman --parallel "$(nproc)" && ctest --test-dir build-journeyman --output-on-failure --no-tests=error   (CMakeLists.txt)
         path HOME/.local/bin
         note CMakeLists.txt downloads sources while it is configured, often from code hosts, which sandbox.setup_network in journeyman.toml has to name
         from C or C++ with Meson, found by `meson.build`
         test meson setup build -Dtests=true && meson test -C build --print-errorlogs   (meson.build)
         from C or C++ with Autotools, found by `configure.ac`
-        test { [ -e Makefile ] || { autoreconf --force --install && ./configure; }; } && make -j2 && make check   (configure.ac)
+        test { [ -e Makefile ] || { autoreconf --force --install && ./configure; }; } && make -j"$(nproc)" && make check   (configure.ac)
         from C or C++ with Autotools, found by `configure.ac`
-        test { [ -e Makefile ] || { NOCONFIGURE=1 sh ./autogen.sh && ./configure; }; } && make -j2 && make check   (configure.ac)
+        test { [ -e Makefile ] || { NOCONFIGURE=1 sh ./autogen.sh && ./configure; }; } && make -j"$(nproc)" && make check   (configure.ac)
         "#);
 }

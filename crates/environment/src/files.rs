@@ -66,6 +66,11 @@ impl<'a> RepositoryFiles<'a> {
         self.names.iter().copied()
     }
 
+    /// Whether a path that is not named is not there.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     /// The names in the root.
     pub(crate) fn root(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.root.iter().copied()

@@ -118,6 +118,9 @@ fn test_options(root: &str) -> Vec<String> {
 fn meson(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let files = ask.files;
     let root = files.text("meson.build")?;
+    if !has_meson_tests(files, &root) {
+        return None;
+    }
     let mut found = FoundProject {
         what: "C or C++ with Meson",
         because: "meson.build".into(),
@@ -135,12 +138,23 @@ fn meson(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     }
     let options = files.text("meson_options.txt").or_else(|| files.text("meson.options")).unwrap_or_default();
     let wanted = meson_test_options(&options);
-    let _ = root;
     found.test(
         format!("meson setup {folder}{wanted} && meson test -C {folder} --print-errorlogs"),
         "meson.build",
     );
     Some(found)
+}
+
+/// A build that declares no test is no proof of anything, whatever else the repository has.
+fn has_meson_tests(files: &RepositoryFiles<'_>, root: &str) -> bool {
+    const MOST_READ: usize = 60;
+    let Ok(test) = Regex::new(r"(?m)^[^#\n]*\b(?:test|benchmark)\s*\(") else { return false };
+    let Ok(folder) = Regex::new(r"subdir\s*\(\s*'([^']*test[^']*)'") else { return false };
+    let below =
+        files.all().filter(|path| path.ends_with("/meson.build") && !path.starts_with("subprojects/"));
+    test.is_match(root)
+        || below.take(MOST_READ).any(|path| files.text(path).is_some_and(|text| test.is_match(&text)))
+        || (!files.is_whole() && folder.is_match(root))
 }
 
 /// Options that build tests and are off by default.

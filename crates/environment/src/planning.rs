@@ -50,6 +50,7 @@ pub fn plan(
         None => {}
     }
     plan.notes.splice(0..0, notes);
+    plan.notes.extend(submodules(files));
     if let Some(command) = present(settings.test.as_deref()) {
         plan.test = Some(PlannedTest { command, because: ".github/journeyman.yml".into() });
     }
@@ -178,6 +179,20 @@ fn state(
 
 fn owned(all: impl IntoIterator<Item = (&'static str, &'static str)>) -> BTreeMap<String, String> {
     all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// What a checkout of ours lacks.
+fn submodules(files: &RepositoryFiles<'_>) -> Option<String> {
+    let text = files.text(".gitmodules")?;
+    let paths: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='))
+        .map(str::trim)
+        .take(5)
+        .collect();
+    (!paths.is_empty()).then(|| {
+        format!(".gitmodules: submodules are not checked out, so these are empty: {}", paths.join(", "))
+    })
 }
 
 fn services(settings: &RepositorySettings) -> Vec<PlannedService> {

@@ -56,10 +56,11 @@ pub(super) fn set_up(
                 &because,
             );
             let more = more_words(project, needs, wants_pytest, false);
-            // A test command that makes native code anew asks pip for it.
-            let pip = if project.native.is_some() { " pip" } else { "" };
-            if !more.is_empty() || !pip.is_empty() {
-                found.setup(format!("uv pip install --python .venv/bin/python{pip}{more}"), &because);
+            // What makes native code anew asks pip for it, with what is in the environment.
+            let native =
+                project.native.as_ref().map(|native| format!(" pip{}", native.words())).unwrap_or_default();
+            if !more.is_empty() || !native.is_empty() {
+                found.setup(format!("uv pip install --python .venv/bin/python{native}{more}"), &because);
             }
         }
         Manager::Poetry => {

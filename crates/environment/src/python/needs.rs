@@ -3,11 +3,13 @@
 //!
 //! May know: how projects call these. Must never know: how they are installed.
 
+use regex::Regex;
 use toml::Value;
 
 use super::project::{PythonProject, normalized};
 use super::{nox, tox};
 use crate::files::RepositoryFiles;
+use crate::workflow;
 
 /// What is installed besides the project and its dependencies.
 #[derive(Debug, Default)]
@@ -100,6 +102,8 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
     take(&mut needs, about_tests(project.extras.keys()), about_tests(project.groups.keys()));
     requirement_files(files, &mut needs, project);
     hatch(project, &mut needs);
+    let (extras, groups) = of_workflows(files, project);
+    take(&mut needs, extras, groups);
     // `tests_require` says them too, but nobody has read it for long.
     if !needs.names("pytest") && !project.setup_py.is_empty() {
         let listed = tests_require(&project.setup_py);
@@ -306,6 +310,57 @@ fn hatch(project: &PythonProject, needs: &mut TestNeeds) {
             break;
         }
     }
+}
+
+/// Extras and groups that the repository's own continuous integration installs before it runs tests: features that are
+/// optional, and skipped by their tests where they are not there.
+fn of_workflows<'p>(
+    files: &RepositoryFiles<'_>,
+    project: &'p PythonProject,
+) -> (Vec<&'p String>, Vec<&'p String>) {
+    let (mut extras, mut groups) = (Vec::new(), Vec::new());
+    if project.extras.is_empty() && project.groups.is_empty() {
+        return (extras, groups);
+    }
+    let Ok(of_pip) = Regex::new(r"pip install\b[^|;&]*?\.\[([\w ,.-]+)\]") else { return (extras, groups) };
+    let Ok(option) = Regex::new(r"(?:--(extra|extras|group|with)|-(E|G))[ =]([\w.-]+)") else {
+        return (extras, groups);
+    };
+    let aside =
+        ["doc", "docs", "lint", "linting", "build", "release", "publish", "benchmark", "mypy", "typing"];
+    let is_wanted = |name: &&str| !aside.contains(name);
+    for lines in workflow::runs(files) {
+        let tests = ["pytest", "unittest", "coverage run", "make test", "manage.py test"];
+        if !lines.iter().any(|line| tests.iter().any(|runner| line.contains(runner))) {
+            continue;
+        }
+        for line in lines {
+            let named = of_pip.captures_iter(&line).filter_map(|found| found.get(1));
+            for name in named.flat_map(|list| list.as_str().split(',')).map(str::trim).filter(is_wanted) {
+                extras.extend(project.extras.get_key_value(name).map(|(name, _)| name));
+            }
+            let is_install = ["uv sync", "poetry install", "pdm install", "pdm sync"]
+                .iter()
+                .any(|tool| line.contains(tool));
+            if !is_install {
+                continue;
+            }
+            if line.contains("--all-extras") {
+                extras.extend(project.extras.keys().filter(|name| is_wanted(&name.as_str())));
+            }
+            for found in option.captures_iter(&line) {
+                let kind = found.get(1).or_else(|| found.get(2)).map_or("", |kind| kind.as_str());
+                let Some(name) = found.get(3).map(|name| name.as_str()).filter(is_wanted) else { continue };
+                match kind {
+                    "extra" | "extras" | "E" => {
+                        extras.extend(project.extras.get_key_value(name).map(|(name, _)| name))
+                    }
+                    _ => groups.extend(project.groups.get_key_value(name).map(|(name, _)| name)),
+                }
+            }
+        }
+    }
+    (extras, groups)
 }
 
 /// `tests_require=["pytest", …]` in a call of `setup`, where it is written out.

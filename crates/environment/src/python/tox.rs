@@ -117,7 +117,7 @@ pub(super) fn test_command(files: &RepositoryFiles<'_>, project: &PythonProject)
     let lines = expand(&ini, &ini.lines(section, "commands"), 0);
     let joined = lines.join("\n").replace("\\\n", " ");
     let posargs = Regex::new(r"\{posargs(:([^{}]*))?\}|\{\[?posargs\]?\}|\[\]").ok()?;
-    let coverage = Regex::new(r"^coverage run (?:-[-\w=./]+ )*-m ").ok()?;
+    let coverage = Regex::new(r"^(?:python3? (?:-\w+ )*-m )?coverage run (?:-[-\w=./]+ )*-m ").ok()?;
     let chosen =
         joined.lines().map(str::trim).find(|line| runs_tests(line) && !line.contains("pip install"))?;
     let chosen = unconditional(chosen)?.trim_start_matches("- ");
@@ -131,7 +131,7 @@ pub(super) fn test_command(files: &RepositoryFiles<'_>, project: &PythonProject)
     let is_known = ["pytest", "py.test", "python", "trial"].iter().any(|program| plain.starts_with(program));
     let with_module = match plain.strip_prefix("pytest").or_else(|| plain.strip_prefix("py.test")) {
         Some(rest) => format!("python3 -m pytest{rest}"),
-        None => plain,
+        None => plain.strip_prefix("python ").map_or(plain.clone(), |rest| format!("python3 {rest}")),
     };
     (is_known && !with_module.contains(['{', '}', '[', '$', '`'])).then_some(with_module)
 }

@@ -161,6 +161,31 @@ fn python_with_native_code_is_built_again_before_its_tests() {
 }
 
 #[test]
+fn extras_that_the_own_workflows_test_with_are_installed() {
+    let manifest = "[project]\nname='a'\n[build-system]\nrequires=['x']\n[project.optional-dependencies]\ncrypto=['c']\ndocs=['s']\nredis=['r']\ntests=['pytest']";
+    let workflow = |install: &str| {
+        format!(
+            "jobs:\n  a:\n    steps:\n      - run: {install}\n      - run: pytest\n  b:\n    steps:\n      - run: pip install .[redis]\n"
+        )
+    };
+    for (install, extras) in [
+        ("pip install -e .[crypto,docs]", "tests,crypto"),
+        ("uv sync --all-extras", "tests,crypto,redis"),
+        ("uv sync --extra crypto --group none", "tests,crypto"),
+        ("pip install .", "tests"),
+    ] {
+        let workflow = workflow(install);
+        let plan = planned(&[
+            ("pyproject.toml", manifest),
+            ("tests/test_a.py", ""),
+            (".github/workflows/a.yml", &workflow),
+        ]);
+        let setup = plan.setup_command().unwrap();
+        assert!(setup.contains(&format!("'.[{extras}]'")), "{install}: {setup}");
+    }
+}
+
+#[test]
 fn javascript_with_each_package_manager() {
     let manifest = r#"{"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"4"}}"#;
     let mut text = String::new();
@@ -341,8 +366,13 @@ fn the_compiled_languages_and_the_others() {
             ("build/a", ""),
         ],
         &[
-            ("meson.build", "project('a')"),
+            ("meson.build", "project('a')\nsubdir('tests')"),
             ("meson_options.txt", "option('tests', type: 'boolean', value: false)"),
+        ],
+        &[
+            ("meson.build", "project('a')\n# test(a)"),
+            ("Makefile", "check:\n"),
+            (".gitmodules", "[submodule \"a\"]\n\tpath = vendor/a\n"),
         ],
         &[("configure.ac", ""), ("Makefile.am", "")],
         &[("configure.ac", ""), ("autogen.sh", "")],
@@ -410,6 +440,9 @@ fn the_compiled_languages_and_the_others() {
         note CMakeLists.txt downloads sources while it is configured, often from code hosts, which sandbox.setup_network in journeyman.toml has to name
         from C or C++ with Meson, found by `meson.build`
         test meson setup build -Dtests=true && meson test -C build --print-errorlogs   (meson.build)
+        from make, found by `Makefile`
+        test make check   (a target check in Makefile)
+        note .gitmodules: submodules are not checked out, so these are empty: vendor/a
         from C or C++ with Autotools, found by `configure.ac`
         test { [ -e Makefile ] || { autoreconf --force --install && ./configure; }; } && make -j"$(nproc)" && make check   (configure.ac)
         from C or C++ with Autotools, found by `configure.ac`

@@ -12,7 +12,7 @@ use crate::environment_plan::{
 };
 use crate::files::RepositoryFiles;
 use crate::found::{self, Discovery};
-use crate::required_tool::{HostTools, LOCAL_PROGRAMS};
+use crate::required_tool::{HostTools, INSTALLABLE, LOCAL_PROGRAMS, ToolFit};
 use crate::statement::{self, SourceStatement};
 use crate::{decisive, devcontainer, setup_steps};
 
@@ -51,6 +51,9 @@ pub fn plan(
     }
     plan.notes.splice(0..0, notes);
     plan.notes.extend(submodules(files));
+    if !plan.setup.is_empty() {
+        plan.notes.extend(code_hosts(files));
+    }
     if let Some(command) = present(settings.test.as_deref()) {
         plan.test = Some(PlannedTest { command, because: ".github/journeyman.yml".into() });
     }
@@ -102,7 +105,7 @@ fn take(discovery: Discovery<'_>, plan: &mut EnvironmentPlan) {
     plan.test = project.test;
     plan.notes = project.notes;
     plan.version_from_git = project.version_from_git;
-    plan.setup = tools.installs.into_iter().chain(project.setup).collect();
+    plan.setup = tools.installs.into_iter().map(|(_, install)| install).chain(project.setup).collect();
     plan.search_path = project.search_path.into_iter().chain(tools.search_path).collect();
     if !plan.setup.is_empty() {
         plan.variables = owned(project.variables);
@@ -123,7 +126,17 @@ fn under(said: SourceStatement, mut discovery: Discovery<'_>, plan: &mut Environ
         state(said, None, plan);
         return;
     }
-    let Discovery { project, tools } = discovery;
+    // Commands expect the tools that they call, and a project its runtime.
+    let called: Vec<&str> = INSTALLABLE.into_iter().filter(|tool| calls(&said.setup, tool)).collect();
+    for tool in &called {
+        discovery.tools.need(tool, &file);
+    }
+    let is_wanted = |tool: &str| {
+        tool == "node" || called.contains(&tool) || said.tools.iter().any(|(known, _)| *known == tool)
+    };
+    let Discovery { project, mut tools } = discovery;
+    tools.installs.retain(|(tool, _)| is_wanted(tool));
+    tools.required.retain(|required| required.fit != ToolFit::Installed || is_wanted(required.tool));
     plan.test = project.test;
     plan.version_from_git = project.version_from_git;
     plan.required_tools = tools.required;
@@ -139,14 +152,26 @@ fn under(said: SourceStatement, mut discovery: Discovery<'_>, plan: &mut Environ
         ProgramFolder::Home(_) => false,
     };
     plan.search_path = project.search_path.into_iter().filter(makes).collect();
-    // A setup that names a package manager expects it to be there.
-    let names = |install: &SetupCommand| said.tools.iter().any(|(tool, _)| install.command.contains(tool));
-    let installs: Vec<SetupCommand> = tools.installs.into_iter().filter(names).collect();
-    if !installs.is_empty() {
+    if !tools.installs.is_empty() {
         plan.search_path.extend(tools.search_path);
     }
-    plan.setup = installs;
+    plan.setup = tools.installs.into_iter().map(|(_, install)| install).collect();
     state(said, Some(project.variables), plan);
+}
+
+/// Whether commands call a tool that they do not install themselves.
+fn calls(setup: &[SetupCommand], tool: &str) -> bool {
+    let is_between = |c: char| c.is_whitespace() || ";&|()'\"".contains(c);
+    let words: Vec<&str> = setup.iter().flat_map(|setup| setup.command.split(is_between)).collect();
+    let mut is_installed = false;
+    for (at, word) in words.iter().enumerate() {
+        is_installed |= matches!(*word, "install" | "add" | "-g" | "--global" | "get");
+        if *word == tool {
+            let has_arguments = words.get(at + 1).is_some_and(|next| !next.is_empty());
+            return !is_installed && has_arguments;
+        }
+    }
+    false
 }
 
 /// Tools that make `.venv` without being told so.
@@ -179,6 +204,44 @@ fn state(
 
 fn owned(all: impl IntoIterator<Item = (&'static str, &'static str)>) -> BTreeMap<String, String> {
     all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// Signs of packages that come from no registry, by file.
+const FROM_GIT: [(&str, &[&str]); 14] = [
+    ("Cargo.lock", &["source = \"git+"]),
+    ("package.json", &["\"github:", "\"git+", "\"git:", "\"https://github.com/"]),
+    ("package-lock.json", &["\"git+", "://codeload.github.com/"]),
+    ("yarn.lock", &["://codeload.github.com/", ".git#", "@git+", "@https://github.com/"]),
+    ("pnpm-lock.yaml", &["://codeload.github.com/", "type: git"]),
+    ("bun.lock", &["@git+", "@github:"]),
+    ("poetry.lock", &["type = \"git\""]),
+    ("uv.lock", &["source = { git"]),
+    ("pdm.lock", &["git = "]),
+    ("Pipfile.lock", &["\"git\":"]),
+    ("requirements.txt", &["git+"]),
+    ("requirements-dev.txt", &["git+"]),
+    ("pyproject.toml", &["@ git+", "git = \"http"]),
+    ("Gemfile", &["git:", "github:", ":git =>"]),
+];
+
+/// What a setup that reaches registries alone cannot install.
+fn code_hosts(files: &RepositoryFiles<'_>) -> Option<String> {
+    let takes = |(file, signs): &&(&'static str, &[&str])| {
+        // The repository's own address stands in a manifest too.
+        let own = ["\"url\"", "\"homepage\"", "\"repository\"", "\"bugs\""];
+        files.text(file).is_some_and(|text| {
+            text.lines()
+                .filter(|line| !own.iter().any(|key| line.contains(key)))
+                .any(|line| signs.iter().any(|sign| line.contains(sign)))
+        })
+    };
+    let named: Vec<&str> = FROM_GIT.iter().filter(takes).map(|(file, _)| *file).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "{}: packages come from git repositories, whose hosts sandbox.setup_network in journeyman.toml has to name",
+            named.join(", ")
+        )
+    })
 }
 
 /// What a checkout of ours lacks.

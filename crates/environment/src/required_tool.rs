@@ -224,13 +224,19 @@ pub(crate) struct ToolCollector<'a> {
     files: &'a RepositoryFiles<'a>,
     pub(crate) tools: &'a HostTools<'a>,
     pub(crate) required: Vec<RequiredTool>,
-    pub(crate) installs: Vec<SetupCommand>,
+    /// Which tool, and how.
+    pub(crate) installs: Vec<(&'static str, SetupCommand)>,
     pub(crate) search_path: Vec<ProgramFolder>,
 }
 
 /// Where programs that a setup installs are linked to, from the home.
 pub(crate) const LOCAL_PROGRAMS: &str = ".local/bin";
 const INSTALLED_TOOLS: &str = "~/.local/share/journeyman-tools";
+
+/// Tools that a setup can install, as the words by which commands call them.
+pub(crate) const INSTALLABLE: [&str; 13] = [
+    "uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox", "meson", "ninja", "cmake", "pnpm", "yarn", "bun",
+];
 
 /// From where a tool can be had without a toolchain's own installer.
 enum ToolPackage {
@@ -278,7 +284,8 @@ impl<'a> ToolCollector<'a> {
             RequiredTool { tool, version, file, present: present.map(|present| present.to_string()), fit };
         if let Some(install) = self.install(&required) {
             required.fit = ToolFit::Installed;
-            self.installs.push(SetupCommand { command: install, because: required.file.clone() });
+            let because = required.file.clone();
+            self.installs.push((tool, SetupCommand { command: install, because }));
         }
         self.required.push(required);
     }

@@ -8,7 +8,7 @@ use crate::found::{Detection, FoundProject};
 use crate::{PlannedTest, SetupCommand};
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
-    let gemfile = ask.files.text("Gemfile")?;
+    ask.files.text("Gemfile")?;
     let lock = ask.files.text("Gemfile.lock");
     let mut found = FoundProject {
         what: "Ruby with Bundler",
@@ -20,13 +20,6 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     ask.tools.need("bundle", "Gemfile");
     let because = if lock.is_some() { "Gemfile.lock" } else { "Gemfile" };
     found.setup.push(SetupCommand { command: "bundle install".into(), because: because.into() });
-    if gemfile.contains("git:") || gemfile.contains("github:") || gemfile.contains(":git") {
-        found.notes.push(
-            "Gemfile takes gems from git repositories, which the setup can only reach where sandbox.setup_network in \
-             journeyman.toml names their host"
-                .to_owned(),
-        );
-    }
     found.test = test(ask);
     Some(found)
 }

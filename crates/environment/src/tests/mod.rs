@@ -226,6 +226,36 @@ fn what_a_setup_installs_is_told_from_sources() {
     }
 }
 
+#[test]
+fn packages_from_code_hosts_are_named() {
+    for (file, text, is_named) in [
+        ("Cargo.lock", "source = \"git+https://github.com/a/b#1\"", true),
+        ("Cargo.lock", "source = \"registry+https://github.com/rust-lang/crates.io-index\"", false),
+        ("package-lock.json", "\"resolved\": \"git+ssh://git@github.com/a/b.git#1\"", true),
+        (
+            "package.json",
+            "{\n\"repository\": \"github:a/b\",\n\"bugs\": {\n\"url\": \"https://github.com/a/b\" }}",
+            false,
+        ),
+        ("package.json", "{\"devDependencies\": {\n\"a\": \"github:a/b\" }}", true),
+        ("uv.lock", "source = { git = \"https://x/y\" }", true),
+    ] {
+        let (project, name) = match file {
+            "Cargo.lock" => ("[dependencies]\na='1'", "Cargo.toml"),
+            "uv.lock" => ("[project]\nname='a'", "pyproject.toml"),
+            _ => (r#"{"dependencies":{"a":"1"}}"#, "package.json"),
+        };
+        let files = if file == name {
+            vec![(file, text), ("package-lock.json", "{}"), ("pnpm-workspace.yaml", "")]
+        } else {
+            vec![(name, project), (file, text)]
+        };
+        let plan = planned(&files);
+        let said = plan.notes.iter().any(|note| note.starts_with(&format!("{file}: packages come from git")));
+        assert_eq!(said, is_named, "{file} {text}: {:?}", plan.notes);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 

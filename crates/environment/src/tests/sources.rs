@@ -190,6 +190,30 @@ fn the_settings_come_before_a_container_and_that_before_steps() {
 }
 
 #[test]
+fn a_setup_of_its_own_has_the_tools_that_it_calls() {
+    let files = [
+        ("package.json", r#"{"engines":{"node":">=20"},"scripts":{"test":"x"},"dependencies":{"a":"1"}}"#),
+        ("yarn.lock", "# yarn lockfile v1"),
+    ];
+    let there = [("node", "v18.2.0"), ("npm", "9"), ("python3", "3.11")];
+    for (setup, installed) in [
+        ("make deps", vec!["node"]),
+        ("yarn install", vec!["node", "yarn"]),
+        ("npm install -g yarn && yarn install", vec!["node"]),
+        ("tox -e py --notest", vec!["node", "tox"]),
+        ("pip install tox; tox -e py", vec!["node"]),
+    ] {
+        let settings = RepositorySettings { setup: Some(setup.into()), ..RepositorySettings::default() };
+        let plan = planned_with(&settings, &files, &there);
+        let tools =
+            plan.required_tools.iter().filter(|tool| tool.fit == ToolFit::Installed).map(|tool| tool.tool);
+        assert_eq!(tools.collect::<Vec<_>>(), installed, "{setup}");
+        let commands = plan.setup.iter().filter(|setup| setup.command.contains("journeyman-tools")).count();
+        assert_eq!(commands, installed.len(), "{setup}: {:?}", plan.setup);
+    }
+}
+
+#[test]
 fn pip_on_this_machine_installs_into_an_environment_of_the_tree() {
     for (setup, image, own) in [
         ("pip install -e .", None, true),

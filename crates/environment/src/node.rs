@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::files::RepositoryFiles;
 use crate::found::{Detection, FoundProject};
 use crate::required_tool::wanted;
+use crate::version::VersionNumber;
 use crate::{PlannedTest, ProgramFolder, workflow};
 
 /// Scripts that run tests, in the order in which they are asked for.
@@ -161,7 +162,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         variables: NO_DOWNLOADS.to_vec(),
         ..FoundProject::default()
     };
-    ask.tools.need("node", "package.json");
+    need_node(ask, manager);
     ask.tools.need(manager.program(), lock);
     let has_some = |key: &str| manifest.get(key).is_some_and(|value| !is_empty(value));
     let is_workspace = has_some("workspaces") || files.has("pnpm-workspace.yaml");
@@ -175,6 +176,21 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     found.test = test(files, &manifest, manager, is_workspace, &mut found.notes);
     // A manifest for a linter or a site's style is no project.
     (found.test.is_some() || !found.setup.is_empty()).then_some(found)
+}
+
+/// A library says on which Node it runs; its package manager may ask for a newer one.
+fn need_node(ask: &mut Detection<'_, '_>, manager: PackageManager) {
+    const PNPM_11: (u64, &str) = (22, ">=22.13");
+    let pinned = wanted(ask.files, "pnpm").and_then(|wanted| VersionNumber::first_in(&wanted.version));
+    let is_new = manager == PackageManager::Pnpm && pinned.is_some_and(|version| version.major() >= 11);
+    let is_old = ask.tools.tools.version("node").is_some_and(|version| version.major() < PNPM_11.0);
+    let says_more = wanted(ask.files, "node")
+        .and_then(|wanted| VersionNumber::first_in(&wanted.version))
+        .is_some_and(|version| version.major() >= PNPM_11.0);
+    match is_new && is_old && !says_more {
+        true => ask.tools.need_version("node", PNPM_11.1.to_owned(), "packageManager in package.json"),
+        false => ask.tools.need("node", "package.json"),
+    }
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -33,10 +33,18 @@ pub fn plan(
         if said.says_something() {
             break;
         }
-        if let Some(other) = read(files) {
-            said = without_lacking_image(other, discovery.as_ref());
-            notes.append(&mut said.notes);
+        let Some(mut other) = read(files) else { continue };
+        if let Some(missing) = statement::missing_file(&other.setup, files) {
+            let path = other.source.file().to_owned();
+            other.note(
+                &path,
+                format!("it is left out, since its commands need {missing}, which is not there"),
+            );
+            notes.append(&mut other.notes);
+            continue;
         }
+        said = without_lacking_image(other, discovery.as_ref());
+        notes.append(&mut said.notes);
     }
     let mut plan = EnvironmentPlan {
         services: services(settings),
@@ -44,9 +52,9 @@ pub fn plan(
         ..EnvironmentPlan::default()
     };
     match discovery {
-        Some(discovery) if said.says_something() => under(said, discovery, &mut plan),
+        Some(discovery) if said.says_something() => under(said, discovery, files, &mut plan),
         Some(discovery) => take(discovery, &mut plan),
-        None if said.says_something() => state(said, None, &mut plan),
+        None if said.says_something() => state(said, None, files, &mut plan),
         None => {}
     }
     plan.notes.splice(0..0, notes);
@@ -113,7 +121,12 @@ fn take(discovery: Discovery<'_>, plan: &mut EnvironmentPlan) {
 }
 
 /// What a source says, and of what was found what it leaves open.
-fn under(said: SourceStatement, mut discovery: Discovery<'_>, plan: &mut EnvironmentPlan) {
+fn under(
+    said: SourceStatement,
+    mut discovery: Discovery<'_>,
+    files: &RepositoryFiles<'_>,
+    plan: &mut EnvironmentPlan,
+) {
     let file = said.source.file().to_owned();
     for (tool, version) in &said.tools {
         match version {
@@ -123,11 +136,12 @@ fn under(said: SourceStatement, mut discovery: Discovery<'_>, plan: &mut Environ
     }
     if said.setup.is_empty() {
         take(discovery, plan);
-        state(said, None, plan);
+        state(said, None, files, plan);
         return;
     }
     // Commands expect the tools that they call, and a project its runtime.
-    let called: Vec<&str> = INSTALLABLE.into_iter().filter(|tool| calls(&said.setup, tool)).collect();
+    let text = statement::script_texts(&said.setup, files);
+    let called: Vec<&str> = INSTALLABLE.into_iter().filter(|tool| calls(&text, tool)).collect();
     for tool in &called {
         discovery.tools.need(tool, &file);
     }
@@ -144,10 +158,7 @@ fn under(said: SourceStatement, mut discovery: Discovery<'_>, plan: &mut Environ
     let makes = |folder: &ProgramFolder| match folder {
         ProgramFolder::Tree(path) => {
             let top = path.split('/').next().unwrap_or(path);
-            let makes = |setup: &SetupCommand| {
-                setup.command.contains(top) || (top == ".venv" && makes_venv(&setup.command))
-            };
-            top == "node_modules" || said.setup.iter().any(makes)
+            top == "node_modules" || text.contains(top) || (top == ".venv" && makes_venv(&text))
         }
         ProgramFolder::Home(_) => false,
     };
@@ -156,13 +167,13 @@ fn under(said: SourceStatement, mut discovery: Discovery<'_>, plan: &mut Environ
         plan.search_path.extend(tools.search_path);
     }
     plan.setup = tools.installs.into_iter().map(|(_, install)| install).collect();
-    state(said, Some(project.variables), plan);
+    state(said, Some(project.variables), files, plan);
 }
 
 /// Whether commands call a tool that they do not install themselves.
-fn calls(setup: &[SetupCommand], tool: &str) -> bool {
+fn calls(text: &str, tool: &str) -> bool {
     let is_between = |c: char| c.is_whitespace() || ";&|()'\"".contains(c);
-    let words: Vec<&str> = setup.iter().flat_map(|setup| setup.command.split(is_between)).collect();
+    let words: Vec<&str> = text.split(is_between).collect();
     let mut is_installed = false;
     for (at, word) in words.iter().enumerate() {
         is_installed |= matches!(*word, "install" | "add" | "-g" | "--global" | "get");
@@ -183,16 +194,18 @@ fn makes_venv(command: &str) -> bool {
 fn state(
     said: SourceStatement,
     found: Option<Vec<(&'static str, &'static str)>>,
+    files: &RepositoryFiles<'_>,
     plan: &mut EnvironmentPlan,
 ) {
     plan.source = said.source;
     let mut setup = said.setup;
+    let text = statement::script_texts(&setup, files);
     plan.search_path.extend(said.search_path);
     // What keeps tools from asking and downloading is as good for a repository's own commands; places are theirs.
     let is_no_place = |(_, value): &(&str, &str)| !value.contains('{');
     plan.variables.extend(owned(found.unwrap_or_default().into_iter().filter(is_no_place)));
     if said.image.is_none() {
-        statement::with_own_python(&mut setup, &mut plan.search_path, &mut plan.variables);
+        statement::with_own_python(&text, &mut setup, &mut plan.search_path, &mut plan.variables);
     }
     plan.variables.extend(said.variables);
     plan.image = said.image;

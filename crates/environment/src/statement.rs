@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::files::RepositoryFiles;
 use crate::{EnvironmentSource, PlannedService, ProgramFolder, SetupCommand};
 
 /// What a source says of image and setup.
@@ -35,6 +36,62 @@ impl SourceStatement {
     }
 }
 
+/// The files that commands name, with what the scripts among them hold: what they do is what the commands do.
+pub(crate) fn script_texts(setup: &[SetupCommand], files: &RepositoryFiles<'_>) -> String {
+    const MOST: usize = 128 << 10;
+    let mut text = String::new();
+    for one in setup {
+        text.push_str(&one.command);
+        text.push('\n');
+    }
+    for path in named_scripts(&text) {
+        let script = files.text(&path).filter(|script| text.len() + script.len() <= MOST);
+        text.push_str(&script.unwrap_or_default());
+        text.push('\n');
+    }
+    text
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c)).filter(|word| !word.is_empty())
+}
+
+/// Scripts of the repository that commands run.
+fn named_scripts(commands: &str) -> Vec<String> {
+    let is_script = |word: &&str| {
+        let plain = word.strip_prefix("./").unwrap_or(word);
+        (word.starts_with("./") || plain.ends_with(".sh")) && !plain.starts_with(['/', '-', '.', '~', '$'])
+            || plain.starts_with(".devcontainer/")
+    };
+    words(commands).filter(is_script).map(|word| word.trim_start_matches("./").to_owned()).take(10).collect()
+}
+
+/// A file that commands of a source install from or run, and that is not there: the source was left behind by the
+/// repository. None where not all files are known.
+pub(crate) fn missing_file(setup: &[SetupCommand], files: &RepositoryFiles<'_>) -> Option<String> {
+    // Folders that commands change to move what paths mean.
+    if !files.is_whole()
+        || setup.iter().any(|one| words(&one.command).any(|word| word == "cd" || word == "pushd"))
+    {
+        return None;
+    }
+    let text = script_texts(setup, files);
+    let all: Vec<&str> = words(&text).collect();
+    let lists = all.windows(2).filter_map(|pair| match pair {
+        ["-r" | "--requirement", file] => Some((*file).to_owned()),
+        _ => None,
+    });
+    let is_plain = |path: &String| {
+        !path.contains(['$', '{', '*', '~']) && !path.starts_with(['/', '-']) && !path.contains("://")
+    };
+    let named = named_scripts(&text).into_iter().filter(|path| path.ends_with(".sh"));
+    lists
+        .map(|path| path.trim_start_matches("./").to_owned())
+        .chain(named)
+        .filter(is_plain)
+        .find(|path| !files.has(path))
+}
+
 /// What looks like an image reference. Whoever pulls it parses it.
 pub(crate) fn is_image(text: &str) -> bool {
     let is_of_reference = |b: u8| b.is_ascii_alphanumeric() || b"./:@_-".contains(&b);
@@ -51,28 +108,27 @@ pub(crate) fn is_variable(name: &str) -> bool {
 }
 
 /// Puts Python's packages where nothing else is, where commands of a repository call pip on a machine of ours: the
-/// system's own packages are not theirs to change.
+/// system's own packages are not theirs to change. `text` is the commands with the scripts that they run.
 pub(crate) fn with_own_python(
+    text: &str,
     setup: &mut Vec<SetupCommand>,
     search_path: &mut Vec<ProgramFolder>,
     variables: &mut BTreeMap<String, String>,
 ) {
-    let Some(first) = setup.iter().find(|setup| calls_pip(&setup.command)) else { return };
-    let has_own = |setup: &SetupCommand| {
-        ["venv", "virtualenv", "conda", "--target", "--user", "--prefix", "PYTHONUSERBASE", "-t "]
-            .iter()
-            .any(|sign| setup.command.contains(sign))
-    };
-    if setup.iter().any(has_own) {
-        return;
-    }
+    let has_own = ["venv", "virtualenv", "conda", "--target", "--user", "--prefix", "PYTHONUSERBASE", "-t "]
+        .iter()
+        .any(|sign| text.contains(sign));
+    let Some(first) = setup.first().filter(|_| calls_pip(text) && !has_own) else { return };
     let because = first.because.clone();
     setup.insert(0, SetupCommand { command: "python3 -m venv .venv".to_owned(), because });
     search_path.insert(0, ProgramFolder::Tree(".venv/bin".to_owned()));
     variables.entry("VIRTUAL_ENV".to_owned()).or_insert_with(|| "{tree}/.venv".to_owned());
 }
 
-fn calls_pip(command: &str) -> bool {
-    let words: Vec<&str> = command.split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c)).collect();
-    words.windows(2).any(|pair| matches!(pair, [program, "install" | "sync"] if program.starts_with("pip") && !program.starts_with("pipx") && !program.starts_with("pipenv")))
+fn calls_pip(text: &str) -> bool {
+    let is_pip = |program: &str| {
+        program.starts_with("pip") && !program.starts_with("pipx") && !program.starts_with("pipenv")
+    };
+    let words: Vec<&str> = words(text).collect();
+    words.windows(2).any(|pair| matches!(pair, [program, "install" | "sync"] if is_pip(program)))
 }

@@ -307,6 +307,9 @@ fn another_node_comes_from_where_the_packages_come_from() {
     assert_eq!(plan(&[("package.json", &manifest(">=18")), (".nvmrc", "20.1.0")]), None, "of the same line");
     assert_eq!(plan(&[("package.json", &manifest("^20 || ^22"))]), None);
     assert_eq!(plan(&[("package.json", &manifest(">=18")), (".nvmrc", "lts/*")]), None);
+    let pnpm = r#"{"packageManager":"pnpm@11.3.0","engines":{"node":">=12"},"scripts":{"test":"ava"}}"#;
+    let setup = plan(&[("package.json", pnpm), ("pnpm-lock.yaml", "")]).unwrap();
+    assert!(setup.contains("'node@>=22.13'") && setup.find("node@") < setup.find("pnpm@"), "{setup}");
 }
 
 #[test]

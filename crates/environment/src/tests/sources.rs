@@ -214,6 +214,32 @@ fn a_setup_of_its_own_has_the_tools_that_it_calls() {
 }
 
 #[test]
+fn a_source_that_the_repository_left_behind_is_not_taken() {
+    let container = (
+        ".devcontainer/devcontainer.json",
+        r#"{"image":"python:3","onCreateCommand":".devcontainer/make.sh"}"#,
+    );
+    let project = [
+        ("pyproject.toml", "[project]\nname='a'\n[build-system]\nrequires=['x']"),
+        ("tests/test_a.py", ""),
+        container,
+    ];
+    let with = |more: &[(&'static str, &'static str)]| planned(&[&project[..], more].concat());
+    let script = (
+        ".devcontainer/make.sh",
+        "python3 -m venv .venv\n. .venv/bin/activate\npip install -r requirements/dev.txt\n",
+    );
+    for (plan, missing) in [(with(&[]), ".devcontainer/make.sh"), (with(&[script]), "requirements/dev.txt")] {
+        assert!(matches!(plan.source, EnvironmentSource::Found { .. }), "{missing}");
+        assert!(plan.notes.iter().any(|note| note.contains(missing)), "{:?}", plan.notes);
+    }
+    let whole = with(&[script, ("requirements/dev.txt", "pytest")]);
+    assert_eq!(whole.setup_command().as_deref(), Some(".devcontainer/make.sh"));
+    assert_eq!(whole.search_folders("/t", "/h")[0], "/t/.venv/bin", "what its script makes");
+    assert!(whole.decisive_files.contains(&".devcontainer/make.sh".to_owned()), "{:?}", whole.decisive_files);
+}
+
+#[test]
 fn pip_on_this_machine_installs_into_an_environment_of_the_tree() {
     for (setup, image, own) in [
         ("pip install -e .", None, true),

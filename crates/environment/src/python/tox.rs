@@ -133,7 +133,11 @@ pub(super) fn test_command(files: &RepositoryFiles<'_>, project: &PythonProject)
         Some(rest) => format!("python3 -m pytest{rest}"),
         None => plain.strip_prefix("python ").map_or(plain.clone(), |rest| format!("python3 {rest}")),
     };
-    (is_known && !with_module.contains(['{', '}', '[', '$', '`'])).then_some(with_module)
+    if !is_known || with_module.contains(['{', '}', '[', '$', '`']) {
+        return None;
+    }
+    // tox starts programs without a shell: a star is the program's to read.
+    shell_words::split(&with_module).ok().map(shell_words::join)
 }
 
 /// Values of other sections: `{[base]deps}`.

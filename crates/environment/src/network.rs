@@ -144,7 +144,7 @@ const DECIDES: [&str; 49] = [
     "*.mk",
     "devcontainer.json",
     ".devcontainer.json",
-    "copilot-setup-steps.yml",
+    "copilot-setup-steps.y*",
     ".python-version",
     ".nvmrc",
     ".node-version",
@@ -301,6 +301,8 @@ mod tests {
             ("scripts/setup", "./scripts/setup"),
             ("scripts/setup", "sh -c \"$PWD/scripts/setup\""),
             ("lib/a.gemspec", "bundle"),
+            (".github/workflows/copilot-setup-steps.yaml", "make"),
+            (".devcontainer/devcontainer.json", "make"),
         ] {
             let made = network(&[path, "src/main.py"], command, false);
             assert_eq!(made, SetupNetwork::Edited(list(&[path])), "{command}");

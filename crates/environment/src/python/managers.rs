@@ -172,7 +172,10 @@ fn pip(
     words.push_str(&more_words(project, needs, wants_pytest, true));
     let only_pytest = words.is_empty() || words == " pytest";
     // Nothing is required: the tests use what is there, unless that is not there either.
-    if only_pytest && (words.is_empty() || ask.tools.tools.has("pytest")) && !project.is_package {
+    if only_pytest
+        && (words.is_empty() || ["pytest", "pytest-3"].iter().any(|name| ask.tools.tools.has(name)))
+        && !project.is_package
+    {
         return;
     }
     let make = match found.setup.is_empty() {

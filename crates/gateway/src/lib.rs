@@ -4,11 +4,12 @@
 //! [`journeyman_order::network`], in which it tells what happened.
 //! Must never know: sandboxes, orders, agents, GitHub, settings files. Whoever opens it says what is allowed.
 //!
-//! Whatever connects is hostile. Three kinds of requests come:
+//! Whatever connects is hostile. Four kinds of requests come:
 //! - `CONNECT name:443`: a name that is allowed, looked up here, to an address that was checked, TLS to that very
 //!   name. Nobody looks inside.
 //! - `POST /v1/messages` and its like: the model's endpoint, where the job has one. The job's credential is dropped
 //!   and ours put in its place; tokens and dollars are counted.
+//! - `GET /registries/NAME/…`: a registry of packages, where the job has one, with the credential put in here.
 //! - Everything else: 403, and a line in the record.
 
 mod addresses;
@@ -19,8 +20,12 @@ mod meter;
 mod model;
 mod model_request;
 mod names;
+mod outgoing;
+mod package_managers;
 mod proxy;
 mod refusal;
+mod registry;
+mod replace;
 mod scrub;
 mod serve;
 mod tunnel;
@@ -41,6 +46,8 @@ use tokio_util::sync::CancellationToken;
 pub use meter::{GatewayBudget, PriceLookup};
 pub use model::{Credential, InvalidUpstream, ModelUpstream};
 pub use names::{AllowedHost, InvalidAllowedHost};
+pub use package_managers::HomeFile;
+pub use registry::{InvalidRegistry, RegistryUpstream};
 
 use egress_log::EgressLog;
 use journeyman_order::network::{ModelUsageRecord, NetworkRecord};
@@ -51,6 +58,8 @@ use tunnel::Dialer;
 pub struct EgressPolicy {
     pub names: Vec<AllowedHost>,
     pub model: Option<ModelUpstream>,
+    /// Registries whose credentials it does not have.
+    pub registries: Vec<RegistryUpstream>,
     /// Where the names are set, for whoever is refused: `network.setup in journeyman.toml`.
     pub setting: String,
 }
@@ -122,7 +131,14 @@ impl EgressProxy {
     /// The variables that a job's programs need to come to the door at this port of its loopback.
     pub fn environment(&self, port: u16) -> Vec<(String, String)> {
         let model = self.inside.access.model.as_ref().map(|model| model.provider);
-        environment::environment(port, model)
+        let mut variables = environment::environment(port, model);
+        variables.extend(package_managers::variables(port, &self.inside.access));
+        variables
+    }
+
+    /// What package managers read in the home of a job that comes to the door at this port, for want of variables.
+    pub fn home_files(&self, port: u16) -> Vec<HomeFile> {
+        package_managers::home_files(port, &self.inside.access)
     }
 
     /// Serves whatever connects to the listener, until the guard is dropped or ended. Within tokio's runtime.

@@ -94,6 +94,11 @@ impl AllowedHost {
         Ok(Self { name, below, port, within, any: false })
     }
 
+    /// This very name, of addresses that are public or lie in this network.
+    pub(super) fn to_look_up(name: HostName, within: Option<IpNetwork>) -> Self {
+        Self { name, below: false, port: HTTPS, within, any: false }
+    }
+
     pub(super) fn allows(&self, target: &ConnectTarget) -> bool {
         let host = if self.below {
             let above = target.host.0.strip_suffix(self.name.0.as_str());

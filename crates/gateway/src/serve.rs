@@ -98,7 +98,7 @@ impl ProxyState {
             let job = hyper::upgrade::on(&mut request);
             return match self.connect(request.uri()).await {
                 Ok((target, host)) => {
-                    let tally = self.book.reach(&target);
+                    let tally = self.book.reach(target.to_string());
                     *opened.lock().unwrap_or_else(PoisonError::into_inner) =
                         Some(ConnectTunnel { job, host, target, tally });
                     Response::new(whole(Bytes::new()))
@@ -113,6 +113,9 @@ impl ProxyState {
             return self.refuse(&what, "only HTTPS passes, by CONNECT");
         }
         let (parts, body) = request.into_parts();
+        if let Some(answered) = self.registry(&parts, door.map_or(0, |door| door.port())).await {
+            return answered;
+        }
         match &self.access.model {
             Some(model) => self.ask(model, parts, body).await,
             None => self.refuse(&format!("{} {}", parts.method, parts.uri.path()), "this job has no model"),
@@ -133,7 +136,7 @@ impl ProxyState {
     }
 
     /// Writes it down, and says so.
-    fn refuse(&self, what: &str, why: &str) -> Response<ProxyBody> {
+    pub(super) fn refuse(&self, what: &str, why: &str) -> Response<ProxyBody> {
         self.book.refuse(what, why);
         forbidden(&harmless(what), why, &self.access.names, &self.access.setting)
     }

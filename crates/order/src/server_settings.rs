@@ -1,8 +1,14 @@
 //! What a server's settings say to adapters, which never know where settings come from.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
+
+use url::Url;
+
+use super::package_registry::{PackageRegistry, RegistryCredential};
 
 /// How fast writes to GitHub may be made in the name of one installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +88,52 @@ pub struct TestingSettings {
     pub test_network: Vec<String>,
     /// Bytes of environments and images that are kept although nothing uses them now.
     pub keep: u64,
+    /// Registries that a setup is led to, with their credentials outside of its sandbox.
+    pub registries: Vec<PackageRegistry>,
+    /// How these are reached.
+    pub outgoing: OutgoingNetwork,
+}
+
+/// How this machine reaches other hosts. By default directly, with the certificates that the system trusts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutgoingNetwork {
+    /// Certificates that are trusted besides those of the system, as PEM; and the file they are from.
+    pub trusted: Option<TrustedCertificates>,
+    /// What every connection goes through.
+    pub proxy: Option<OutgoingProxy>,
+}
+
+/// Certificates of authorities, besides those that the system knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedCertificates {
+    pub file: PathBuf,
+    pub pem: Vec<u8>,
+}
+
+/// A proxy that takes CONNECT, and for whom it is not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutgoingProxy {
+    /// `http://host:port`, without user and password.
+    pub url: Url,
+    /// The user's name and password, where it wants them.
+    pub credential: RegistryCredential,
+    /// Names of hosts that are reached without it: `host`, `.domain`; loopback always is.
+    pub bypass: Vec<String>,
+}
+
+impl OutgoingProxy {
+    /// Whether a host is reached without the proxy.
+    pub fn is_bypassed(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let is_loopback = host == "localhost"
+            || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        let is_listed = |entry: &String| {
+            let entry = entry.trim_start_matches("*.").trim_start_matches('.').to_ascii_lowercase();
+            let above = host.strip_suffix(entry.as_str());
+            !entry.is_empty() && above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
+        };
+        is_loopback || self.bypass.iter().any(is_listed)
+    }
 }
 
 /// Which walls agents and tests run in.

@@ -104,8 +104,11 @@ pub fn requests(bytes: &[u8]) {
         GatewayBudget::default(),
         Arc::new(|_, _| Some(0.0)),
     );
-    let access =
-        EgressPolicy { names: Vec::new(), model: Some(model.unwrap()), setting: "network".to_owned() };
+    let access = EgressPolicy {
+        model: Some(model.unwrap()),
+        setting: "network".to_owned(),
+        ..EgressPolicy::default()
+    };
     let (answer, record) = runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let door = listener.local_addr().unwrap();

@@ -195,7 +195,8 @@ impl EffectContext {
             }
             None => None,
         };
-        let access = EgressPolicy { names: egress::allowed_hosts(&reach.hosts, &setting)?, model, setting };
+        let names = egress::allowed_hosts(&reach.hosts, &setting)?;
+        let access = EgressPolicy { names, model, setting, registries: Vec::new() };
         JobEgress::open(&self.parts.sandbox, access)
     }
 

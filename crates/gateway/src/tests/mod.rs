@@ -4,6 +4,7 @@ mod agents;
 mod budgets;
 mod limits;
 mod models;
+mod package_registries;
 mod registries;
 mod service;
 mod tunnels;
@@ -43,7 +44,7 @@ fn leading_home() -> Dialer {
 
 fn names(entries: &[&str]) -> EgressPolicy {
     let names = entries.iter().map(|entry| AllowedHost::parse(entry).unwrap()).collect();
-    EgressPolicy { names, model: None, setting: "network.setup in journeyman.toml".to_owned() }
+    EgressPolicy { names, setting: "network.setup in journeyman.toml".to_owned(), ..EgressPolicy::default() }
 }
 
 fn opened(access: EgressPolicy, reach: Dialer, limits: ProxyLimits) -> (SocketAddr, ProxyHandle) {

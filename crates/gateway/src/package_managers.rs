@@ -1,0 +1,302 @@
+//! What package managers have to be told to come to the door for their packages: variables, and files where a package
+//! manager reads no variable. None of it is secret: the door wants no credential.
+
+use super::EgressPolicy;
+use super::environment::PLACEHOLDER;
+use super::registry::{NPM_PREFIX, RegistryUpstream};
+use journeyman_order::{RegistryKind, RegistryName};
+
+/// A file in a job's home.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HomeFile {
+    /// Below the home, without `..`.
+    pub path: &'static str,
+    pub text: String,
+}
+
+/// What Go asks by itself.
+const PUBLIC_GO: &str = "https://proxy.golang.org,direct";
+
+/// The registries of one kind, mirrors of the public one first.
+fn of_kind(access: &EgressPolicy, kind: RegistryKind) -> Vec<&RegistryUpstream> {
+    let all = || access.registries.iter().filter(|upstream| upstream.registry().kind == kind);
+    let (mirrors, others) =
+        (all().filter(|of| of.registry().mirror), all().filter(|of| !of.registry().mirror));
+    mirrors.chain(others).collect()
+}
+
+/// For a job whose door is at this port of its loopback.
+pub(super) fn variables(port: u16, access: &EgressPolicy) -> Vec<(String, String)> {
+    let mut variables: Vec<(&str, String)> = Vec::new();
+    let pip = of_kind(access, RegistryKind::Pip);
+    let index = pip.first().filter(|first| first.registry().mirror);
+    if let Some(index) = index {
+        for name in ["PIP_INDEX_URL", "UV_DEFAULT_INDEX", "PDM_PYPI_URL", "PIPENV_PYPI_MIRROR"] {
+            variables.push((name, index.address(port)));
+        }
+    }
+    let more = pip.iter().skip(usize::from(index.is_some())).map(|upstream| upstream.address(port));
+    let more = more.collect::<Vec<_>>().join(" ");
+    if !more.is_empty() {
+        variables.push(("PIP_EXTRA_INDEX_URL", more.clone()));
+        variables.push(("UV_INDEX", more));
+    }
+    if !of_kind(access, RegistryKind::Npm).is_empty() {
+        let all = format!("http://127.0.0.1:{port}{NPM_PREFIX}");
+        let names = [
+            "npm_config_registry",
+            "YARN_REGISTRY",
+            "YARN_NPM_REGISTRY_SERVER",
+            "BUN_CONFIG_REGISTRY",
+            "COREPACK_NPM_REGISTRY",
+        ];
+        variables.extend(names.map(|name| (name, all.clone())));
+        // A lock file names the registry that its packages were once from.
+        variables.push(("npm_config_replace_registry_host", "always".to_owned()));
+        variables.push(("YARN_UNSAFE_HTTP_WHITELIST", "127.0.0.1".to_owned()));
+        // Files in repositories name variables of these names, and npm does not start without them.
+        variables.extend(["NPM_TOKEN", "NODE_AUTH_TOKEN"].map(|name| (name, PLACEHOLDER.to_owned())));
+    }
+    let go = of_kind(access, RegistryKind::Go);
+    if let Some(first) = go.first() {
+        let mut proxies: Vec<String> = go.iter().map(|upstream| upstream.address(port)).collect();
+        // Go takes a slash at the end for a part of the path.
+        proxies.iter_mut().for_each(|proxy| proxy.truncate(proxy.trim_end_matches('/').len()));
+        if !first.registry().mirror {
+            proxies.push(PUBLIC_GO.to_owned());
+        }
+        variables.push(("GOPROXY", proxies.join(",")));
+        let unknown = go.iter().flat_map(|upstream| upstream.registry().scopes.iter().map(String::as_str));
+        let unknown = unknown.collect::<Vec<_>>().join(",");
+        if !unknown.is_empty() {
+            // No public database has the checksums of modules of one's own, and it should not hear their names.
+            variables.push(("GONOSUMDB", unknown));
+        }
+    }
+    variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The same, for what is read in files only.
+pub(super) fn home_files(port: u16, access: &EgressPolicy) -> Vec<HomeFile> {
+    let files = [npm(port, access), cargo(port, access), maven(port, access)];
+    files.into_iter().flatten().collect()
+}
+
+fn npm(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
+    let scopes = of_kind(access, RegistryKind::Npm).into_iter().flat_map(|upstream| {
+        let scopes = upstream.registry().scopes.iter();
+        scopes.map(move |scope| format!("{scope}:registry={}\n", upstream.address(port)))
+    });
+    let text: String = scopes.collect();
+    (!text.is_empty()).then_some(HomeFile { path: ".npmrc", text })
+}
+
+/// Packages keep the source that a lock file names them by: where that is read from is replaced.
+fn cargo(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
+    let registries = of_kind(access, RegistryKind::Cargo);
+    let mut text = String::new();
+    for (index, upstream) in registries.iter().enumerate() {
+        let registry = upstream.registry();
+        let source = format!("journeyman-{}", registry.name);
+        let door = upstream.address(port);
+        text += &format!("[source.{source}]\nregistry = \"sparse+{door}\"\n");
+        if registry.mirror {
+            if index == 0 {
+                text += &format!("[source.crates-io]\nreplace-with = \"{source}\"\n");
+            }
+            continue;
+        }
+        let own = format!("sparse+{}/", registry.url.as_str().trim_end_matches('/'));
+        let (name, own) = (toml_text(&registry.known_as), toml_text(&own));
+        text += &format!("[source.{source}-itself]\nregistry = {own}\nreplace-with = \"{source}\"\n");
+        text += &format!("[registries.{name}]\nindex = {own}\n");
+    }
+    (!text.is_empty()).then_some(HomeFile { path: ".cargo/config.toml", text })
+}
+
+/// What JSON escapes TOML does too.
+fn toml_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Java reads no proxy of the environment, so that it is told of the door even where there is no registry.
+fn maven(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
+    if access.model.is_some() {
+        return None;
+    }
+    let registries = of_kind(access, RegistryKind::Maven);
+    let mut mirrors = String::new();
+    let mut beside: Vec<(&RegistryName, String)> = Vec::new();
+    for upstream in registries {
+        let registry = upstream.registry();
+        let (name, url) = (&registry.name, upstream.address(port));
+        if registry.mirror || !registry.scopes.is_empty() {
+            let of = if registry.scopes.is_empty() { "*".to_owned() } else { registry.scopes.join(",") };
+            let of = xml_text(&of);
+            mirrors +=
+                &format!("    <mirror><id>{name}</id><mirrorOf>{of}</mirrorOf><url>{url}</url></mirror>\n");
+        } else {
+            beside.push((name, url));
+        }
+    }
+    let mut repositories = String::new();
+    for kind in ["repositor", "pluginRepositor"].into_iter().filter(|_| !beside.is_empty()) {
+        repositories += &format!("      <{kind}ies>\n");
+        for (name, url) in &beside {
+            repositories += &format!("        <{kind}y><id>{name}</id><url>{url}</url></{kind}y>\n");
+        }
+        repositories += &format!("      </{kind}ies>\n");
+    }
+    let proxy = |protocol: &str| {
+        format!(
+            "    <proxy><id>{protocol}</id><active>true</active><protocol>{protocol}</protocol><host>127.0.0.1</host>\
+             <port>{port}</port><nonProxyHosts>127.0.0.1|localhost</nonProxyHosts></proxy>\n"
+        )
+    };
+    let mut text = format!("<settings>\n  <proxies>\n{}{}  </proxies>\n", proxy("https"), proxy("http"));
+    if !mirrors.is_empty() {
+        text += &format!("  <mirrors>\n{mirrors}  </mirrors>\n");
+    }
+    if !repositories.is_empty() {
+        text += &format!(
+            "  <profiles>\n    <profile>\n      <id>journeyman</id>\n{repositories}    </profile>\n  </profiles>\n  \
+             <activeProfiles><activeProfile>journeyman</activeProfile></activeProfiles>\n"
+        );
+    }
+    Some(HomeFile { path: ".m2/settings.xml", text: text + "</settings>\n" })
+}
+
+fn xml_text(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential};
+
+    fn registry(name: &str, kind: RegistryKind, mirror: bool, scopes: &[&str]) -> RegistryUpstream {
+        let registry = PackageRegistry {
+            name: RegistryName::parse(name).unwrap(),
+            kind,
+            url: format!("https://corp.example/{name}/simple").parse().unwrap(),
+            credential: RegistryCredential::Token("hunter2-hunter2".to_owned().into()),
+            mirror,
+            scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
+            within: None,
+            known_as: name.to_uppercase(),
+        };
+        RegistryUpstream::new(registry, OutgoingNetwork::default()).unwrap()
+    }
+
+    fn told(registries: Vec<RegistryUpstream>) -> String {
+        let access = EgressPolicy { registries, ..EgressPolicy::default() };
+        let variables = variables(1080, &access);
+        let mut text: String =
+            variables.into_iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        for file in home_files(1080, &access) {
+            text += &format!("--- {}\n{}", file.path, file.text);
+        }
+        assert!(!text.contains("hunter2") && !text.contains("proxy.corp"), "{text}");
+        text
+    }
+
+    #[test]
+    fn package_managers_are_told_of_mirrors_and_of_registries_beside_the_public_one() {
+        use RegistryKind::*;
+        insta::assert_snapshot!(told(vec![
+            registry("pypi", Pip, true, &[]),
+            registry("more", Pip, false, &[]),
+            registry("npm", Npm, true, &[]),
+            registry("own", Npm, false, &["@corp", "@other"]),
+            registry("crates", Cargo, true, &[]),
+            registry("own-crates", Cargo, false, &[]),
+            registry("modules", Go, true, &["corp.example/*"]),
+            registry("central", Maven, true, &[]),
+        ]), @r#"
+        PIP_INDEX_URL=http://127.0.0.1:1080/registries/pypi/simple/
+        UV_DEFAULT_INDEX=http://127.0.0.1:1080/registries/pypi/simple/
+        PDM_PYPI_URL=http://127.0.0.1:1080/registries/pypi/simple/
+        PIPENV_PYPI_MIRROR=http://127.0.0.1:1080/registries/pypi/simple/
+        PIP_EXTRA_INDEX_URL=http://127.0.0.1:1080/registries/more/simple/
+        UV_INDEX=http://127.0.0.1:1080/registries/more/simple/
+        npm_config_registry=http://127.0.0.1:1080/npm/
+        YARN_REGISTRY=http://127.0.0.1:1080/npm/
+        YARN_NPM_REGISTRY_SERVER=http://127.0.0.1:1080/npm/
+        BUN_CONFIG_REGISTRY=http://127.0.0.1:1080/npm/
+        COREPACK_NPM_REGISTRY=http://127.0.0.1:1080/npm/
+        npm_config_replace_registry_host=always
+        YARN_UNSAFE_HTTP_WHITELIST=127.0.0.1
+        NPM_TOKEN=held-outside-of-the-sandbox
+        NODE_AUTH_TOKEN=held-outside-of-the-sandbox
+        GOPROXY=http://127.0.0.1:1080/registries/modules
+        GONOSUMDB=corp.example/*
+        --- .npmrc
+        @corp:registry=http://127.0.0.1:1080/registries/own/
+        @other:registry=http://127.0.0.1:1080/registries/own/
+        --- .cargo/config.toml
+        [source.journeyman-crates]
+        registry = "sparse+http://127.0.0.1:1080/registries/crates/"
+        [source.crates-io]
+        replace-with = "journeyman-crates"
+        [source.journeyman-own-crates]
+        registry = "sparse+http://127.0.0.1:1080/registries/own-crates/"
+        [source.journeyman-own-crates-itself]
+        registry = "sparse+https://corp.example/own-crates/simple/"
+        replace-with = "journeyman-own-crates"
+        [registries."OWN-CRATES"]
+        index = "sparse+https://corp.example/own-crates/simple/"
+        --- .m2/settings.xml
+        <settings>
+          <proxies>
+            <proxy><id>https</id><active>true</active><protocol>https</protocol><host>127.0.0.1</host><port>1080</port><nonProxyHosts>127.0.0.1|localhost</nonProxyHosts></proxy>
+            <proxy><id>http</id><active>true</active><protocol>http</protocol><host>127.0.0.1</host><port>1080</port><nonProxyHosts>127.0.0.1|localhost</nonProxyHosts></proxy>
+          </proxies>
+          <mirrors>
+            <mirror><id>central</id><mirrorOf>*</mirrorOf><url>http://127.0.0.1:1080/registries/central/</url></mirror>
+          </mirrors>
+        </settings>
+        "#);
+        insta::assert_snapshot!(told(vec![
+            registry("pypi", Pip, false, &[]),
+            registry("modules", Go, false, &[]),
+            registry("central", Maven, false, &["central"]),
+            registry("own", Maven, false, &[]),
+        ]), @r#"
+        PIP_EXTRA_INDEX_URL=http://127.0.0.1:1080/registries/pypi/simple/
+        UV_INDEX=http://127.0.0.1:1080/registries/pypi/simple/
+        GOPROXY=http://127.0.0.1:1080/registries/modules,https://proxy.golang.org,direct
+        --- .m2/settings.xml
+        <settings>
+          <proxies>
+            <proxy><id>https</id><active>true</active><protocol>https</protocol><host>127.0.0.1</host><port>1080</port><nonProxyHosts>127.0.0.1|localhost</nonProxyHosts></proxy>
+            <proxy><id>http</id><active>true</active><protocol>http</protocol><host>127.0.0.1</host><port>1080</port><nonProxyHosts>127.0.0.1|localhost</nonProxyHosts></proxy>
+          </proxies>
+          <mirrors>
+            <mirror><id>central</id><mirrorOf>central</mirrorOf><url>http://127.0.0.1:1080/registries/central/</url></mirror>
+          </mirrors>
+          <profiles>
+            <profile>
+              <id>journeyman</id>
+              <repositories>
+                <repository><id>own</id><url>http://127.0.0.1:1080/registries/own/</url></repository>
+              </repositories>
+              <pluginRepositories>
+                <pluginRepository><id>own</id><url>http://127.0.0.1:1080/registries/own/</url></pluginRepository>
+              </pluginRepositories>
+            </profile>
+          </profiles>
+          <activeProfiles><activeProfile>journeyman</activeProfile></activeProfiles>
+        </settings>
+        "#);
+        insta::assert_snapshot!(told(Vec::new()), @r#"
+        --- .m2/settings.xml
+        <settings>
+          <proxies>
+            <proxy><id>https</id><active>true</active><protocol>https</protocol><host>127.0.0.1</host><port>1080</port><nonProxyHosts>127.0.0.1|localhost</nonProxyHosts></proxy>
+            <proxy><id>http</id><active>true</active><protocol>http</protocol><host>127.0.0.1</host><port>1080</port><nonProxyHosts>127.0.0.1|localhost</nonProxyHosts></proxy>
+          </proxies>
+        </settings>
+        "#);
+    }
+}

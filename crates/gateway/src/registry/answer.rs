@@ -1,0 +1,193 @@
+//! A registry's answer on its way to the job: its links lead to the door, and its credential is not in it.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_util::Stream;
+use http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG,
+    EXPIRES, LAST_MODIFIED, LOCATION, RETRY_AFTER,
+};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Bytes, Frame};
+
+use super::RegistryUpstream;
+use crate::egress_log::TrafficCounter;
+use crate::refusal::{ProxyBody, ProxyBodyError, plain, whole};
+use crate::replace::StreamReplacer;
+use journeyman_order::RegistryKind;
+
+/// What of an answer's headers a package manager needs. No cookies, and nothing that asks for a credential.
+const HANDED_BACK: [HeaderName; 9] = [
+    CONTENT_TYPE,
+    CONTENT_ENCODING,
+    CONTENT_RANGE,
+    ACCEPT_RANGES,
+    CACHE_CONTROL,
+    EXPIRES,
+    ETAG,
+    LAST_MODIFIED,
+    RETRY_AFTER,
+];
+/// What stands before a link that begins with a slash, in pages and in JSON.
+const BEFORE_LINKS: [&str; 4] = ["href=\"", "href='", "\"url\":\"", "\"url\": \""];
+
+/// An answer of ours.
+pub(super) fn json(text: String) -> Response<ProxyBody> {
+    let mut response = Response::new(whole(text));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// It lies elsewhere at the door.
+pub(super) fn moved(status: StatusCode, to: &str) -> Response<ProxyBody> {
+    let mut response = plain(status, String::new());
+    if let Ok(to) = HeaderValue::from_str(to) {
+        response.headers_mut().insert(LOCATION, to);
+    }
+    response
+}
+
+/// Passes an answer back.
+pub(super) fn pass_back(
+    upstream: &RegistryUpstream,
+    answer: reqwest::Response,
+    port: u16,
+    tally: TrafficCounter,
+    most: u64,
+) -> Response<ProxyBody> {
+    let status = answer.status();
+    let headers = answer.headers().clone();
+    let is_index = upstream.has_links() && is_read_for_links(headers.get(CONTENT_TYPE));
+    if is_index && headers.contains_key(CONTENT_ENCODING) {
+        let name = &upstream.registry().name;
+        let text = format!("the registry {name} answers compressed, although it was asked not to\n");
+        return plain(StatusCode::BAD_GATEWAY, text);
+    }
+    let mut pairs = upstream.secrets();
+    let secrets = StreamReplacer::of(pairs.clone());
+    if is_index {
+        pairs.extend(upstream.links(port));
+    }
+    let passing = PassedAnswer {
+        answer: Box::pin(answer.bytes_stream()),
+        replacer: StreamReplacer::of(pairs),
+        tally,
+        most,
+        is_over: false,
+    };
+    let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(passing)));
+    *response.status_mut() = status;
+    // Stars are as many as what they stand for; links are longer or shorter.
+    let length = (!is_index).then_some(CONTENT_LENGTH);
+    for name in HANDED_BACK.into_iter().chain(length) {
+        for value in headers.get_all(&name) {
+            if !repeats(secrets.as_ref(), value.as_bytes()) {
+                response.headers_mut().append(&name, value.clone());
+            }
+        }
+    }
+    response
+}
+
+/// A header that repeats a secret is not worth mending.
+fn repeats(secrets: Option<&StreamReplacer>, value: &[u8]) -> bool {
+    let Some(mut secrets) = secrets.cloned() else { return false };
+    let mut passed = secrets.feed(value);
+    passed.extend(secrets.end());
+    passed != value
+}
+
+fn is_read_for_links(kind: Option<&HeaderValue>) -> bool {
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    matches!(kind, "text/html" | "application/json") || kind.ends_with("+json") || kind.ends_with("+html")
+}
+
+impl RegistryUpstream {
+    fn has_links(&self) -> bool {
+        match self.registry().kind {
+            RegistryKind::Pip | RegistryKind::Npm => true,
+            // Their package managers make addresses themselves, of what the door told them.
+            RegistryKind::Cargo | RegistryKind::Go | RegistryKind::Maven => false,
+        }
+    }
+
+    /// Its own address in all that its links may have, and what stands there for the job.
+    fn links(&self, port: u16) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let (root, door) = (&self.0.root, self.door(port));
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        let host = root.host_str().unwrap_or_default();
+        let path = root.path();
+        let ports = match root.port() {
+            Some(port) => vec![format!(":{port}")],
+            None => vec![String::new(), ":443".to_owned(), ":80".to_owned()],
+        };
+        // Registries behind a proxy that speaks TLS often think that they are plain.
+        for scheme in ["https", "http"] {
+            for port in &ports {
+                let link = format!("{scheme}://{host}{port}{path}");
+                pairs.push((link.replace('/', "\\/"), door.replace('/', "\\/")));
+                pairs.push((link, door.clone()));
+            }
+        }
+        for before in BEFORE_LINKS {
+            pairs.push((format!("{before}{path}"), format!("{before}{}", self.door_path())));
+            // It is another host's.
+            pairs.push((format!("{before}//"), format!("{before}//")));
+        }
+        pairs.into_iter().map(|(link, door)| (link.into_bytes(), door.into_bytes())).collect()
+    }
+}
+
+/// The answer's bytes on their way. Dropped before their end, the answer is given up.
+struct PassedAnswer {
+    answer: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
+    replacer: Option<StreamReplacer>,
+    tally: TrafficCounter,
+    most: u64,
+    is_over: bool,
+}
+
+impl Stream for PassedAnswer {
+    type Item = Result<Frame<Bytes>, ProxyBodyError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        while !self.is_over {
+            let passed = match ready!(self.answer.as_mut().poll_next(context)) {
+                Some(Ok(bytes)) => {
+                    if self.tally.add(bytes.len()) > self.most {
+                        self.is_over = true;
+                        return Poll::Ready(Some(Err("more bytes than this job may have".into())));
+                    }
+                    match &mut self.replacer {
+                        Some(replacer) => Bytes::from(replacer.feed(&bytes)),
+                        None => bytes,
+                    }
+                }
+                Some(Err(error)) => {
+                    self.is_over = true;
+                    return Poll::Ready(Some(Err(innermost(&error.without_url()).into())));
+                }
+                None => {
+                    self.is_over = true;
+                    Bytes::from(self.replacer.as_mut().map(StreamReplacer::end).unwrap_or_default())
+                }
+            };
+            if !passed.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(passed))));
+            }
+        }
+        Poll::Ready(None)
+    }
+}
+
+/// What went wrong in the end.
+pub(super) fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

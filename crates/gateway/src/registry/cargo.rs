@@ -1,0 +1,99 @@
+//! Where a sparse index of cargo's says that crates are downloaded from.
+
+use serde::Deserialize;
+use serde_json::json;
+use url::Url;
+
+use super::CARGO_DOWNLOADS;
+
+/// The file that says it, at the root of an index.
+pub(super) const CONFIGURATION: &str = "config.json";
+/// More than any such file has.
+pub(super) const LARGEST_CONFIGURATION: usize = 64 << 10;
+
+/// Where crates are downloaded from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CargoDownloads {
+    /// What they lie below, where that is at the registry's own host. Ends with a slash.
+    pub(super) root: Option<Url>,
+    /// What comes after it, or the whole address of another host.
+    template: String,
+}
+
+#[derive(Deserialize)]
+struct IndexConfiguration {
+    dl: String,
+}
+
+impl CargoDownloads {
+    /// Reads what a registry says.
+    pub(super) fn read(index: &Url, configuration: &[u8]) -> Option<Self> {
+        let IndexConfiguration { dl } = serde_json::from_slice(configuration).ok()?;
+        let markers = dl.find('{');
+        let fixed = dl.get(..markers.unwrap_or(dl.len()))?;
+        // Without markers cargo puts crate, version and `download` behind it.
+        let fixed = match markers {
+            Some(_) => fixed.get(..=fixed.rfind('/')?)?.to_owned(),
+            None => format!("{}/", fixed.trim_end_matches('/')),
+        };
+        let root = Url::parse(&fixed).ok()?;
+        let is_bare = root.username().is_empty() && root.query().is_none() && root.fragment().is_none();
+        if root.origin() != index.origin() || !is_bare || root.as_str() != fixed {
+            return Some(Self { root: None, template: dl });
+        }
+        let template = dl.get(fixed.len()..).unwrap_or_default().to_owned();
+        Some(Self { root: Some(root), template })
+    }
+
+    /// What a job is told, whose door has this address for the registry. Nothing of an API to publish with, and nothing
+    /// of a token: the door asks for none.
+    pub(super) fn told(&self, door: &str) -> String {
+        let dl = match &self.root {
+            Some(_) => format!("{door}{CARGO_DOWNLOADS}{}", self.template),
+            None => self.template.clone(),
+        };
+        json!({ "dl": dl.trim_end_matches('/') }).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(dl: &str) -> (Option<String>, String) {
+        let index = Url::parse("https://corp.example/cargo/index/").unwrap();
+        let configuration = json!({ "dl": dl, "api": "https://corp.example", "auth-required": true });
+        let read = CargoDownloads::read(&index, configuration.to_string().as_bytes()).unwrap();
+        (read.root.as_ref().map(ToString::to_string), read.told("http://127.0.0.1:1/registries/corp/"))
+    }
+
+    #[test]
+    fn downloads_at_the_registrys_host_go_through_the_door() {
+        let door = "http://127.0.0.1:1/registries/corp/+dl";
+        for (dl, root, told_dl) in [
+            ("https://corp.example/api/crates", Some("https://corp.example/api/crates/"), door.to_owned()),
+            ("https://corp.example/api/crates/", Some("https://corp.example/api/crates/"), door.to_owned()),
+            (
+                "https://corp.example/dl/{crate}/{crate}-{version}.crate",
+                Some("https://corp.example/dl/"),
+                format!("{door}/{{crate}}/{{crate}}-{{version}}.crate"),
+            ),
+            (
+                "https://corp.example/dl/v-{version}/x",
+                Some("https://corp.example/dl/"),
+                format!("{door}/v-{{version}}/x"),
+            ),
+            ("https://static.example/crates", None, "https://static.example/crates".to_owned()),
+            ("http://corp.example/crates", None, "http://corp.example/crates".to_owned()),
+            ("https://corp.example:8443/crates", None, "https://corp.example:8443/crates".to_owned()),
+            ("https://corp.example/a/../b", None, "https://corp.example/a/../b".to_owned()),
+        ] {
+            let expected = json!({ "dl": told_dl }).to_string();
+            assert_eq!(told(dl), (root.map(str::to_owned), expected), "{dl}");
+        }
+        let index = Url::parse("https://corp.example/").unwrap();
+        for wrong in ["", "{}", r#"{"dl":7}"#, r#"{"dl":"nowhere"}"#, r#"{"dl":"{crate}"}"#] {
+            assert_eq!(CargoDownloads::read(&index, wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The way to a registry of packages: to what lies below one address, with the credential that the job does not have.
+
+mod answer;
+mod ask;
+mod cargo;
+mod path;
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use secrecy::{ExposeSecret, SecretString};
+use url::{Host, Url};
+
+use super::addresses::{AddressScope, IpNetwork, scope_of};
+use super::names::{AllowedHost, HostName};
+use super::outgoing;
+use super::tunnel::Dialer;
+use cargo::CargoDownloads;
+use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
+
+/// Before the name of a registry in the door's addresses.
+pub(super) const PREFIX: &str = "/registries/";
+/// All of npm at one address: each package from where its scope is, for npm has one address for all lock files.
+pub(super) const NPM_PREFIX: &str = "/npm/";
+/// Where cargo's downloads are, below its registry's prefix.
+const CARGO_DOWNLOADS: &str = "+dl/";
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// Mirrors fetch what they do not have before they answer.
+const READ_TIMEOUT: Duration = Duration::from_secs(180);
+/// What is shorter is too common in ordinary bytes to be taken out.
+const SHORTEST_SECRET: usize = 8;
+
+/// The way to one registry. Cheap to clone.
+#[derive(Clone)]
+pub struct RegistryUpstream(Arc<RegistryInner>);
+
+struct RegistryInner {
+    registry: PackageRegistry,
+    /// What a job may ask for lies below it. Ends with a slash.
+    root: Url,
+    /// What of its address comes after the root.
+    entry: String,
+    within: Option<IpNetwork>,
+    header: Option<HeaderValue>,
+    outgoing: OutgoingNetwork,
+    client: OnceLock<Result<reqwest::Client, String>>,
+    elsewhere: OnceLock<Result<reqwest::Client, String>>,
+    downloads: tokio::sync::OnceCell<CargoDownloads>,
+}
+
+/// Why there is no way to a registry. Says nothing of its credential.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRegistry {
+    #[error(
+        "registries.{0}.url: a registry's address is https://HOST/PATH, without user, query and fragment; http:// only \
+         on this machine, at private addresses and for names of one's own network (`at` says which network that is)"
+    )]
+    Address(RegistryName),
+    #[error("registries.{0}.url: its address {1}")]
+    Forbidden(RegistryName, &'static str),
+    #[error("registries.{0}.at: the network that its addresses lie in, as 10.0.0.0/8 or fd12::/32")]
+    Network(RegistryName),
+    #[error("registries.{0}: its user, password or token has characters that none has")]
+    Credential(RegistryName),
+}
+
+impl fmt::Debug for RegistryUpstream {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "RegistryUpstream({} at {})", self.0.registry.name, self.0.root)
+    }
+}
+
+impl RegistryUpstream {
+    /// To this registry.
+    ///
+    /// # Errors
+    /// When its address or its credential could not be used.
+    pub fn new(registry: PackageRegistry, outgoing: OutgoingNetwork) -> Result<Self, InvalidRegistry> {
+        let name = || registry.name.clone();
+        let within = registry.within.as_deref().map(str::parse::<IpNetwork>).transpose();
+        let within = within.map_err(|()| InvalidRegistry::Network(name()))?;
+        let url = &registry.url;
+        let is_bare = url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none();
+        let is_plain = match url.scheme() {
+            "https" => false,
+            "http" => true,
+            _ => return Err(InvalidRegistry::Address(name())),
+        };
+        let may_be_plain = match url.host() {
+            None => return Err(InvalidRegistry::Address(name())),
+            Some(Host::Domain(host)) => is_of_ones_own(host) || within.is_some(),
+            Some(Host::Ipv4(address)) => literal(address.into(), within).map_err(|why| why.of(name()))?,
+            Some(Host::Ipv6(address)) => literal(address.into(), within).map_err(|why| why.of(name()))?,
+        };
+        if !is_bare || (is_plain && !may_be_plain) {
+            return Err(InvalidRegistry::Address(name()));
+        }
+        let header = header(&registry).map_err(|()| InvalidRegistry::Credential(name()))?;
+        let (root, entry) = root(&registry).ok_or_else(|| InvalidRegistry::Address(name()))?;
+        Ok(Self(Arc::new(RegistryInner {
+            registry,
+            root,
+            entry,
+            within,
+            header,
+            outgoing,
+            client: OnceLock::new(),
+            elsewhere: OnceLock::new(),
+            downloads: tokio::sync::OnceCell::new(),
+        })))
+    }
+
+    pub(super) fn registry(&self) -> &PackageRegistry {
+        &self.0.registry
+    }
+
+    /// Its address at the door, as a package manager has it.
+    pub(super) fn address(&self, port: u16) -> String {
+        format!("{}{}", self.door(port), self.0.entry)
+    }
+
+    /// The door's address for its root.
+    fn door(&self, port: u16) -> String {
+        format!("http://127.0.0.1:{port}{}", self.door_path())
+    }
+
+    fn door_path(&self) -> String {
+        format!("{PREFIX}{}/", self.0.registry.name)
+    }
+
+    /// Connections are made to this registry only: no redirects that we did not look at, no proxies of the environment.
+    fn client(&self, reach: &Dialer) -> Result<&reqwest::Client, String> {
+        let made = self.0.client.get_or_init(|| {
+            let rule = AddressRule {
+                is_local: is_local(self.0.root.host_str().unwrap_or_default()),
+                is_plain: self.0.root.scheme() == "http",
+                within: self.0.within,
+            };
+            self.client_with(reach, move |_, address| rule.objection(address))
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    /// For what lies elsewhere, without the credential: at public addresses, and at those of the registry's network.
+    fn client_elsewhere(&self, reach: &Dialer) -> Result<&reqwest::Client, String> {
+        let made = self.0.elsewhere.get_or_init(|| {
+            let (objection, within) = (reach.objection, self.0.within);
+            self.client_with(reach, move |host, address| {
+                objection(&AllowedHost::to_look_up(host.clone(), within), address)
+            })
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    fn client_with(
+        &self,
+        reach: &Dialer,
+        rule: impl Fn(&HostName, IpAddr) -> Option<&'static str> + Send + Sync + 'static,
+    ) -> Result<reqwest::Client, String> {
+        let proxy = self.0.outgoing.proxy.as_ref();
+        let proxy = proxy.and_then(|proxy| HostName::parse(proxy.url.host_str()?).ok());
+        let resolver = CheckedResolver { reach: reach.clone(), rule: Arc::new(rule), proxy };
+        outgoing::builder(&self.0.outgoing)?
+            .dns_resolver(Arc::new(resolver))
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(READ_TIMEOUT)
+            .build()
+            .map_err(|error| outgoing::no_client(&error))
+    }
+
+    /// What is taken out of answers, should the registry repeat it.
+    fn secrets(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let stars = |text: &str| (text.as_bytes().to_vec(), vec![b'*'; text.len()]);
+        let mut texts: Vec<String> = Vec::new();
+        let credential = &self.0.registry.credential;
+        if let Some(secret) = credential.secret() {
+            let secret = secret.expose_secret();
+            texts.push(secret.to_owned());
+            texts.push(url::form_urlencoded::byte_serialize(secret.as_bytes()).collect());
+            if let RegistryCredential::Password { user, .. } = credential {
+                texts.push(STANDARD.encode(format!("{user}:{secret}")));
+            }
+        }
+        texts.dedup();
+        texts.iter().filter(|text| text.len() >= SHORTEST_SECRET).map(|text| stars(text)).collect()
+    }
+}
+
+/// Why an address that stands in the settings does not do.
+struct LiteralRefusal(Option<&'static str>);
+
+impl LiteralRefusal {
+    fn of(self, name: RegistryName) -> InvalidRegistry {
+        match self.0 {
+            Some(why) => InvalidRegistry::Forbidden(name, why),
+            None => InvalidRegistry::Network(name),
+        }
+    }
+}
+
+/// Whether an address that the settings name may be asked without TLS.
+fn literal(address: IpAddr, within: Option<IpNetwork>) -> Result<bool, LiteralRefusal> {
+    match scope_of(address) {
+        AddressScope::Public => Ok(false),
+        AddressScope::Private(_) if within.is_none_or(|network| network.contains(address)) => Ok(true),
+        AddressScope::Private(_) => Err(LiteralRefusal(None)),
+        AddressScope::Forbidden(_) if address.is_loopback() => Ok(true),
+        AddressScope::Forbidden(why) => Err(LiteralRefusal(Some(why))),
+    }
+}
+
+/// Which addresses a registry's name may lead to. Whoever runs the server named it, so that a private one will do.
+#[derive(Debug, Clone, Copy)]
+struct AddressRule {
+    is_local: bool,
+    is_plain: bool,
+    within: Option<IpNetwork>,
+}
+
+impl AddressRule {
+    fn objection(self, address: IpAddr) -> Option<&'static str> {
+        match scope_of(address) {
+            AddressScope::Public if self.is_plain => Some("is public, and there only https will do"),
+            AddressScope::Public => None,
+            AddressScope::Private(_) if self.within.is_none_or(|network| network.contains(address)) => None,
+            AddressScope::Private(_) => Some("does not lie in the network that `at` names"),
+            AddressScope::Forbidden(_) if address.is_loopback() && self.is_local => None,
+            AddressScope::Forbidden(why) => Some(why),
+        }
+    }
+}
+
+type ResolverRule = Arc<dyn Fn(&HostName, IpAddr) -> Option<&'static str> + Send + Sync>;
+
+/// Looks a name up once, and connects to nothing that the rule objects to.
+struct CheckedResolver {
+    reach: Dialer,
+    rule: ResolverRule,
+    /// The proxy's own name. Behind it, other names are looked up by the proxy.
+    proxy: Option<HostName>,
+}
+
+impl Resolve for CheckedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let host = HostName::parse(name.as_str());
+        let is_proxy = self.proxy.is_some() && self.proxy.as_ref() == host.as_ref().ok();
+        let (reach, rule) = (self.reach.clone(), Arc::clone(&self.rule));
+        Box::pin(async move {
+            let host = host.map_err(io::Error::other)?;
+            let found = (reach.resolve)(&host).await?;
+            let objection = |address: &IpAddr| Some((*address, rule(&host, *address)?));
+            if let Some((address, why)) = found.iter().find_map(objection).filter(|_| !is_proxy) {
+                return Err(io::Error::other(format!("its name leads to {address}, which {why}")).into());
+            }
+            let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(addresses)
+        })
+    }
+}
+
+fn is_local(host: &str) -> bool {
+    host == "localhost" || host.ends_with(".localhost")
+}
+
+/// A name that no public registry has.
+fn is_of_ones_own(host: &str) -> bool {
+    !host.contains('.') || [".localhost", ".local", ".internal"].iter().any(|end| host.ends_with(end))
+}
+
+/// What a job may ask for, and what of the address comes after it. The files of a simple index lie beside the index.
+fn root(registry: &PackageRegistry) -> Option<(Url, String)> {
+    let mut url = registry.url.clone();
+    let path = url.path().trim_end_matches('/').to_owned();
+    let (above, last) = path.rsplit_once('/').unwrap_or_default();
+    let (path, entry) = match registry.kind {
+        RegistryKind::Pip if matches!(last, "simple" | "+simple") => {
+            (format!("{above}/"), format!("{last}/"))
+        }
+        RegistryKind::Pip
+        | RegistryKind::Npm
+        | RegistryKind::Cargo
+        | RegistryKind::Go
+        | RegistryKind::Maven => (format!("{path}/"), String::new()),
+    };
+    url.set_path(&path);
+    (url.path() == path).then_some((url, entry))
+}
+
+fn header(registry: &PackageRegistry) -> Result<Option<HeaderValue>, ()> {
+    let text = match &registry.credential {
+        RegistryCredential::None => return Ok(None),
+        RegistryCredential::Password { user, password } => {
+            if user.contains(':') {
+                return Err(());
+            }
+            format!("Basic {}", STANDARD.encode(format!("{user}:{}", password.expose_secret())))
+        }
+        RegistryCredential::Token(token) => match registry.kind {
+            // cargo sends a token as it is.
+            RegistryKind::Cargo => token.expose_secret().to_owned(),
+            RegistryKind::Pip | RegistryKind::Npm | RegistryKind::Go | RegistryKind::Maven => {
+                format!("Bearer {}", token.expose_secret())
+            }
+        },
+    };
+    let text = SecretString::from(text);
+    let mut value = HeaderValue::from_str(text.expose_secret()).map_err(|_| ())?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}

@@ -1,0 +1,405 @@
+//! A job that has its packages from a registry with a credential: it gets packages, and nothing else of it.
+
+use http::{Response, StatusCode};
+
+use super::service::{FakeUpstream, UpstreamRequest, json_answer};
+use super::*;
+use crate::refusal::{ProxyBody, whole};
+use crate::registry::{InvalidRegistry, RegistryUpstream};
+use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
+use serde_json::json;
+
+const PASSWORD: &str = "hunter2/hunter2";
+/// As `ada:hunter2/hunter2` stands in a header.
+const BASIC: &str = "YWRhOmh1bnRlcjIvaHVudGVyMg==";
+
+fn registry(kind: RegistryKind, url: &str) -> PackageRegistry {
+    PackageRegistry {
+        name: RegistryName::parse("corp").unwrap(),
+        kind,
+        url: url.parse().unwrap(),
+        credential: RegistryCredential::Password { user: "ada".to_owned(), password: PASSWORD.into() },
+        mirror: true,
+        scopes: Vec::new(),
+        within: None,
+        known_as: "corp".to_owned(),
+    }
+}
+
+fn upstream(registry: PackageRegistry) -> RegistryUpstream {
+    RegistryUpstream::new(registry, OutgoingNetwork::default()).unwrap()
+}
+
+fn policy(registries: Vec<RegistryUpstream>) -> EgressPolicy {
+    EgressPolicy { registries, ..names(&[]) }
+}
+
+fn page(text: &str) -> Response<ProxyBody> {
+    Response::builder()
+        .header("content-type", "text/html; charset=utf-8")
+        .body(whole(text.to_owned()))
+        .unwrap()
+}
+
+fn sends_to(location: &str) -> Response<ProxyBody> {
+    Response::builder().status(302).header("location", location).body(whole("")).unwrap()
+}
+
+fn get(path: &str) -> String {
+    format!(
+        "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAccept: text/html\r\nUser-Agent: pip\r\n\
+         Authorization: Basic am9iOmpvYg==\r\nCookie: a=b\r\nX-JFrog-Art-Api: job\r\nAccept-Encoding: gzip\r\n\r\n"
+    )
+}
+
+/// What the service answers to a simple index of pip's below `/api/pypi/all/`.
+async fn index(
+    answer: impl Fn(&UpstreamRequest) -> Response<ProxyBody> + Send + Sync + 'static,
+) -> FakeUpstream {
+    FakeUpstream::start(answer).await
+}
+
+fn pip(service: &FakeUpstream) -> EgressPolicy {
+    let url = format!("http://{}/api/pypi/all/simple", service.address);
+    policy(vec![upstream(registry(RegistryKind::Pip, &url))])
+}
+
+#[tokio::test]
+async fn the_credential_is_put_in_outside_and_what_the_job_sent_for_one_is_dropped() {
+    let service = index(|_| page("hello")).await;
+    let (door, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    let heard = say(door, get("/registries/corp/simple/wheel/?a=b")).await;
+    assert!(heard.starts_with("HTTP/1.1 200") && heard.ends_with("hello\r\n0\r\n\r\n"), "{heard}");
+    let asked = service.heard().pop().unwrap();
+    assert_eq!(asked.line, "GET /api/pypi/all/simple/wheel/?a=b");
+    let header = |name: &str| asked.headers.get(name).map(|value| value.to_str().unwrap());
+    assert_eq!(header("authorization"), Some(format!("Basic {BASIC}").as_str()));
+    assert_eq!((header("cookie"), header("x-jfrog-art-api")), (None, None));
+    assert_eq!((header("accept"), header("user-agent")), (Some("text/html"), Some("pip")));
+    assert_eq!(header("accept-encoding"), Some("identity"));
+    let record = open.end().await;
+    assert_eq!(record.reached[0].host, service.address.to_string());
+    assert!(record.refused.is_empty());
+}
+
+#[tokio::test]
+async fn a_token_is_sent_as_each_kind_has_it() {
+    for (kind, header) in [
+        (RegistryKind::Cargo, "t0ken-t0ken"),
+        (RegistryKind::Npm, "Bearer t0ken-t0ken"),
+        (RegistryKind::Go, "Bearer t0ken-t0ken"),
+        (RegistryKind::Maven, "Bearer t0ken-t0ken"),
+        (RegistryKind::Pip, "Bearer t0ken-t0ken"),
+    ] {
+        let service = index(|_| page("hello")).await;
+        let credential = RegistryCredential::Token("t0ken-t0ken".into());
+        let registry =
+            PackageRegistry { credential, ..registry(kind, &format!("http://{}/x", service.address)) };
+        let (door, _open) = opened(policy(vec![upstream(registry)]), leading_home(), ProxyLimits::default());
+        say(door, get("/registries/corp/se/rd/serde")).await;
+        let asked = service.heard().pop().unwrap();
+        assert_eq!(asked.line, "GET /x/se/rd/serde");
+        assert_eq!(asked.headers["authorization"], header, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_may_only_read_and_only_what_lies_below_the_registrys_address() {
+    let service = index(|_| page("hello")).await;
+    let (door, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    for path in [
+        "/registries/corp/../../security/api-key",
+        "/registries/corp/%2e%2e/%2e%2e/security/api-key",
+        "/registries/corp/..%2f..%2fsecurity/api-key",
+        "/registries/corp/..;/..;/security/api-key",
+        "/registries/corp//security/api-key",
+        "/registries/other/simple/",
+        "/registries/",
+        "/registries/corp@evil.example/simple/",
+        "/npm/@corp%2fwidgets",
+    ] {
+        let heard = say(door, get(path)).await;
+        assert!(heard.starts_with("HTTP/1.1 403"), "{path}: {heard}");
+    }
+    for method in ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"] {
+        let words = get("/registries/corp/simple/").replace("GET ", &format!("{method} "));
+        let heard = say(door, words).await;
+        assert!(heard.starts_with("HTTP/1.1 403") && heard.contains("may only read"), "{method}: {heard}");
+    }
+    assert_eq!(service.heard().len(), 0, "nothing of this was passed on");
+    assert!(open.end().await.refused.len() >= 10);
+    let (door, _open) = opened(names(&[]), leading_home(), ProxyLimits::default());
+    assert!(
+        say(door, get("/registries/corp/simple/")).await.starts_with("HTTP/1.1 403"),
+        "without registries"
+    );
+}
+
+#[tokio::test]
+async fn links_to_the_registry_lead_to_the_door_and_links_elsewhere_stay() {
+    let service = index(|asked| {
+        let host = asked.headers["host"].to_str().unwrap().to_owned();
+        page(&format!(
+            "<a href=\"http://{host}/api/pypi/all/packages/a.whl#sha256=1\">a</a>\
+             <a href=\"https://{host}/api/pypi/all/packages/b.whl\">b</a>\
+             <a href=\"/api/pypi/all/packages/c.whl\">c</a>\
+             <a href='/api/pypi/all/packages/d.whl'>d</a>\
+             <a href=\"../../packages/e.whl\">e</a>\
+             <a href=\"//evil.example/f.whl\">f</a>\
+             <a href=\"https://files.example/api/pypi/all/g.whl\">g</a>\
+             <a href=\"http://{host}/other/h.whl\">h</a>"
+        ))
+    })
+    .await;
+    let (door, _open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    let heard = say(door, get("/registries/corp/simple/wheel/")).await;
+    let at_door = format!("http://127.0.0.1:{}/registries/corp/packages", door.port());
+    for link in [
+        format!("\"{at_door}/a.whl#sha256=1\""),
+        format!("\"{at_door}/b.whl\""),
+        "\"/registries/corp/packages/c.whl\"".to_owned(),
+        "'/registries/corp/packages/d.whl'".to_owned(),
+        "\"../../packages/e.whl\"".to_owned(),
+        "\"//evil.example/f.whl\"".to_owned(),
+        "\"https://files.example/api/pypi/all/g.whl\"".to_owned(),
+        format!("\"http://{}/other/h.whl\"", service.address),
+    ] {
+        assert!(heard.contains(&link), "{link}: {heard}");
+    }
+}
+
+#[tokio::test]
+async fn npms_tarballs_lead_to_the_door_and_a_lock_files_address_is_understood() {
+    let service = index(|asked| {
+        let host = asked.headers["host"].to_str().unwrap().to_owned();
+        match asked.line.as_str() {
+            "GET /api/npm/all/@corp%2fwidgets" => {
+                let tarball = format!("http://{host}/api/npm/all/@corp/widgets/-/widgets-1.0.0.tgz");
+                // Some write slashes so.
+                let escaped = tarball.replace('/', "\\/");
+                Response::builder()
+                    .header("content-type", "application/vnd.npm.install-v1+json")
+                    .body(whole(format!("{{\"tarball\":\"{tarball}\",\"again\":\"{escaped}\"}}")))
+                    .unwrap()
+            }
+            "GET /api/npm/all/@corp/widgets/-/widgets-1.0.0.tgz" | "GET /api/npm/all/left/-/left-1.tgz" => {
+                Response::new(whole("a tarball"))
+            }
+            _ => Response::builder().status(404).body(whole("not found")).unwrap(),
+        }
+    })
+    .await;
+    let url = format!("http://{}/api/npm/all/", service.address);
+    let npm = PackageRegistry { scopes: vec!["@corp".to_owned()], ..registry(RegistryKind::Npm, &url) };
+    let (door, _open) = opened(policy(vec![upstream(npm)]), leading_home(), ProxyLimits::default());
+    let heard = say(door, get("/registries/corp/@corp%2fwidgets")).await;
+    let link = format!("http://127.0.0.1:{}/registries/corp/@corp/widgets/-/widgets-1.0.0.tgz", door.port());
+    let escaped = format!("http:\\/\\/127.0.0.1:{}\\/registries\\/corp\\/", door.port());
+    assert!(heard.contains(&link) && heard.contains(&escaped), "{heard}");
+    for path in [
+        "/registries/corp/@corp/widgets/-/widgets-1.0.0.tgz",
+        // As npm makes it of a lock file from the registry itself, of one from the public registry, and of one from the door.
+        "/npm/api/npm/all/@corp/widgets/-/widgets-1.0.0.tgz",
+        "/npm/@corp/widgets/-/widgets-1.0.0.tgz",
+        "/npm/registries/corp/@corp/widgets/-/widgets-1.0.0.tgz",
+        "/npm/api/npm/all/left/-/left-1.tgz",
+        "/npm/left/-/left-1.tgz",
+    ] {
+        let heard = say(door, get(path)).await;
+        assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("a tarball"), "{path}: {heard}");
+    }
+    assert!(say(door, get("/npm/right")).await.starts_with("HTTP/1.1 404"));
+    assert!(say(door, get("/npm/../security")).await.starts_with("HTTP/1.1 403"));
+}
+
+#[tokio::test]
+async fn of_npm_a_scopes_packages_come_from_its_registry_alone_and_others_not_from_there() {
+    let service = index(|_| page("hello")).await;
+    let url = format!("http://{}/", service.address);
+    let scopes = vec!["@corp".to_owned()];
+    let npm = PackageRegistry { mirror: false, scopes, ..registry(RegistryKind::Npm, &url) };
+    let (door, open) = opened(policy(vec![upstream(npm)]), leading_home(), ProxyLimits::default());
+    assert!(say(door, get("/npm/@corp%2fwidgets")).await.starts_with("HTTP/1.1 200"));
+    // The public registry is not on this job's list.
+    for path in ["/npm/left-pad", "/npm/@other%2fwidgets"] {
+        let heard = say(door, get(path)).await;
+        assert!(heard.starts_with("HTTP/1.1 403") && heard.contains("no registry of this job's"), "{heard}");
+    }
+    assert_eq!(service.heard().len(), 1);
+    drop(open);
+}
+
+#[tokio::test]
+async fn cargos_downloads_go_through_the_door_and_it_is_asked_for_no_token() {
+    let service = index(|asked| match asked.line.as_str() {
+        "GET /index/config.json" => {
+            let host = asked.headers["host"].to_str().unwrap();
+            json_answer(&json!({ "dl": format!("http://{host}/files"), "api": "x", "auth-required": true }))
+        }
+        "GET /files/widget/1.0.0/download" => Response::new(whole("a crate")),
+        _ => Response::builder().status(404).body(whole("not found")).unwrap(),
+    })
+    .await;
+    let registry = registry(RegistryKind::Cargo, &format!("http://{}/index/", service.address));
+    let (door, _open) = opened(policy(vec![upstream(registry)]), leading_home(), ProxyLimits::default());
+    // cargo may still have the configuration of an earlier run.
+    let heard = say(door, get("/registries/corp/+dl/widget/1.0.0/download")).await;
+    assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("a crate"), "{heard}");
+    let heard = say(door, get("/registries/corp/config.json")).await;
+    let dl = format!("{{\"dl\":\"http://127.0.0.1:{}/registries/corp/+dl\"}}", door.port());
+    assert!(heard.ends_with(&dl), "{heard}");
+    let asked: Vec<String> = service.heard().into_iter().map(|asked| asked.line).collect();
+    assert_eq!(asked, ["GET /index/config.json", "GET /files/widget/1.0.0/download"]);
+    assert!(say(door, get("/registries/corp/+dl/../index/x")).await.starts_with("HTTP/1.1 403"));
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_with_the_credential() {
+    let storage = FakeUpstream::start(|_| Response::new(whole("a wheel"))).await;
+    let port = storage.address.port();
+    let service = index(move |asked| match asked.line.rsplit('/').next().unwrap() {
+        "stored.whl" => sends_to(&format!("http://blobs.example:{port}/stored?signed=1")),
+        "moved.whl" => sends_to("/api/pypi/all/packages/there.whl?x=1"),
+        "outside.whl" => sends_to("/security/api-key"),
+        "up.whl" => sends_to("/api/pypi/all/%2e%2e/%2e%2e/%2e%2e/security"),
+        "file.whl" => sends_to("file:///etc/passwd"),
+        "address.whl" => sends_to(&format!("http://127.0.0.1:{port}/stored")),
+        "user.whl" => sends_to(&format!("http://ada:pw@blobs.example:{port}/stored")),
+        _ => sends_to("http://[::nowhere"),
+    })
+    .await;
+    let (door, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    let heard = say(door, get("/registries/corp/packages/stored.whl")).await;
+    assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("a wheel"), "{heard}");
+    assert!(!heard.contains("signed"), "what says who may read stays outside");
+    let asked = storage.heard().pop().unwrap();
+    assert_eq!((asked.line.as_str(), asked.headers.get("authorization")), ("GET /stored?signed=1", None));
+    let heard = say(door, get("/registries/corp/packages/moved.whl")).await;
+    assert!(
+        heard.starts_with("HTTP/1.1 302")
+            && heard.contains("location: /registries/corp/packages/there.whl?x=1"),
+        "{heard}"
+    );
+    for file in ["outside.whl", "up.whl", "file.whl", "address.whl", "user.whl", "other.whl"] {
+        let heard = say(door, get(&format!("/registries/corp/packages/{file}"))).await;
+        assert!(heard.starts_with("HTTP/1.1 403") && heard.contains("it sends us"), "{file}: {heard}");
+    }
+    assert_eq!(storage.heard().len(), 1);
+    drop(open);
+    // Storage at an address near this machine is none.
+    let (door, _open) = opened(pip(&service), leading_to(&["127.0.0.1"]), ProxyLimits::default());
+    let heard = say(door, get("/registries/corp/packages/stored.whl")).await;
+    assert!(heard.starts_with("HTTP/1.1 502") && heard.contains("is a loopback address"), "{heard}");
+    assert_eq!(storage.heard().len(), 1);
+}
+
+#[tokio::test]
+async fn a_registry_that_repeats_the_credential_does_not_tell_it_to_the_job() {
+    let service = index(|asked| {
+        let text = format!("{PASSWORD} {BASIC} hunter2%2Fhunter2 {:?}", asked.headers.get("authorization"));
+        let kind = if asked.line.ends_with(".whl") { "application/zip" } else { "text/html" };
+        Response::builder()
+            .header("content-type", kind)
+            .header("etag", format!("\"{PASSWORD}\""))
+            .header("set-cookie", "session=1")
+            .header("www-authenticate", "Basic")
+            .body(whole(text))
+            .unwrap()
+    })
+    .await;
+    let (door, _open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    for path in ["/registries/corp/simple/wheel/", "/registries/corp/packages/a.whl"] {
+        let heard = say(door, get(path)).await;
+        assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("*************"), "{heard}");
+        for secret in [PASSWORD, BASIC, "hunter2", "set-cookie", "www-authenticate", "etag"] {
+            assert!(!heard.contains(secret), "{path} {secret}: {heard}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_credential_that_is_not_taken_is_told_to_who_runs_the_server() {
+    let service = index(|_| {
+        Response::builder().status(StatusCode::UNAUTHORIZED).body(whole(format!("no {PASSWORD}"))).unwrap()
+    })
+    .await;
+    let (door, open) = opened(pip(&service), leading_home(), ProxyLimits::default());
+    let heard = say(door, get("/registries/corp/simple/wheel/")).await;
+    assert!(
+        heard.starts_with("HTTP/1.1 403") && heard.contains("registries.corp in journeyman.toml"),
+        "{heard}"
+    );
+    let record = open.end().await;
+    assert_eq!(record.refused[0].what, "GET /registries/corp/simple/wheel/");
+    assert!(!serde_json::to_string(&record).unwrap().contains("hunter2"));
+}
+
+#[test]
+fn a_registrys_address_is_https_or_near_and_never_what_hands_out_credentials() {
+    let made = |url: &str, within: Option<&str>| {
+        let within = within.map(str::to_owned);
+        RegistryUpstream::new(
+            PackageRegistry { within, ..registry(RegistryKind::Pip, url) },
+            OutgoingNetwork::default(),
+        )
+    };
+    for (url, within) in [
+        ("https://pypi.corp.example/simple", None),
+        ("https://pypi.corp.example/simple", Some("10.0.0.0/8")),
+        ("http://127.0.0.1:3141/root/pypi/+simple/", None),
+        ("http://[::1]:3141/", None),
+        ("http://localhost:8081/", None),
+        ("http://10.1.2.3/simple", None),
+        ("http://10.1.2.3/simple", Some("10.0.0.0/8")),
+        ("http://pypi.internal/simple", None),
+        ("http://devpi/simple", None),
+        ("http://pypi.corp.example/simple", Some("10.0.0.0/8")),
+    ] {
+        assert!(made(url, within).is_ok(), "{url} {within:?}: {:?}", made(url, within));
+    }
+    let name = || RegistryName::parse("corp").unwrap();
+    for (url, within, why) in [
+        ("http://pypi.corp.example/simple", None, InvalidRegistry::Address(name())),
+        ("http://1.1.1.1/simple", None, InvalidRegistry::Address(name())),
+        ("https://ada:pw@pypi.corp.example/", None, InvalidRegistry::Address(name())),
+        ("https://pypi.corp.example/?a", None, InvalidRegistry::Address(name())),
+        ("https://pypi.corp.example/#a", None, InvalidRegistry::Address(name())),
+        ("ftp://pypi.corp.example/", None, InvalidRegistry::Address(name())),
+        ("https://10.1.2.3/", Some("192.168.0.0/16"), InvalidRegistry::Network(name())),
+        ("https://pypi.corp.example/", Some("home"), InvalidRegistry::Network(name())),
+        (
+            "http://169.254.169.254/",
+            None,
+            InvalidRegistry::Forbidden(name(), "hands out this machine's own credentials"),
+        ),
+    ] {
+        assert_eq!(made(url, within).err(), Some(why), "{url} {within:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_registrys_name_leads_where_its_entry_says_and_not_to_this_machine() {
+    let service = index(|_| page("hello")).await;
+    let port = service.address.port();
+    let told = async |url: &str, within: Option<&str>, leads_to: &str| {
+        let within = within.map(str::to_owned);
+        let registry = PackageRegistry { within, ..registry(RegistryKind::Pip, url) };
+        let (door, _open) =
+            opened(policy(vec![upstream(registry)]), leading_to(&[leads_to]), ProxyLimits::default());
+        say(door, get("/registries/corp/simple/")).await
+    };
+    let local = format!("http://localhost:{port}/simple");
+    assert!(told(&local, None, "127.0.0.1").await.starts_with("HTTP/1.1 200"));
+    let named = format!("http://devpi:{port}/simple");
+    for (url, within, leads_to, why) in [
+        (named.as_str(), None, "127.0.0.1", "is a loopback address"),
+        (named.as_str(), None, "169.254.169.254", "hands out"),
+        (named.as_str(), None, "1.1.1.1", "only https will do"),
+        (named.as_str(), Some("192.168.0.0/16"), "10.0.0.1", "does not lie in the network"),
+        ("https://pypi.corp.example/simple", None, "127.0.0.1", "is a loopback address"),
+    ] {
+        let heard = told(url, within, leads_to).await;
+        assert!(heard.starts_with("HTTP/1.1 502") && heard.contains(why), "{url} {leads_to}: {heard}");
+    }
+    assert_eq!(service.heard().len(), 1);
+}

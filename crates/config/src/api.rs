@@ -60,7 +60,7 @@ pub(super) fn api(keys: SettingReader<'_>, prices: &Prices) -> Result<ApiSetting
 }
 
 /// Names are shown where a key is missing. Keys have small letters, so that none gets through as a name.
-fn is_key_name(name: &str) -> bool {
+pub(super) fn is_key_name(name: &str) -> bool {
     VariableName::parse(name).is_ok_and(|name| name.is_of_a_key())
 }
 

@@ -204,6 +204,28 @@ known! {
         "whether the setup of a change that edits manifests, lockfiles or install scripts has this network too";
     TEST_NETWORK: "sandbox.test_network", List, Is(""),
         "hosts that tests may reach, if their repository also lists them in `network`";
+    HOST_REGISTRIES: "sandbox.host_registries", Truth, Is("true"),
+        "whether a `setup` gets its packages from the registries and mirrors that this machine's own pip, npm, cargo, Go \
+         and Maven are set to; their credentials stay outside of the sandbox";
+
+    REGISTRY_KIND: "registries.NAME.kind", Choice(&["pip", "npm", "cargo", "go", "maven"]), Optional("pip"),
+        "which package managers have their packages from it: `pip` (a simple index, for uv too), `npm` (for pnpm, yarn \
+         and bun too), `cargo` (a sparse index), `go` (a module proxy) or `maven`";
+    REGISTRY_URL: "registries.NAME.url", Url, Optional("https://packages.example.org/pypi/simple/"),
+        "its address, as its package manager has it; `http` only on loopback, at private addresses and with `at`";
+    REGISTRY_MIRROR: "registries.NAME.mirror", Truth, Is("false"),
+        "whether it stands in for the public registry of its kind; otherwise it is asked in addition";
+    REGISTRY_SCOPES: "registries.NAME.scopes", List, Is(""),
+        "what comes from it: for `npm` scopes (`@example`), for `go` patterns of modules without public checksums \
+         (`go.example.org/*`), for `maven` what it mirrors (`central`)";
+    REGISTRY_USER: "registries.NAME.user", Text, Optional("ci"),
+        "the user whose password `key_env` or `key_file` holds; without it that is a token";
+    REGISTRY_KEY_ENV: "registries.NAME.key_env", Text, Optional("EXAMPLE_REGISTRY_TOKEN"),
+        "the *name* of the environment variable with the password or token; it never enters a sandbox";
+    REGISTRY_KEY_FILE: "registries.NAME.key_file", Text, Optional("/etc/journeyman/registry.token"),
+        "a file with the password or token, instead of a variable";
+    REGISTRY_AT: "registries.NAME.at", Text, Optional("10.0.0.0/8"),
+        "the network that its private addresses have to lie in; without it any private address will do";
 
     RUNTIME: "agents.NAME.runtime", Choice(&["claude", "command", "api"]), Depends("for `claude`: `claude`", "claude"),
         "`claude`, `command` for any program, or `api` for a model's HTTP API";

@@ -8,9 +8,11 @@
 
 mod api;
 mod error;
+mod host;
 mod kind;
 mod known;
 mod raw;
+mod registries;
 mod repository;
 mod repository_templates;
 mod server;
@@ -32,6 +34,7 @@ use journeyman_order::{
 };
 
 pub use error::SettingsError;
+pub use host::{HostRegistries, HostRegistry, SkippedRegistry};
 pub use kind::SettingKind;
 pub use known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};
 pub use repository::{RepositorySettingsError, repository_settings};
@@ -141,4 +144,6 @@ pub struct SandboxSettings {
     pub read: Vec<PathBuf>,
     /// What one job may use of the machine.
     pub limits: JobLimits,
+    /// Whether setups are led to what this machine's own package managers are set to.
+    pub host_registries: bool,
 }

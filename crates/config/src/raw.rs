@@ -23,6 +23,9 @@ pub(super) struct LocatedSetting {
 #[derive(Debug, Default)]
 pub(super) struct SettingKeys(pub(super) BTreeMap<String, LocatedSetting>);
 
+/// Sections whose tables have names.
+const NAMED: [&str; 2] = ["agents", "registries"];
+
 impl SettingKeys {
     /// The names below this section that anything was said about: of agents, of models.
     pub(super) fn names(&self, section: &str) -> BTreeSet<String> {
@@ -67,13 +70,14 @@ impl SettingKeys {
         Ok(())
     }
 
-    /// A variable's name has no `-`: an agent of the file whose name differs in that alone is meant.
+    /// A variable's name has no `-`: an agent or registry of the file whose name differs in that alone is meant.
     fn as_in_file(&self, dotted: &str) -> String {
-        let named = dotted.strip_prefix("agents.").and_then(|rest| rest.rsplit_once('.'));
-        let Some((name, key)) = named else { return dotted.to_owned() };
+        let named = |section: &'static str| Some((section, dotted.strip_prefix(section)?.strip_prefix('.')?));
+        let Some((section, rest)) = NAMED.into_iter().find_map(named) else { return dotted.to_owned() };
+        let Some((name, key)) = rest.rsplit_once('.') else { return dotted.to_owned() };
         let same = |other: &String| other.to_ascii_lowercase().replace('-', "_") == name;
-        let name = self.names("agents").into_iter().find(same).unwrap_or_else(|| name.to_owned());
-        format!("agents.{name}.{key}")
+        let name = self.names(section).into_iter().find(same).unwrap_or_else(|| name.to_owned());
+        format!("{section}.{name}.{key}")
     }
 
     fn give(&mut self, key: String, raw: RawSetting, place: SettingLocation) -> Result<(), SettingsError> {

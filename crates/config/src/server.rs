@@ -13,11 +13,12 @@ use super::raw::{SettingKeys, SettingReader};
 use super::{
     AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Prices, RuntimeKind,
     SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
-    TestRunSettings, api,
+    TestRunSettings, api, registries,
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
 use journeyman_order::{
-    BudgetLimits, DayLimits, IsolationMode, JobLimits, OrderLimits, TestingSettings, WriteLimits,
+    BudgetLimits, DayLimits, IsolationMode, JobLimits, OrderLimits, OutgoingNetwork, TestingSettings,
+    WriteLimits,
 };
 
 impl Settings {
@@ -29,9 +30,9 @@ impl Settings {
         file: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, SettingsError> {
-        let keys = read(file, env)?;
+        let (keys, variables) = read(file, env)?;
         let github = github(keys.of(""))?;
-        assemble(&keys, github)
+        assemble(&keys, &variables, github)
     }
 
     /// Reads the settings of `run` and `demo`, which bring their own GitHub: `[github]` is not looked at.
@@ -43,7 +44,8 @@ impl Settings {
         file: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, SettingsError> {
-        assemble(&read(file, env)?, github)
+        let (keys, variables) = read(file, env)?;
+        assemble(&keys, &variables, github)
     }
 }
 
@@ -56,25 +58,41 @@ impl TestRunSettings {
         file: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, SettingsError> {
-        let keys = read(file, env)?;
-        let keys = keys.of("");
-        Ok(Self { sandbox: sandbox(keys)?, testing: testing(keys)? })
+        let (keys, variables) = read(file, env)?;
+        Ok(Self { sandbox: sandbox(keys.of(""))?, testing: testing(&keys, &variables)? })
     }
 }
 
 fn read(
     file: Option<&Path>,
     env: impl Iterator<Item = (String, String)>,
-) -> Result<SettingKeys, SettingsError> {
+) -> Result<(SettingKeys, EnvironmentVariables), SettingsError> {
     let mut keys = SettingKeys::default();
     if let Some(file) = file {
         keys.read_file(file)?;
     }
-    keys.read_environment(env)?;
-    Ok(keys)
+    let variables: Vec<(String, String)> = env.collect();
+    keys.read_environment(variables.iter().cloned())?;
+    let variables = variables.into_iter().map(|(name, value)| (name, SecretString::from(value)));
+    Ok((keys, EnvironmentVariables(variables.collect())))
 }
 
-fn assemble(given: &SettingKeys, github: GithubSettings) -> Result<Settings, SettingsError> {
+/// All variables of the environment. Printing them shows none.
+#[derive(Debug, Default)]
+pub(super) struct EnvironmentVariables(BTreeMap<String, SecretString>);
+
+impl EnvironmentVariables {
+    /// The value of one, where it is set and not empty.
+    pub(super) fn get(&self, name: &str) -> Option<&SecretString> {
+        self.0.get(name).filter(|value| !value.expose_secret().is_empty())
+    }
+}
+
+fn assemble(
+    given: &SettingKeys,
+    variables: &EnvironmentVariables,
+    github: GithubSettings,
+) -> Result<Settings, SettingsError> {
     let prices = api::prices(given)?;
     let agents = agents(given, &Prices::new(prices.clone()))?;
     let keys = given.of("");
@@ -100,7 +118,7 @@ fn assemble(given: &SettingKeys, github: GithubSettings) -> Result<Settings, Set
         templates: TemplateSettings { dir: keys.get(known::TEMPLATES_DIR)? },
         limits: limits(given)?,
         sandbox: sandbox(keys)?,
-        testing: testing(keys)?,
+        testing: testing(given, variables)?,
         agents,
         pipelines: BTreeMap::new(),
         prices,
@@ -192,7 +210,8 @@ fn per_day(keys: SettingReader<'_>) -> Result<BudgetLimits, SettingsError> {
     })
 }
 
-fn testing(keys: SettingReader<'_>) -> Result<TestingSettings, SettingsError> {
+fn testing(given: &SettingKeys, variables: &EnvironmentVariables) -> Result<TestingSettings, SettingsError> {
+    let keys = given.of("");
     Ok(TestingSettings {
         setup_time: Duration::from_secs(keys.need(known::SETUP_SECONDS)?),
         test_time: Duration::from_secs(keys.need(known::TEST_SECONDS)?),
@@ -201,6 +220,8 @@ fn testing(keys: SettingReader<'_>) -> Result<TestingSettings, SettingsError> {
         setup_network_for_changes: keys.need(known::SETUP_NETWORK_FOR_CHANGES)?,
         test_network: keys.need(known::TEST_NETWORK)?,
         keep: keys.need::<u64>(known::DATA_KEEP_GIB)? << 30,
+        registries: registries::registries(given, variables)?,
+        outgoing: OutgoingNetwork::default(),
     })
 }
 
@@ -217,7 +238,12 @@ fn sandbox(keys: SettingReader<'_>) -> Result<SandboxSettings, SettingsError> {
         open_files: keys.need(known::SANDBOX_OPEN_FILES)?,
         disk: mib(known::SANDBOX_DISK)?,
     };
-    Ok(SandboxSettings { mode, read: keys.need(known::SANDBOX_READ)?, limits })
+    Ok(SandboxSettings {
+        mode,
+        read: keys.need(known::SANDBOX_READ)?,
+        limits,
+        host_registries: keys.need(known::HOST_REGISTRIES)?,
+    })
 }
 
 fn agents(given: &SettingKeys, prices: &Prices) -> Result<BTreeMap<String, AgentSettings>, SettingsError> {

@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 
 use super::*;
 use journeyman_order::settings::{BaseMovePolicy, CiSettings, PlanApproval};
-use journeyman_order::{BudgetLimits, RepositorySettings};
+use journeyman_order::{BudgetLimits, OutgoingNetwork, RepositorySettings};
 
 /// A folder with an App's key, and the least that `serve` needs.
 struct SettingsFixture {
@@ -86,10 +86,13 @@ fn the_least_that_is_needed_gets_every_default() {
         setup_network_for_changes: false,
         test_network: Vec::new(),
         keep: 50 << 30,
+        registries: Vec::new(),
+        outgoing: OutgoingNetwork::default(),
     };
     assert_eq!(settings.testing, testing);
-    let SandboxSettings { mode, read, limits } = &settings.sandbox;
+    let SandboxSettings { mode, read, limits, host_registries } = &settings.sandbox;
     assert_eq!((*mode, read.len(), *limits), (IsolationMode::Bubblewrap, 0, JobLimits::default()));
+    assert!(host_registries);
     let claude = AgentSettings {
         name: "claude".to_owned(),
         runtime: RuntimeKind::Claude,

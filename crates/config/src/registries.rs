@@ -1,0 +1,129 @@
+//! `[registries.NAME]`: registries of packages that setups are led to.
+
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+use url::Url;
+
+use super::SettingsError;
+use super::api::is_key_name;
+use super::known;
+use super::raw::{SettingKeys, SettingReader};
+use super::server::EnvironmentVariables;
+use journeyman_order::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
+
+/// All that the settings name.
+pub(super) fn registries(
+    given: &SettingKeys,
+    variables: &EnvironmentVariables,
+) -> Result<Vec<PackageRegistry>, SettingsError> {
+    let names = given.names("registries").into_iter();
+    names.map(|name| registry(given.of(&name), &name, variables)).collect()
+}
+
+fn registry(
+    keys: SettingReader<'_>,
+    name: &str,
+    variables: &EnvironmentVariables,
+) -> Result<PackageRegistry, SettingsError> {
+    let named = RegistryName::parse(name);
+    let named = named.map_err(|error| keys.wrong(known::REGISTRY_KIND, format!("of a registry: {error}")))?;
+    let word: Option<String> = keys.get(known::REGISTRY_KIND)?;
+    let kind = RegistryKind::ALL.into_iter().find(|kind| word.as_deref() == Some(kind.word()));
+    let kind = kind.ok_or_else(|| keys.wrong(known::REGISTRY_KIND, known::REGISTRY_KIND.kind.expected()))?;
+    let url: Option<Url> = keys.get(known::REGISTRY_URL)?;
+    let url = url.ok_or_else(|| keys.wrong(known::REGISTRY_URL, known::REGISTRY_URL.kind.expected()))?;
+    let scopes: Vec<String> = keys.need(known::REGISTRY_SCOPES)?;
+    scopes_fit(keys, kind, &scopes)?;
+    Ok(PackageRegistry {
+        name: named,
+        kind,
+        url,
+        credential: credential(keys, variables)?,
+        mirror: keys.need(known::REGISTRY_MIRROR)?,
+        scopes,
+        within: keys.get(known::REGISTRY_AT)?,
+        known_as: name.to_owned(),
+    })
+}
+
+/// They stand in variables and files of package managers.
+fn scopes_fit(keys: SettingReader<'_>, kind: RegistryKind, scopes: &[String]) -> Result<(), SettingsError> {
+    let is_plain = |text: &str| {
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic() && !b"\"'\\$`,=<>&".contains(&b))
+    };
+    let (fits, expected): (fn(&str) -> bool, _) = match kind {
+        RegistryKind::Npm => {
+            (|scope| scope.len() > 1 && scope.starts_with('@'), "a list of scopes, [\"@example\"]")
+        }
+        RegistryKind::Go => (|_| true, "a list of patterns of modules, [\"go.example.org/*\"]"),
+        RegistryKind::Maven => (|_| true, "a list of what it mirrors, [\"central\"]"),
+        RegistryKind::Pip | RegistryKind::Cargo => {
+            (|_| false, "left out: it is for the kinds `npm`, `go` and `maven` alone")
+        }
+    };
+    match scopes.iter().all(|scope| fits(scope) && is_plain(scope)) {
+        true => Ok(()),
+        false => Err(keys.wrong(known::REGISTRY_SCOPES, expected)),
+    }
+}
+
+fn credential(
+    keys: SettingReader<'_>,
+    variables: &EnvironmentVariables,
+) -> Result<RegistryCredential, SettingsError> {
+    let user: Option<String> = keys.get(known::REGISTRY_USER)?;
+    let variable: Option<String> = keys.get(known::REGISTRY_KEY_ENV)?;
+    let file: Option<PathBuf> = keys.get(known::REGISTRY_KEY_FILE)?;
+    let secret = match (variable, file) {
+        (Some(_), Some(_)) => {
+            return Err(keys.wrong(known::REGISTRY_KEY_FILE, "left out where `key_env` is given"));
+        }
+        (Some(name), None) => {
+            if !is_key_name(&name) {
+                // The secret itself is easily put here.
+                let expected = "the name of a variable in capitals that holds the password or token, and not the secret \
+                                itself; none of Journeyman's own";
+                return Err(keys.wrong(known::REGISTRY_KEY_ENV, expected));
+            }
+            let value = variables.get(&name).cloned();
+            let missing = || {
+                keys.wrong(
+                    known::REGISTRY_KEY_ENV,
+                    format!("the name of a variable that is set; {name} is not"),
+                )
+            };
+            Some(value.ok_or_else(missing)?)
+        }
+        (None, Some(file)) => {
+            let wrong = |why: &str| {
+                keys.wrong(
+                    known::REGISTRY_KEY_FILE,
+                    format!("a file with a secret: {}: {why}", file.display()),
+                )
+            };
+            let text = std::fs::read_to_string(&file).map_err(|error| wrong(&error.to_string()))?;
+            let text = text.trim();
+            if text.is_empty() || text.contains(char::is_control) {
+                return Err(wrong("it has to be one line"));
+            }
+            Some(SecretString::from(text))
+        }
+        (None, None) => None,
+    };
+    match (user, secret) {
+        (None, None) => Ok(RegistryCredential::None),
+        (None, Some(token)) => Ok(RegistryCredential::Token(token)),
+        (Some(user), Some(password)) if !user.contains(':') => {
+            Ok(RegistryCredential::Password { user, password })
+        }
+        (Some(_), Some(_)) => {
+            Err(keys
+                .wrong(known::REGISTRY_USER, "a name without a colon; the password has a place of its own"))
+        }
+        (Some(_), None) => {
+            Err(keys
+                .wrong(known::REGISTRY_USER, "given with `key_env` or `key_file`, which hold the password"))
+        }
+    }
+}

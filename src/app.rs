@@ -5,6 +5,7 @@
 //! Must never know: who called it.
 
 mod eval_sandbox;
+mod registries;
 mod reverify;
 mod signer;
 
@@ -31,6 +32,7 @@ use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::{SecretSet, Workspaces};
 
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
+pub use registries::{RegistryNote, complete_registries};
 pub use reverify::reverify;
 pub use signer::ReceiptSigner;
 
@@ -63,7 +65,10 @@ impl Application {
     ///
     /// # Errors
     /// As [`Application::build`].
-    pub async fn build_with(settings: Settings, journals: JournalStoreFactory) -> anyhow::Result<Self> {
+    pub async fn build_with(mut settings: Settings, journals: JournalStoreFactory) -> anyhow::Result<Self> {
+        for note in complete_registries(&settings.sandbox, &mut settings.testing)? {
+            tracing::info!(from = note.from, "a registry for setups: {}", note.text);
+        }
         let sandbox = open_sandbox(&settings.sandbox).await?;
         let store = Store::open(settings.store.url.expose_secret()).await?;
         let workspaces = Workspaces::new(&settings.data.dir)
@@ -243,6 +248,12 @@ fn known(settings: &Settings) -> anyhow::Result<SecretSet> {
     secrets.extend(webhook.map(|secret| ("the webhook's secret".to_owned(), secret)));
     secrets
         .extend(settings.server.api_token.iter().map(|token| ("the API's token".to_owned(), token.clone())));
+    for registry in &settings.testing.registries {
+        let secret = registry.credential.secret().cloned();
+        secrets.extend(
+            secret.map(|secret| (format!("the credential of the registry {}", registry.name), secret)),
+        );
+    }
     let asked = settings.agents.values().flat_map(|agent| match &agent.runtime {
         RuntimeKind::Api(api) => api.key_env.iter().cloned().collect::<Vec<_>>(),
         RuntimeKind::Claude if agent.env.is_empty() => agent::CLAUDE_VARIABLES.map(str::to_owned).to_vec(),

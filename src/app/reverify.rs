@@ -38,7 +38,8 @@ pub async fn reverify(
     })
     .await??;
     // Mutants inform, and a verdict does not rest on them.
-    let how = TestingSettings { mutant_time: Duration::ZERO, ..rules.testing.clone() };
+    let mut how = TestingSettings { mutant_time: Duration::ZERO, ..rules.testing.clone() };
+    super::complete_registries(&rules.sandbox, &mut how)?;
     let testing = CommitTester::new(super::open_sandbox(&rules.sandbox).await?, workspaces, how).await;
     let ask = TestRunRequest {
         repository: claims.repository.clone(),

@@ -247,6 +247,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             mode: IsolationMode::Bubblewrap,
             read: Vec::new(),
             limits: JobLimits::default(),
+            host_registries: false,
         },
         agents: BTreeMap::from([(AGENT.to_owned(), agent)]),
         pipelines: BTreeMap::new(),

@@ -127,3 +127,80 @@ fn credential(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+    use crate::TestRunSettings;
+
+    fn load(toml: &str, env: &[(&str, &str)]) -> Result<Vec<PackageRegistry>, SettingsError> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), toml).unwrap();
+        let env: Vec<(String, String)> =
+            env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Ok(TestRunSettings::load(Some(file.path()), env.into_iter())?.testing.registries)
+    }
+
+    #[test]
+    fn a_registry_is_read_with_a_credential_that_stands_elsewhere() {
+        let secret = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(secret.path(), "from-file\n").unwrap();
+        let toml = format!(
+            "[registries.a-b]\nkind = \"npm\"\nurl = \"https://npm.example/\"\nscopes = [\"@corp\"]\n\
+             key_env = \"NPM_KEY\"\nat = \"10.0.0.0/8\"\n\
+             [registries.pypi]\nkind = \"pip\"\nurl = \"https://pypi.example/simple\"\nmirror = true\n\
+             user = \"ada\"\nkey_file = \"{}\"\n[registries.open]\nkind = \"go\"\nurl = \"http://goproxy/\"\n",
+            secret.path().display()
+        );
+        let env = [("NPM_KEY", "t0ken"), ("JOURNEYMAN_REGISTRIES__A_B__MIRROR", "true")];
+        let read = load(&toml, &env).unwrap();
+        let said: Vec<_> = read
+            .iter()
+            .map(|registry| {
+                let secret = registry.credential.secret().map(|secret| secret.expose_secret().to_owned());
+                (registry.name.as_str(), registry.kind.word(), registry.mirror, secret)
+            })
+            .collect();
+        let expected = [
+            ("a-b", "npm", true, Some("t0ken".to_owned())),
+            ("open", "go", false, None),
+            ("pypi", "pip", true, Some("from-file".to_owned())),
+        ];
+        assert_eq!(said, expected);
+        assert_eq!(
+            (read[0].scopes.as_slice(), read[0].within.as_deref()),
+            (&["@corp".to_owned()][..], Some("10.0.0.0/8"))
+        );
+        assert!(matches!(&read[2].credential, RegistryCredential::Password { user, .. } if user == "ada"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_registry_is_said_by_its_key_and_without_its_value() {
+        let with =
+            |more: &str| format!("[registries.r]\nkind = \"npm\"\nurl = \"https://r.example/\"\n{more}\n");
+        for (toml, words) in [
+            (
+                "[registries.r]\nurl = \"https://r.example/\"".to_owned(),
+                "`registries.r.kind` has to be \"pip\"",
+            ),
+            ("[registries.r]\nkind = \"npm\"".to_owned(), "`registries.r.url` has to be a URL"),
+            (with("kind2 = 1"), "unknown key `registries.r.kind2`"),
+            ("[registries.R]\nkind = \"npm\"".to_owned(), "unknown key `registries.R.kind`"),
+            (with("key_env = \"npm_s3cret\""), "the name of a variable in capitals"),
+            (with("key_env = \"S3CRET_NOT_SET\""), "S3CRET_NOT_SET is not"),
+            (with("key_file = \"/no/such/file\""), "/no/such/file"),
+            (with("key_env = \"A\"\nkey_file = \"/b\""), "left out where `key_env` is given"),
+            (with("user = \"ada\""), "given with `key_env` or `key_file`"),
+            (with("user = \"ada:s3cret\"\nkey_env = \"A\""), "a name without a colon"),
+            (with("scopes = [\"corp\"]"), "a list of scopes"),
+            (with("scopes = [\"@corp\\nx\"]"), "a list of scopes"),
+            (with("").replace("npm", "pip") + "scopes = [\"@corp\"]", "left out: it is for the kinds"),
+            (with("").replace("https://r", "https://ada:s3cret@r"), "without a name or password in it"),
+        ] {
+            let error = load(&toml, &[("A", "s3cret")]).unwrap_err().to_string();
+            assert!(error.contains(words) && !error.contains("s3cret"), "{toml}: {error}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ use journeyman_environment::SetupNetwork;
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{EffectError, Exit};
+use journeyman_order::{EffectError, Exit, TestingSettings};
 use journeyman_sandbox::{Job, Mount, Sandbox, SandboxNetwork};
 
 /// What of a command's output is read.
@@ -79,6 +79,7 @@ pub(crate) async fn run_command(
         Some(access) => {
             let (door, network) = JobEgress::open(sandbox, access)?;
             environment.extend(door.environment.iter().cloned());
+            door.write_home_files(&place.home.written())?;
             (Some(door), network)
         }
         None => (None, SandboxNetwork::None),
@@ -102,7 +103,10 @@ pub(crate) async fn run_command(
     };
     let ended = sandbox.run(job, &mut recorder).await?;
     let network = match door {
-        Some(door) => Some(door.close().await),
+        Some(door) => {
+            door.remove_home_files(&place.home.written());
+            Some(door.close().await)
+        }
         None => None,
     };
     let RecordedOutput { text, is_cut, sha256 } = recorder.finish();
@@ -132,21 +136,25 @@ pub(crate) async fn short(
     succeed(sandbox, job, "a command in a checkout").await
 }
 
-pub(crate) fn for_setup(network: &SetupNetwork) -> Result<Option<EgressPolicy>, EffectError> {
+/// Hosts by name, and the registries of the settings.
+pub(crate) fn for_setup(
+    network: &SetupNetwork,
+    settings: &TestingSettings,
+) -> Result<Option<EgressPolicy>, EffectError> {
     const SETTING: &str = "sandbox.setup_network in journeyman.toml";
     match network {
-        SetupNetwork::Hosts(hosts) => to_reach(hosts, SETTING),
+        SetupNetwork::Hosts(hosts) => {
+            let access = to_reach(hosts, SETTING)?;
+            Ok(Some(EgressPolicy { registries: egress::registries(settings)?, ..access }))
+        }
         SetupNetwork::Edited(_) => Ok(None),
     }
 }
 
 /// These hosts, and no model.
-pub(crate) fn to_reach(hosts: &[String], setting: &str) -> Result<Option<EgressPolicy>, EffectError> {
-    Ok(Some(EgressPolicy {
-        names: egress::allowed_hosts(hosts, setting)?,
-        model: None,
-        setting: setting.to_owned(),
-    }))
+pub(crate) fn to_reach(hosts: &[String], setting: &str) -> Result<EgressPolicy, EffectError> {
+    let names = egress::allowed_hosts(hosts, setting)?;
+    Ok(EgressPolicy { names, setting: setting.to_owned(), ..EgressPolicy::default() })
 }
 
 /// Whether a command ended well.

@@ -1,14 +1,18 @@
 //! The door of one job: what it may reach, and what came of it.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use url::Url;
 
-use super::effect_error::never;
+use super::effect_error::{never, soon};
 use journeyman_agent::{EndpointKey, ModelEndpoint, Prices};
-use journeyman_gateway::{AllowedHost, Credential, EgressPolicy, GatewayBudget, ModelUpstream, ProxyHandle};
-use journeyman_order::EffectError;
+use journeyman_gateway::{
+    AllowedHost, Credential, EgressPolicy, GatewayBudget, HomeFile, ModelUpstream, ProxyHandle,
+    RegistryUpstream,
+};
 use journeyman_order::network::NetworkRecord;
+use journeyman_order::{EffectError, TestingSettings};
 use journeyman_sandbox::{Sandbox, SandboxNetwork};
 
 /// A door that is open as long as this is.
@@ -16,6 +20,8 @@ pub(super) struct JobEgress {
     proxy: Arc<Mutex<Option<ProxyHandle>>>,
     /// What the job's programs have to be told.
     pub(super) environment: Vec<(String, String)>,
+    /// What they read in the job's home.
+    home_files: Vec<HomeFile>,
 }
 
 impl JobEgress {
@@ -36,7 +42,26 @@ impl JobEgress {
             }
         })?;
         let environment = gateway.environment(door.port());
-        Ok((Self { proxy: guard, environment }, SandboxNetwork::Gateway(door)))
+        let home_files = gateway.home_files(door.port());
+        Ok((Self { proxy: guard, environment, home_files }, SandboxNetwork::Gateway(door)))
+    }
+
+    /// Writes what the job's programs read in its home, which has to be there.
+    pub(super) fn write_home_files(&self, home: &Path) -> Result<(), EffectError> {
+        for file in &self.home_files {
+            journeyman_sandbox::write_in_home(home, Path::new(file.path), file.text.as_bytes())
+                .map_err(|error| soon(format!("cannot write {} into a job's home: {error}", file.path)))?;
+        }
+        Ok(())
+    }
+
+    /// Takes them away again: they lead to a door that is closed then, and nobody else needs them.
+    pub(super) fn remove_home_files(&self, home: &Path) {
+        for file in &self.home_files {
+            if let Err(error) = journeyman_sandbox::remove_in_home(home, Path::new(file.path)) {
+                tracing::info!("{} stays in a job's home: {error}", file.path);
+            }
+        }
     }
 
     /// Closes it, and tells what happened.
@@ -53,6 +78,14 @@ impl JobEgress {
 pub(super) fn allowed_hosts(entries: &[String], setting: &str) -> Result<Vec<AllowedHost>, EffectError> {
     let read = entries.iter().map(|entry| AllowedHost::parse(entry));
     read.collect::<Result<_, _>>().map_err(|error| never(format!("{setting}: {error}")))
+}
+
+/// The ways to the registries of the settings.
+pub(super) fn registries(settings: &TestingSettings) -> Result<Vec<RegistryUpstream>, EffectError> {
+    let made = settings.registries.iter();
+    made.map(|registry| RegistryUpstream::new(registry.clone(), settings.outgoing.clone()))
+        .collect::<Result<_, _>>()
+        .map_err(|error| never(error.to_string()))
 }
 
 /// The way to an agent's model, with what may be spent there.

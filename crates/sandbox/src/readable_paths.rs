@@ -12,7 +12,7 @@ const SYSTEM: [&str; 9] =
 
 /// Of `/etc` only what programs need to start, to show text and to trust certificates. Never what could hold a
 /// password or a token: `shadow`, `gitconfig`, `npmrc`, `pip.conf`, `ssl/private` …
-const ETC: [&str; 25] = [
+const ETC: [&str; 27] = [
     "ld.so.cache",
     "ld.so.conf",
     "ld.so.conf.d",
@@ -38,6 +38,9 @@ const ETC: [&str; 25] = [
     "services",
     "fonts",
     "terminfo",
+    // Debian keeps what Maven needs to start here; its settings.xml, with passwords perhaps, stays outside.
+    "maven/m2.conf",
+    "maven/logging",
 ];
 
 /// What is shown to every job, found once.

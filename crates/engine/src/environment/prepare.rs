@@ -154,7 +154,7 @@ impl Environments {
         if let Some(setup) = ask.plan.setup_command() {
             let how = CommandOptions {
                 name: "setup".to_owned(),
-                access: for_setup(&ask.network)?,
+                access: for_setup(&ask.network, &self.inner.settings)?,
                 timeout: self.inner.settings.setup_time,
                 environment: Default::default(),
             };

@@ -42,6 +42,6 @@ impl CommitTester {
         if allowed.is_empty() {
             return Ok(None);
         }
-        to_reach(&allowed, SETTING)
+        to_reach(&allowed, SETTING).map(Some)
     }
 }

@@ -58,18 +58,43 @@ struct RegistryInner {
 
 /// Why there is no way to a registry. Says nothing of its credential.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidRegistry {
-    #[error(
-        "registries.{0}.url: a registry's address is https://HOST/PATH, without user, query and fragment; http:// only \
-         on this machine, at private addresses and for names of one's own network (`at` says which network that is)"
-    )]
-    Address(RegistryName),
-    #[error("registries.{0}.url: its address {1}")]
-    Forbidden(RegistryName, &'static str),
-    #[error("registries.{0}.at: the network that its addresses lie in, as 10.0.0.0/8 or fd12::/32")]
-    Network(RegistryName),
-    #[error("registries.{0}: its user, password or token has characters that none has")]
-    Credential(RegistryName),
+#[error("registries.{name}.{key}: {problem}")]
+pub struct InvalidRegistry {
+    name: RegistryName,
+    key: &'static str,
+    /// Without the key, for a registry that no key names.
+    pub problem: String,
+}
+
+/// Which part of a registry does not do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RegistryProblem {
+    Address,
+    /// It leads to where nobody may go.
+    Forbidden(&'static str),
+    Network,
+    Credential,
+}
+
+impl RegistryProblem {
+    fn of(self, name: &RegistryName) -> InvalidRegistry {
+        let (key, problem) = match self {
+            Self::Address => (
+                "url",
+                "its address has to be https://HOST/PATH, without user, query and fragment; http:// only on this machine, \
+                 at private addresses and for names of one's own network (`at` says which network that is)"
+                    .to_owned(),
+            ),
+            Self::Forbidden(why) => ("url", format!("its address {why}")),
+            Self::Network => {
+                ("at", "this is not the network that its address lies in, such as 10.0.0.0/8 or fd12::/32".to_owned())
+            }
+            Self::Credential => {
+                ("user", "its user, password or token has characters that none has".to_owned())
+            }
+        };
+        InvalidRegistry { name: name.clone(), key, problem }
+    }
 }
 
 impl fmt::Debug for RegistryUpstream {
@@ -84,9 +109,9 @@ impl RegistryUpstream {
     /// # Errors
     /// When its address or its credential could not be used.
     pub fn new(registry: PackageRegistry, outgoing: OutgoingNetwork) -> Result<Self, InvalidRegistry> {
-        let name = || registry.name.clone();
+        let wrong = |problem: RegistryProblem| problem.of(&registry.name);
         let within = registry.within.as_deref().map(str::parse::<IpNetwork>).transpose();
-        let within = within.map_err(|()| InvalidRegistry::Network(name()))?;
+        let within = within.map_err(|()| wrong(RegistryProblem::Network))?;
         let url = &registry.url;
         let is_bare = url.username().is_empty()
             && url.password().is_none()
@@ -95,19 +120,19 @@ impl RegistryUpstream {
         let is_plain = match url.scheme() {
             "https" => false,
             "http" => true,
-            _ => return Err(InvalidRegistry::Address(name())),
+            _ => return Err(wrong(RegistryProblem::Address)),
         };
         let may_be_plain = match url.host() {
-            None => return Err(InvalidRegistry::Address(name())),
+            None => return Err(wrong(RegistryProblem::Address)),
             Some(Host::Domain(host)) => is_of_ones_own(host) || within.is_some(),
-            Some(Host::Ipv4(address)) => literal(address.into(), within).map_err(|why| why.of(name()))?,
-            Some(Host::Ipv6(address)) => literal(address.into(), within).map_err(|why| why.of(name()))?,
+            Some(Host::Ipv4(address)) => literal(address.into(), within).map_err(wrong)?,
+            Some(Host::Ipv6(address)) => literal(address.into(), within).map_err(wrong)?,
         };
         if !is_bare || (is_plain && !may_be_plain) {
-            return Err(InvalidRegistry::Address(name()));
+            return Err(wrong(RegistryProblem::Address));
         }
-        let header = header(&registry).map_err(|()| InvalidRegistry::Credential(name()))?;
-        let (root, entry) = root(&registry).ok_or_else(|| InvalidRegistry::Address(name()))?;
+        let header = header(&registry).map_err(|()| wrong(RegistryProblem::Credential))?;
+        let (root, entry) = root(&registry).ok_or_else(|| wrong(RegistryProblem::Address))?;
         Ok(Self(Arc::new(RegistryInner {
             registry,
             root,
@@ -197,26 +222,14 @@ impl RegistryUpstream {
     }
 }
 
-/// Why an address that stands in the settings does not do.
-struct LiteralRefusal(Option<&'static str>);
-
-impl LiteralRefusal {
-    fn of(self, name: RegistryName) -> InvalidRegistry {
-        match self.0 {
-            Some(why) => InvalidRegistry::Forbidden(name, why),
-            None => InvalidRegistry::Network(name),
-        }
-    }
-}
-
 /// Whether an address that the settings name may be asked without TLS.
-fn literal(address: IpAddr, within: Option<IpNetwork>) -> Result<bool, LiteralRefusal> {
+fn literal(address: IpAddr, within: Option<IpNetwork>) -> Result<bool, RegistryProblem> {
     match scope_of(address) {
         AddressScope::Public => Ok(false),
         AddressScope::Private(_) if within.is_none_or(|network| network.contains(address)) => Ok(true),
-        AddressScope::Private(_) => Err(LiteralRefusal(None)),
+        AddressScope::Private(_) => Err(RegistryProblem::Network),
         AddressScope::Forbidden(_) if address.is_loopback() => Ok(true),
-        AddressScope::Forbidden(why) => Err(LiteralRefusal(Some(why))),
+        AddressScope::Forbidden(why) => Err(RegistryProblem::Forbidden(why)),
     }
 }
 

@@ -26,7 +26,9 @@ use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
 use crate::order::next::OrderProjection;
 use crate::order::order_api::{OpenOrderResult, OrderRequestError};
-use crate::order::{IssueNumber, Journal, JournalEntry, OrderId, RepositoryName, SlashCommand, projection};
+use crate::order::{
+    IssueNumber, Journal, JournalEntry, OrderId, OutgoingNetwork, RepositoryName, SlashCommand, projection,
+};
 use crate::sandbox::{IsolationMode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::{SecretSet, Workspaces};
@@ -71,8 +73,11 @@ impl Application {
         }
         let sandbox = open_sandbox(&settings.sandbox).await?;
         let store = Store::open(settings.store.url.expose_secret()).await?;
+        let outgoing = settings.testing.outgoing.clone();
+        crate::outgoing::check(&outgoing)?;
         let workspaces = Workspaces::new(&settings.data.dir)
-            .with_context(|| format!("data.dir = {:?}", settings.data.dir))?;
+            .with_context(|| format!("data.dir = {:?}", settings.data.dir))?
+            .reached_by(outgoing.clone())?;
         let bench = EvalSandbox { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
         let rules = rules(&settings)?;
         let environments =
@@ -80,9 +85,9 @@ impl Application {
         let parts = EngineParts {
             journals: journals(store.clone()),
             store: store.clone(),
-            github: github(&settings.github)?,
+            github: github(&settings.github, outgoing.clone())?,
             workspaces,
-            agents: Arc::new(Agents::new(settings.agents.clone())?),
+            agents: Arc::new(Agents::reached_by(settings.agents.clone(), &outgoing)?),
             sandbox: sandbox.clone(),
             environments,
             settings: rules,
@@ -232,11 +237,12 @@ fn signer(settings: &Settings, sandbox: Sandbox) -> anyhow::Result<ReceiptSigner
     Ok(ReceiptSigner::new(key, settings.server.public_url.as_ref().map(ToString::to_string), sandbox))
 }
 
-fn github(settings: &config::GithubSettings) -> anyhow::Result<GitHub> {
+fn github(settings: &config::GithubSettings, outgoing: OutgoingNetwork) -> anyhow::Result<GitHub> {
     let credentials = AppCredentials {
         api_url: settings.api_url.clone(),
         app_id: settings.app_id,
         private_key_pem: settings.private_key.clone(),
+        outgoing,
     };
     Ok(GitHub::new(credentials, settings.writes)?)
 }
@@ -254,6 +260,9 @@ fn known(settings: &Settings) -> anyhow::Result<SecretSet> {
             secret.map(|secret| (format!("the credential of the registry {}", registry.name), secret)),
         );
     }
+    let proxy = settings.testing.outgoing.proxy.as_ref();
+    let password = proxy.and_then(|proxy| proxy.credential.secret().cloned());
+    secrets.extend(password.map(|password| ("the proxy's password".to_owned(), password)));
     let asked = settings.agents.values().flat_map(|agent| match &agent.runtime {
         RuntimeKind::Api(api) => api.key_env.iter().cloned().collect::<Vec<_>>(),
         RuntimeKind::Claude if agent.env.is_empty() => agent::CLAUDE_VARIABLES.map(str::to_owned).to_vec(),

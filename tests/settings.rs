@@ -11,7 +11,7 @@ use journeyman::order::WriteLimits;
 type ExampleTable = (&'static str, &'static str, &'static str, fn(&KnownSetting) -> bool);
 
 /// What only the example says. Any other section has a table of its name.
-const TABLES: [ExampleTable; 6] = [
+const TABLES: [ExampleTable; 7] = [
     (
         "defaults",
         "Defaults for repositories. A repository's .github/journeyman.yml overrides them.",
@@ -23,6 +23,13 @@ const TABLES: [ExampleTable; 6] = [
         "Limits per day, here for the whole server. A limit that is not set does not apply; by default none is set. In the \
          environment: JOURNEYMAN_LIMITS__PER_DAY__REPOSITORY__USD.",
         "# [limits.per_day.all]",
+        |_| true,
+    ),
+    (
+        "registries.NAME",
+        "Registries of packages that setups get packages from. Their credentials never enter a sandbox: Journeyman adds \
+         them outside.",
+        "# [registries.example]",
         |_| true,
     ),
     (

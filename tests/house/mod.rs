@@ -15,13 +15,14 @@ use source::{FOLDERS, Source, sources};
 /// What each crate of ours may depend on; the compiler sees to the rest. Adapters do not know one another.
 const ARROWS: &[(&str, &[&str])] = &[
     ("order", &[]),
-    ("agent", &["order"]),
+    ("outgoing", &["order"]),
+    ("agent", &["order", "outgoing"]),
     ("attest", &["order"]),
     ("config", &["agent", "order"]),
     ("emulator", &["order"]),
     ("environment", &["order"]),
-    ("gateway", &["order"]),
-    ("github", &["order"]),
+    ("gateway", &["order", "outgoing"]),
+    ("github", &["order", "outgoing"]),
     ("image", &[]),
     ("render", &["order"]),
     ("sandbox", &["order"]),

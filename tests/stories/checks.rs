@@ -28,6 +28,7 @@ async fn every_request_about_checks_is_one_that_github_describes() {
         api_url: emulator.api_url().parse().expect("an address"),
         app_id: 7,
         private_key_pem: keys.private_pem.clone(),
+        outgoing: Default::default(),
     };
     let limits = WriteLimits::NONE;
     let github = GitHub::new(credentials, limits).expect("our side");

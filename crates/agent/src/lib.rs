@@ -34,7 +34,7 @@ use secrecy::SecretString;
 
 use journeyman_order::moves::AgentTask;
 use journeyman_order::secret_redactor::SecretRedactor;
-use journeyman_order::{AgentRun, Exit, Role};
+use journeyman_order::{AgentRun, Exit, OutgoingNetwork, Role};
 
 pub use api::{
     ApiSettings, CallRecorder, KeyProbe, ModelApi, ModelApiKey, ModelCall, Prices, how_to_price,
@@ -66,13 +66,26 @@ impl Agents {
     /// # Errors
     /// When the settings of one are not of use; the error names the key.
     pub fn new(settings: BTreeMap<String, AgentSettings>) -> Result<Self, InvalidAgent> {
+        Self::reached_by(settings, &OutgoingNetwork::default())
+    }
+
+    /// The same, where models' services are reached by way of a proxy or with other certificates.
+    ///
+    /// # Errors
+    /// As [`Agents::new`].
+    pub fn reached_by(
+        settings: BTreeMap<String, AgentSettings>,
+        outgoing: &OutgoingNetwork,
+    ) -> Result<Self, InvalidAgent> {
         let mut runtimes = BTreeMap::new();
         for (name, agent) in settings {
             agent.hold_to_rules(&name)?;
             let runtime = match agent.runtime {
                 RuntimeKind::Claude => Runtime::Program(Box::new(claude::ClaudeProgram::new(agent))),
                 RuntimeKind::Command => Runtime::Program(Box::new(command::CommandProgram::new(agent))),
-                RuntimeKind::Api(settings) => Runtime::Api(Box::new(ModelApi::new(&name, *settings)?)),
+                RuntimeKind::Api(settings) => {
+                    Runtime::Api(Box::new(ModelApi::new(&name, *settings, outgoing.clone())?))
+                }
             };
             runtimes.insert(name, runtime);
         }

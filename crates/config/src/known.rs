@@ -141,6 +141,14 @@ known! {
     STORE_URL: "store.url", Secret(1), Is("sqlite://journeyman.db"),
         "deliveries, orders and journals; for PostgreSQL `postgres://USER@HOST/DATABASE`";
 
+    CA_FILE: "network.ca_file", Text, Optional("/etc/ssl/corporate-ca.pem"),
+        "certificates in PEM that are trusted in addition to the system's: for GitHub, git, models, registries";
+    PROXY: "network.proxy", Secret(1), Optional("http://USER:PASSWORD@proxy.example.org:3128"),
+        "the proxy for all HTTPS connections to other hosts; without it `HTTPS_PROXY` of the server's environment; a secret, \
+         so best as JOURNEYMAN_NETWORK__PROXY";
+    NO_PROXY: "network.no_proxy", List, Depends("`NO_PROXY` of the environment", "git.example.org,.internal"),
+        "hosts that are reached without the proxy; `.example.org` means all below it";
+
     DATA_DIR: "data.dir", Text, Is("data"),
         "mirrors, workspaces and artifacts: gigabytes for large repositories";
     DATA_KEEP_GIB: "data.keep_gib", Integer(0, 1_000_000), Is("50"),

@@ -7,10 +7,12 @@
 //! value may be a secret that was put in the wrong place.
 
 mod api;
+mod environment;
 mod error;
 mod host;
 mod kind;
 mod known;
+mod network;
 mod raw;
 mod registries;
 mod repository;

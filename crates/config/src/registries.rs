@@ -7,9 +7,9 @@ use url::Url;
 
 use super::SettingsError;
 use super::api::is_key_name;
+use super::environment::EnvironmentVariables;
 use super::known;
 use super::raw::{SettingKeys, SettingReader};
-use super::server::EnvironmentVariables;
 use journeyman_order::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
 
 /// All that the settings name.

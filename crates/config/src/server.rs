@@ -8,17 +8,17 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use url::{Host, Url};
 
+use super::environment::EnvironmentVariables;
 use super::known::{self, KNOWN_SETTINGS, KnownSetting, SettingDefault};
 use super::raw::{SettingKeys, SettingReader};
 use super::{
     AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Prices, RuntimeKind,
     SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
-    TestRunSettings, api, registries,
+    TestRunSettings, api, network, registries,
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
 use journeyman_order::{
-    BudgetLimits, DayLimits, IsolationMode, JobLimits, OrderLimits, OutgoingNetwork, TestingSettings,
-    WriteLimits,
+    BudgetLimits, DayLimits, IsolationMode, JobLimits, OrderLimits, TestingSettings, WriteLimits,
 };
 
 impl Settings {
@@ -74,18 +74,7 @@ fn read(
     let variables: Vec<(String, String)> = env.collect();
     keys.read_environment(variables.iter().cloned())?;
     let variables = variables.into_iter().map(|(name, value)| (name, SecretString::from(value)));
-    Ok((keys, EnvironmentVariables(variables.collect())))
-}
-
-/// All variables of the environment. Printing them shows none.
-#[derive(Debug, Default)]
-pub(super) struct EnvironmentVariables(BTreeMap<String, SecretString>);
-
-impl EnvironmentVariables {
-    /// The value of one, where it is set and not empty.
-    pub(super) fn get(&self, name: &str) -> Option<&SecretString> {
-        self.0.get(name).filter(|value| !value.expose_secret().is_empty())
-    }
+    Ok((keys, variables.collect()))
 }
 
 fn assemble(
@@ -221,7 +210,7 @@ fn testing(given: &SettingKeys, variables: &EnvironmentVariables) -> Result<Test
         test_network: keys.need(known::TEST_NETWORK)?,
         keep: keys.need::<u64>(known::DATA_KEEP_GIB)? << 30,
         registries: registries::registries(given, variables)?,
-        outgoing: OutgoingNetwork::default(),
+        outgoing: network::outgoing(keys, variables)?,
     })
 }
 

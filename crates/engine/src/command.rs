@@ -144,7 +144,7 @@ pub(crate) fn for_setup(
     const SETTING: &str = "sandbox.setup_network in journeyman.toml";
     match network {
         SetupNetwork::Hosts(hosts) => {
-            let access = to_reach(hosts, SETTING)?;
+            let access = to_reach(hosts, SETTING, settings)?;
             Ok(Some(EgressPolicy { registries: egress::registries(settings)?, ..access }))
         }
         SetupNetwork::Edited(_) => Ok(None),
@@ -152,9 +152,14 @@ pub(crate) fn for_setup(
 }
 
 /// These hosts, and no model.
-pub(crate) fn to_reach(hosts: &[String], setting: &str) -> Result<EgressPolicy, EffectError> {
+pub(crate) fn to_reach(
+    hosts: &[String],
+    setting: &str,
+    settings: &TestingSettings,
+) -> Result<EgressPolicy, EffectError> {
     let names = egress::allowed_hosts(hosts, setting)?;
-    Ok(EgressPolicy { names, setting: setting.to_owned(), ..EgressPolicy::default() })
+    let outgoing = settings.outgoing.clone();
+    Ok(EgressPolicy { names, setting: setting.to_owned(), outgoing, ..EgressPolicy::default() })
 }
 
 /// Whether a command ended well.

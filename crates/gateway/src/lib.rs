@@ -20,7 +20,6 @@ mod meter;
 mod model;
 mod model_request;
 mod names;
-mod outgoing;
 mod package_managers;
 mod proxy;
 mod refusal;
@@ -50,6 +49,7 @@ pub use package_managers::HomeFile;
 pub use registry::{InvalidRegistry, RegistryUpstream};
 
 use egress_log::EgressLog;
+use journeyman_order::OutgoingNetwork;
 use journeyman_order::network::{ModelUsageRecord, NetworkRecord};
 use tunnel::Dialer;
 
@@ -60,6 +60,8 @@ pub struct EgressPolicy {
     pub model: Option<ModelUpstream>,
     /// Registries whose credentials it does not have.
     pub registries: Vec<RegistryUpstream>,
+    /// How hosts are reached.
+    pub outgoing: OutgoingNetwork,
     /// Where the names are set, for whoever is refused: `network.setup in journeyman.toml`.
     pub setting: String,
 }
@@ -72,7 +74,8 @@ pub struct EgressProxy {
 
 /// Makes the door of one job. Nobody comes through before it serves a listener.
 pub fn open(access: EgressPolicy) -> EgressProxy {
-    EgressProxy::with(access, Dialer::of_this_machine(), ProxyLimits::default())
+    let dialer = Dialer::of_this_machine(access.outgoing.proxy.clone());
+    EgressProxy::with(access, dialer, ProxyLimits::default())
 }
 
 struct ProxyState {

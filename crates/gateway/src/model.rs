@@ -12,6 +12,7 @@ use url::Url;
 
 use super::meter::{GatewayBudget, Meter, PriceLookup};
 use super::scrub::KeyScrubber;
+use journeyman_order::OutgoingNetwork;
 use journeyman_order::model_service::Provider;
 use journeyman_order::secret_redactor::SecretRedactor;
 
@@ -36,6 +37,7 @@ pub struct ModelUpstream {
     header: Option<(HeaderName, HeaderValue)>,
     client: Arc<OnceLock<Result<reqwest::Client, String>>>,
     pub(super) unpriced: fn(&str) -> String,
+    outgoing: OutgoingNetwork,
 }
 
 /// Why there is no way to a model's service. Says nothing of the key.
@@ -115,6 +117,7 @@ impl ModelUpstream {
             header: header.transpose()?,
             client: Arc::default(),
             unpriced: |_| "who runs the server can set its price".to_owned(),
+            outgoing: OutgoingNetwork::default(),
         })
     }
 
@@ -122,6 +125,12 @@ impl ModelUpstream {
     #[must_use]
     pub fn explaining(self, unpriced: fn(&str) -> String) -> Self {
         Self { unpriced, ..self }
+    }
+
+    /// By way of a proxy, or with other certificates.
+    #[must_use]
+    pub fn reached_by(self, outgoing: OutgoingNetwork) -> Self {
+        Self { outgoing, ..self }
     }
 
     /// The address of an operation. Nothing of what the job wrote is in it.
@@ -137,20 +146,18 @@ impl ModelUpstream {
         format!("{}/{path}", self.base.as_str().trim_end_matches('/'))
     }
 
-    /// Connections are made to this service only: no redirects, no proxies of the environment.
+    /// Connections are made to this service only: no redirects, no proxy but that of the settings.
     pub(super) fn client(&self) -> Result<&reqwest::Client, String> {
         let made = self.client.get_or_init(|| {
-            reqwest::Client::builder()
+            let builder =
+                journeyman_outgoing::client_builder(&self.outgoing).map_err(|error| error.to_string())?;
+            let builder = builder
                 .redirect(reqwest::redirect::Policy::none())
-                .no_proxy()
                 .referer(false)
                 .connect_timeout(Duration::from_secs(20))
                 // A model may think for minutes before it says anything, and a stream has pings in between.
-                .read_timeout(Duration::from_secs(600))
-                .build()
-                .map_err(|error| {
-                    format!("no HTTPS on this machine, are its root certificates there? {error}")
-                })
+                .read_timeout(Duration::from_secs(600));
+            journeyman_outgoing::build(builder).map_err(|error| error.to_string())
         });
         made.as_ref().map_err(Clone::clone)
     }

@@ -16,11 +16,15 @@ use super::ProxyLimits;
 use super::client_hello::{self, ClientHello};
 use super::egress_log::TrafficCounter;
 use super::names::{AllowedHost, ConnectTarget, HostName};
+use journeyman_order::OutgoingProxy;
+use journeyman_outgoing::connect_through;
 
 /// Longer ones are no beginning of TLS that any program makes.
 const LONGEST_HELLO: usize = 16 << 10;
 const MOST_ADDRESSES: usize = 8;
 const BUFFER: usize = 16 << 10;
+/// Many machines behind a proxy know no name of the outside, and take their time to say so.
+const LOOKUP_BESIDE_PROXY: Duration = Duration::from_secs(2);
 
 type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
@@ -29,11 +33,13 @@ type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>
 pub(super) struct Dialer {
     pub(super) resolve: Arc<dyn Fn(&HostName) -> LookupFuture + Send + Sync>,
     pub(super) objection: fn(&AllowedHost, IpAddr) -> Option<&'static str>,
+    /// What connections go through, unless it is bypassed.
+    pub(super) proxy: Option<OutgoingProxy>,
 }
 
 impl Dialer {
     /// The system's resolver, and only addresses that are public or that the entry names.
-    pub(super) fn of_this_machine() -> Self {
+    pub(super) fn of_this_machine(proxy: Option<OutgoingProxy>) -> Self {
         Self {
             resolve: Arc::new(|host| {
                 let name = host.as_str().to_owned();
@@ -43,6 +49,7 @@ impl Dialer {
                 })
             }),
             objection: AllowedHost::objection,
+            proxy,
         }
     }
 }
@@ -65,15 +72,14 @@ impl Dialer {
         within: Duration,
     ) -> Result<TcpStream, DialError> {
         let failed = |why: &str| DialError::Failed(format!("{target} could not be reached: {why}"));
+        let proxy = self.proxy.as_ref().filter(|proxy| !proxy.is_bypassed(target.host.as_str()));
+        if let Some(proxy) = proxy {
+            return self.connect_through(proxy, entry, target, within).await;
+        }
         let found = timeout(within, (self.resolve)(&target.host)).await;
         let found = found.map_err(|_| failed("its name was not resolved in time"))?;
         let addresses = found.map_err(|_| failed("its name could not be resolved"))?;
-        // One of many is enough: whoever mixes them in wants us to take it.
-        for address in &addresses {
-            if let Some(why) = (self.objection)(entry, *address) {
-                return Err(DialError::Refused(format!("its name leads to {address}, which {why}")));
-            }
-        }
+        self.check(entry, &addresses)?;
         let mut why = "its name has no address".to_owned();
         for address in addresses.into_iter().take(MOST_ADDRESSES) {
             match timeout(within, TcpStream::connect(SocketAddr::new(address, target.port))).await {
@@ -86,6 +92,38 @@ impl Dialer {
             }
         }
         Err(failed(&why))
+    }
+
+    /// The proxy looks the name up itself, so that the address that it takes is the proxy's affair. A name that can be
+    /// looked up here is checked all the same.
+    async fn connect_through(
+        &self,
+        proxy: &OutgoingProxy,
+        entry: &AllowedHost,
+        target: &ConnectTarget,
+        within: Duration,
+    ) -> Result<TcpStream, DialError> {
+        if let Ok(Ok(addresses)) = timeout(LOOKUP_BESIDE_PROXY, (self.resolve)(&target.host)).await {
+            self.check(entry, &addresses)?;
+        }
+        let connected = timeout(within, connect_through(proxy, target.host.as_str(), target.port)).await;
+        let why = match connected {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the proxy does not answer".to_owned(),
+        };
+        Err(DialError::Failed(format!("{target} could not be reached: {why}")))
+    }
+
+    /// One of many is enough: whoever mixes them in wants us to take it.
+    fn check(&self, entry: &AllowedHost, addresses: &[IpAddr]) -> Result<(), DialError> {
+        let objection = |address: &IpAddr| Some((*address, (self.objection)(entry, *address)?));
+        match addresses.iter().find_map(objection) {
+            Some((address, why)) => {
+                Err(DialError::Refused(format!("its name leads to {address}, which {why}")))
+            }
+            None => Ok(()),
+        }
     }
 }
 

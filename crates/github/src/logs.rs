@@ -15,6 +15,7 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
 use super::transport::CONNECT_TIMEOUT;
+use journeyman_order::OutgoingNetwork;
 
 /// As octocrab sends it with every other request.
 const API_VERSION: &str = "2022-11-28";
@@ -26,20 +27,20 @@ const KEPT: usize = 256 * 1024;
 const WHOLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The client for logs. It follows no redirect by itself: the token is for GitHub alone.
-fn client() -> Result<Client> {
-    Client::builder()
+fn client(outgoing: &OutgoingNetwork) -> Result<Client> {
+    let builder = journeyman_outgoing::client_builder(outgoing);
+    let builder = builder.map_err(|error| GitHubError::unexpected(error.to_string()))?;
+    let builder = builder
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(WHOLE_TIMEOUT)
         .redirect(Policy::none())
-        .no_proxy()
-        .user_agent("journeyman")
-        .build()
-        .map_err(|error| GitHubError::unexpected(format!("no HTTPS on this machine: {error}")))
+        .user_agent("journeyman");
+    journeyman_outgoing::build(builder).map_err(|error| GitHubError::unexpected(error.to_string()))
 }
 
 impl GitHub {
     fn logs(&self) -> Result<&Client> {
-        self.log_client().get_or_init(client).as_ref().map_err(Clone::clone)
+        self.log_client().get_or_init(|| client(self.outgoing())).as_ref().map_err(Clone::clone)
     }
 
     /// The end of what a job printed, as it was printed; none when its log is gone. Foreign.

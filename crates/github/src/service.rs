@@ -19,7 +19,7 @@ use super::gate::{WriteGate, WritePermit, WritePriority};
 use super::permissions::{RequestAuth, TokenPermissions};
 use super::token_cache::{InstallationToken, TokenCache};
 use super::transport::{CONNECT_TIMEOUT, GitHubRequest, GitHubResponse, HttpVerb, WHOLE_TIMEOUT, send};
-use journeyman_order::{Backoff, RepositoryName, WriteLimits};
+use journeyman_order::{Backoff, OutgoingNetwork, RepositoryName, WriteLimits};
 
 /// The largest page that GitHub gives.
 const PAGE: usize = 100;
@@ -35,6 +35,8 @@ pub struct AppCredentials {
     pub app_id: u64,
     /// The App's private key as GitHub gives it, RSA in PEM.
     pub private_key_pem: SecretString,
+    /// How GitHub is reached.
+    pub outgoing: OutgoingNetwork,
 }
 
 /// Who we are.
@@ -52,6 +54,7 @@ pub struct GitHub(Arc<GitHubInner>);
 
 struct GitHubInner {
     app_id: u64,
+    outgoing: OutgoingNetwork,
     endpoints: Endpoints,
     app: Octocrab,
     app_graphql: Octocrab,
@@ -95,6 +98,7 @@ impl GitHub {
         let app_graphql = client(&settings, &endpoints.graphql)?;
         Ok(Self(Arc::new(GitHubInner {
             app_id: settings.app_id,
+            outgoing: settings.outgoing,
             endpoints,
             app,
             app_graphql,
@@ -125,6 +129,10 @@ impl GitHub {
     /// The base of REST routes, without a slash at its end.
     pub(super) fn rest(&self) -> &str {
         &self.0.endpoints.rest
+    }
+
+    pub(super) fn outgoing(&self) -> &OutgoingNetwork {
+        &self.0.outgoing
     }
 
     /// The client that reads logs of jobs, once it was made.
@@ -385,16 +393,22 @@ fn client(settings: &AppCredentials, base: &str) -> Result<Octocrab> {
             "github.private_key_path holds no usable RSA key in PEM; make a new key on the App's page",
         )
     };
+    let wrong = |error: journeyman_outgoing::InvalidOutgoing| GitHubError::unexpected(error.to_string());
+    let http_client = journeyman_outgoing::client_builder(&settings.outgoing).map_err(wrong)?;
+    let http_client = http_client
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(WHOLE_TIMEOUT)
+        .redirect(reqwest::redirect::Policy::none())
+        // Each request may write: whoever sent it says when it is sent again.
+        .retry(reqwest::retry::never());
+    let http_client = journeyman_outgoing::build(http_client).map_err(wrong)?;
     // No retries of octocrab's: it would send a POST again whose first answer was lost.
     Octocrab::builder()
         .app_from_rsa_pem(AppId(settings.app_id), settings.private_key_pem.expose_secret())
         .map_err(unusable)?
         .add_retry_config(RetryConfig::None)
         .add_header(ACCEPT, "application/vnd.github+json".to_owned())
-        .set_connect_timeout(Some(CONNECT_TIMEOUT))
-        .set_read_timeout(Some(WHOLE_TIMEOUT))
-        .set_write_timeout(Some(WHOLE_TIMEOUT))
         .base_uri(base)
-        .and_then(|builder| builder.build())
+        .and_then(|builder| builder.build_with_reqwest(http_client))
         .map_err(|error| GitHubError::unexpected(format!("github.api_url cannot be used: {error}")))
 }

@@ -79,7 +79,10 @@ pub use replay::budget::OrderBudget;
 pub use replay::signal_log::{AnsweredSignal, SignalAnswer};
 pub use role::{Role, Tool};
 pub use scrutiny::Scrutiny;
-pub use server_settings::{IsolationMode, JobLimits, OutgoingNetwork, TestingSettings, WriteLimits};
+pub use server_settings::{
+    IsolationMode, JobLimits, OutgoingNetwork, OutgoingProxy, TestingSettings, TrustedCertificates,
+    WriteLimits,
+};
 pub use settings::{BudgetLimits, DayLimits, OrderLimits, RepositorySettings, ServiceSettings};
 pub use settlement::Settlement;
 pub use signal::{CommentCommand, Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};

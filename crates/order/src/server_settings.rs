@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::package_registry::{PackageRegistry, RegistryCredential};
@@ -122,12 +123,26 @@ pub struct OutgoingProxy {
 }
 
 impl OutgoingProxy {
+    /// Its address with the name and the password in it, for whoever takes it in one piece.
+    pub fn with_credential(&self) -> SecretString {
+        let mut url = self.url.clone();
+        if let RegistryCredential::Password { user, password } = &self.credential {
+            // An http address takes both.
+            let _ = url.set_username(user);
+            let _ = url.set_password(Some(password.expose_secret()));
+        }
+        SecretString::from(url.to_string())
+    }
+
     /// Whether a host is reached without the proxy.
     pub fn is_bypassed(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let is_loopback = host == "localhost"
             || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
         let is_listed = |entry: &String| {
+            if entry.trim() == "*" {
+                return true;
+            }
             let entry = entry.trim_start_matches("*.").trim_start_matches('.').to_ascii_lowercase();
             let above = host.strip_suffix(entry.as_str());
             !entry.is_empty() && above.is_some_and(|above| above.is_empty() || above.ends_with('.'))

@@ -77,12 +77,14 @@ pub use source_tree::{SourceContent, SourceTree};
 pub use update::{BranchUpdate, BranchUpdateOutcome};
 pub use worktree_base::StartPoint;
 
-use journeyman_order::{OrderId, RepositoryName};
+use journeyman_order::{OrderId, OutgoingNetwork, RepositoryName};
 
 /// Everything about repositories, under one data folder. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Workspaces {
     inner: Arc<WorkspacesInner>,
+    /// How servers are reached.
+    outgoing: Arc<OutgoingNetwork>,
 }
 
 #[derive(Debug)]
@@ -144,7 +146,20 @@ impl Workspaces {
             data.canonicalize().map_err(|error| GitError::file("find the data folder", data, &error))?;
         Ok(Self {
             inner: Arc::new(WorkspacesInner { data, locks: Mutex::default(), cleared: Mutex::default() }),
+            outgoing: Arc::default(),
         })
+    }
+
+    /// The same, where servers are reached by way of a proxy or with other certificates. The certificates hold for the
+    /// whole process.
+    ///
+    /// # Errors
+    /// When the certificates cannot be used.
+    pub fn reached_by(self, outgoing: OutgoingNetwork) -> Result<Self, GitError> {
+        if let Some(trusted) = &outgoing.trusted {
+            libgit2::trust(&trusted.file)?;
+        }
+        Ok(Self { outgoing: Arc::new(outgoing), ..self })
     }
 
     /// Where an order's things are, whether they are there yet or not.

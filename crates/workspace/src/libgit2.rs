@@ -1,5 +1,6 @@
 //! Settings of libgit2 that hold for the whole process.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use git2::ConfigLevel;
@@ -17,6 +18,21 @@ pub(super) fn harden() -> Result<(), GitError> {
     DONE.get_or_init(|| set().map_err(|error| error.message().to_owned()))
         .clone()
         .map_err(|said| GitError::broken(format!("the settings of libgit2 could not be made: {said}")))
+}
+
+/// Has libgit2 trust the certificates of a file, besides those of the system.
+#[allow(unsafe_code)]
+pub(super) fn trust(file: &Path) -> Result<(), GitError> {
+    // SAFETY: this adds to libgit2's one store of certificates, which OpenSSL guards itself. The application is put
+    // together before anything is fetched.
+    let added = unsafe { git2::opts::set_ssl_cert_file(file) };
+    added.map_err(|error| {
+        GitError::broken(format!(
+            "network.ca_file: {}: git cannot use it: {}",
+            file.display(),
+            error.message()
+        ))
+    })
 }
 
 #[allow(unsafe_code)]

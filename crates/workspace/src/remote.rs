@@ -105,7 +105,7 @@ impl Workspaces {
         if here.as_deref() != Some(there.as_str()) {
             let login = RemoteCredentials::new(remote);
             let mut options = FetchOptions::new();
-            options.remote_callbacks(login.callbacks()).proxy_options(proxy(&remote.url));
+            options.remote_callbacks(login.callbacks()).proxy_options(self.proxy(&remote.url));
             options.download_tags(AutotagOption::None).update_fetchhead(false);
             let refspec = format!("+refs/heads/{branch}:{kept}");
             let fetched = connection(into, remote)?.fetch(&[refspec], Some(&mut options), None);
@@ -130,7 +130,7 @@ impl Workspaces {
         let login = RemoteCredentials::new(remote);
         let said = |error: git2::Error| classify(&error, "read", remote, login.refused.get());
         let open = connection
-            .connect_auth(Direction::Fetch, Some(login.callbacks()), Some(proxy(&remote.url)))
+            .connect_auth(Direction::Fetch, Some(login.callbacks()), Some(self.proxy(&remote.url)))
             .map_err(said)?;
         let heads = open.list().map_err(said)?;
         heads.iter().find(|head| head.name() == reference).map(|head| sha(head.oid())).transpose()
@@ -209,6 +209,17 @@ impl Workspaces {
         Ok(false)
     }
 
+    /// The proxy of the settings, but never for what is near.
+    fn proxy(&self, url: &Url) -> ProxyOptions<'static> {
+        let mut options = ProxyOptions::new();
+        let host = url.host_str().unwrap_or_default();
+        let proxy = self.outgoing.proxy.as_ref().filter(|proxy| !proxy.is_bypassed(host));
+        if let Some(proxy) = proxy.filter(|_| url.scheme() == "https") {
+            options.url(proxy.with_credential().expose_secret());
+        }
+        options
+    }
+
     fn send(
         &self,
         remote: &Remote<'_>,
@@ -233,7 +244,7 @@ impl Workspaces {
             Ok(())
         });
         let mut options = PushOptions::new();
-        options.remote_callbacks(callbacks).proxy_options(proxy(&remote.url));
+        options.remote_callbacks(callbacks).proxy_options(self.proxy(&remote.url));
         let refspec = format!("+{commit}:{reference}");
         let sent = connection(&commits, remote)?.push(&[refspec], Some(&mut options));
         drop(options);
@@ -265,21 +276,6 @@ fn connection<'r>(from: &'r Repository, remote: &Remote<'_>) -> Result<git2::Rem
     }
     from.remote_anonymous(url.as_str())
         .map_err(|error| GitError::local("use the repository's address", &error))
-}
-
-/// The proxy that the environment names, but never for this machine itself.
-fn proxy(url: &Url) -> ProxyOptions<'static> {
-    let mut options = ProxyOptions::new();
-    let loopback = match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => true,
-    };
-    if !loopback {
-        options.auto();
-    }
-    options
 }
 
 /// What libgit2 said, by what it asks for. It tells the HTTP status in its text only.

@@ -14,6 +14,7 @@ use super::key::ModelApiKey;
 use super::refusal::{ApiRefusal, legible, retry_after};
 use super::sse::SseParser;
 use super::{ApiLimits, CallRecorder, ModelApi, ModelCall, anthropic, openai};
+use journeyman_order::OutgoingNetwork;
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
 use journeyman_order::model_service::Provider;
 
@@ -95,7 +96,7 @@ impl ModelApi {
     }
 
     pub(super) fn client(&self) -> ModelApiResult<&Client> {
-        let client = self.client.get_or_init(|| client(&self.settings.base_url, self.limits));
+        let client = self.client.get_or_init(|| client(&self.outgoing, self.limits));
         client.as_ref().map_err(|error| {
             let message = format!("no HTTPS on this machine, are its root certificates there? {error}");
             AgentFailure::new(AgentFailureKind::Misconfigured, message)
@@ -256,19 +257,16 @@ impl ModelApi {
     }
 }
 
-fn client(base: &url::Url, limits: ApiLimits) -> Result<Client, String> {
-    let mut builder = Client::builder()
+fn client(outgoing: &OutgoingNetwork, limits: ApiLimits) -> Result<Client, String> {
+    let builder = journeyman_outgoing::client_builder(outgoing).map_err(|error| error.to_string())?;
+    let builder = builder
         .connect_timeout(limits.connect)
         // The key goes where the settings say, and nowhere else.
         .redirect(reqwest::redirect::Policy::none())
         // Each request may cost: the order says when to ask again.
         .retry(reqwest::retry::never())
         .user_agent(concat!("journeyman/", env!("CARGO_PKG_VERSION")));
-    // In the clear it stays at home, whatever proxy the environment names.
-    if base.scheme() == "http" {
-        builder = builder.no_proxy();
-    }
-    builder.build().map_err(|error| innermost(&error))
+    journeyman_outgoing::build(builder).map_err(|error| error.to_string())
 }
 
 fn silence(idle: Duration) -> String {

@@ -25,8 +25,8 @@ use serde_json::Value;
 
 use super::InvalidAgent;
 use answer::{ModelAnswer, StopReason};
-use journeyman_order::AgentRun;
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
+use journeyman_order::{AgentRun, OutgoingNetwork};
 
 pub use key::ModelApiKey;
 pub use prices::Prices;
@@ -63,6 +63,7 @@ pub struct ModelApi {
     agent: String,
     settings: ApiSettings,
     limits: ApiLimits,
+    outgoing: OutgoingNetwork,
     /// Made at the first call: it reads the machine's certificates.
     client: OnceLock<Result<reqwest::Client, String>>,
 }
@@ -93,10 +94,14 @@ pub trait CallRecorder: Send {
 }
 
 impl ModelApi {
-    pub(super) fn new(agent: &str, settings: ApiSettings) -> Result<Self, InvalidAgent> {
+    pub(super) fn new(
+        agent: &str,
+        settings: ApiSettings,
+        outgoing: OutgoingNetwork,
+    ) -> Result<Self, InvalidAgent> {
         settings.hold_to_rules(agent)?;
         let limits = ApiLimits::default();
-        Ok(Self { agent: agent.to_owned(), settings, limits, client: OnceLock::new() })
+        Ok(Self { agent: agent.to_owned(), settings, limits, outgoing, client: OnceLock::new() })
     }
 
     /// The key to call with, from our environment. Only the name that the settings give is asked for.

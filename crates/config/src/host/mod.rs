@@ -215,7 +215,7 @@ fn address(text: &str) -> Result<(Url, RegistryCredential), &'static str> {
 }
 
 /// As forms have it, but that a plus is a plus.
-fn percent_decoded(text: &str) -> Option<String> {
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
     let text = text.replace('+', "%2B");
     let mut pairs = url::form_urlencoded::parse(text.as_bytes());
     match (pairs.next(), pairs.next()) {

@@ -196,7 +196,9 @@ impl EffectContext {
             None => None,
         };
         let names = egress::allowed_hosts(&reach.hosts, &setting)?;
-        let access = EgressPolicy { names, model, setting, registries: Vec::new() };
+        let outgoing = self.parts.settings.testing.outgoing.clone();
+        let model = model.map(|model| model.reached_by(outgoing.clone()));
+        let access = EgressPolicy { names, model, setting, outgoing, registries: Vec::new() };
         JobEgress::open(&self.parts.sandbox, access)
     }
 

@@ -42,6 +42,6 @@ impl CommitTester {
         if allowed.is_empty() {
             return Ok(None);
         }
-        to_reach(&allowed, SETTING).map(Some)
+        to_reach(&allowed, SETTING, &self.settings).map(Some)
     }
 }

@@ -20,7 +20,6 @@ use url::{Host, Url};
 
 use super::addresses::{AddressScope, IpNetwork, scope_of};
 use super::names::{AllowedHost, HostName};
-use super::outgoing;
 use super::tunnel::Dialer;
 use cargo::CargoDownloads;
 use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
@@ -196,12 +195,15 @@ impl RegistryUpstream {
         let proxy = self.0.outgoing.proxy.as_ref();
         let proxy = proxy.and_then(|proxy| HostName::parse(proxy.url.host_str()?).ok());
         let resolver = CheckedResolver { reach: reach.clone(), rule: Arc::new(rule), proxy };
-        outgoing::builder(&self.0.outgoing)?
+        let builder =
+            journeyman_outgoing::client_builder(&self.0.outgoing).map_err(|error| error.to_string())?;
+        let builder = builder
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
             .dns_resolver(Arc::new(resolver))
             .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(READ_TIMEOUT)
-            .build()
-            .map_err(|error| outgoing::no_client(&error))
+            .read_timeout(READ_TIMEOUT);
+        journeyman_outgoing::build(builder).map_err(|error| error.to_string())
     }
 
     /// What is taken out of answers, should the registry repeat it.

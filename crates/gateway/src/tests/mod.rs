@@ -34,6 +34,7 @@ fn leading_to(addresses: &[&str]) -> Dialer {
             Box::pin(async move { io::Result::Ok(addresses) })
         }),
         objection: AllowedHost::objection,
+        proxy: None,
     }
 }
 

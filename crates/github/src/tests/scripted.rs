@@ -124,6 +124,7 @@ pub(crate) fn limited_github_at(api_url: &str, limits: WriteLimits) -> GitHub {
         api_url: api_url.parse().unwrap(),
         app_id: APP,
         private_key_pem: SecretString::from(KEY.clone()),
+        outgoing: Default::default(),
     };
     let backoff = Backoff { first: Duration::from_millis(10), ..Backoff::REQUEST };
     GitHub::with_backoff(settings, limits, backoff).unwrap()

@@ -108,6 +108,7 @@ async fn a_wrong_key_is_reported_by_its_setting() {
         private_key_pem: SecretString::from(
             "-----BEGIN RSA PRIVATE KEY-----\nxyzzy\n-----END RSA PRIVATE KEY-----",
         ),
+        outgoing: Default::default(),
     };
     let shown = format!("{settings:?}");
     let error = GitHub::new(settings, WriteLimits::NONE).unwrap_err();

@@ -262,6 +262,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
                 api_url: emulator.api_url().parse().expect("an address"),
                 app_id: 77,
                 private_key_pem: keys().private_pem.clone(),
+                outgoing: Default::default(),
             },
             WriteLimits::NONE,
         )

@@ -1,0 +1,103 @@
+//! How this machine reaches other hosts: the certificates that it trusts besides the system's, and the proxy that
+//! connections go through. For every adapter that speaks HTTPS, so that all of them do it the same way.
+//!
+//! May know: TLS clients, proxies, [`journeyman_order::OutgoingNetwork`].
+//! Must never know: what is said over a connection, or who asks for it.
+
+mod connect;
+
+pub use connect::connect_through;
+
+use reqwest::{Certificate, ClientBuilder, NoProxy, Proxy};
+use secrecy::ExposeSecret;
+
+use journeyman_order::{OutgoingNetwork, RegistryCredential};
+
+/// Never through a proxy.
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
+
+/// Why the settings of `[network]` cannot be used. Says nothing of a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidOutgoing {
+    #[error("network.ca_file: {file}: {because}")]
+    Certificates { file: String, because: String },
+    #[error("network.proxy: {0}")]
+    Proxy(String),
+    #[error("no HTTPS on this machine, are its root certificates there? {0}")]
+    Client(String),
+}
+
+/// What all clients begin with. Nothing is taken from the environment: whoever reads the settings did that. In the clear
+/// nothing goes through the proxy: what is not HTTPS is near.
+///
+/// # Errors
+/// When certificates or proxy cannot be used.
+pub fn client_builder(outgoing: &OutgoingNetwork) -> Result<ClientBuilder, InvalidOutgoing> {
+    let mut builder = reqwest::Client::builder().no_proxy();
+    if let Some(trusted) = &outgoing.trusted {
+        let wrong = |because: String| InvalidOutgoing::Certificates {
+            file: trusted.file.display().to_string(),
+            because,
+        };
+        let certificates =
+            Certificate::from_pem_bundle(&trusted.pem).map_err(|error| wrong(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(wrong("there is no certificate in it; it has to be PEM".to_owned()));
+        }
+        for certificate in certificates {
+            builder = builder.add_root_certificate(certificate);
+        }
+    }
+    if let Some(proxy) = &outgoing.proxy {
+        let through = Proxy::https(proxy.url.clone());
+        let mut through = through.map_err(|error| InvalidOutgoing::Proxy(error.without_url().to_string()))?;
+        if let RegistryCredential::Password { user, password } = &proxy.credential {
+            through = through.basic_auth(user, password.expose_secret());
+        }
+        let bypassed = std::iter::once(LOOPBACK).chain(proxy.bypass.iter().map(String::as_str));
+        let bypassed = bypassed.collect::<Vec<_>>().join(",");
+        builder = builder.proxy(through.no_proxy(NoProxy::from_string(&bypassed)));
+    }
+    Ok(builder)
+}
+
+/// Builds a client.
+///
+/// # Errors
+/// When there is no TLS to be had with these certificates.
+pub fn build(builder: ClientBuilder) -> Result<reqwest::Client, InvalidOutgoing> {
+    builder.build().map_err(|error| {
+        let mut innermost: &dyn std::error::Error = &error;
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        InvalidOutgoing::Client(innermost.to_string())
+    })
+}
+
+/// Whether clients can be made of these settings, before anything depends on it.
+///
+/// # Errors
+/// Says what is wrong with which key.
+pub fn check(outgoing: &OutgoingNetwork) -> Result<(), InvalidOutgoing> {
+    build(client_builder(outgoing)?).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use journeyman_order::TrustedCertificates;
+
+    #[test]
+    fn a_file_without_a_certificate_is_named() {
+        for pem in ["", "nothing", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+            let trusted = TrustedCertificates { file: "/etc/corp.pem".into(), pem: pem.into() };
+            let error = check(&OutgoingNetwork { trusted: Some(trusted), proxy: None }).unwrap_err();
+            assert!(
+                error.to_string().starts_with("network.ca_file: /etc/corp.pem: ") || pem.len() > 10,
+                "{error}"
+            );
+        }
+        assert_eq!(check(&OutgoingNetwork::default()), Ok(()));
+    }
+}

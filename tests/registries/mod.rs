@@ -1,7 +1,7 @@
 //! Real package managers install from a registry that wants a password, in a sandbox in which that password is nowhere.
 
-mod packages;
-mod server;
+pub mod packages;
+pub mod server;
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ grep -r -a -l -E 'hunter2[-]corp|[Y]WRhOmh1' "$HOME" . /tmp 2>/dev/null && echo 
 echo searched
 "#;
 
-fn registry(server: &RegistryServer, kind: RegistryKind, path: &str) -> PackageRegistry {
+pub fn registry(server: &RegistryServer, kind: RegistryKind, path: &str) -> PackageRegistry {
     PackageRegistry {
         name: RegistryName::parse("corp").expect("a name"),
         kind,
@@ -39,6 +39,17 @@ fn registry(server: &RegistryServer, kind: RegistryKind, path: &str) -> PackageR
 
 /// What comes of a repository with these files, of which `setup.sh` is the setup and `test.sh` tests.
 async fn tested(registries: Vec<PackageRegistry>, files: &[(&str, &str)]) -> TestRunResult {
+    tested_with(files, |settings| settings.registries = registries).await
+}
+
+/// The same, with other settings.
+pub async fn tested_with(files: &[(&str, &str)], change: impl FnOnce(&mut TestingSettings)) -> TestRunResult {
+    let mut settings = TestingSettings {
+        setup_time: Duration::from_secs(120),
+        test_time: Duration::from_secs(120),
+        ..TestingSettings::default()
+    };
+    change(&mut settings);
     let name: RepositoryName = "ada/sample".parse().expect("a name");
     let place = tempfile::tempdir().expect("a folder");
     let git = git2::Repository::init(place.path().join("repository")).expect("a repository");
@@ -58,12 +69,7 @@ async fn tested(registries: Vec<PackageRegistry>, files: &[(&str, &str)]) -> Tes
     let testing = CommitTester {
         sandbox: Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("a sandbox"),
         workspaces,
-        settings: TestingSettings {
-            setup_time: Duration::from_secs(120),
-            test_time: Duration::from_secs(120),
-            registries,
-            ..TestingSettings::default()
-        },
+        settings,
     };
     let ask = TestRunRequest {
         repository: name,
@@ -110,7 +116,8 @@ async fn the_search_finds_a_password_that_is_there() {
     assert!(printed.contains("FOUND in an environment") && printed.contains("FOUND in a file"), "{printed}");
 }
 
-const PASSES: &str = "echo 1..1; echo ok 1 - says 42\n";
+/// A test that passes.
+pub const PASSES: &str = "echo 1..1; echo ok 1 - says 42\n";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pip_installs_from_a_registry_whose_password_it_never_has() {

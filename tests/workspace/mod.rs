@@ -9,7 +9,7 @@ mod merging;
 mod patch;
 mod people;
 mod remote;
-mod server;
+pub mod server;
 
 use std::collections::BTreeMap;
 use std::fs;

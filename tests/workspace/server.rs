@@ -49,6 +49,10 @@ impl Server {
         format!("http://127.0.0.1:{}/{repository}.git", self.port).parse().unwrap()
     }
 
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     pub fn path(&self, repository: &str) -> PathBuf {
         self.root.path().join(format!("{repository}.git"))
     }

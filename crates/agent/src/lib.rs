@@ -84,7 +84,8 @@ impl Agents {
                 RuntimeKind::Claude => Runtime::Program(Box::new(claude::ClaudeProgram::new(agent))),
                 RuntimeKind::Command => Runtime::Program(Box::new(command::CommandProgram::new(agent))),
                 RuntimeKind::Api(settings) => {
-                    Runtime::Api(Box::new(ModelApi::new(&name, *settings, outgoing.clone())?))
+                    let api = ModelApi::new(&name, *settings)?;
+                    Runtime::Api(Box::new(api.reached_by(outgoing.clone())))
                 }
             };
             runtimes.insert(name, runtime);

@@ -94,14 +94,16 @@ pub trait CallRecorder: Send {
 }
 
 impl ModelApi {
-    pub(super) fn new(
-        agent: &str,
-        settings: ApiSettings,
-        outgoing: OutgoingNetwork,
-    ) -> Result<Self, InvalidAgent> {
+    pub(super) fn new(agent: &str, settings: ApiSettings) -> Result<Self, InvalidAgent> {
         settings.hold_to_rules(agent)?;
         let limits = ApiLimits::default();
+        let outgoing = OutgoingNetwork::default();
         Ok(Self { agent: agent.to_owned(), settings, limits, outgoing, client: OnceLock::new() })
+    }
+
+    /// By way of a proxy, or with other certificates.
+    pub(super) fn reached_by(self, outgoing: OutgoingNetwork) -> Self {
+        Self { outgoing, ..self }
     }
 
     /// The key to call with, from our environment. Only the name that the settings give is asked for.

@@ -5,6 +5,7 @@ mod budgets;
 mod limits;
 mod models;
 mod package_registries;
+mod proxied;
 mod registries;
 mod service;
 mod tunnels;

@@ -124,7 +124,7 @@ async fn this_machine_is_not_reached_by_any_spelling() {
     let (port, reached) = tripwire().await;
     // The system's own resolver, and a list that names it.
     let access = names(&[&format!("localhost:{port}")]);
-    let (door, guard) = opened(access, Dialer::of_this_machine(), ProxyLimits::default());
+    let (door, guard) = opened(access, Dialer::of_this_machine(None), ProxyLimits::default());
     let hosts = [
         "localhost",
         "LOCALHOST.",
@@ -172,6 +172,7 @@ async fn a_name_is_looked_up_once_and_the_address_that_was_checked_is_the_one() 
             Box::pin(async move { Ok(vec![address.parse().unwrap()]) })
         }),
         objection: |_, address| (address.to_string() != "127.0.0.1").then_some("is another"),
+        proxy: None,
     };
     let (door, guard) = opened(names(&[&format!("allowed.example:{port}")]), reach, ProxyLimits::default());
     let (head, mut stream) = connect(door, &format!("allowed.example:{port}")).await;

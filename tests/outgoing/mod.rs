@@ -1,0 +1,167 @@
+//! A server in a company's network: everything outside has a certificate of the company's own authority, and is reached
+//! through the company's proxy.
+
+mod front;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use journeyman::agent::{AgentSettings, Agents, ApiSettings, ModelCall, Prices, Runtime, RuntimeKind};
+use journeyman::emulator::{Emulator, EmulatorOptions, RepositorySource, keys};
+use journeyman::github::{AppCredentials, GitHub};
+use journeyman::order::model_service::Provider;
+use journeyman::order::{OutgoingNetwork, PackageRegistry, RegistryKind, WriteLimits};
+use journeyman::workspace::{Remote, Workspaces};
+use secrecy::SecretString;
+
+use crate::model_server::{ModelServer, Reply};
+use crate::registries;
+use crate::workspace::server::{READER, Server};
+use front::CorporateNetwork;
+
+/// What the proxy was asked for, once each.
+fn targets(network: &CorporateNetwork) -> Vec<String> {
+    let mut asked: Vec<String> =
+        network.asked().into_iter().filter(|asked| !asked.ends_with("without a password")).collect();
+    asked.dedup();
+    asked
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn git_goes_through_the_proxy_and_trusts_the_companys_authority() {
+    let server = Server::start();
+    git2::Repository::init_bare(server.path("sample")).expect("a repository");
+    let network = CorporateNetwork::in_front_of(server.port()).await;
+    let place = tempfile::tempdir().expect("a folder");
+    let repository = "ada/sample".parse().expect("a name");
+    let ask = |outgoing: OutgoingNetwork| {
+        let workspaces = Workspaces::new(place.path()).expect("a folder");
+        let workspaces = workspaces.reached_by(outgoing).expect("a network");
+        let remote = Remote {
+            repository: &repository,
+            url: "https://git.corp.example/sample.git".parse().expect("an address"),
+            token: Some(SecretString::from(READER)),
+        };
+        workspaces.remote_head(&remote, "main")
+    };
+    tokio::task::block_in_place(|| {
+        // The certificates hold for the whole process: so this comes first.
+        let error = ask(network.without_certificates()).expect_err("nobody knows the authority");
+        assert!(error.to_string().contains("certificate"), "{error}");
+        assert_eq!(ask(network.outgoing()).expect("it is reached"), None);
+        let error = ask(network.with_wrong_password()).expect_err("the proxy does not know us");
+        assert!(!error.to_string().contains("wrong"), "{error}");
+    });
+    assert!(server.requests().iter().any(|request| request.contains("/sample.git/info/refs")));
+    assert_eq!(targets(&network), ["git.corp.example:443"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn github_is_reached_through_the_proxy_with_the_companys_authority() {
+    let keys = keys::generate().expect("a key pair");
+    let options = EmulatorOptions::local(7, keys.public_pem.clone(), SecretString::from("a secret of tests"));
+    let emulator = Emulator::start(options).await.expect("the emulator starts");
+    let files = BTreeMap::from([("answer".to_owned(), b"41\n".to_vec())]);
+    emulator.create_repository("acme/answers", RepositorySource::Files(files)).await.expect("a repository");
+    let url: url::Url = emulator.api_url().parse().expect("an address");
+    let network = CorporateNetwork::in_front_of(url.port().expect("a port")).await;
+    let ask = async |outgoing: OutgoingNetwork| {
+        let credentials = AppCredentials {
+            api_url: format!("https://github.corp.example{}", url.path()).parse().expect("an address"),
+            app_id: 7,
+            private_key_pem: keys.private_pem.clone(),
+            outgoing,
+        };
+        GitHub::new(credentials, WriteLimits::NONE)?.identity().await
+    };
+    let identity = ask(network.outgoing()).await.expect("it is reached");
+    assert_eq!(identity.app, 7);
+    assert_eq!(targets(&network), ["github.corp.example:443"]);
+    let error =
+        ask(network.without_certificates()).await.expect_err("nobody knows the authority").to_string();
+    assert!(error.contains("certificate") || error.contains("UnknownIssuer"), "{error}");
+    let error = ask(network.with_wrong_password()).await.expect_err("the proxy does not know us").to_string();
+    assert!(!error.contains("wrong"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_models_service_is_reached_through_the_proxy_with_the_companys_authority() {
+    let server = ModelServer::start(|_| Reply::text("Hello"));
+    let url: url::Url = server.url().parse().expect("an address");
+    let network = CorporateNetwork::in_front_of(url.port().expect("a port")).await;
+    let agent = AgentSettings {
+        name: "model".to_owned(),
+        runtime: RuntimeKind::Api(Box::new(ApiSettings {
+            provider: Provider::Anthropic,
+            base_url: "https://models.corp.example".parse().expect("an address"),
+            model: "m".to_owned(),
+            key_env: None,
+            max_output_tokens: 100,
+            prices: Prices::default(),
+        })),
+        model: None,
+        program: Vec::new(),
+        env: Vec::new(),
+        read: Vec::new(),
+        network: Vec::new(),
+    };
+    let agents = BTreeMap::from([("model".to_owned(), agent)]);
+    let agents = Agents::reached_by(agents, &network.outgoing()).expect("agents");
+    let Ok(Runtime::Api(api)) = agents.get("model") else { panic!("it is an API") };
+    let call =
+        ModelCall { system: None, prompt: "hi", model: None, schema: None, timeout: Duration::from_secs(20) };
+    let run = api.call(call, &api.key(&|_| None), &mut Silence).await;
+    assert_eq!(run.result.as_deref(), Some("Hello"), "{run:?}");
+    assert_eq!(targets(&network), ["models.corp.example:443"]);
+}
+
+/// Keeps nothing of a call.
+struct Silence;
+
+impl journeyman::agent::CallRecorder for Silence {
+    fn request(&mut self, _: &str) {}
+    fn line(&mut self, _: &str) {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn setups_reach_registries_and_hosts_through_the_proxy() {
+    let server = registries::server::RegistryServer::start();
+    registries::packages::pip(&server);
+    let network = CorporateNetwork::in_front_of(server.port).await;
+    let registry = PackageRegistry {
+        url: "https://pypi.corp.example/api/pypi/all/simple".parse().expect("an address"),
+        ..registries::registry(&server, RegistryKind::Pip, "/")
+    };
+    // The page has the links of the server's own address, which is not the one that people reach it by.
+    let page = String::from_utf8(server.served("/api/pypi/all/simple/widget/")).expect("text");
+    let page = page.replace(&server.url(""), "https://pypi.corp.example");
+    server.serve("/api/pypi/all/simple/widget/", "text/html", page);
+    let setup = "set -e\npython3 -m venv .venv\n.venv/bin/pip install widget==1.0.0\n\
+        curl -s -k -o /dev/null -w 'tunnel: %{http_code}\\n' https://files.corp.example/api/x\n\
+        curl -s -k https://other.corp.example/ || echo kept out\nSEARCH";
+    let test = format!(
+        "set -e\n.venv/bin/python -c 'import widget; assert widget.answer == 42'\n{}",
+        registries::PASSES
+    );
+    let files = [("setup.sh", setup), ("test.sh", &test), (".gitignore", ".venv\n")];
+    let tested = registries::tested_with(&files, |settings| {
+        settings.registries = vec![registry];
+        settings.setup_network = vec!["files.corp.example".to_owned()];
+        settings.outgoing = network.outgoing();
+    })
+    .await;
+    let printed: String = tested.outputs.iter().map(|output| output.text.as_str()).collect();
+    assert_eq!(
+        tested.run.verdict,
+        journeyman::order::TestVerdict::Passed,
+        "{printed}\n{:?}",
+        network.asked()
+    );
+    // The tunnel has no password of the registry's.
+    assert!(printed.contains("tunnel: 401") && printed.contains("kept out"), "{printed}");
+    assert!(!printed.contains("FOUND") && !printed.contains("hunter2"), "{printed}");
+    let mut asked = targets(&network);
+    asked.sort();
+    asked.dedup();
+    assert_eq!(asked, ["files.corp.example:443", "pypi.corp.example:443"]);
+}

@@ -66,11 +66,8 @@ pub async fn tested_with(files: &[(&str, &str)], change: impl FnOnce(&mut Testin
     let Commits { before, after, tree } = commits::commits(&git, &change);
     let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
     workspaces.import_local(&name, &place.path().join("repository")).expect("the commits");
-    let testing = CommitTester {
-        sandbox: Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("a sandbox"),
-        workspaces,
-        settings,
-    };
+    let sandbox = Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("a sandbox");
+    let testing = CommitTester::new(sandbox, workspaces, settings).await;
     let ask = TestRunRequest {
         repository: name,
         base: before.to_string().parse().expect("a commit"),
@@ -83,6 +80,7 @@ pub async fn tested_with(files: &[(&str, &str)], change: impl FnOnce(&mut Testin
             ..RepositorySettings::default()
         },
         folder: place.path().join("tests"),
+        environments: place.path().join("environments"),
     };
     testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{}", trouble.message))
 }

@@ -4,12 +4,18 @@
 
 use crate::found::{Detection, FoundProject};
 
+const PROJECTS: [&str; 3] = [".csproj", ".fsproj", ".vbproj"];
+
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
-    let is_solution = |name: &&str| name.ends_with(".sln") || name.ends_with(".slnx");
-    let is_project = |name: &&str| [".csproj", ".fsproj", ".vbproj"].iter().any(|end| name.ends_with(end));
+    let is_project = |name: &&str| PROJECTS.iter().any(|end| name.ends_with(end));
+    // Visual C++ has solutions too, and they are not dotnet's.
+    let is_solution = |name: &&str| {
+        (name.ends_with(".sln") || name.ends_with(".slnx"))
+            && ask.files.text(name).is_some_and(|text| PROJECTS.iter().any(|end| text.contains(end)))
+    };
     let mut solutions = ask.files.root().filter(is_solution);
     let first = solutions.next();
-    // Without a solution in the root, one below it, or the projects that are tests.
+    // Without a solution in the root, the only one below it.
     let below = || {
         let mut all = ask.files.all().filter(is_solution);
         all.next().filter(|_| all.next().is_none())

@@ -352,7 +352,7 @@ fn the_compiled_languages_and_the_others() {
         &[("server/go.mod", "module a"), ("examples/go.mod", "module e"), ("README.md", "")],
         &[("pom.xml", "<project/>"), ("mvnw", "")],
         &[("settings.gradle.kts", ""), ("gradlew", "")],
-        &[("A.sln", ""), ("src/a.csproj", "")],
+        &[("A.sln", "Project(\"a\") = \"a\", \"src\\a.csproj\""), ("src/a.csproj", "")],
         &[("Gemfile", "gem 'rspec'"), ("Gemfile.lock", ""), (".rspec", "")],
         &[
             ("Gemfile", ""),
@@ -377,7 +377,7 @@ fn the_compiled_languages_and_the_others() {
             ("Makefile", "check:\n"),
             (".gitmodules", "[submodule \"a\"]\n\tpath = vendor/a\n"),
         ],
-        &[("configure.ac", ""), ("Makefile.am", "")],
+        &[("configure.ac", ""), ("Makefile.am", ""), ("win/a.sln", "Project(\"a\") = \"a.vcxproj\"")],
         &[("configure.ac", ""), ("autogen.sh", "")],
     ] {
         text.push_str(&shown(&planned(files)));

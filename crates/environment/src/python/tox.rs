@@ -6,7 +6,7 @@ use regex::Regex;
 use toml::Value;
 
 use super::project::PythonProject;
-use crate::files::{IniFile, RepositoryFiles};
+use crate::files::{IniFile, RepositoryFiles, quote};
 
 /// What an environment of tox or a session of nox needs.
 #[derive(Debug, Default)]
@@ -137,7 +137,14 @@ pub(super) fn test_command(files: &RepositoryFiles<'_>, project: &PythonProject)
         return None;
     }
     // tox starts programs without a shell: a star is the program's to read.
-    shell_words::split(&with_module).ok().map(shell_words::join)
+    let words = shell_words::split(&with_module).ok()?;
+    Some(words.iter().map(|word| word_of_shell(word)).collect::<Vec<_>>().join(" "))
+}
+
+/// Quoted only where a shell would read it otherwise: a plain command can be asked for the names of its tests.
+fn word_of_shell(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:@+,%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quote(word) }
 }
 
 /// Values of other sections: `{[base]deps}`.

@@ -116,7 +116,7 @@ fn python_with_tox_and_nox() {
     let tests = ("tests/test_a.py", "");
     let tox = (
         "tox.ini",
-        "[tox]\nenvlist=py3\n[base]\ndeps=\n  pytest-asyncio\n[testenv]\nextras = x\ndeps =\n  pytest>=7\n  {[base]deps}\n  lint: ruff\n  -r{toxinidir}/requirements/extra.txt\ncommands =\n  coverage run -p -m pytest {posargs:tests} -k 'a b'\n",
+        "[tox]\nenvlist=py3\n[base]\ndeps=\n  pytest-asyncio\n[testenv]\nextras = x\ndeps =\n  pytest>=7\n  {[base]deps}\n  lint: ruff\n  -r{toxinidir}/requirements/extra.txt\ncommands =\n  coverage run -p -m pytest {posargs:tests} --capture=sys -k 'a b'\n",
     );
     let nox = (
         "noxfile.py",
@@ -129,7 +129,7 @@ fn python_with_tox_and_nox() {
     insta::assert_snapshot!(text, @"
         from Python with pip, found by `setup.py`
         setup python3 -m venv .venv && .venv/bin/python -m pip install --editable . -r requirements/extra.txt 'pytest>=7' pytest-asyncio   (setup.py)
-        test python3 -m pytest tests -k 'a b'   (tox.ini)
+        test python3 -m pytest tests --capture=sys -k 'a b'   (tox.ini)
         path TREE/.venv/bin:HOME/.local/bin
         from Python with pip, found by `setup.py`
         setup python3 -m venv .venv && .venv/bin/python -m pip install --editable . -r requirements/extra.txt pytest   (setup.py)

@@ -4,6 +4,7 @@
 //! May know: everything but the command line and the emulator.
 //! Must never know: who called it.
 
+mod doctor;
 mod eval_sandbox;
 mod registries;
 mod reverify;
@@ -33,6 +34,7 @@ use crate::sandbox::{IsolationMode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::{SecretSet, Workspaces};
 
+pub use doctor::{DoctorFinding, examine};
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
 pub use registries::{RegistryNote, complete_registries};
 pub use reverify::reverify;

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "emulator")]
 mod demo;
+mod doctor;
 #[cfg(feature = "eval")]
 mod eval;
 #[cfg(feature = "emulator")]
@@ -64,6 +65,8 @@ struct CommandLine {
 enum Subcommands {
     /// Serve a GitHub App: webhooks, workers and the API in one process.
     Serve(serve::ServeArguments),
+    /// Look at the settings and at this machine, and say what has to be mended.
+    Doctor(doctor::DoctorArguments),
     /// Work on an issue in a local git repository, without GitHub.
     #[cfg(feature = "emulator")]
     Run(run::RunArguments),
@@ -102,6 +105,7 @@ pub fn main() -> ExitCode {
     let command = CommandLine::try_parse().unwrap_or_else(|error| left_out(error).exit()).command;
     match command {
         Subcommands::Serve(arguments) => wait_for(serve::main(arguments)),
+        Subcommands::Doctor(arguments) => wait_for(doctor::main(arguments)),
         #[cfg(feature = "emulator")]
         Subcommands::Run(arguments) => wait_for(run::main(arguments)),
         #[cfg(feature = "emulator")]

@@ -44,6 +44,7 @@ fn proxy(
     keys: SettingReader<'_>,
     variables: &EnvironmentVariables,
 ) -> Result<Option<OutgoingProxy>, SettingsError> {
+    let without: Option<Vec<String>> = keys.get(known::NO_PROXY)?;
     let of = |names: [&str; 2]| names.into_iter().find_map(|name| variables.get(name));
     let expected = "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, a proxy that takes CONNECT";
     let given: Option<SecretString> = keys.get(known::PROXY)?;
@@ -56,7 +57,7 @@ fn proxy(
         }
         (None, None) => return Ok(None),
     };
-    let bypass: Vec<String> = match keys.get(known::NO_PROXY)? {
+    let bypass: Vec<String> = match without {
         Some(hosts) => hosts,
         None => of(["NO_PROXY", "no_proxy"]).map_or_else(Vec::new, |hosts| {
             let hosts = hosts.expose_secret().split(',').map(str::trim);

@@ -1,0 +1,47 @@
+//! What can be said of the settings and of this machine before anything is done with them: how other hosts are reached,
+//! what holds a job, where setups get their packages from.
+
+use crate::config::TestRunSettings;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoctorFinding {
+    /// What it is about: a key of the settings, a file, a variable.
+    pub about: String,
+    /// What is there, or what is wrong and how to mend it. Without secrets.
+    pub text: String,
+    /// Whether the server can work with it.
+    pub is_good: bool,
+}
+
+/// Looks at what running setups and tests needs.
+pub async fn examine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
+    let finding =
+        |about: &str, text: String, is_good| DoctorFinding { about: about.to_owned(), text, is_good };
+    let mut findings = Vec::new();
+    let sandbox = super::open_sandbox(&settings.sandbox).await;
+    findings.push(match sandbox {
+        Ok(sandbox) => {
+            finding("sandbox.mode", format!("{}: {}", sandbox.mode(), sandbox.describe_isolation()), true)
+        }
+        Err(error) => finding("sandbox.mode", format!("{error:#}"), false),
+    });
+    let outgoing = &settings.testing.outgoing;
+    if let Some(trusted) = &outgoing.trusted {
+        let text = format!("{} is trusted in addition to the system's certificates", trusted.file.display());
+        findings.push(finding("network.ca_file", text, true));
+    }
+    if let Some(proxy) = &outgoing.proxy {
+        let with = if proxy.credential.secret().is_some() { "with a password" } else { "without a password" };
+        let text = format!("HTTPS goes through {}, {with}; not for {:?}", proxy.url, proxy.bypass);
+        findings.push(finding("network.proxy", text, true));
+    }
+    if let Err(error) = crate::outgoing::check(outgoing) {
+        findings.push(finding("network", error.to_string(), false));
+    }
+    match super::complete_registries(&settings.sandbox, &mut settings.testing) {
+        Ok(notes) => findings.extend(notes.into_iter().map(|note| finding(&note.from, note.text, true))),
+        Err(error) => findings.push(finding("registries", format!("{error:#}"), false)),
+    }
+    findings
+}

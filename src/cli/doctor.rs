@@ -1,0 +1,32 @@
+//! `journeyman doctor`: looks at the settings and at this machine, and says what is there and what is wrong.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::settings_file;
+use crate::app::examine;
+use crate::config::TestRunSettings;
+
+/// What `doctor` is told.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "It looks at the sandbox, at [network], and at where setups get their packages from: [registries] and what \
+                        this machine's own package managers are set to. No secret is shown.\nExit codes: 0 all is well, 1 \
+                        something has to be mended, 2 the settings cannot be read."
+)]
+pub(super) struct DoctorArguments {
+    /// The settings; journeyman.toml in the current folder when absent.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(super) async fn main(arguments: DoctorArguments) -> anyhow::Result<u8> {
+    let settings = TestRunSettings::load(settings_file(arguments.config).as_deref(), std::env::vars())?;
+    let findings = examine(settings).await;
+    for finding in &findings {
+        let mark = if finding.is_good { "ok  " } else { "MEND" };
+        println!("{mark}  {}: {}", finding.about, finding.text);
+    }
+    Ok(u8::from(findings.iter().any(|finding| !finding.is_good)))
+}

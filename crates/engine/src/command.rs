@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::egress::{self, JobEgress};
 use crate::job::{OutputRecorder, RecordedOutput, short_job, succeed};
 use crate::place::EnvironmentPlace;
+use crate::progress::ProgressReporter;
 use journeyman_environment::SetupNetwork;
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::network::NetworkRecord;
@@ -25,6 +26,8 @@ pub(crate) struct CommandOptions {
     pub(crate) access: Option<EgressPolicy>,
     pub(crate) timeout: Duration,
     pub(crate) environment: BTreeMap<String, String>,
+    /// Who is told what it prints.
+    pub(crate) progress: ProgressReporter,
 }
 
 /// What of the end of an output is kept, in bytes.
@@ -84,7 +87,7 @@ pub(crate) async fn run_command(
         }
         None => (None, SandboxNetwork::None),
     };
-    let mut recorder = OutputRecorder::default();
+    let mut recorder = OutputRecorder::reporting_to(how.progress);
     let job = Job {
         // Both streams in one pipe: a line that is torn between two names no test.
         program: ["sh", "-c", &format!("exec 2>&1\n{command}")].map(Into::into).to_vec(),

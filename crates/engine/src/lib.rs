@@ -14,11 +14,13 @@ mod effect_error;
 mod effects;
 mod egress;
 mod environment;
+mod environment_survey;
 mod intake;
 mod job;
 mod live_journal;
 mod order_api;
 mod place;
+mod progress;
 mod retry_clock;
 mod supervisor;
 pub mod testing;
@@ -39,6 +41,8 @@ use journeyman_store::{JournalStore, Store};
 use journeyman_workspace::{SecretSet, Workspaces};
 
 pub use environment::Environments;
+pub use environment_survey::EnvironmentSurvey;
+pub use progress::EnvironmentProgress;
 pub use supervisor::ShutdownReport;
 
 /// What the engine works with. Put together by the composition root.

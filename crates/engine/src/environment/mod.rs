@@ -11,6 +11,7 @@ mod origin_of_files;
 mod places;
 mod prepare;
 mod record;
+mod setup;
 mod shelf;
 
 use std::collections::HashMap;
@@ -18,11 +19,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::command::{CommandOutput, FinishedCommand};
 use crate::effect_error::soon;
 use crate::place::EnvironmentPlace;
 use crate::place::folder::LayerMethod;
+use crate::progress::{EnvironmentProgress, ProgressReporter};
 use journeyman_environment::EnvironmentPlan;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
@@ -39,6 +42,7 @@ const INSIDE: &str = "/workspace";
 #[derive(Debug, Clone)]
 pub struct Environments {
     inner: Arc<EnvironmentsInner>,
+    progress: ProgressReporter,
 }
 
 #[derive(Debug)]
@@ -126,7 +130,18 @@ impl Environments {
             alone: Mutex::default(),
             leased: Arc::default(),
         };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(inner), progress: ProgressReporter::default() }
+    }
+
+    /// The same, and what happens is told.
+    #[must_use]
+    pub fn reporting_to(&self, sender: UnboundedSender<EnvironmentProgress>) -> Self {
+        Self { inner: Arc::clone(&self.inner), progress: ProgressReporter::to(sender) }
+    }
+
+    /// Who is told what happens.
+    pub(crate) fn progress(&self) -> &ProgressReporter {
+        &self.progress
     }
 
     /// Whether runs share layers; otherwise each has a copy.
@@ -210,6 +225,11 @@ impl Environment {
     /// How its setup ended, when it was run.
     pub(crate) fn setup(&self) -> Option<&CommandRun> {
         self.record.setup.as_ref()
+    }
+
+    /// How each command of its setup ended.
+    pub(crate) fn setup_steps(&self) -> &[CommandRun] {
+        &self.record.steps
     }
 
     /// What its setup printed, where it ran now.

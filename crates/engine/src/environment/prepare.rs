@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use super::origin_of_files::made_of_sources;
 use super::record::EnvironmentRecord;
+use super::setup::FinishedSetup;
 use super::shelf::HALF;
 use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation, disk};
-use crate::command::{CommandOptions, for_setup, is_good, run_command};
 use crate::job::blocking;
 use crate::place::EnvironmentPlace;
 use crate::place::folder::{LayerMethod, LayeredFolder};
@@ -144,6 +144,7 @@ impl Environments {
             commit: ask.commit.clone(),
             laid: ask.laid.clone(),
             setup: None,
+            steps: Vec::new(),
             output: None,
             network: None,
             is_of_sources: None,
@@ -151,24 +152,14 @@ impl Environments {
             home_below: below,
             bytes: 0,
         };
-        if let Some(setup) = ask.plan.setup_command() {
-            let how = CommandOptions {
-                name: "setup".to_owned(),
-                access: for_setup(&ask.network, &self.inner.settings)?,
-                timeout: self.inner.settings.setup_time,
-                environment: Default::default(),
-            };
-            let mut ended = Box::pin(run_command(&self.inner.sandbox, &place, &setup, how)).await?;
-            if !is_good(&ended.run) {
-                if let Some(note) = ask.network.note() {
-                    ended.output.text.push_str(&format!("\n{note}"));
-                }
-                return Ok(Err(Box::new(ended.shortened())));
+        match Box::pin(self.run_setup(ask, &place)).await? {
+            Err(failed) => return Ok(Err(failed)),
+            Ok(None) => {}
+            Ok(Some(FinishedSetup { run, steps, output, network })) => {
+                let from = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));
+                record.output = output.get(from..).map(str::to_owned);
+                (record.setup, record.steps, record.network) = (Some(run), steps, network);
             }
-            let text = &ended.output.text;
-            let from = text.floor_char_boundary(text.len().saturating_sub(MOST_OUTPUT));
-            record.output = text.get(from..).map(str::to_owned);
-            (record.setup, record.network) = (Some(ended.run), ended.network);
         }
         let (source, plan) = (ask.source.clone(), ask.plan.clone());
         let seen_tree = ask.inside.join(TREE).display().to_string();

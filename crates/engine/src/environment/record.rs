@@ -20,6 +20,9 @@ pub(super) struct EnvironmentRecord {
     pub(super) laid: Vec<PathBuf>,
     /// None where there was nothing to install.
     pub(super) setup: Option<CommandRun>,
+    /// Each of its commands.
+    #[serde(default)]
+    pub(super) steps: Vec<CommandRun>,
     /// The end of what that printed.
     pub(super) output: Option<String>,
     pub(super) network: Option<NetworkRecord>,

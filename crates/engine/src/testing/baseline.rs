@@ -67,10 +67,19 @@ impl CommitTester {
         ask: &TestRunRequest,
         judging: &VerdictBasis,
     ) -> Result<CachedBaseline, EffectError> {
-        let file = self.file_of(ask, &judging.before);
-        if let Some(known) = read(&file) {
-            return Ok(known);
+        match read(&self.file_of(ask, &judging.before)) {
+            Some(known) => Ok(known),
+            None => self.baseline_anew(ask, judging).await,
         }
+    }
+
+    /// The same, whatever is known of it.
+    pub(super) async fn baseline_anew(
+        &self,
+        ask: &TestRunRequest,
+        judging: &VerdictBasis,
+    ) -> Result<CachedBaseline, EffectError> {
+        let file = self.file_of(ask, &judging.before);
         let run = CheckoutRunSpec {
             what: "-base",
             commit: &ask.base,

@@ -55,11 +55,18 @@ impl CheckoutPool {
         let folder = match self.has_own_folders {
             // Its name can be read inside, among the mounts: it says nothing.
             true => ask.folder.join(uuid::Uuid::new_v4().simple().to_string()),
-            false => ask.folder.join("run"),
+            false => CommitTester::only_folder(ask),
         };
         remove(&folder).await?;
         let inside = testing.environments.inside(&folder);
         Ok(CheckoutPlace { folder, inside, _turn: turn })
+    }
+}
+
+impl CommitTester {
+    /// Where all runs of a verdict happen where they have no folders of their own.
+    pub(crate) fn only_folder(ask: &TestRunRequest) -> PathBuf {
+        ask.folder.join("run")
     }
 }
 

@@ -11,6 +11,7 @@ use crate::effect_error::soon;
 use crate::environment::{Environment, EnvironmentOwner, EnvironmentRequest, Preparation, TreePurpose};
 use crate::job::readable;
 use crate::place::EnvironmentPlace;
+use crate::progress::EnvironmentProgress;
 use journeyman_environment::EnvironmentPlan;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;
@@ -141,7 +142,12 @@ impl CommitTester {
             access: self.for_tests(ask)?,
             timeout: self.settings.test_time,
             environment: ready.environment.clone().into_iter().chain(environment).collect(),
+            progress: self.environments.progress().clone(),
         };
+        if let Some(command) = plan.test_command() {
+            let command = command.to_owned();
+            how.progress.tell(EnvironmentProgress::TestsBegan { command });
+        }
         let Some(tests) = self.test(&ready, plan, only, how).await? else { return Ok(ran) };
         let changed = blocking(move || ready.place.tree.differing(&ready.source)).await?;
         let changed = changed.map_err(|error| soon(format!("cannot look through a checkout: {error}")))?;

@@ -82,6 +82,17 @@ pub(crate) struct BaselineOutcome {
     pub(crate) reading: TestReport,
     /// The end of what they printed.
     pub(crate) tail: String,
+    /// Whether that was known.
+    pub(crate) kept: bool,
+}
+
+/// Where what is told of a base commit comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BaselineSource {
+    /// An earlier run, if there was one.
+    KnownOrRun,
+    /// A run now.
+    Run,
 }
 
 /// By what a commit is judged, and what it changes.
@@ -114,14 +125,21 @@ impl CommitTester {
         tested
     }
 
-    /// Runs the tests on the base commit, or tells what is known of them.
-    pub(crate) async fn run_base(&self, ask: &TestRunRequest) -> Result<BaselineOutcome, EffectError> {
+    /// Runs the tests on the base commit, or tells what is known of them where that is enough.
+    pub(crate) async fn run_base(
+        &self,
+        ask: &TestRunRequest,
+        enough: BaselineSource,
+    ) -> Result<BaselineOutcome, EffectError> {
         remove(&ask.folder).await?;
         let judging = self.verdict_basis(ask).await?;
-        let ran = Box::pin(self.baseline(ask, &judging)).await;
+        let ran = match enough {
+            BaselineSource::KnownOrRun => Box::pin(self.baseline(ask, &judging)).await,
+            BaselineSource::Run => Box::pin(self.baseline_anew(ask, &judging)).await,
+        };
         remove(&ask.folder).await?;
-        let CachedBaseline { test, reading, tail, .. } = ran?;
-        Ok(BaselineOutcome { test, reading, tail })
+        let CachedBaseline { test, reading, tail, kept, .. } = ran?;
+        Ok(BaselineOutcome { test, reading, tail, kept })
     }
 
     async fn judge(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {

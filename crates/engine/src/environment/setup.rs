@@ -1,0 +1,134 @@
+//! Runs a setup: its commands one after the other, each in a shell of its own, until one fails.
+//!
+//! May know: the commands, their place, what they may reach. Must never know: what becomes of what they made.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use sha2::{Digest as _, Sha256};
+
+use super::{EnvironmentRequest, Environments};
+use crate::command::{CommandOptions, FinishedCommand, for_setup, is_good, run_command};
+use crate::place::EnvironmentPlace;
+use crate::progress::EnvironmentProgress;
+use journeyman_order::network::{NetworkRecord, ReachedHost};
+use journeyman_order::test_run::CommandRun;
+use journeyman_order::{EffectError, Exit};
+
+/// The last command has a chance, however little time the others left.
+const LEAST: Duration = Duration::from_secs(1);
+
+/// A setup that ended well.
+pub(super) struct FinishedSetup {
+    /// All of it, as one command.
+    pub(super) run: CommandRun,
+    /// Each of its commands.
+    pub(super) steps: Vec<CommandRun>,
+    pub(super) output: String,
+    pub(super) network: Option<NetworkRecord>,
+}
+
+impl Environments {
+    /// None where there is nothing to install. An error inside is the command that failed.
+    pub(super) async fn run_setup(
+        &self,
+        ask: &EnvironmentRequest,
+        place: &EnvironmentPlace,
+    ) -> Result<Result<Option<FinishedSetup>, Box<FinishedCommand>>, EffectError> {
+        let Some(whole) = ask.plan.setup_command() else { return Ok(Ok(None)) };
+        let (begun, limit) = (Instant::now(), self.inner.settings.setup_time);
+        let (mut steps, mut output, mut network) = (Vec::new(), String::new(), None);
+        for setup in &ask.plan.setup {
+            let command = setup.command.trim();
+            self.progress.tell(EnvironmentProgress::SetupBegan { command: command.to_owned() });
+            let how = CommandOptions {
+                name: "setup".to_owned(),
+                access: for_setup(&ask.network, &self.inner.settings)?,
+                timeout: limit.saturating_sub(begun.elapsed()).max(LEAST.min(limit)),
+                environment: BTreeMap::new(),
+                progress: self.progress.clone(),
+            };
+            let mut ended = Box::pin(run_command(&self.inner.sandbox, place, command, how)).await?;
+            self.progress.tell(EnvironmentProgress::SetupEnded(ended.run.clone()));
+            if !is_good(&ended.run) {
+                if let Some(note) = ask.network.note() {
+                    ended.output.text.push_str(&format!("\n{note}"));
+                }
+                return Ok(Err(Box::new(ended.shortened())));
+            }
+            output.push_str(&ended.output.text);
+            network = joined(network, ended.network);
+            steps.push(ended.run);
+        }
+        let run = as_one(whole, &steps);
+        Ok(Ok(Some(FinishedSetup { run, steps, output, network })))
+    }
+}
+
+/// Commands that ended well, as one. The digest of several is that of their digests, one a line.
+fn as_one(command: String, steps: &[CommandRun]) -> CommandRun {
+    if let [one] = steps {
+        return CommandRun { command, ..one.clone() };
+    }
+    let mut digest = Sha256::new();
+    for step in steps {
+        digest.update(format!("{}\n", step.output_sha256));
+    }
+    CommandRun {
+        command,
+        exit: Exit::Code(0),
+        duration_seconds: steps.iter().map(|step| step.duration_seconds).sum(),
+        output_sha256: hex::encode(digest.finalize()),
+    }
+}
+
+/// What two commands did with the network. No setup has a model.
+fn joined(one: Option<NetworkRecord>, other: Option<NetworkRecord>) -> Option<NetworkRecord> {
+    let (mut all, more) = match (one, other) {
+        (Some(one), Some(other)) => (one, other),
+        (one, other) => return one.or(other),
+    };
+    for refused in more.refused {
+        let known =
+            all.refused.iter_mut().find(|known| known.what == refused.what && known.why == refused.why);
+        match known {
+            Some(known) => known.times = known.times.saturating_add(refused.times),
+            None => all.refused.push(refused),
+        }
+    }
+    for reached in more.reached {
+        match all.reached.iter_mut().find(|known| known.host == reached.host) {
+            Some(ReachedHost { connections, bytes, .. }) => {
+                *connections = connections.saturating_add(reached.connections);
+                *bytes = bytes.saturating_add(reached.bytes);
+            }
+            None => all.reached.push(reached),
+        }
+    }
+    all.refused_besides = all.refused_besides.saturating_add(more.refused_besides);
+    all.metered = all.metered.or(more.metered);
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use journeyman_order::network::NetworkRefusal;
+
+    #[test]
+    fn what_several_commands_did_with_the_network_is_one_record() {
+        let record = |host: &str, bytes: u64| NetworkRecord {
+            refused: vec![NetworkRefusal { what: "evil:443".into(), why: "not allowed".into(), times: 2 }],
+            refused_besides: 1,
+            reached: vec![ReachedHost { host: host.into(), connections: 1, bytes }],
+            metered: None,
+        };
+        let all = joined(joined(None, Some(record("a:443", 1))), Some(record("b:443", 2)));
+        let all = joined(joined(all, None), Some(record("a:443", 4))).expect("a record");
+        assert_eq!((all.refused.len(), all.refused_besides), (1, 3));
+        assert_eq!(all.refused.first().map(|refused| refused.times), Some(6));
+        let reached: Vec<_> =
+            all.reached.iter().map(|host| (host.host.as_str(), host.connections, host.bytes)).collect();
+        assert_eq!(reached, [("a:443", 2, 5), ("b:443", 1, 2)]);
+    }
+}

@@ -1,0 +1,216 @@
+//! A repository's environment, looked at: prepared, the tests run in it once, and what does not work told with what to
+//! change.
+//!
+//! May know: environments, test runs, what their output says. Must never know: orders, agents, GitHub, the command line.
+
+use std::path::Path;
+
+use crate::command::{CommandOutput, FinishedCommand};
+use crate::environment::{EnvironmentOwner, EnvironmentRequest, Preparation};
+use crate::testing::{BaselineOutcome, BaselineSource, CommitTester, TestRunRequest};
+use journeyman_environment::{EnvironmentPlan, EnvironmentSource, ToolFit};
+use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
+use journeyman_order::test_run::CommandRun;
+use journeyman_order::{EffectError, Exit, TestReport, TestVerdict};
+use journeyman_verify::{missing_for_tests, telling_line};
+use journeyman_workspace::SourceTree;
+
+/// Where a repository says how it is set up.
+const OWN_SETTINGS: &str = crate::SETTINGS_FILE;
+/// Refused hosts that are named.
+const MOST_NAMED: usize = 3;
+
+/// What was seen of an environment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EnvironmentSurvey {
+    pub report: EnvironmentReport,
+    /// Each command of the setup, the one that failed included. Those of one that was there before, as they ran then.
+    pub steps: Vec<CommandRun>,
+    /// What the command of the setup that failed printed.
+    pub setup_failure: Option<CommandOutput>,
+    /// What the tests come to; none where they did not run.
+    pub verdict: Option<TestVerdict>,
+    /// What the tests say of themselves.
+    pub reading: TestReport,
+    /// The end of what the tests printed.
+    pub tail: String,
+}
+
+impl CommitTester {
+    /// Prepares the environment of the request's base commit, which has to be one of the default branch, and runs its
+    /// tests there.
+    ///
+    /// # Errors
+    /// When the sandbox, the disk or the repository fails; never by what setup and tests do.
+    pub async fn survey(
+        &self,
+        ask: &TestRunRequest,
+        enough: BaselineSource,
+    ) -> Result<EnvironmentSurvey, EffectError> {
+        let request = self.environment_request(ask).await?;
+        Box::pin(self.survey_in(&request, ask, enough)).await
+    }
+
+    /// What the base commit asks for, before anything is done.
+    ///
+    /// # Errors
+    /// When the repository cannot be read.
+    pub async fn environment_plan(&self, ask: &TestRunRequest) -> Result<EnvironmentPlan, EffectError> {
+        Ok(self.environment_request(ask).await?.plan)
+    }
+
+    async fn environment_request(&self, ask: &TestRunRequest) -> Result<EnvironmentRequest, EffectError> {
+        let (workspaces, repository, base) =
+            (self.workspaces.clone(), ask.repository.clone(), ask.base.clone());
+        let source = crate::job::blocking(move || workspaces.source_tree(&repository, &base)).await??;
+        let plan = crate::testing::plan(&self.sandbox, ask.settings.clone(), source.clone()).await?;
+        let network = crate::testing::network_of_setup(&self.settings, &source, &plan);
+        Ok(EnvironmentRequest {
+            // Where the tests will run: without walls, an environment is good for one place.
+            inside: self.environments.inside(&CommitTester::only_folder(ask)),
+            repository: ask.repository.clone(),
+            plan,
+            commit: ask.base.clone(),
+            source,
+            laid: Vec::new(),
+            network,
+            owner: EnvironmentOwner::Repository,
+        })
+    }
+
+    pub(crate) async fn survey_in(
+        &self,
+        ask: &EnvironmentRequest,
+        tests: &TestRunRequest,
+        enough: BaselineSource,
+    ) -> Result<EnvironmentSurvey, EffectError> {
+        let report = EnvironmentReport {
+            source: ask.plan.source.to_string(),
+            notes: notes(&ask.plan),
+            ..EnvironmentReport::default()
+        };
+        let mut survey = EnvironmentSurvey {
+            report,
+            steps: Vec::new(),
+            setup_failure: None,
+            verdict: None,
+            reading: TestReport::default(),
+            tail: String::new(),
+        };
+        match Box::pin(self.environments.prepare(ask)).await? {
+            Preparation::Failed(failed) => {
+                survey.report.problem = Some(of_setup(&ask.plan, &failed));
+                survey.report.setup = Some(failed.run.clone());
+                survey.steps.push(failed.run);
+                survey.setup_failure = Some(failed.output);
+            }
+            Preparation::Ready(environment) => {
+                survey.report.setup = environment.setup().cloned();
+                survey.report.kept = environment.is_kept;
+                survey.steps = environment.setup_steps().to_vec();
+                if ask.plan.test.is_some() {
+                    self.try_tests(ask, tests, enough, &mut survey).await?;
+                }
+            }
+        }
+        Ok(survey)
+    }
+
+    /// The tests on the base commit, which every verdict on a change of it needs anyway.
+    async fn try_tests(
+        &self,
+        ask: &EnvironmentRequest,
+        tests: &TestRunRequest,
+        enough: BaselineSource,
+        survey: &mut EnvironmentSurvey,
+    ) -> Result<(), EffectError> {
+        let mut outcome = self.run_base(tests, enough).await?;
+        let mut problem = of_tests(ask, &outcome);
+        if outcome.kept && problem.is_some() {
+            // What was missing may have been installed on this machine since.
+            outcome = self.run_base(tests, BaselineSource::Run).await?;
+            problem = of_tests(ask, &outcome);
+        }
+        let BaselineOutcome { test, reading, tail, .. } = outcome;
+        let Some(run) = test else { return Ok(()) };
+        survey.report.problem = problem;
+        survey.verdict = Some(journeyman_verify::verdict(&run.exit, reading.counts.as_ref()));
+        survey.report.baseline = Some(BaselineRun { run, counts: reading.counts });
+        (survey.reading, survey.tail) = (reading, tail);
+        Ok(())
+    }
+}
+
+fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProblem {
+    let what = match failed.run.exit {
+        Exit::TimedOut => format!("The setup `{}` did not end in time", failed.run.command),
+        exit @ (Exit::Code(_) | Exit::Signal(_)) => {
+            format!("The setup `{}` ended with {exit}", failed.run.command)
+        }
+    };
+    let refused = failed.network.iter().flat_map(|network| &network.refused);
+    let refused: Vec<String> = refused.map(|refused| refused.what.clone()).take(MOST_NAMED).collect();
+    let remedy = match (failed.run.exit, refused.as_slice()) {
+        (Exit::TimedOut, _) => "Raise limits.setup_seconds in journeyman.toml.".to_owned(),
+        (_, [_, ..]) => format!(
+            "It was kept from {}: allow that with sandbox.setup_network in journeyman.toml, or install it from a \
+             registry.",
+            refused.join(", ")
+        ),
+        (_, []) => change_the(plan, "setup"),
+    };
+    EnvironmentProblem { what, line: telling_line(&failed.output.text), remedy }
+}
+
+/// Why the tests cannot run, if they cannot.
+fn of_tests(ask: &EnvironmentRequest, outcome: &BaselineOutcome) -> Option<EnvironmentProblem> {
+    let run = outcome.test.as_ref()?;
+    let is_own = |module: &str| is_own(&ask.source, module);
+    if let Some(line) = missing_for_tests(run.exit, &outcome.reading, &outcome.tail, &is_own) {
+        return Some(EnvironmentProblem {
+            what: format!("The tests `{}` cannot run on the default branch", run.command),
+            line: Some(line),
+            remedy: change_the(&ask.plan, "setup"),
+        });
+    }
+    (run.exit == Exit::TimedOut).then(|| EnvironmentProblem {
+        what: format!("The tests `{}` did not end in time on the default branch", run.command),
+        line: None,
+        remedy: format!(
+            "Raise limits.test_seconds in journeyman.toml, or name a shorter `test` in {OWN_SETTINGS}."
+        ),
+    })
+}
+
+/// What to change, by who said it.
+fn change_the(plan: &EnvironmentPlan, key: &str) -> String {
+    match &plan.source {
+        EnvironmentSource::Settings { .. } => {
+            format!("Change `{key}` in {OWN_SETTINGS} on the default branch, or what it installs.")
+        }
+        EnvironmentSource::Devcontainer { path } | EnvironmentSource::CopilotSetupSteps { path } => format!(
+            "Change {path} on the default branch, or name `{key}` in {OWN_SETTINGS}, which comes before it."
+        ),
+        EnvironmentSource::Found { .. } | EnvironmentSource::Nothing => format!(
+            "Name what installs all that the tests need as `{key}` in {OWN_SETTINGS} on the default branch; \
+             `journeyman environment --repo PATH --init` writes one to begin with."
+        ),
+    }
+}
+
+/// What should be known: what was left out, and tools that are not what the repository asks for.
+fn notes(plan: &EnvironmentPlan) -> Vec<String> {
+    let tools = plan.required_tools.iter().filter(|tool| match tool.fit {
+        ToolFit::Missing | ToolFit::OtherVersion => true,
+        ToolFit::Fits | ToolFit::Unknown | ToolFit::Installed => false,
+    });
+    tools.map(ToString::to_string).chain(plan.notes.iter().cloned()).collect()
+}
+
+/// Whether a module of this name lies in the repository.
+fn is_own(source: &SourceTree, module: &str) -> bool {
+    let top = module.split(['.', '/']).next().unwrap_or(module);
+    source
+        .paths()
+        .any(|path| path.iter().any(|part| Path::new(part).file_stem().is_some_and(|stem| stem == top)))
+}

@@ -5,6 +5,7 @@
 //! Must never know: who called it.
 
 mod doctor;
+mod environment;
 mod eval_sandbox;
 mod registries;
 mod reverify;
@@ -35,6 +36,7 @@ use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::{SecretSet, Workspaces};
 
 pub use doctor::{DoctorFinding, examine};
+pub use environment::LocalEnvironment;
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
 pub use registries::{RegistryNote, complete_registries};
 pub use reverify::reverify;

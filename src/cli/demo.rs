@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::INTERRUPTED;
 use super::live::LiveOutput;
-use super::local::{HumanPresence, INTERRUPTED, LocalOptions, LocalStack, PERSON};
+use super::local::{HumanPresence, LocalOptions, LocalStack, PERSON};
 use super::{log, sample, settings_file};
 use crate::emulator::{RepositorySource, WebPages};
 use crate::order::{OrderId, Receipt, Surfaces};

@@ -1,10 +1,8 @@
 //! The work as it happens, in a terminal: a line for what was done, a spinner for what is being done.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::Value;
 
 use crate::order::commit_message::is_hidden;
@@ -44,14 +42,7 @@ impl LiveOutput {
 
     /// Draws again, after [`LiveOutput::end`] too.
     pub(super) fn begin_again(&mut self) {
-        self.spinner = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
-                bar.set_style(style);
-            }
-            bar.enable_steady_tick(Duration::from_millis(120));
-            bar
-        });
+        self.spinner = super::spinner::start();
     }
 
     /// Shows an entry, if it was not shown before.

@@ -23,8 +23,6 @@ const APP_ID: u64 = 1;
 
 /// Exit code: a person has to say the next word.
 pub(super) const HANDED_OVER: u8 = 3;
-/// Exit code when a person pressed Ctrl-C.
-pub(super) const INTERRUPTED: u8 = 130;
 
 /// Who labels and comments.
 pub(super) const PERSON: &str = "you";

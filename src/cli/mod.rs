@@ -7,6 +7,7 @@
 #[cfg(feature = "emulator")]
 mod demo;
 mod doctor;
+mod environment;
 #[cfg(feature = "eval")]
 mod eval;
 #[cfg(feature = "emulator")]
@@ -26,6 +27,7 @@ mod scripted_agent;
 mod serve;
 #[cfg(feature = "eval")]
 mod simulated_agent;
+mod spinner;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -36,10 +38,12 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 const START_HERE: &str = if cfg!(feature = "emulator") {
     "Start here:\n  journeyman demo --once                              watch it work; no account, no key\n  \
+     journeyman environment --repo .                     whether a repository's tests can run here\n  \
      journeyman run --repo . --issue ISSUE.md            the whole job on a local repository\n  \
      journeyman serve --config journeyman.toml           as a GitHub App"
 } else {
-    "Start here:\n  journeyman serve --config journeyman.toml           as a GitHub App"
+    "Start here:\n  journeyman environment --repo .                     whether a repository's tests can run here\n  \
+     journeyman serve --config journeyman.toml           as a GitHub App"
 };
 
 /// Commands that a build may be without, the feature that brings each, and whether it is there.
@@ -73,6 +77,8 @@ enum Subcommands {
     /// Watch it work on a sample repository, with GitHub emulated on loopback.
     #[cfg(feature = "emulator")]
     Demo(demo::DemoArguments),
+    /// Prepare a repository's environment, run its tests, and say what to change where they cannot run.
+    Environment(environment::EnvironmentArguments),
     /// Run a suite of cases with an agent and report the results.
     #[cfg(feature = "eval")]
     Eval(eval::EvalArguments),
@@ -91,6 +97,8 @@ enum Subcommands {
     SimulatedAgent(simulated_agent::SimulatedAgentArguments),
 }
 
+/// Exit code when a person pressed Ctrl-C.
+const INTERRUPTED: u8 = 130;
 /// Exit code for wrong usage, settings included.
 const WRONG_USAGE: u8 = 2;
 
@@ -110,6 +118,7 @@ pub fn main() -> ExitCode {
         Subcommands::Run(arguments) => wait_for(run::main(arguments)),
         #[cfg(feature = "emulator")]
         Subcommands::Demo(arguments) => wait_for(demo::main(arguments)),
+        Subcommands::Environment(arguments) => wait_for(environment::main(arguments)),
         #[cfg(feature = "eval")]
         Subcommands::Eval(arguments) => wait_for(eval::main(arguments)),
         Subcommands::Pipeline(arguments) => exit(pipeline::main(&arguments)),

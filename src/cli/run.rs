@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::live::LiveOutput;
-use super::local::{HumanPresence, INTERRUPTED, LocalOptions, LocalStack};
-use super::{UsageError, issue_file, log, sample, settings_file};
+use super::local::{HumanPresence, LocalOptions, LocalStack};
+use super::{INTERRUPTED, UsageError, issue_file, log, sample, settings_file};
 use crate::attest::{SigningError, SigningKey, SigningKeyOrigin};
 use crate::emulator::{RepositorySource, WebPages};
 use crate::order::{BranchName, OrderId, Receipt};

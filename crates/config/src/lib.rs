@@ -77,6 +77,8 @@ pub struct Settings {
 /// What running tests needs of the settings, without an application around it.
 #[derive(Debug, Clone)]
 pub struct TestRunSettings {
+    /// `data.dir`, where it was given: without a server there is no data of one.
+    pub data: Option<PathBuf>,
     pub sandbox: SandboxSettings,
     pub testing: TestingSettings,
 }

@@ -59,7 +59,9 @@ impl TestRunSettings {
         env: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, SettingsError> {
         let (keys, variables) = read(file, env)?;
-        Ok(Self { sandbox: sandbox(keys.of(""))?, testing: testing(&keys, &variables)? })
+        let own = keys.of("");
+        let data = own.has(known::DATA_DIR).then(|| own.need(known::DATA_DIR)).transpose()?;
+        Ok(Self { data, sandbox: sandbox(own)?, testing: testing(&keys, &variables)? })
     }
 }
 

@@ -34,6 +34,8 @@ pub struct EnvironmentSurvey {
     pub reading: TestReport,
     /// The end of what the tests printed.
     pub tail: String,
+    /// What to change where something is missing that the tests need.
+    pub remedy: String,
 }
 
 impl CommitTester {
@@ -96,6 +98,7 @@ impl CommitTester {
             verdict: None,
             reading: TestReport::default(),
             tail: String::new(),
+            remedy: change_the(&ask.plan, "setup"),
         };
         match Box::pin(self.environments.prepare(ask)).await? {
             Preparation::Failed(failed) => {

@@ -27,7 +27,8 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::local::{INTERRUPTED, LocalOptions, LocalStack};
+use super::INTERRUPTED;
+use super::local::{LocalOptions, LocalStack};
 use super::{UsageError, log, sample, settings_file};
 use crate::config::{AgentSettings, RuntimeKind};
 use crate::emulator::WebPages;

@@ -86,7 +86,7 @@ fn not_signed(why: &dyn std::fmt::Display) -> u8 {
 }
 
 /// Foreign text for one line of a terminal: nothing that steers it, and not too long.
-fn line(text: &str, longest: usize) -> String {
+pub(super) fn line(text: &str, longest: usize) -> String {
     let seen = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
     let mut line: String = seen.take(longest + 1).collect();
     if line.chars().count() > longest {

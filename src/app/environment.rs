@@ -1,0 +1,148 @@
+//! The environment of a commit of a local repository: prepared, kept for the next time, and tested, as an order would.
+//!
+//! May know: the engine, the settings for test runs. Must never know: who asks, and how it is shown.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::config::{TestRunSettings, repository_settings};
+use crate::engine::testing::{BaselineSource, CommitTester, TestRunRequest};
+use crate::engine::{EnvironmentProgress, EnvironmentSurvey, SETTINGS_FILE};
+use crate::environment::EnvironmentPlan;
+use crate::order::{CommitSha, EffectError, RepositoryName, RepositorySettings};
+use crate::workspace::Workspaces;
+
+/// Apart from what a server keeps: two processes do not know of one another what they use at the moment.
+const FOLDER: &str = "local";
+
+/// A commit of a repository on this machine, and where its environment is kept.
+pub struct LocalEnvironment {
+    testing: CommitTester,
+    ask: TestRunRequest,
+    /// As long as it is open, nobody else works in the folder.
+    _lock: File,
+}
+
+impl LocalEnvironment {
+    /// Makes everything ready; nothing of the repository is run. `wait` is called when another process is at work in the
+    /// same folder.
+    ///
+    /// # Errors
+    /// When the repository or the folder cannot be used, its settings are wrong, or there is no sandbox.
+    pub async fn open(
+        rules: &TestRunSettings,
+        repository: &Path,
+        commit: &CommitSha,
+        data: &Path,
+        wait: impl FnOnce() + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        let folder = data.join(FOLDER);
+        let lock = lock(folder.clone(), wait).await?;
+        let workspaces =
+            Workspaces::new(&folder).with_context(|| format!("cannot keep environments in {folder:?}"))?;
+        let name = name_of(repository)?;
+        let (commits, of, at, path) =
+            (workspaces.clone(), name.clone(), commit.clone(), repository.to_owned());
+        let (tree, settings) = tokio::task::spawn_blocking(move || {
+            commits.import_local(&of, &path)?;
+            let settings = match commits.file(&of, &at, SETTINGS_FILE)? {
+                Some(yaml) => repository_settings(&yaml)?,
+                None => RepositorySettings::default(),
+            };
+            anyhow::Ok((commits.tree_of(&of, &at)?, settings))
+        })
+        .await??;
+        let sandbox = super::open_sandbox(&rules.sandbox).await?;
+        let ask = TestRunRequest {
+            base: commit.clone(),
+            base_is_of_the_default_branch: true,
+            commit: commit.clone(),
+            tree,
+            settings,
+            folder: folder.join("runs").join(name.name()),
+            environments: folder.join("own").join(name.name()),
+            repository: name,
+        };
+        let mut how = rules.testing.clone();
+        super::complete_registries(&rules.sandbox, &mut how)?;
+        let testing = CommitTester::new(sandbox, workspaces, how).await;
+        Ok(Self { testing, ask, _lock: lock })
+    }
+
+    /// What holds commands, in a line for people.
+    pub fn isolation(&self) -> String {
+        self.testing.sandbox.describe_isolation()
+    }
+
+    /// The repository's settings on the commit.
+    pub fn settings(&self) -> &RepositorySettings {
+        &self.ask.settings
+    }
+
+    /// What the commit asks for.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn plan(&self) -> anyhow::Result<EnvironmentPlan> {
+        self.testing.environment_plan(&self.ask).await.map_err(told)
+    }
+
+    /// What it would ask for with other settings.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub async fn plan_with(&self, settings: RepositorySettings) -> anyhow::Result<EnvironmentPlan> {
+        let ask = TestRunRequest { settings, ..self.ask.clone() };
+        self.testing.environment_plan(&ask).await.map_err(told)
+    }
+
+    /// Prepares the environment and runs the tests in it, now. What happens is told meanwhile.
+    ///
+    /// # Errors
+    /// When the sandbox or the disk fails; never by what setup and tests do.
+    pub async fn survey(
+        &self,
+        progress: UnboundedSender<EnvironmentProgress>,
+    ) -> anyhow::Result<EnvironmentSurvey> {
+        let environments = self.testing.environments.reporting_to(progress);
+        let testing = CommitTester { environments, ..self.testing.clone() };
+        Box::pin(testing.survey(&self.ask, BaselineSource::Run)).await.map_err(told)
+    }
+}
+
+fn told(trouble: EffectError) -> anyhow::Error {
+    anyhow::anyhow!(trouble.message)
+}
+
+async fn lock(folder: PathBuf, wait: impl FnOnce() + Send + 'static) -> anyhow::Result<File> {
+    let locked = tokio::task::spawn_blocking(move || {
+        std::fs::create_dir_all(&folder)?;
+        let file = File::create(folder.join("lock"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                wait();
+                file.lock()?;
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        Ok(file)
+    });
+    locked.await?.context("cannot keep environments: the folder of data.dir cannot be used")
+}
+
+/// A name for a repository by its place: two of one name are two.
+fn name_of(repository: &Path) -> anyhow::Result<RepositoryName> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let path = repository.canonicalize().with_context(|| repository.display().to_string())?;
+    let digest = Sha256::digest(path.as_os_str().as_bytes());
+    let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let slug: String = name.chars().filter(is_plain).take(60).collect();
+    format!("local/{slug}-{digest}").parse().context("a name for the repository")
+}

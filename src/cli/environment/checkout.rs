@@ -1,0 +1,69 @@
+//! A git repository of the user's: its commit, and what of its work tree is not in that.
+//!
+//! May know: git. Must never know: what is done with the commit.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::super::UsageError;
+use crate::engine::SETTINGS_FILE;
+use crate::order::CommitSha;
+
+pub(super) struct LocalCheckout {
+    /// As people know it: the work tree, or the bare repository.
+    pub(super) folder: PathBuf,
+    /// Where git's own files are.
+    pub(super) git_folder: PathBuf,
+    pub(super) commit: CommitSha,
+    /// The branch that is checked out, if there is one.
+    pub(super) branch: Option<String>,
+    work_tree: Option<PathBuf>,
+}
+
+/// What is in the work tree, and not in the commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct UncommittedFiles {
+    pub(super) files: usize,
+    /// Whether the repository's settings for Journeyman are among them.
+    pub(super) settings: bool,
+}
+
+impl LocalCheckout {
+    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+        let wrong = |error: git2::Error| {
+            UsageError(format!(
+                "--repo {}: {}; name a git repository with at least one commit",
+                path.display(),
+                error.message()
+            ))
+        };
+        let repository = git2::Repository::discover(path).map_err(wrong)?;
+        let head = repository.head().map_err(wrong)?;
+        let commit = head.peel_to_commit().map_err(wrong)?.id().to_string().parse()?;
+        let branch = head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten();
+        let work_tree = repository.workdir().map(Path::to_owned);
+        let folder = work_tree.clone().unwrap_or_else(|| repository.path().to_owned());
+        let folder = folder.components().collect();
+        Ok(Self { folder, git_folder: repository.path().to_owned(), commit, branch, work_tree })
+    }
+
+    /// Where files can be written.
+    pub(super) fn work_tree(&self) -> anyhow::Result<&Path> {
+        let folder = self.folder.display();
+        let bare = || UsageError(format!("--init: {folder} is a bare repository; use one with a work tree"));
+        Ok(self.work_tree.as_deref().ok_or_else(bare)?)
+    }
+
+    pub(super) fn uncommitted(&self) -> anyhow::Result<UncommittedFiles> {
+        let repository = git2::Repository::open(&self.git_folder)?;
+        if repository.is_bare() {
+            return Ok(UncommittedFiles { files: 0, settings: false });
+        }
+        let mut options = git2::StatusOptions::new();
+        options.include_untracked(true).recurse_untracked_dirs(true).exclude_submodules(true);
+        let statuses = repository.statuses(Some(&mut options))?;
+        let settings = statuses.iter().any(|entry| entry.path().is_ok_and(|path| path == SETTINGS_FILE));
+        Ok(UncommittedFiles { files: statuses.len(), settings })
+    }
+}

@@ -1,0 +1,145 @@
+//! `journeyman environment`: what a repository's work happens in, prepared now, and whether its tests run there.
+//!
+//! May know: environments of local repositories, the settings for test runs, the terminal.
+//! Must never know: how an environment is made, orders, GitHub.
+
+mod checkout;
+mod outcome;
+mod pin;
+mod progress;
+mod words;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{INTERRUPTED, UsageError, asked_to_stop, log};
+use crate::app::LocalEnvironment;
+use crate::config::TestRunSettings;
+use checkout::LocalCheckout;
+use outcome::EnvironmentOutcome;
+use pin::PinnedFile;
+use progress::ProgressOutput;
+
+/// What `environment` is told.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 the tests pass, 1 the setup fails or the tests cannot run, 2 wrong usage, 4 the tests run and \
+                  some fail.\n\n\
+                  The commit that is checked out (HEAD) is looked at, never your work tree: what is not committed is not \
+                  used. Nothing is installed on this machine. The setup runs in the sandbox, with a network to package \
+                  registries alone; what it makes is kept in data.dir of --config, or else in your cache folder \
+                  (~/.cache/journeyman), and a second call finds it there. The tests run without network.\n\n\
+                  Where the environment comes from, in this order: .github/journeyman.yml, the development container, \
+                  copilot-setup-steps.yml, manifests and lockfiles. docs/ENVIRONMENTS.md has examples for common stacks.\n\n\
+                  Examples:\n  \
+                  journeyman environment --repo .              whether agents could work here\n  \
+                  journeyman environment --repo . --init       and write what was found to .github/journeyman.yml\n  \
+                  journeyman environment --repo . --json       for scripts"
+)]
+pub(super) struct EnvironmentArguments {
+    /// The git repository, or a folder in it.
+    #[arg(long, value_name = "PATH")]
+    repo: PathBuf,
+    /// Write .github/journeyman.yml with what was found, to be adapted and committed. One that is there stays as it is.
+    #[arg(long)]
+    init: bool,
+    /// Print one JSON document instead of words.
+    #[arg(long)]
+    json: bool,
+    /// Settings for the sandbox, the limits and data.dir. None are looked for: the repository could bring its own.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(super) async fn main(arguments: EnvironmentArguments) -> anyhow::Result<u8> {
+    log("error");
+    let rules = TestRunSettings::load(arguments.config.as_deref(), std::env::vars())?;
+    let checkout = LocalCheckout::open(&arguments.repo)?;
+    if arguments.init {
+        checkout.work_tree()?;
+    }
+    let data = rules.data.clone().map_or_else(cache_folder, Ok)?;
+    tokio::select! {
+        done = Box::pin(look(&arguments, &rules, &checkout, &data)) => done,
+        () = asked_to_stop() => {
+            eprintln!("journeyman: stopped; what was installed so far is not kept");
+            Ok(INTERRUPTED)
+        }
+    }
+}
+
+async fn look(
+    arguments: &EnvironmentArguments,
+    rules: &TestRunSettings,
+    checkout: &LocalCheckout,
+    data: &std::path::Path,
+) -> anyhow::Result<u8> {
+    let wait = || eprintln!("  … waiting: another `journeyman environment` is at work");
+    let environment =
+        LocalEnvironment::open(rules, &checkout.git_folder, &checkout.commit, data, wait).await?;
+    let plan = environment.plan().await?;
+    let (uncommitted, isolation) = (checkout.uncommitted()?, environment.isolation());
+    let mut output = ProgressOutput::new(arguments.json);
+    output.print(&words::heading(checkout, &uncommitted));
+    output.print(&words::found(&plan, &isolation));
+    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+    output.begin("preparing");
+    let survey = {
+        let surveying = environment.survey(sender);
+        tokio::pin!(surveying);
+        loop {
+            tokio::select! {
+                biased;
+                Some(progress) = told.recv() => output.show(progress),
+                survey = &mut surveying => break survey,
+            }
+        }
+    };
+    while let Ok(progress) = told.try_recv() {
+        output.show(progress);
+    }
+    output.end();
+    let survey = survey?;
+    let outcome = EnvironmentOutcome::of(&plan, &survey);
+    output.print(&words::setup(&plan, &survey));
+    output.print(&words::tests(&plan, &survey, &outcome));
+    let pinned = match arguments.init {
+        true => Some(PinnedFile::write(checkout, &environment, &plan).await?),
+        false => None,
+    };
+    if let Some(pinned) = &pinned {
+        output.print(&words::pinned(pinned));
+    }
+    if arguments.json {
+        let document = json!({
+            "repository": checkout.folder.display().to_string(),
+            "commit": checkout.commit.as_str(),
+            "uncommitted": uncommitted,
+            "found": outcome::found_as_json(&plan, &isolation),
+            "setup": outcome::setup_as_json(&survey),
+            "tests": outcome::tests_as_json(&survey),
+            "result": outcome.word(),
+            "problem": outcome.problem(),
+            "init": pinned.as_ref().map(PinnedFile::as_json),
+            "exit_code": outcome.exit_code(),
+        });
+        println!("{}", serde_json::to_string_pretty(&document)?);
+    }
+    Ok(outcome.exit_code())
+}
+
+/// Where the user's programs keep what can be made again.
+fn cache_folder() -> anyhow::Result<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let cache = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
+    let cache = cache.ok_or_else(|| {
+        UsageError(
+            "neither HOME nor XDG_CACHE_HOME says where to keep environments: set data.dir, also as \
+             JOURNEYMAN_DATA__DIR"
+                .to_owned(),
+        )
+    })?;
+    Ok(cache.join("journeyman"))
+}

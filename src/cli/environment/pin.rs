@@ -1,0 +1,276 @@
+//! `--init`: the settings that pin what was found, as a file for people to adapt.
+//!
+//! May know: plans, the form of `.github/journeyman.yml`. Must never know: how a plan is made.
+//!
+//! What is written is read back by the reader of those files, and has to come to the same plan.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use super::checkout::LocalCheckout;
+use crate::app::LocalEnvironment;
+use crate::config::repository_settings;
+use crate::engine::SETTINGS_FILE;
+use crate::environment::EnvironmentPlan;
+use crate::order::RepositorySettings;
+
+/// Longer than that, a chain of commands is written one a line.
+const LONGEST: usize = 80;
+/// A larger file is not settings.
+const LARGEST: u64 = 64 * 1024;
+
+/// The file that pins an environment.
+pub(super) struct PinnedFile {
+    pub(super) path: PathBuf,
+    /// False where one was there before; nothing is ever overwritten.
+    pub(super) is_written: bool,
+    /// What was written, or what would be added to the one that is there.
+    pub(super) text: String,
+    pub(super) warnings: Vec<String>,
+}
+
+impl PinnedFile {
+    pub(super) async fn write(
+        checkout: &LocalCheckout,
+        environment: &LocalEnvironment,
+        plan: &EnvironmentPlan,
+    ) -> anyhow::Result<Self> {
+        let path = checkout.work_tree()?.join(SETTINGS_FILE);
+        if let Some(there) = read(&path)? {
+            let known = repository_settings(&there).with_context(|| path.display().to_string())?;
+            let plan = environment.plan_with(known.clone()).await?;
+            let text = settings_text(&plan, &known);
+            return Ok(Self { path, is_written: false, text, warnings: Vec::new() });
+        }
+        let text = format!("{}{}", heading(plan), settings_text(plan, &RepositorySettings::default()));
+        let read_back = repository_settings(text.as_bytes()).with_context(|| {
+            format!(
+                "what was found cannot be written as {SETTINGS_FILE}; name `setup` and `test` there yourself"
+            )
+        })?;
+        let warnings = differences(plan, &environment.plan_with(read_back).await?)?;
+        create(&path, &text)?;
+        Ok(Self { path, is_written: true, text, warnings })
+    }
+
+    pub(super) fn as_json(&self) -> Value {
+        json!({
+            "file": self.path.display().to_string(), "written": self.is_written, "text": self.text,
+            "warnings": self.warnings,
+        })
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    let told = || path.display().to_string();
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(told),
+        Ok(found) if !found.is_file() => anyhow::bail!("{}: it is no plain file", told()),
+        Ok(found) if found.len() > LARGEST => anyhow::bail!("{}: it is too large", told()),
+        Ok(_) => Ok(Some(fs::read(path).with_context(told)?)),
+    }
+}
+
+/// Nothing is overwritten, and no link is followed out of the repository.
+fn create(path: &Path, text: &str) -> anyhow::Result<()> {
+    let told = || format!("cannot write {}", path.display());
+    if let Some(folder) = path.parent() {
+        if fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink()) {
+            anyhow::bail!("{}: {} is a link", told(), folder.display());
+        }
+        fs::create_dir_all(folder).with_context(told)?;
+    }
+    let mut file = fs::File::create_new(path).with_context(told)?;
+    file.write_all(text.as_bytes()).with_context(told)
+}
+
+/// Where the file does not come to the same: that of commands is a fault of ours, the rest is to be known.
+fn differences(found: &EnvironmentPlan, pinned: &EnvironmentPlan) -> anyhow::Result<Vec<String>> {
+    let same_commands =
+        found.setup_command() == pinned.setup_command() && found.test_command() == pinned.test_command();
+    if !same_commands || found.image != pinned.image {
+        anyhow::bail!(
+            "what was found cannot be written as {SETTINGS_FILE}; name `setup` and `test` there yourself"
+        );
+    }
+    let (tree, home) = ("{tree}", "~");
+    let lost: Vec<String> = found
+        .search_folders(tree, home)
+        .into_iter()
+        .filter(|folder| !pinned.search_folders(tree, home).contains(folder))
+        .map(|folder| folder.replace("{tree}/", ""))
+        .collect();
+    Ok(match lost.as_slice() {
+        [] => Vec::new(),
+        lost => vec![format!(
+            "With this file, programs in {} are no longer found by their names alone: call them by their paths.",
+            lost.join(", ")
+        )],
+    })
+}
+
+fn heading(plan: &EnvironmentPlan) -> String {
+    let source: String =
+        plan.source.to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!(
+        "# How Journeyman prepares and tests this repository. It is read from the default branch.\n\
+         # Made by `journeyman environment --init` from {source}.\n"
+    )
+}
+
+/// The keys that are not set yet, with a line each for people.
+pub(super) fn settings_text(plan: &EnvironmentPlan, known: &RepositorySettings) -> String {
+    let mut text = String::new();
+    let mut add = |comment: &str, entry: String| {
+        text.push_str(&format!("\n# {comment}\n{entry}"));
+    };
+    if let (Some(image), None) = (&plan.image, &known.image) {
+        let comment = "What setup, tests and agents run in; without it, this machine's own system.";
+        add(comment, entry("image", image));
+    }
+    let is_new = |(name, _): &(&String, &String)| !known.env.contains_key(*name);
+    let variables: BTreeMap<_, _> = plan.variables.iter().filter(is_new).collect();
+    if !variables.is_empty() && known.setup.is_none() {
+        let lines: String =
+            variables.iter().map(|(name, value)| format!("  {name}: {}\n", quoted(value))).collect();
+        add("Variables of setup, tests and agents.", format!("env:\n{lines}"));
+    }
+    if let (Some(setup), None) = (plan.setup_command(), &known.setup) {
+        let comment = "Installs what the tests need, with a network to package registries; once for the same lockfiles.";
+        let parts: Vec<&str> = plan.setup.iter().map(|setup| setup.command.trim()).collect();
+        let is_chain = parts.len() > 1 && setup == parts.join(" && ") && setup.len() > LONGEST;
+        add(comment, if is_chain { folded("setup", &parts, &setup) } else { entry("setup", &setup) });
+    }
+    match (plan.test_command(), &known.test) {
+        (Some(test), None) => {
+            add("Runs the tests, without network; its exit code decides.", entry("test", test.trim()));
+        }
+        (None, None) => add(
+            "No tests were found. Name the command that runs them: without tests, nothing can be verified.",
+            "# test: make check\n".to_owned(),
+        ),
+        (_, Some(_)) => {}
+    }
+    text
+}
+
+/// A key and its text, in the plainest form that reads back as the same.
+fn entry(key: &str, text: &str) -> String {
+    let literal = format!("{key}: |-\n{}", indented(text.lines()));
+    let candidates = [format!("{key}: {text}\n"), literal];
+    let last = || format!("{key}: {}\n", quoted(text));
+    candidates.into_iter().find(|candidate| reads_as(candidate, key, text)).unwrap_or_else(last)
+}
+
+/// A chain of commands, one a line.
+fn folded(key: &str, parts: &[&str], text: &str) -> String {
+    let last = parts.len().saturating_sub(1);
+    let lines = parts.iter().enumerate().map(|(number, part)| match number == last {
+        true => (*part).to_owned(),
+        false => format!("{part} &&"),
+    });
+    let candidate = format!("{key}: >-\n{}", indented(lines));
+    if reads_as(&candidate, key, text) { candidate } else { entry(key, text) }
+}
+
+fn indented(lines: impl Iterator<Item = impl AsRef<str>>) -> String {
+    lines.map(|line| format!("  {}", line.as_ref()).trim_end().to_owned() + "\n").collect()
+}
+
+/// JSON's form of a text is one of YAML's.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+fn reads_as(yaml: &str, key: &str, text: &str) -> bool {
+    let Ok(read) = repository_settings(yaml.as_bytes()) else { return false };
+    let value = match key {
+        "image" => read.image,
+        "setup" => read.setup,
+        _ => read.test,
+    };
+    value.as_deref() == Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::environment::{EnvironmentSource, PlannedTest, SetupCommand};
+
+    fn plan(setup: &[&str], test: Option<&str>) -> EnvironmentPlan {
+        let because = "pyproject.toml".to_owned();
+        EnvironmentPlan {
+            source: EnvironmentSource::Found { what: "Python with pip", because: because.clone() },
+            setup: setup
+                .iter()
+                .map(|command| SetupCommand { command: (*command).to_owned(), because: because.clone() })
+                .collect(),
+            test: test.map(|command| PlannedTest { command: command.to_owned(), because }),
+            ..EnvironmentPlan::default()
+        }
+    }
+
+    fn whole(plan: &EnvironmentPlan) -> String {
+        format!("{}{}", heading(plan), settings_text(plan, &RepositorySettings::default()))
+    }
+
+    #[test]
+    fn a_file_is_for_people_to_read() {
+        let mut found = plan(
+            &[
+                "python3 -m venv .venv",
+                ".venv/bin/python -m pip install -e '.[test]' -r requirements-dev.txt",
+            ],
+            Some("pytest -q"),
+        );
+        found.image = Some("python:3.12-slim".to_owned());
+        found.variables.insert("UV_CACHE_DIR".to_owned(), "{home}/.cache/uv".to_owned());
+        insta::assert_snapshot!(whole(&found), @"");
+        insta::assert_snapshot!(whole(&plan(&[], None)), @"");
+    }
+
+    #[test]
+    fn to_a_file_that_is_there_only_what_it_leaves_open_is_added() {
+        let known =
+            RepositorySettings { setup: Some("make deps".to_owned()), ..RepositorySettings::default() };
+        let mut found = plan(&["make deps"], Some("make check"));
+        found.variables.insert("A".to_owned(), "b".to_owned());
+        let text = settings_text(&found, &known);
+        assert_eq!(text, "\n# Runs the tests, without network; its exit code decides.\ntest: make check\n");
+        let known = RepositorySettings { test: Some("make check".to_owned()), ..known };
+        assert_eq!(settings_text(&found, &known), "");
+    }
+
+    proptest! {
+        /// Commands are somebody else's text: whatever they are, the file says them and nothing else.
+        #[test]
+        fn what_is_written_reads_back_as_the_same_commands(
+            setup in proptest::collection::vec("[ -~\n\t#:{}'\"&|>%@`\u{85}\u{2028}é]{1,60}", 1..4),
+            test in "[ -~\n\t#:{}'\"&|>%@`]{1,60}",
+        ) {
+            let parts: Vec<&str> = setup.iter().map(|command| command.trim()).collect();
+            prop_assume!(parts.iter().all(|part| !part.is_empty()) && !test.trim().is_empty());
+            let found = plan(&parts, Some(test.trim()));
+            let text = whole(&found);
+            let read = repository_settings(text.as_bytes()).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+            prop_assert_eq!(read.setup.as_deref(), found.setup_command().as_deref(), "{}", text);
+            prop_assert_eq!(read.test.as_deref(), found.test_command(), "{}", text);
+            prop_assert_eq!(
+                read,
+                RepositorySettings {
+                    setup: found.setup_command(),
+                    test: Some(test.trim().to_owned()),
+                    ..RepositorySettings::default()
+                }
+            );
+        }
+    }
+}

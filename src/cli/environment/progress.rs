@@ -1,0 +1,81 @@
+//! Setup and tests while they run: a spinner with the line that is printed at the moment, or plain lines where nobody
+//! watches.
+//!
+//! May know: the terminal. Must never know: what becomes of it all.
+
+use indicatif::ProgressBar;
+
+use super::super::receipt::line;
+use super::super::spinner;
+use super::words::{first_line, took};
+use crate::engine::EnvironmentProgress;
+
+/// Of a command, and of a line that it prints.
+const LONGEST: usize = 80;
+
+pub(super) struct ProgressOutput {
+    spinner: Option<ProgressBar>,
+    /// What is done now.
+    doing: String,
+    /// Standard output is for the document alone.
+    is_silent: bool,
+}
+
+impl ProgressOutput {
+    pub(super) fn new(is_silent: bool) -> Self {
+        Self { spinner: None, doing: String::new(), is_silent }
+    }
+
+    /// Says something that is over.
+    pub(super) fn print(&self, text: &str) {
+        if !self.is_silent {
+            print!("{text}");
+        }
+    }
+
+    pub(super) fn begin(&mut self, what: &str) {
+        self.spinner = spinner::start();
+        self.doing = what.to_owned();
+        self.draw("");
+    }
+
+    pub(super) fn show(&mut self, progress: EnvironmentProgress) {
+        match progress {
+            EnvironmentProgress::SetupBegan { command } => self.started(&command),
+            EnvironmentProgress::TestsBegan { command } => self.started(&command),
+            EnvironmentProgress::SetupEnded(run) => {
+                if self.spinner.is_none() {
+                    let command = first_line(&run.command, LONGEST);
+                    eprintln!("  … {command}: {} after {}", run.exit, took(run.duration_seconds));
+                }
+            }
+            EnvironmentProgress::Printed(printed) => self.draw(&line(&printed, LONGEST)),
+        }
+    }
+
+    pub(super) fn end(&mut self) {
+        if let Some(spinner) = self.spinner.take() {
+            spinner.finish_and_clear();
+        }
+    }
+
+    fn started(&mut self, command: &str) {
+        self.doing = first_line(command, LONGEST);
+        match &self.spinner {
+            Some(spinner) => {
+                spinner.reset_elapsed();
+                self.draw("");
+            }
+            None => eprintln!("  … {}", self.doing),
+        }
+    }
+
+    fn draw(&self, printed: &str) {
+        if let Some(spinner) = &self.spinner {
+            spinner.set_message(match printed {
+                "" => self.doing.clone(),
+                printed => format!("{} — {printed}", self.doing),
+            });
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! An environment in words for people: what was found and why, what it took, and whether the tests pass.
+//!
+//! May know: plans, surveys, and that all their texts are somebody else's. Must never know: the terminal.
+
+use std::fmt::Write as _;
+
+use super::super::receipt::line;
+use super::checkout::{LocalCheckout, UncommittedFiles};
+use super::outcome::EnvironmentOutcome;
+use super::pin::PinnedFile;
+use crate::engine::{EnvironmentSurvey, SETTINGS_FILE};
+use crate::environment::EnvironmentPlan;
+use crate::order::Exit;
+use crate::order::test_run::CommandRun;
+use crate::verify::telling_line;
+
+/// Of a command.
+const LONGEST: usize = 160;
+/// Of a sentence.
+const SENTENCE: usize = 400;
+const MOST_FAILING: usize = 10;
+/// Lines of a setup's output that are shown when it failed.
+const MOST_LINES: usize = 8;
+
+pub(super) fn heading(checkout: &LocalCheckout, uncommitted: &UncommittedFiles) -> String {
+    let branch =
+        checkout.branch.as_ref().map(|branch| format!(" ({})", line(branch, 60))).unwrap_or_default();
+    let mut text = format!("{} at {}{branch}\n", checkout.folder.display(), checkout.commit.short());
+    match uncommitted.files {
+        0 => {}
+        1 => text.push_str("  1 file differs from this commit; what is not committed is not used\n"),
+        files => {
+            let _ =
+                writeln!(text, "  {files} files differ from this commit; what is not committed is not used");
+        }
+    }
+    if uncommitted.settings {
+        let _ = writeln!(text, "  {SETTINGS_FILE} is one of them: commit it to have it used");
+    }
+    text
+}
+
+pub(super) fn found(plan: &EnvironmentPlan, isolation: &str) -> String {
+    let mut rows: Vec<(&str, String)> = vec![("source", plan.source.to_string())];
+    let place = match &plan.image {
+        Some(image) => format!("the image {image}"),
+        None => "this machine's own system and toolchains".to_owned(),
+    };
+    rows.push(("place", format!("{place}, in the sandbox: {isolation}")));
+    rows.extend(plan.required_tools.iter().map(|tool| ("tools", tool.to_string())));
+    rows.extend(
+        plan.services.iter().map(|service| ("services", format!("{}: {}", service.name, service.image))),
+    );
+    for setup in &plan.setup {
+        let mut lines = setup.command.trim().lines();
+        let because = format!("  ({})", setup.because);
+        rows.push(("setup", format!("{}{because}", lines.next().unwrap_or_default())));
+        rows.extend(lines.map(|line| ("setup", line.to_owned())));
+    }
+    rows.extend(
+        plan.test.as_ref().map(|test| ("test", format!("{}  ({})", test.command.trim(), test.because))),
+    );
+    rows.extend(plan.notes.iter().map(|note| ("note", note.clone())));
+    let mut text = "\nFound\n".to_owned();
+    let mut before = "";
+    for (name, value) in &rows {
+        let shown = if *name == before && *name != "note" { "" } else { name };
+        let _ = writeln!(text, "  {shown:<10}{}", line(value, SENTENCE));
+        before = name;
+    }
+    text
+}
+
+pub(super) fn setup(plan: &EnvironmentPlan, survey: &EnvironmentSurvey) -> String {
+    let mut text = "\nSetup\n".to_owned();
+    let is_good = |run: &CommandRun| run.exit == Exit::Code(0);
+    match &survey.report.setup {
+        None if plan.setup.is_empty() => text.push_str("  ✔ nothing to install\n"),
+        // It was never begun: something else went wrong.
+        None => text.push_str("  ✘ not run\n"),
+        Some(whole) if survey.report.kept => {
+            let _ = writeln!(
+                text,
+                "  ✔ installed before, in {} then; the same lockfiles install nothing again",
+                took(whole.duration_seconds)
+            );
+        }
+        Some(whole) => {
+            let steps = if survey.steps.is_empty() { std::slice::from_ref(whole) } else { &survey.steps };
+            for run in steps {
+                let mark = if is_good(run) { "✔" } else { "✘" };
+                let exit = if is_good(run) { String::new() } else { format!("{}, ", run.exit) };
+                let command = first_line(&run.command, LONGEST);
+                let _ = writeln!(text, "  {mark} {command}  ({exit}{})", took(run.duration_seconds));
+            }
+        }
+    }
+    if let Some(printed) = &survey.setup_failure {
+        let lines: Vec<&str> = printed.text.lines().filter(|line| !line.trim().is_empty()).collect();
+        for shown in lines.iter().skip(lines.len().saturating_sub(MOST_LINES)) {
+            let _ = writeln!(text, "    │ {}", line(shown, LONGEST));
+        }
+    }
+    text
+}
+
+pub(super) fn tests(
+    plan: &EnvironmentPlan,
+    survey: &EnvironmentSurvey,
+    outcome: &EnvironmentOutcome,
+) -> String {
+    let mut text = "\nTests\n".to_owned();
+    let seconds = survey.report.baseline.as_ref().map(|baseline| took(baseline.run.duration_seconds));
+    let seconds = seconds.map(|seconds| format!(" in {seconds}")).unwrap_or_default();
+    let counts = survey.reading.counts;
+    match outcome {
+        EnvironmentOutcome::Passed => {
+            let counted = counts.map_or_else(
+                || "the command ended well; it does not say how many ran".to_owned(),
+                |counts| format!("{} passed{}", counts.passed, skipped(counts.skipped)),
+            );
+            let _ = writeln!(text, "  ✔ they pass: {counted}{seconds}");
+        }
+        EnvironmentOutcome::Failed => {
+            match counts {
+                Some(counts) => {
+                    let (failed, all) = (counts.failed, counts.ran());
+                    let skipped = skipped(counts.skipped);
+                    let _ = writeln!(text, "  ✘ {failed} of {all} fail{skipped}{seconds}");
+                }
+                None => {
+                    let exit = survey.report.baseline.as_ref().map(|baseline| baseline.run.exit.to_string());
+                    let exit = exit.unwrap_or_default();
+                    let _ = writeln!(text, "  ✘ they end with {exit}{seconds}; how many ran is not told");
+                }
+            }
+            let failing = &survey.reading.failing;
+            for name in failing.iter().take(MOST_FAILING) {
+                let _ = writeln!(text, "    │ {}", line(name, LONGEST));
+            }
+            if let Some(more) = failing.len().checked_sub(MOST_FAILING).filter(|more| *more > 0) {
+                let _ = writeln!(text, "    │ and {more} more");
+            }
+            if failing.is_empty()
+                && let Some(told) = telling_line(&survey.tail)
+            {
+                let _ = writeln!(text, "    │ {}", line(&told, SENTENCE));
+            }
+            let _ = writeln!(
+                text,
+                "  The environment works. A change is verified only where the whole command passes: mend these tests, or \
+                 name a `test`\n  in {SETTINGS_FILE} that leaves them out."
+            );
+        }
+        EnvironmentOutcome::SetupFailed(problem)
+        | EnvironmentOutcome::CannotRun(problem)
+        | EnvironmentOutcome::NoTests(problem) => {
+            let what = match outcome {
+                EnvironmentOutcome::SetupFailed(_) => "not run, since the setup failed".to_owned(),
+                EnvironmentOutcome::Passed
+                | EnvironmentOutcome::Failed
+                | EnvironmentOutcome::CannotRun(_)
+                | EnvironmentOutcome::NoTests(_) => format!("{}{seconds}", line(&problem.what, SENTENCE)),
+            };
+            let _ = writeln!(text, "  ✘ {what}");
+            if let Some(told) = &problem.line {
+                let _ = writeln!(text, "    │ {}", line(told, SENTENCE));
+            }
+            let _ = writeln!(text, "  → {}", line(&problem.remedy, SENTENCE));
+            if let EnvironmentOutcome::SetupFailed(_) = outcome
+                && let Some(test) = &plan.test
+            {
+                let command = first_line(&test.command, LONGEST);
+                let _ = writeln!(text, "  Once it succeeds, `{command}` runs the tests.");
+            }
+        }
+    }
+    text
+}
+
+pub(super) fn pinned(file: &PinnedFile) -> String {
+    let indented: String = file.text.lines().map(|line| format!("    {line}\n")).collect();
+    let path = file.path.display();
+    let mut text = match (file.is_written, file.text.is_empty()) {
+        (true, _) => format!(
+            "\nWrote {path}:\n\n{indented}\n  Adapt it, and commit it to the default branch: Journeyman reads it from there.\n"
+        ),
+        (false, true) => {
+            format!("\n{path} is there already, and says all that was found. It was not changed.\n")
+        }
+        (false, false) => {
+            format!("\n{path} is there already, and was not changed. This would be added:\n\n{indented}")
+        }
+    };
+    for warning in &file.warnings {
+        let _ = writeln!(text, "  {warning}");
+    }
+    text
+}
+
+fn skipped(count: u64) -> String {
+    if count > 0 { format!(", {count} skipped") } else { String::new() }
+}
+
+/// A command in one line.
+pub(super) fn first_line(command: &str, longest: usize) -> String {
+    let mut lines = command.trim().lines();
+    let first = line(lines.next().unwrap_or_default(), longest);
+    if lines.next().is_some() { format!("{first} …") } else { first }
+}
+
+/// A time for people.
+pub(super) fn took(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round();
+    format!("{} min {:02} s", (whole / 60.0).floor(), whole % 60.0)
+}

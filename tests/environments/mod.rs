@@ -108,6 +108,8 @@ impl Sample {
                 })
             })
             .collect();
+        // What package managers are told of the way to registries is none of the setup's.
+        kept.retain(|path| !path.starts_with(".m2/"));
         kept.sort();
         kept
     }

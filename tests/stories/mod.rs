@@ -7,6 +7,7 @@ mod budget;
 mod checks;
 mod conversation;
 mod deliveries;
+mod environment;
 mod escalation;
 mod faults;
 mod harness;

@@ -55,15 +55,6 @@ impl JobEgress {
         Ok(())
     }
 
-    /// Takes them away again: they lead to a door that is closed then, and nobody else needs them.
-    pub(super) fn remove_home_files(&self, home: &Path) {
-        for file in &self.home_files {
-            if let Err(error) = journeyman_sandbox::remove_in_home(home, Path::new(file.path)) {
-                tracing::info!("{} stays in a job's home: {error}", file.path);
-            }
-        }
-    }
-
     /// Closes it, and tells what happened.
     pub(super) async fn close(self) -> NetworkRecord {
         let guard = self.proxy.lock().unwrap_or_else(PoisonError::into_inner).take();

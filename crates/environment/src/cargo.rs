@@ -2,7 +2,7 @@
 //!
 //! May know: Cargo.toml. Must never know: other ecosystems.
 
-use crate::found::{Detection, FoundProject};
+use crate::project::{Detection, FoundProject};
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let text = ask.files.text("Cargo.toml")?;

@@ -2,7 +2,7 @@
 //!
 //! May know: `*.sln`, `*.csproj`. Must never know: other ecosystems.
 
-use crate::found::{Detection, FoundProject};
+use crate::project::{Detection, FoundProject};
 
 const PROJECTS: [&str; 3] = [".csproj", ".fsproj", ".vbproj"];
 

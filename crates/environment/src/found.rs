@@ -3,40 +3,9 @@
 //! May know: which ecosystems there are, and which of several is the repository's own. Must never know: their files.
 
 use crate::files::RepositoryFiles;
+use crate::project::{Detection, FoundProject};
 use crate::required_tool::{HostTools, ToolCollector};
-use crate::{PlannedTest, ProgramFolder, SetupCommand};
 use crate::{cargo, dotnet, go, jvm, native, node, php, python, ruby};
-
-/// A project of one ecosystem.
-#[derive(Debug, Default)]
-pub(crate) struct FoundProject {
-    /// Such as `Python with uv`.
-    pub(crate) what: &'static str,
-    /// The file that tells.
-    pub(crate) because: String,
-    pub(crate) setup: Vec<SetupCommand>,
-    pub(crate) test: Option<PlannedTest>,
-    pub(crate) search_path: Vec<ProgramFolder>,
-    pub(crate) variables: Vec<(&'static str, &'static str)>,
-    pub(crate) version_from_git: bool,
-    pub(crate) notes: Vec<String>,
-}
-
-impl FoundProject {
-    pub(crate) fn setup(&mut self, command: impl Into<String>, because: &str) {
-        self.setup.push(SetupCommand { command: command.into(), because: because.to_owned() });
-    }
-
-    pub(crate) fn test(&mut self, command: impl Into<String>, because: impl Into<String>) {
-        self.test = Some(PlannedTest { command: command.into(), because: because.into() });
-    }
-}
-
-/// What an ecosystem is asked with.
-pub(crate) struct Detection<'a, 'c> {
-    pub(crate) files: &'a RepositoryFiles<'a>,
-    pub(crate) tools: &'c mut ToolCollector<'a>,
-}
 
 type Finder = fn(&mut Detection<'_, '_>) -> Option<FoundProject>;
 

@@ -3,7 +3,7 @@
 //! May know: go.mod, go.work. Must never know: other ecosystems.
 
 use crate::files::quote;
-use crate::found::{Detection, FoundProject};
+use crate::project::{Detection, FoundProject};
 
 /// Modules without a root that are tested one after another, at most.
 const MOST_MODULES: usize = 20;

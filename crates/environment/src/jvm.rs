@@ -2,7 +2,7 @@
 //!
 //! May know: pom.xml, build.gradle. Must never know: other ecosystems.
 
-use crate::found::{Detection, FoundProject};
+use crate::project::{Detection, FoundProject};
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     maven(ask).or_else(|| gradle(ask))

@@ -22,6 +22,7 @@ mod network;
 mod node;
 mod php;
 mod planning;
+mod project;
 mod python;
 mod required_tool;
 mod ruby;

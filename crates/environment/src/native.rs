@@ -7,7 +7,7 @@
 use regex::Regex;
 
 use crate::files::{RepositoryFiles, quote};
-use crate::found::{Detection, FoundProject};
+use crate::project::{Detection, FoundProject};
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     cmake(ask).or_else(|| meson(ask)).or_else(|| autotools(ask))

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::files::RepositoryFiles;
-use crate::found::{Detection, FoundProject};
+use crate::project::{Detection, FoundProject};
 use crate::required_tool::wanted;
 use crate::version::VersionNumber;
 use crate::{PlannedTest, ProgramFolder, workflow};

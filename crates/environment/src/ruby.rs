@@ -4,7 +4,7 @@
 
 use regex::Regex;
 
-use crate::found::{Detection, FoundProject};
+use crate::project::{Detection, FoundProject};
 use crate::{PlannedTest, SetupCommand};
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {

@@ -19,7 +19,7 @@ const LARGEST: u64 = 4 << 20;
 
 /// How we make ourselves known to a registry.
 #[derive(Debug, Clone)]
-pub(crate) enum RegistryCredential {
+pub(crate) enum ImageCredential {
     Password {
         user: String,
         password: SecretString,
@@ -31,7 +31,7 @@ pub(crate) enum RegistryCredential {
 /// What the files say about one image.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FoundCredential {
-    pub(crate) credential: Option<RegistryCredential>,
+    pub(crate) credential: Option<ImageCredential>,
     /// The file it is from; without one, nothing was found.
     file: Option<PathBuf>,
     /// A file that leaves this registry to a helper program.
@@ -171,11 +171,11 @@ fn place(key: &str) -> String {
 }
 
 impl AuthEntry {
-    fn credential(&self) -> Result<Option<RegistryCredential>, &'static str> {
+    fn credential(&self) -> Result<Option<ImageCredential>, &'static str> {
         let given =
             |secret: &Option<SecretString>| secret.clone().filter(|text| !text.expose_secret().is_empty());
         if let Some(token) = given(&self.identity_token) {
-            return Ok(Some(RegistryCredential::IdentityToken(token)));
+            return Ok(Some(ImageCredential::IdentityToken(token)));
         }
         if let Some(auth) = given(&self.auth) {
             let bytes = base64::engine::general_purpose::STANDARD
@@ -185,10 +185,10 @@ impl AuthEntry {
             let (user, password) = text.split_once(':').ok_or("has an `auth` that is not `user:password`")?;
             // Docker pads with NUL.
             let password = SecretString::from(password.trim_end_matches('\0'));
-            return Ok(Some(RegistryCredential::Password { user: user.to_owned(), password }));
+            return Ok(Some(ImageCredential::Password { user: user.to_owned(), password }));
         }
         let (Some(user), Some(password)) = (&self.username, given(&self.password)) else { return Ok(None) };
-        Ok(Some(RegistryCredential::Password { user: user.clone(), password }))
+        Ok(Some(ImageCredential::Password { user: user.clone(), password }))
     }
 }
 
@@ -207,10 +207,10 @@ mod tests {
 
     fn user(json: &str, image: &str) -> Option<String> {
         match found(json, image).unwrap().credential? {
-            RegistryCredential::Password { user, password } => {
+            ImageCredential::Password { user, password } => {
                 Some(format!("{user}/{}", password.expose_secret()))
             }
-            RegistryCredential::IdentityToken(token) => Some(format!("token {}", token.expose_secret())),
+            ImageCredential::IdentityToken(token) => Some(format!("token {}", token.expose_secret())),
         }
     }
 

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 use url::{Host, Url};
 
-use crate::auth::{self, FoundCredential, RegistryCredential};
+use crate::auth::{self, FoundCredential, ImageCredential};
 use crate::error::ImageError;
 use crate::manifest::{DOCKER_INDEX, DOCKER_MANIFEST, INDEX, MANIFEST};
 use crate::reference::{ImageDigest, ImageReference, shown};
@@ -219,8 +219,8 @@ impl RegistrySession {
             format!("Bearer {}", token.expose_secret())
         } else if named("Basic").is_some() {
             match &self.found.credential {
-                Some(RegistryCredential::Password { user, password }) => basic(user, password),
-                Some(RegistryCredential::IdentityToken(_)) | None => return Err(self.denied()),
+                Some(ImageCredential::Password { user, password }) => basic(user, password),
+                Some(ImageCredential::IdentityToken(_)) | None => return Err(self.denied()),
             }
         } else {
             let cause = "it wants a way to log in that is not known here".to_owned();
@@ -249,13 +249,13 @@ impl RegistrySession {
         let mut fields = vec![("scope", scope)];
         fields.extend(parameter("service").map(|service| ("service", service)));
         let request = match &self.found.credential {
-            Some(RegistryCredential::IdentityToken(token)) => {
+            Some(ImageCredential::IdentityToken(token)) => {
                 fields.push(("grant_type", "refresh_token".to_owned()));
                 fields.push(("client_id", "journeyman".to_owned()));
                 fields.push(("refresh_token", token.expose_secret().to_owned()));
                 self.http.post(realm).form(&fields)
             }
-            Some(RegistryCredential::Password { user, password }) => {
+            Some(ImageCredential::Password { user, password }) => {
                 self.http.get(realm).query(&fields).basic_auth(user, Some(password.expose_secret()))
             }
             None => self.http.get(realm).query(&fields),

@@ -32,24 +32,6 @@ pub fn write_in_home(home: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::from(openat(&at, *file, new, Mode::from(0o644))?).write_all(bytes)
 }
 
-/// Removes such a file, if it is there. Follows no link.
-///
-/// # Errors
-/// When the path leads out, a link is on the way, or the disk fails.
-pub fn remove_in_home(home: &Path, path: &Path) -> io::Result<()> {
-    let names = names_of(path)?;
-    let Some((file, folders)) = names.split_last() else { return Err(io::ErrorKind::InvalidInput.into()) };
-    let folder = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut at = openat(CWD, home, folder, Mode::empty())?;
-    for name in folders {
-        at = openat(&at, *name, folder, Mode::empty())?;
-    }
-    match unlinkat(&at, *file, rustix::fs::AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
 fn names_of(path: &Path) -> io::Result<Vec<&std::ffi::OsStr>> {
     let names = path.components().map(|part| match part {
         Component::Normal(name) => Ok(name),
@@ -87,10 +69,6 @@ mod tests {
             write_in_home(&home, Path::new(name), b"ours").unwrap();
             assert_eq!(fs::read_to_string(home.join(name)).unwrap(), "ours");
         }
-        assert!(remove_in_home(&home, Path::new(".linked/theirs")).is_err());
-        remove_in_home(&home, Path::new(".a/b/c.toml")).unwrap();
-        remove_in_home(&home, Path::new("hard")).unwrap();
-        assert!(!home.join("hard").exists() && !home.join(".a/b/c.toml").exists());
         assert_eq!(fs::read_to_string(outside.join("theirs")).unwrap(), "theirs");
         for path in ["", "../x", "/x", "a/../x", "./x/../../y"] {
             assert!(write_in_home(&home, Path::new(path), b"x").is_err(), "{path}");

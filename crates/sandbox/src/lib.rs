@@ -41,7 +41,7 @@ use std::time::Instant;
 
 pub use egress::EgressSocket;
 pub use error::SandboxError;
-pub use home_file::{remove_in_home, write_in_home};
+pub use home_file::write_in_home;
 pub use job::{CollectedOutput, Job, JobResult, Mount, MountAccess, Relocation, SandboxNetwork, Sink};
 pub use journeyman_order::{IsolationMode, JobLimits};
 pub use layers::{LayerStack, MOST_LAYERS};

@@ -238,9 +238,9 @@ impl Environment {
         Some(CommandOutput { name: "setup".to_owned(), text })
     }
 
-    /// What its setup did with the network, where it ran now.
+    /// What its setup did with the network, when it was run.
     pub(crate) fn network(&self) -> Option<&NetworkRecord> {
-        self.record.network.as_ref().filter(|_| !self.is_kept)
+        self.record.network.as_ref()
     }
 }
 

@@ -367,3 +367,117 @@ fn copy_file(from: &Path, to: &Path, found: &fs::Metadata) -> io::Result<()> {
     copy.set_modified(found.modified()?)?;
     copy.set_permissions(fs::Permissions::from_mode(mode))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use journeyman_workspace::Workspaces;
+
+    /// A commit with these files, and what a checkout of it has to hold.
+    fn source(place: &Path, files: &[(&str, &str)]) -> (SourceTree, PathBuf) {
+        let repository = place.join("repository");
+        for (path, text) in files {
+            let path = repository.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        symlink("same", repository.join("link")).unwrap();
+        let git = |arguments: &[&str]| {
+            let identity =
+                ["-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "commit.gpgSign=false"];
+            let ran =
+                Command::new("git").args(identity).args(arguments).current_dir(&repository).output().unwrap();
+            assert!(ran.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ran.stderr));
+            String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+        };
+        git(&["init", "-q"]);
+        git(&["add", "-A"]);
+        git(&["commit", "-q", "-m", "Files"]);
+        let (name, commit) = ("ada/sample".parse().unwrap(), git(&["rev-parse", "HEAD"]).parse().unwrap());
+        let workspaces = Workspaces::new(&place.join("data")).unwrap();
+        workspaces.import_local(&name, &repository).unwrap();
+        let checkout = place.join("checkout");
+        workspaces.checkout(&name, &commit, &checkout).unwrap();
+        (workspaces.source_tree(&name, &commit).unwrap(), checkout)
+    }
+
+    fn named(paths: Vec<PathBuf>) -> Vec<String> {
+        paths.into_iter().map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn what_was_changed_meanwhile_is_named_and_put_back() {
+        let files = [
+            ("same", "s"),
+            ("edited", "e"),
+            ("gone", "g"),
+            ("src/linked", "l"),
+            ("swapped", "w"),
+            ("old/a", "a"),
+        ];
+        for method in [LayerMethod::Copy, LayerMethod::Overlay] {
+            let place = tempfile::tempdir().unwrap();
+            let (source, checkout) = source(place.path(), &files);
+            let outside = place.path().join("outside");
+            fs::create_dir(&outside).unwrap();
+            fs::write(outside.join("kept"), "kept").unwrap();
+            let mut folder =
+                LayeredFolder::make(&place.path().join("run/work"), &[checkout], method).unwrap();
+            assert_eq!(named(folder.differing(&source).unwrap()), Vec::<String>::new(), "{method:?}");
+
+            // As a job leaves it: in an upper layer what is removed is a whiteout, and a folder made anew is opaque.
+            let written = folder.written();
+            let remove = |path: &str| match method {
+                LayerMethod::Copy if written.join(path).is_dir() => {
+                    fs::remove_dir_all(written.join(path)).unwrap()
+                }
+                LayerMethod::Copy => fs::remove_file(written.join(path)).unwrap(),
+                LayerMethod::Overlay => {
+                    let none = FileType::CharacterDevice;
+                    mknodat(CWD, written.join(path), none, Mode::empty(), 0).unwrap();
+                }
+            };
+            fs::write(written.join("edited"), "other").unwrap();
+            fs::write(written.join("new"), "untracked").unwrap();
+            remove("gone");
+            if method == LayerMethod::Copy {
+                remove("src");
+                remove("swapped");
+                remove("link");
+                remove("old");
+            }
+            symlink(&outside, written.join("src")).unwrap();
+            symlink(outside.join("kept"), written.join("swapped")).unwrap();
+            fs::write(written.join("link"), "a file").unwrap();
+            fs::create_dir(written.join("old")).unwrap();
+            if method == LayerMethod::Overlay {
+                rustix::fs::setxattr(written.join("old"), OPAQUE, b"y", XattrFlags::empty()).unwrap();
+            }
+            let changed = folder.differing(&source).unwrap();
+            let all = ["edited", "gone", "link", "old/a", "src/linked", "swapped"];
+            assert_eq!(named(changed.clone()), all, "{method:?}");
+
+            folder.lay(&changed, &source).unwrap();
+            assert_eq!(named(folder.differing(&source).unwrap()), Vec::<String>::new(), "{method:?}");
+            assert_eq!(fs::read(outside.join("kept")).unwrap(), b"kept");
+            assert!(!outside.join("linked").exists(), "nothing is written through a link");
+            assert_eq!(folder.read("edited").as_deref(), Some(b"e".as_slice()));
+            assert_eq!(folder.read("link"), None, "a link is not what it leads to");
+        }
+    }
+
+    #[test]
+    fn nothing_is_laid_outside_of_the_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let (mut source, checkout) = source(place.path(), &[("same", "s")]);
+        let mut folder =
+            LayeredFolder::make(&place.path().join("run/work"), &[checkout], LayerMethod::Overlay).unwrap();
+        for path in ["../x", "/etc/x", "", "a/../../x"] {
+            source.lay(Path::new(path), Some(b"x")).unwrap();
+            assert!(folder.lay(&[PathBuf::from(path)], &source).is_err(), "{path:?}");
+        }
+        assert!(!place.path().join("run/x").exists() && !place.path().join("x").exists());
+    }
+}

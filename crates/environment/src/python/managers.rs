@@ -2,11 +2,12 @@
 //!
 //! May know: the options of these tools. Must never know: how tests are run.
 
+use super::names::Manager;
 use super::needs::TestNeeds;
-use super::project::{Manager, PythonProject};
+use super::project::PythonProject;
 use super::runner::PythonRunner;
 use crate::files::quote;
-use crate::found::{Detection, FoundProject};
+use crate::project::{Detection, FoundProject};
 use crate::required_tool::wanted;
 use crate::version::fits;
 

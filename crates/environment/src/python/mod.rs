@@ -5,6 +5,7 @@
 //! The project itself is always installed editable: a copy among the installed packages would test stale code.
 
 mod managers;
+mod names;
 mod native;
 mod needs;
 mod nox;
@@ -13,7 +14,7 @@ mod runner;
 mod tox;
 
 use crate::ProgramFolder;
-use crate::found::{Detection, FoundProject};
+use crate::project::{Detection, FoundProject};
 use project::PythonProject;
 
 /// A package with native code, which has its own tests even where a compiled language's manifest lies beside it.

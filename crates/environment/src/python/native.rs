@@ -4,7 +4,7 @@
 
 use toml::{Table, Value};
 
-use super::project::Manager;
+use super::names::{Manager, normalized};
 use crate::files::quote;
 
 /// A build that compiles.
@@ -22,7 +22,7 @@ impl NativeBuild {
         let listed = system.and_then(|system| system.get("requires")).and_then(Value::as_array);
         let mut requires: Vec<String> =
             listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-        let names: Vec<String> = requires.iter().map(|one| super::project::normalized(one)).collect();
+        let names: Vec<String> = requires.iter().map(|one| normalized(one)).collect();
         let asks = |name: &str| names.iter().any(|one| one == name);
         let has_extension = [
             "ext_modules",

@@ -6,7 +6,8 @@
 use regex::Regex;
 use toml::Value;
 
-use super::project::{PythonProject, normalized};
+use super::names::normalized;
+use super::project::PythonProject;
 use super::{nox, tox};
 use crate::files::RepositoryFiles;
 use crate::workflow;

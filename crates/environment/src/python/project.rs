@@ -7,17 +7,9 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use toml::{Table, Value};
 
+use super::names::{Manager, normalized};
 use super::native::NativeBuild;
 use crate::files::RepositoryFiles;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manager {
-    Uv,
-    Poetry,
-    Pdm,
-    Pipenv,
-    Pip,
-}
 
 /// A Python project, as its files describe it.
 #[derive(Debug)]
@@ -247,12 +239,4 @@ pub(super) fn balanced(text: &str, open: char, close: char) -> Option<usize> {
         }
     }
     None
-}
-
-/// The name of what a requirement asks for, as PyPI compares names.
-pub(super) fn normalized(requirement: &str) -> String {
-    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let trimmed = requirement.trim();
-    let end = trimmed.find(|c: char| !is_of_name(c)).unwrap_or(trimmed.len());
-    trimmed.get(..end).unwrap_or_default().to_lowercase().replace(['_', '.'], "-")
 }

@@ -1,0 +1,38 @@
+//! What is found of a project, and what is asked with.
+//!
+//! May know: commands, folders of programs. Must never know: which ecosystems there are.
+
+use crate::files::RepositoryFiles;
+use crate::required_tool::ToolCollector;
+use crate::{PlannedTest, ProgramFolder, SetupCommand};
+
+/// A project of one ecosystem.
+#[derive(Debug, Default)]
+pub(crate) struct FoundProject {
+    /// Such as `Python with uv`.
+    pub(crate) what: &'static str,
+    /// The file that tells.
+    pub(crate) because: String,
+    pub(crate) setup: Vec<SetupCommand>,
+    pub(crate) test: Option<PlannedTest>,
+    pub(crate) search_path: Vec<ProgramFolder>,
+    pub(crate) variables: Vec<(&'static str, &'static str)>,
+    pub(crate) version_from_git: bool,
+    pub(crate) notes: Vec<String>,
+}
+
+impl FoundProject {
+    pub(crate) fn setup(&mut self, command: impl Into<String>, because: &str) {
+        self.setup.push(SetupCommand { command: command.into(), because: because.to_owned() });
+    }
+
+    pub(crate) fn test(&mut self, command: impl Into<String>, because: impl Into<String>) {
+        self.test = Some(PlannedTest { command: command.into(), because: because.into() });
+    }
+}
+
+/// What an ecosystem is asked with.
+pub(crate) struct Detection<'a, 'c> {
+    pub(crate) files: &'a RepositoryFiles<'a>,
+    pub(crate) tools: &'c mut ToolCollector<'a>,
+}

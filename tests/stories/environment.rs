@@ -1,0 +1,80 @@
+//! Those who work on a repository find its environment: the agent and the reviewer run the tests where they work, and what
+//! they spoil there is theirs alone.
+
+use crate::world::Story;
+
+const SETTINGS: &str = ".github/journeyman.yml";
+
+/// A package that the tests need, installed as pip would, without asking a registry.
+const PYTHON: &str = r#"
+setup: |
+  python3 -m venv --without-pip .venv
+  echo 'ANSWER = 42' > "$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/oracle.py"
+test: .venv/bin/python -m unittest -v
+"#;
+const PYTHON_TEST: &str = "
+import oracle, unittest
+class TestAnswer(unittest.TestCase):
+    def test_answer(self):
+        self.assertEqual(int(open('answer').read()), oracle.ANSWER)
+";
+
+const C: &str = "
+setup: mkdir -p build && echo '#define ANSWER 42' > build/oracle.h
+test: cc -Ibuild -o build/test test.c && build/test
+";
+const C_TEST: &str = r#"
+#include <stdio.h>
+#include "oracle.h"
+int main(void) {
+    int answer = 0;
+    FILE *file = fopen("answer", "r");
+    printf("1..1\n%sok 1 - answer\n", file && fscanf(file, "%d", &answer) == 1 && answer == ANSWER ? "" : "not ");
+    return answer != ANSWER;
+}
+"#;
+
+/// Runs the tests, mends, runs them again, and spoils what is installed once all is pushed.
+const WORK: &str = r#"
+- stage: implement
+  run: |
+    TEST >/dev/null 2>&1 && echo green before || echo red before
+    echo 42 > answer
+    TEST >/dev/null 2>&1 && echo green after || echo red after
+    git add -A && git status --short
+    git commit -q -m 'Give the right answer' && git push -q origin HEAD
+    find . -name 'oracle.*' -exec sh -c 'echo poison > "$1"' - {} \; ; TEST >/dev/null 2>&1 || echo spoiled
+- stage: review
+  role: code_reviewer
+  run: |
+    TEST >/dev/null 2>&1 && said=green || said=red
+    echo 41 > answer; TEST >/dev/null 2>&1 && wrong=green || wrong=red
+    printf '{"passed": true, "score": 1, "summary": "%s, and %s with the old answer", "issues": []}' "$said" "$wrong"
+"#;
+
+async fn worked(settings: &str, name: &str, test: &str) {
+    let command = settings.lines().find_map(|line| line.strip_prefix("test: ")).expect("a test command");
+    let story = Story::of(&WORK.replace("TEST", command)).file(SETTINGS, settings).file(name, test);
+    let story = story.file(".gitignore", "__pycache__\nbuild/test\n").without("test.sh");
+    let world = story.labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{name}: {}", ended.because());
+    let said = ended.said("implement/1/agent");
+    let seen: Vec<&str> = said.lines().collect();
+    assert_eq!(seen, ["red before", "green after", "M  answer", "spoiled"], "{name}");
+    let judged = ended.said("review/1/verify-1");
+    assert!(judged.contains("green, and red with the old answer"), "{name}: {judged}");
+    assert_eq!(world.git(&["show", &format!("{}:answer", world.pull().head)]), "42", "{name}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_and_a_reviewer_run_the_tests_of_python_where_they_work() {
+    worked(PYTHON, "test_answer.py", PYTHON_TEST).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_and_a_reviewer_run_the_tests_of_c_where_they_work() {
+    worked(C, "test.c", C_TEST).await;
+}

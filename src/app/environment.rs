@@ -14,6 +14,7 @@ use crate::engine::testing::{BaselineSource, CommitTester, TestRunRequest};
 use crate::engine::{EnvironmentProgress, EnvironmentSurvey, SETTINGS_FILE};
 use crate::environment::EnvironmentPlan;
 use crate::order::{CommitSha, EffectError, RepositoryName, RepositorySettings};
+use crate::sandbox::IsolationMode;
 use crate::workspace::Workspaces;
 
 /// Apart from what a server keeps: two processes do not know of one another what they use at the moment.
@@ -71,6 +72,11 @@ impl LocalEnvironment {
         super::complete_registries(&rules.sandbox, &mut how)?;
         let testing = CommitTester::new(sandbox, workspaces, how).await;
         Ok(Self { testing, ask, _lock: lock })
+    }
+
+    /// Whether there are walls.
+    pub fn mode(&self) -> IsolationMode {
+        self.testing.sandbox.mode()
     }
 
     /// What holds commands, in a line for people.

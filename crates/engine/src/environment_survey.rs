@@ -12,11 +12,17 @@ use journeyman_environment::{EnvironmentPlan, EnvironmentSource, ToolFit};
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestReport, TestVerdict};
-use journeyman_verify::{missing_for_tests, telling_line};
+use journeyman_verify::{missing_for_tests, telling_line, untrusted_certificate};
 use journeyman_workspace::SourceTree;
 
 /// Where a repository says how it is set up.
 const OWN_SETTINGS: &str = crate::SETTINGS_FILE;
+/// For a setup that does not trust who answers for a registry.
+const CERTIFICATE: &str = "Somebody answers for the registry whose certificate its package manager does not know, as a company's \
+                           proxy does. Name the file with that authority's certificates in `env` of \
+                           .github/journeyman.yml, in the package manager's own variable: PIP_CERT, SSL_CERT_FILE (uv, \
+                           Go), NODE_EXTRA_CA_CERTS, CARGO_HTTP_CAINFO. sandbox.read in journeyman.toml shows a file \
+                           that jobs do not see.";
 /// Refused hosts that are named.
 const MOST_NAMED: usize = 3;
 
@@ -155,10 +161,17 @@ fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProb
     let refused: Vec<String> = refused.map(|refused| refused.what.clone()).take(MOST_NAMED).collect();
     let remedy = match (failed.run.exit, refused.as_slice()) {
         (Exit::TimedOut, _) => "Raise limits.setup_seconds in journeyman.toml.".to_owned(),
+        _ if untrusted_certificate(&failed.output.text).is_some() => CERTIFICATE.to_owned(),
         (_, [_, ..]) => format!(
-            "It was kept from {}: allow that with sandbox.setup_network in journeyman.toml, or install it from a \
-             registry.",
-            refused.join(", ")
+            "It was kept from {}: allow that with sandbox.setup_network in journeyman.toml, or {}.",
+            refused.join(", "),
+            match &plan.source {
+                EnvironmentSource::Settings { .. } => "install it from a registry".to_owned(),
+                EnvironmentSource::Devcontainer { .. }
+                | EnvironmentSource::CopilotSetupSteps { .. }
+                | EnvironmentSource::Found { .. }
+                | EnvironmentSource::Nothing => format!("name a `setup` in {OWN_SETTINGS} that does without"),
+            }
         ),
         (_, []) => change_the(plan, "setup"),
     };

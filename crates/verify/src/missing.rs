@@ -12,15 +12,36 @@ const MOST_READ: usize = 256 << 10;
 /// As a shell ends when a program cannot be started, or is not there.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
-/// The line that says why a command failed, as far as one can tell: the last that speaks of an error, or else the last.
+/// The line that says why a command failed, as far as one can tell: one about a certificate, since package managers go on to
+/// say that a package is not there; else the last that speaks of an error and does not only point elsewhere; else the last.
 pub fn telling_line(output: &str) -> Option<String> {
     let text = end_of(output);
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    if let Some(line) = certificate_line(&text) {
+        return Some(line);
+    }
+    let is_pointer = |line: &&str| {
+        pattern!(r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$)")
+            .is_some_and(|pattern| pattern.is_match(line))
+    };
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_pointer(line));
     let errors = regex::Regex::new(
         r"(?i)\b(?:error|err!|fatal|failed|failure|denied|refused|cannot|could not|couldn't|unable to|not found|no such|no module|no matching|unsupported|requires|conflict)\b",
     );
     let is_error = |line: &&str| errors.as_ref().is_ok_and(|errors| errors.is_match(line));
     let line = lines().rfind(is_error).or_else(|| lines().next_back())?;
+    Some(line.chars().take(LONGEST).collect())
+}
+
+/// The line that says that a certificate is not trusted, if one does.
+pub fn untrusted_certificate(output: &str) -> Option<String> {
+    certificate_line(&end_of(output))
+}
+
+fn certificate_line(text: &str) -> Option<String> {
+    let pattern = pattern!(
+        r"(?i)certificate[ _]verify[ _]failed|unknownissuer|self[-_ ]signed[-_ ]cert|unable to get (?:local )?issuer certificate|unable_to_(?:get_issuer_cert|verify_leaf_signature)|certificate signed by unknown authority|pkix path building failed|ssl certificate problem"
+    )?;
+    let line = text.lines().map(str::trim).find(|line| pattern.is_match(line))?;
     Some(line.chars().take(LONGEST).collect())
 }
 
@@ -117,7 +138,32 @@ mod tests {
     fn the_line_that_tells_is_the_last_that_speaks_of_an_error() {
         let output = "Collecting a\n\x1b[31mERROR: No matching distribution found for b==9\x1b[0m\n\nnotice: a new pip\n";
         assert_eq!(telling_line(output).unwrap(), "ERROR: No matching distribution found for b==9");
+        let maven = "[FATAL] Non-resolvable parent POM: Could not find artifact a:b:pom:1\n[ERROR] \n\
+                     [ERROR] To see the full stack trace of the errors, re-run Maven with the -e switch.\n\
+                     [ERROR] [Help 2] http://cwiki.example.org/MAVEN/UnresolvableModelException\n\x1b[0m\x1b[0m\n";
+        assert_eq!(
+            telling_line(maven).unwrap(),
+            "[FATAL] Non-resolvable parent POM: Could not find artifact a:b:pom:1"
+        );
         assert_eq!(telling_line("one\ntwo\n\n").unwrap(), "two");
         assert_eq!(telling_line("\n \n"), None);
+    }
+
+    #[test]
+    fn a_certificate_that_nobody_knows_is_told_before_what_comes_of_it() {
+        for line in [
+            "WARNING: Retrying (Retry(total=0)) after 'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]",
+            "cause: invalid peer certificate: UnknownIssuer",
+            "npm error code SELF_SIGNED_CERT_IN_CHAIN",
+            "npm error unable to get local issuer certificate",
+            "Get \"https://proxy.golang.org\": tls: failed to verify certificate: x509: certificate signed by unknown authority",
+            "Could not transfer artifact a:b:pom:1: PKIX path building failed",
+            "fatal: unable to access 'https://a.example/': SSL certificate problem: self-signed certificate in chain",
+        ] {
+            let output = format!("Collecting uv\n{line}\nERROR: No matching distribution found for uv\n");
+            assert_eq!(telling_line(&output).as_deref(), Some(line));
+            assert_eq!(untrusted_certificate(&output).as_deref(), Some(line));
+        }
+        assert_eq!(untrusted_certificate("test certificate_is_read ... FAILED"), None);
     }
 }

@@ -83,7 +83,7 @@ async fn look(
     let (uncommitted, isolation) = (checkout.uncommitted()?, environment.isolation());
     let mut output = ProgressOutput::new(arguments.json);
     output.print(&words::heading(checkout, &uncommitted));
-    output.print(&words::found(&plan, &isolation));
+    output.print(&words::found(&plan, environment.mode()));
     let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
     output.begin("preparing");
     let survey = {

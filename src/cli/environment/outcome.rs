@@ -9,7 +9,7 @@ use crate::environment::{EnvironmentPlan, ProgramFolder, ToolFit};
 use crate::order::environment_report::EnvironmentProblem;
 use crate::order::test_run::CommandRun;
 use crate::order::{Exit, TestVerdict};
-use crate::verify::telling_line;
+use crate::verify::{tail, telling_line};
 
 /// The end, in words that scripts can rely on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,6 +144,7 @@ pub(super) fn setup_as_json(survey: &EnvironmentSurvey) -> Value {
         "installed_before": survey.report.kept,
         "seconds": setup.duration_seconds,
         "commands": survey.steps.iter().map(run_as_json).collect::<Vec<_>>(),
+        "output": survey.setup_failure.as_ref().map(|printed| tail(&printed.text)),
     })
 }
 
@@ -153,6 +154,8 @@ pub(super) fn tests_as_json(survey: &EnvironmentSurvey) -> Value {
     let mut tests = run_as_json(&baseline.run);
     tests["counts"] = json!(baseline.counts);
     tests["failing"] = json!(survey.reading.failing);
+    let is_good = baseline.run.exit == Exit::Code(0);
+    tests["output"] = json!((!is_good).then(|| tail(&survey.tail)));
     tests
 }
 

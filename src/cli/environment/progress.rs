@@ -9,6 +9,7 @@ use super::super::receipt::line;
 use super::super::spinner;
 use super::words::{first_line, took};
 use crate::engine::EnvironmentProgress;
+use crate::order::Exit;
 
 /// Of a command, and of a line that it prints.
 const LONGEST: usize = 80;
@@ -45,8 +46,13 @@ impl ProgressOutput {
             EnvironmentProgress::TestsBegan { command } => self.started(&command),
             EnvironmentProgress::SetupEnded(run) => {
                 if self.spinner.is_none() {
-                    let command = first_line(&run.command, LONGEST);
-                    eprintln!("  … {command}: {} after {}", run.exit, took(run.duration_seconds));
+                    let ended = match run.exit {
+                        Exit::Code(0) => "done".to_owned(),
+                        exit @ (Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut) => {
+                            format!("failed ({exit})")
+                        }
+                    };
+                    eprintln!("  … {ended} after {}", took(run.duration_seconds));
                 }
             }
             EnvironmentProgress::Printed(printed) => self.draw(&line(&printed, LONGEST)),

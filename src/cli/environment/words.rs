@@ -10,12 +10,12 @@ use super::outcome::EnvironmentOutcome;
 use super::pin::PinnedFile;
 use crate::engine::{EnvironmentSurvey, SETTINGS_FILE};
 use crate::environment::EnvironmentPlan;
-use crate::order::Exit;
 use crate::order::test_run::CommandRun;
-use crate::verify::telling_line;
+use crate::order::{Exit, IsolationMode};
+use crate::verify::{tail, telling_line};
 
-/// Of a command.
-const LONGEST: usize = 160;
+/// Of a command, and of a line that one printed.
+const LONGEST: usize = 120;
 /// Of a sentence.
 const SENTENCE: usize = 400;
 const MOST_FAILING: usize = 10;
@@ -40,13 +40,17 @@ pub(super) fn heading(checkout: &LocalCheckout, uncommitted: &UncommittedFiles) 
     text
 }
 
-pub(super) fn found(plan: &EnvironmentPlan, isolation: &str) -> String {
+pub(super) fn found(plan: &EnvironmentPlan, mode: IsolationMode) -> String {
     let mut rows: Vec<(&str, String)> = vec![("source", plan.source.to_string())];
     let place = match &plan.image {
         Some(image) => format!("the image {image}"),
         None => "this machine's own system and toolchains".to_owned(),
     };
-    rows.push(("place", format!("{place}, in the sandbox: {isolation}")));
+    let walls = match mode {
+        IsolationMode::Bubblewrap => "in a sandbox",
+        IsolationMode::None => "WITHOUT a sandbox, as sandbox.mode says",
+    };
+    rows.push(("place", format!("{place}, {walls}")));
     rows.extend(plan.required_tools.iter().map(|tool| ("tools", tool.to_string())));
     rows.extend(
         plan.services.iter().map(|service| ("services", format!("{}: {}", service.name, service.image))),
@@ -54,8 +58,8 @@ pub(super) fn found(plan: &EnvironmentPlan, isolation: &str) -> String {
     for setup in &plan.setup {
         let mut lines = setup.command.trim().lines();
         let because = format!("  ({})", setup.because);
-        rows.push(("setup", format!("{}{because}", lines.next().unwrap_or_default())));
-        rows.extend(lines.map(|line| ("setup", line.to_owned())));
+        rows.push(("setup", format!("{}{because}", line(lines.next().unwrap_or_default(), LONGEST))));
+        rows.extend(lines.map(|more| ("setup", line(more, LONGEST))));
     }
     rows.extend(
         plan.test.as_ref().map(|test| ("test", format!("{}  ({})", test.command.trim(), test.because))),
@@ -96,7 +100,8 @@ pub(super) fn setup(plan: &EnvironmentPlan, survey: &EnvironmentSurvey) -> Strin
         }
     }
     if let Some(printed) = &survey.setup_failure {
-        let lines: Vec<&str> = printed.text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let printed = tail(&printed.text);
+        let lines: Vec<&str> = printed.lines().filter(|line| !line.trim().is_empty()).collect();
         for shown in lines.iter().skip(lines.len().saturating_sub(MOST_LINES)) {
             let _ = writeln!(text, "    │ {}", line(shown, LONGEST));
         }
@@ -116,17 +121,17 @@ pub(super) fn tests(
     match outcome {
         EnvironmentOutcome::Passed => {
             let counted = counts.map_or_else(
-                || "the command ended well; it does not say how many ran".to_owned(),
+                || "how many ran is not told".to_owned(),
                 |counts| format!("{} passed{}", counts.passed, skipped(counts.skipped)),
             );
-            let _ = writeln!(text, "  ✔ they pass: {counted}{seconds}");
+            let _ = writeln!(text, "  ✔ they pass{seconds}: {counted}");
         }
         EnvironmentOutcome::Failed => {
             match counts {
                 Some(counts) => {
                     let (failed, all) = (counts.failed, counts.ran());
                     let skipped = skipped(counts.skipped);
-                    let _ = writeln!(text, "  ✘ {failed} of {all} fail{skipped}{seconds}");
+                    let _ = writeln!(text, "  ✘ {failed} of {all} fail{seconds}{skipped}");
                 }
                 None => {
                     let exit = survey.report.baseline.as_ref().map(|baseline| baseline.run.exit.to_string());

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use journeyman::config::repository_settings;
+
 fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -32,7 +34,7 @@ fn the_manifest_asks_for_no_more_than_it_gives_reasons_for() {
 #[test]
 fn what_readers_are_pointed_to_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for page in ["README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md"] {
+    for page in ["README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/ENVIRONMENTS.md"] {
         let folder = root.join(page).parent().map(PathBuf::from).unwrap_or_default();
         for link in file(page).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let is_local = !link.starts_with("http") && !link.starts_with('#');
@@ -74,5 +76,27 @@ fn scripts_are_sound_and_executable() {
             script.display(),
             String::from_utf8_lossy(&checked.stderr)
         );
+    }
+}
+
+/// People copy them as they are.
+#[test]
+fn the_examples_of_environments_are_settings() {
+    let page = file("docs/ENVIRONMENTS.md");
+    let (_, examples) = page.split_once("\n## Examples\n").expect("examples");
+    let mut stacks = Vec::new();
+    for section in examples.split("\n### ").skip(1) {
+        let (stack, text) = section.split_once('\n').expect("a heading");
+        let yaml = text.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next());
+        let yaml = yaml.unwrap_or_else(|| panic!("{stack} has no example"));
+        let settings =
+            repository_settings(yaml.as_bytes()).unwrap_or_else(|error| panic!("{stack}: {error}"));
+        assert!(settings.test.is_some(), "{stack} says how it is tested");
+        stacks.push(stack);
+    }
+    assert_eq!(stacks.len(), 11, "{stacks:?}");
+    for block in page.split("```yaml\n").skip(1) {
+        let yaml = block.split("```").next().unwrap_or_default();
+        repository_settings(yaml.as_bytes()).unwrap_or_else(|error| panic!("{yaml}: {error}"));
     }
 }

@@ -6,6 +6,7 @@
 mod api;
 mod claude;
 mod demo;
+mod environment;
 mod local;
 mod model;
 pub mod program;

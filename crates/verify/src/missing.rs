@@ -19,17 +19,21 @@ pub fn telling_line(output: &str) -> Option<String> {
     if let Some(line) = certificate_line(&text) {
         return Some(line);
     }
-    let is_pointer = |line: &&str| {
-        pattern!(r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$)")
-            .is_some_and(|pattern| pattern.is_match(line))
-    };
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_pointer(line));
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !points_elsewhere(line));
     let errors = regex::Regex::new(
         r"(?i)\b(?:error|err!|fatal|failed|failure|denied|refused|cannot|could not|couldn't|unable to|not found|no such|no module|no matching|unsupported|requires|conflict)\b",
     );
     let is_error = |line: &&str| errors.as_ref().is_ok_and(|errors| errors.is_match(line));
     let line = lines().rfind(is_error).or_else(|| lines().next_back())?;
     Some(line.chars().take(LONGEST).collect())
+}
+
+/// Whether a line of an output says nothing by itself, but where more is to be read.
+pub fn points_elsewhere(line: &str) -> bool {
+    pattern!(
+        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$)"
+    )
+    .is_some_and(|pattern| pattern.is_match(line))
 }
 
 /// The line that says that a certificate is not trusted, if one does.

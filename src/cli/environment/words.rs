@@ -12,7 +12,7 @@ use crate::engine::{EnvironmentSurvey, SETTINGS_FILE};
 use crate::environment::EnvironmentPlan;
 use crate::order::test_run::CommandRun;
 use crate::order::{Exit, IsolationMode};
-use crate::verify::{tail, telling_line};
+use crate::verify::{points_elsewhere, tail, telling_line};
 
 /// Of a command, and of a line that one printed.
 const LONGEST: usize = 120;
@@ -101,7 +101,8 @@ pub(super) fn setup(plan: &EnvironmentPlan, survey: &EnvironmentSurvey) -> Strin
     }
     if let Some(printed) = &survey.setup_failure {
         let printed = tail(&printed.text);
-        let lines: Vec<&str> = printed.lines().filter(|line| !line.trim().is_empty()).collect();
+        let is_shown = |line: &&str| !line.trim().is_empty() && !points_elsewhere(line.trim());
+        let lines: Vec<&str> = printed.lines().filter(is_shown).collect();
         for shown in lines.iter().skip(lines.len().saturating_sub(MOST_LINES)) {
             let _ = writeln!(text, "    │ {}", line(shown, LONGEST));
         }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use journeyman::engine::testing::{CommitTester, TestRunRequest, TestRunResult};
-use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict, TestingSettings};
+use journeyman::order::{
+    RepositoryName, RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates,
+};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 
@@ -251,6 +253,27 @@ async fn what_nobody_used_for_long_is_taken_away_once_there_is_too_much() {
         sample.kept("home"),
         [".cache/pip/wheel: downloaded: wheel", ".local/bin/tool: installed: tool", ".other: other"]
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_setup_trusts_whom_the_machine_trusts_and_the_authorities_of_the_settings() {
+    let mut sample = Sample::new(IsolationMode::Bubblewrap).await;
+    let pem = b"-----BEGIN CERTIFICATE-----\nthe company's\n-----END CERTIFICATE-----\n".to_vec();
+    sample.testing.settings.outgoing.trusted =
+        Some(TrustedCertificates { file: PathBuf::from("/etc/company.pem"), pem });
+    sample.testing = CommitTester::new(
+        sample.testing.sandbox.clone(),
+        sample.testing.workspaces.clone(),
+        sample.testing.settings.clone(),
+    )
+    .await;
+    let asks = "for file in $PIP_CERT $SSL_CERT_FILE $NODE_EXTRA_CA_CERTS $CARGO_HTTP_CAINFO; do\n\
+                grep -c \"the company's\" $file; done; mkdir -p .venv/bin; echo : > .venv/bin/tool\n";
+    let files = |code: &'static str| Files { setup: asks, code };
+    let tested = sample.tested(files("one\n"), files("two\n")).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+    let printed: String = tested.outputs.iter().map(|output| output.text.as_str()).collect();
+    assert!(printed.contains("1\n1\n1\n1\n"), "{printed}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

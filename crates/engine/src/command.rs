@@ -3,8 +3,10 @@
 //! May know: the sandbox, places. Must never know: what the command is for.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
+use crate::effect_error::soon;
 use crate::egress::{self, JobEgress};
 use crate::job::{OutputRecorder, RecordedOutput, short_job, succeed};
 use crate::place::EnvironmentPlace;
@@ -13,7 +15,7 @@ use journeyman_environment::SetupNetwork;
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{EffectError, Exit, TestingSettings};
+use journeyman_order::{EffectError, Exit, TestingSettings, TrustedCertificates};
 use journeyman_sandbox::{Job, Mount, Sandbox, SandboxNetwork};
 
 /// What of a command's output is read.
@@ -80,6 +82,7 @@ pub(crate) async fn run_command(
     environment.retain(|_, value| !value.is_empty());
     let (door, network) = match how.access {
         Some(access) => {
+            environment.extend(certificates(place, access.outgoing.trusted.as_ref())?);
             let (door, network) = JobEgress::open(sandbox, access)?;
             environment.extend(door.environment.iter().cloned());
             // They stay: offline, cargo and Maven find what was installed only by where it was said to be from.
@@ -161,6 +164,49 @@ pub(crate) fn to_reach(
     let names = egress::allowed_hosts(hosts, setting)?;
     let outgoing = settings.outgoing.clone();
     Ok(EgressPolicy { names, setting: setting.to_owned(), outgoing, ..EgressPolicy::default() })
+}
+
+/// Where systems keep the authorities that they trust, all in one file.
+const BUNDLES: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+/// How programs are told of such a file.
+const CERTIFICATE_VARIABLES: [&str; 7] = [
+    "SSL_CERT_FILE",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "PIP_CERT",
+    "NODE_EXTRA_CA_CERTS",
+    "CARGO_HTTP_CAINFO",
+    "GIT_SSL_CAINFO",
+];
+/// In a home.
+const OWN_BUNDLE: &str = ".config/journeyman/certificates.pem";
+
+/// Has programs trust whom the machine trusts, and the settings' authorities: many bring a list of their own, in which a
+/// company's are missing.
+fn certificates(
+    place: &EnvironmentPlace,
+    own: Option<&TrustedCertificates>,
+) -> Result<Vec<(String, String)>, EffectError> {
+    let system = BUNDLES.iter().find(|bundle| Path::new(bundle).is_file());
+    let file = match (own, system) {
+        (None, None) => return Ok(Vec::new()),
+        (None, Some(system)) => (*system).to_owned(),
+        (Some(own), system) => {
+            let known = system.map(std::fs::read).transpose();
+            let known =
+                known.map_err(|error| soon(format!("cannot read the system's certificates: {error}")))?;
+            let bundle = [known.unwrap_or_default().as_slice(), b"\n", &own.pem].concat();
+            journeyman_sandbox::write_in_home(&place.home.written(), Path::new(OWN_BUNDLE), &bundle)
+                .map_err(|error| soon(format!("cannot write certificates into a job's home: {error}")))?;
+            place.seen_in_home(OWN_BUNDLE)
+        }
+    };
+    Ok(CERTIFICATE_VARIABLES.iter().map(|name| ((*name).to_owned(), file.clone())).collect())
 }
 
 /// Whether a command ended well.

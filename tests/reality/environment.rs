@@ -80,7 +80,22 @@ async fn what_was_found_what_it_took_and_that_the_tests_pass_is_told_in_words() 
     repository.write("answer", "7, and not committed\n");
     let ended = repository.look(&[]).await;
     assert_eq!(ended.code, Some(0), "{}", ended.said);
-    insta::assert_snapshot!(repository.told(&ended), @"");
+    insta::assert_snapshot!(repository.told(&ended), @"
+        …/sample at COMMIT (master)
+          1 file differs from this commit; what is not committed is not used
+
+        Found
+          source    `.github/journeyman.yml`, which has `setup`
+          place     this machine's own system and toolchains, in a sandbox
+          setup     echo installing; echo 42 > expected  (.github/journeyman.yml)
+          test      sh test.sh  (.github/journeyman.yml)
+
+        Setup
+          ✔ echo installing; echo 42 > expected  (N s)
+
+        Tests
+          ✔ they pass in N s: 2 passed
+        ");
 
     let again = repository.look(&[]).await;
     assert_eq!(again.code, Some(0), "{}", again.said);
@@ -96,7 +111,12 @@ async fn tests_that_fail_are_named() {
     let ended = repository.look(&[]).await;
     assert_eq!(ended.code, Some(4), "{}", ended.said);
     let told = repository.told(&ended);
-    insta::assert_snapshot!(told.split_once("\nTests\n").expect("tests").1, @"");
+    insta::assert_snapshot!(told.split_once("\nTests\n").expect("tests").1, @"
+        ✘ 1 of 2 fail in N s
+          │ adds
+        The environment works. A change is verified only where the whole command passes: mend these tests, or name a `test`
+        in .github/journeyman.yml that leaves them out.
+        ");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -107,7 +127,18 @@ async fn a_setup_that_fails_is_told_with_the_line_that_says_why_and_what_to_chan
     let ended = repository.look(&[]).await;
     assert_eq!(ended.code, Some(1), "{}", ended.said);
     let told = repository.told(&ended);
-    insta::assert_snapshot!(told.split_once("\nSetup\n").expect("setup").1, @"");
+    insta::assert_snapshot!(told.split_once("\nSetup\n").expect("setup").1, @"
+          ✘ echo collecting roads …  (exit code 3, N s)
+            │ collecting roads
+            │ ERROR: no such package: roads
+            │ see the log
+
+        Tests
+          ✘ not run, since the setup failed
+            │ ERROR: no such package: roads
+          → Change `setup` in .github/journeyman.yml on the default branch, or what it installs.
+          Once it succeeds, `sh test.sh` runs the tests.
+        ");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,13 +148,27 @@ async fn tests_that_cannot_run_are_told_from_tests_that_fail() {
     let ended = repository.look(&[]).await;
     assert_eq!(ended.code, Some(1), "{}", ended.said);
     let told = repository.told(&ended);
-    insta::assert_snapshot!(told.split_once("\nTests\n").expect("tests").1, @"");
+    insta::assert_snapshot!(told.split_once("\nTests\n").expect("tests").1, @"
+        ✘ The tests `no-such-runner --all` cannot run
+          │ /usr/bin/sh: 2: no-such-runner: not found
+        → Name what installs all that the tests need as `setup` in .github/journeyman.yml on the default branch; `journeyman environment --repo PATH --init` writes one to begin with.
+        ");
 
     let repository = Repository::new(&[("notes.txt", "no tests here\n")]);
     let ended = repository.look(&[]).await;
     assert_eq!(ended.code, Some(1), "{}", ended.said);
     let told = repository.told(&ended);
-    insta::assert_snapshot!(told.split_once("\nFound\n").expect("what was found").1, @"");
+    insta::assert_snapshot!(told.split_once("\nFound\n").expect("what was found").1, @"
+          source    nothing: no settings, no development container, and no manifest that is known
+          place     this machine's own system and toolchains, in a sandbox
+
+        Setup
+          ✔ nothing to install
+
+        Tests
+          ✘ No tests were found
+          → Name the command that runs the tests as `test` in .github/journeyman.yml: without tests, nothing that an agent does can be verified.
+        ");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,7 +178,17 @@ async fn init_writes_a_file_that_says_the_same_and_never_overwrites_one() {
     let ended = repository.look(&["--init"]).await;
     assert_eq!(ended.code, Some(0), "{}", ended.said);
     let told = repository.told(&ended);
-    insta::assert_snapshot!(told.split_once("\nWrote ").expect("what was written").1, @"");
+    insta::assert_snapshot!(told.split_once("\nWrote ").expect("what was written").1, @"
+        …/sample/.github/journeyman.yml:
+
+            # How Journeyman prepares and tests this repository. It is read from the default branch.
+            # Made by `journeyman environment --init` from make, found by `Makefile`.
+
+            # Runs the tests, without network; its exit code decides.
+            test: make test
+
+          Adapt it, and commit it to the default branch: Journeyman reads it from there.
+        ");
     let written = fs::read(repository.at("sample/.github/journeyman.yml")).expect("the file");
     let settings = repository_settings(&written).expect("settings");
     assert_eq!(settings.test.as_deref(), Some("make test"));

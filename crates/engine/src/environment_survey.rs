@@ -184,13 +184,13 @@ fn of_tests(ask: &EnvironmentRequest, outcome: &BaselineOutcome) -> Option<Envir
     let is_own = |module: &str| is_own(&ask.source, module);
     if let Some(line) = missing_for_tests(run.exit, &outcome.reading, &outcome.tail, &is_own) {
         return Some(EnvironmentProblem {
-            what: format!("The tests `{}` cannot run on the default branch", run.command),
+            what: format!("The tests `{}` cannot run", run.command),
             line: Some(line),
             remedy: change_the(&ask.plan, "setup"),
         });
     }
     (run.exit == Exit::TimedOut).then(|| EnvironmentProblem {
-        what: format!("The tests `{}` did not end in time on the default branch", run.command),
+        what: format!("The tests `{}` did not end in time", run.command),
         line: None,
         remedy: format!(
             "Raise limits.test_seconds in journeyman.toml, or name a shorter `test` in {OWN_SETTINGS}."

@@ -234,31 +234,31 @@ mod tests {
         found.image = Some("python:3.12-slim".to_owned());
         found.variables.insert("UV_CACHE_DIR".to_owned(), "{home}/.cache/uv".to_owned());
         insta::assert_snapshot!(whole(&found), @r#"
-        # How Journeyman prepares and tests this repository. It is read from the default branch.
-        # Made by `journeyman environment --init` from Python with pip, found by `pyproject.toml`.
+            # How Journeyman prepares and tests this repository. It is read from the default branch.
+            # Made by `journeyman environment --init` from Python with pip, found by `pyproject.toml`.
 
-        # What setup, tests and agents run in; without it, this machine's own system.
-        image: python:3.12-slim
+            # What setup, tests and agents run in; without it, this machine's own system.
+            image: python:3.12-slim
 
-        # Variables of setup, tests and agents.
-        env:
-          UV_CACHE_DIR: "{home}/.cache/uv"
+            # Variables of setup, tests and agents.
+            env:
+              UV_CACHE_DIR: "{home}/.cache/uv"
 
-        # Installs what the tests need, with a network to package registries; once for the same lockfiles.
-        setup: >-
-          python3 -m venv .venv &&
-          .venv/bin/python -m pip install -e '.[test]' -r requirements-dev.txt
+            # Installs what the tests need, with a network to package registries; once for the same lockfiles.
+            setup: >-
+              python3 -m venv .venv &&
+              .venv/bin/python -m pip install -e '.[test]' -r requirements-dev.txt
 
-        # Runs the tests, without network; its exit code decides.
-        test: pytest -q
-        "#);
+            # Runs the tests, without network; its exit code decides.
+            test: pytest -q
+            "#);
         insta::assert_snapshot!(whole(&plan(&[], None)), @"
-        # How Journeyman prepares and tests this repository. It is read from the default branch.
-        # Made by `journeyman environment --init` from Python with pip, found by `pyproject.toml`.
+            # How Journeyman prepares and tests this repository. It is read from the default branch.
+            # Made by `journeyman environment --init` from Python with pip, found by `pyproject.toml`.
 
-        # No tests were found. Name the command that runs them: without tests, nothing can be verified.
-        # test: make check
-        ");
+            # No tests were found. Name the command that runs them: without tests, nothing can be verified.
+            # test: make check
+            ");
     }
 
     #[test]
@@ -285,8 +285,7 @@ mod tests {
             let found = plan(&parts, Some(test.trim()));
             let text = whole(&found);
             let read = repository_settings(text.as_bytes()).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
-            let setup = found.setup_command();
-            prop_assert_eq!(read.setup.as_deref(), setup.as_deref(), "{}", text);
+            prop_assert_eq!(&read.setup, &found.setup_command(), "{}", text);
             prop_assert_eq!(read.test.as_deref(), found.test_command(), "{}", text);
             prop_assert_eq!(
                 read,

@@ -166,7 +166,7 @@ pub(super) fn tests(
                 EnvironmentOutcome::Passed
                 | EnvironmentOutcome::Failed
                 | EnvironmentOutcome::CannotRun(_)
-                | EnvironmentOutcome::NoTests(_) => format!("{}{seconds}", line(&problem.what, SENTENCE)),
+                | EnvironmentOutcome::NoTests(_) => line(&problem.what, SENTENCE),
             };
             let _ = writeln!(text, "  ✘ {what}");
             if let Some(told) = &problem.line {
@@ -185,7 +185,8 @@ pub(super) fn tests(
 }
 
 pub(super) fn pinned(file: &PinnedFile) -> String {
-    let indented: String = file.text.lines().map(|line| format!("    {line}\n")).collect();
+    let indent = |line: &str| format!("    {line}").trim_end().to_owned() + "\n";
+    let indented: String = file.text.lines().map(indent).collect();
     let path = file.path.display();
     let mut text = match (file.is_written, file.text.is_empty()) {
         (true, _) => format!(

@@ -74,7 +74,7 @@ impl std::fmt::Display for RequiredTool {
                 write!(f, "{tool}{wanted} ({file}): {present} is there, which is another version")
             }
             ToolFit::Missing => {
-                write!(f, "{tool}{wanted} ({file}): it is missing; install it, or name an image that has it")
+                write!(f, "{tool}{wanted} ({file}): it is missing on this machine; install it")
             }
             ToolFit::Unknown => write!(f, "{tool}{wanted} ({file}): {present} is there"),
             ToolFit::Installed => write!(f, "{tool}{wanted} ({file}): the setup installs it"),

@@ -131,7 +131,8 @@ pub(super) fn settings_text(plan: &EnvironmentPlan, known: &RepositorySettings) 
         text.push_str(&format!("\n# {comment}\n{entry}"));
     };
     if let (Some(image), None) = (&plan.image, &known.image) {
-        let comment = "What setup, tests and agents run in; without it, this machine's own system.";
+        let comment =
+            "What setup, tests and agents are to run in; this version still takes this machine's own system.";
         add(comment, entry("image", image));
     }
     let is_new = |(name, _): &(&String, &String)| !known.env.contains_key(*name);
@@ -237,7 +238,7 @@ mod tests {
             # How Journeyman prepares and tests this repository. It is read from the default branch.
             # Made by `journeyman environment --init` from Python with pip, found by `pyproject.toml`.
 
-            # What setup, tests and agents run in; without it, this machine's own system.
+            # What setup, tests and agents are to run in; this version still takes this machine's own system.
             image: python:3.12-slim
 
             # Variables of setup, tests and agents.

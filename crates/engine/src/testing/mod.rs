@@ -242,7 +242,20 @@ pub(crate) async fn plan(
             source.paths().filter_map(std::path::Path::to_str).map(str::to_owned).collect();
         let read = |path: &str| source.read(path);
         let files = RepositoryFiles::new(&paths, &read);
-        host_tools::with(&sandbox, |tools| journeyman_environment::plan(&settings, &files, tools))
+        let mut plan =
+            host_tools::with(&sandbox, |tools| journeyman_environment::plan(&settings, &files, tools));
+        // Whoever asks for one has to hear that they do not get it.
+        plan.notes.extend(plan.image.as_ref().map(|image| {
+            format!(
+                "the image {image} is not used by this version: all jobs run on this machine's own system"
+            )
+        }));
+        plan.notes.extend(
+            plan.services
+                .iter()
+                .map(|service| format!("the service {} is not started by this version", service.name)),
+        );
+        plan
     })
     .await
 }

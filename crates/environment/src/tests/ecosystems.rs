@@ -317,7 +317,7 @@ fn a_missing_toolchain_is_named_or_had_from_mise() {
     let files = [("go.mod", "module a\ngo 1.25\n"), (".tool-versions", "golang 1.25.1\n")];
     let settings = RepositorySettings::default();
     let missing = planned_with(&settings, &files, &[]);
-    let said = "go >=1.25 (go.mod): it is missing; install it, or name an image that has it";
+    let said = "go >=1.25 (go.mod): it is missing on this machine; install it";
     assert_eq!(missing.required_tools[0].to_string(), said);
     let mise = planned_with(&settings, &files, &[("mise", "")]);
     assert_eq!(mise.setup_command().as_deref(), Some("mise use --global go@1.25"));

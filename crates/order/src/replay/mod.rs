@@ -263,6 +263,9 @@ impl<'a> Replay<'a> {
             return Err(self.mismatch(&key));
         };
         self.trace.environment = Some((**report).clone());
+        for note in &report.notes {
+            self.trace.note(note.clone());
+        }
         Ok(report.problem.as_ref().map(|problem| {
             let because = problem.told();
             self.trace.problems = vec![because.clone()];

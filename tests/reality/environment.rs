@@ -206,6 +206,41 @@ async fn init_writes_a_file_that_says_the_same_and_never_overwrites_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_init_writes_comes_to_the_same_environment_once_it_is_committed() {
+    let manifest = r#"{"name": "sample", "version": "1.0.0", "dependencies": {"roads": "file:roads"},
+        "scripts": {"test": "sh test.sh"}}"#;
+    let lock = r#"{"name": "sample", "version": "1.0.0", "lockfileVersion": 3, "packages": {
+        "": {"name": "sample", "version": "1.0.0", "dependencies": {"roads": "file:roads"}},
+        "node_modules/roads": {"resolved": "roads", "link": true}, "roads": {"version": "1.0.0"}}}"#;
+    let test = "echo 1..1; test -e node_modules/roads/package.json && echo ok 1 - adds\n";
+    let repository = Repository::new(&[
+        ("package.json", manifest),
+        ("package-lock.json", lock),
+        ("roads/package.json", r#"{"name": "roads", "version": "1.0.0"}"#),
+        ("test.sh", test),
+    ]);
+    let document = |ended: &Ended| -> Value { serde_json::from_str(&ended.printed).expect("JSON") };
+    let first = repository.look(&["--json", "--init"]).await;
+    assert_eq!(first.code, Some(0), "{}", first.said);
+    let first = document(&first);
+    let written = first["init"]["text"].as_str().expect("the file").to_owned();
+    assert!(written.contains("setup: npm ci"), "{written}");
+    assert!(!written.contains("env:"), "what belongs to npm is set anyway: {written}");
+
+    repository.commit(&[(".github/journeyman.yml", &written)]);
+    let second = repository.look(&["--json"]).await;
+    assert_eq!(second.code, Some(0), "{}", second.said);
+    let second = document(&second);
+    let commands = |document: &Value| {
+        let setup = document["found"]["setup"].as_array().expect("a setup").clone();
+        let setup: Vec<Value> = setup.into_iter().map(|setup| setup["command"].clone()).collect();
+        (setup, document["found"]["test"]["command"].clone(), document["found"]["search_path"].clone())
+    };
+    assert_eq!(commands(&first), commands(&second));
+    assert_eq!(first["found"]["variables"], second["found"]["variables"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn init_writes_nothing_where_a_link_leads() {
     let repository = Repository::new(&[("Makefile", "test:\n\t@echo 1..1; echo ok 1\n")]);
     fs::create_dir(repository.at("elsewhere")).expect("a folder");

@@ -16,11 +16,13 @@ use super::checkout::LocalCheckout;
 use crate::app::LocalEnvironment;
 use crate::config::repository_settings;
 use crate::engine::SETTINGS_FILE;
-use crate::environment::EnvironmentPlan;
+use crate::environment::{EnvironmentPlan, SetupCommand};
 use crate::order::RepositorySettings;
 
 /// Longer than that, a chain of commands is written one a line.
 const LONGEST: usize = 80;
+const CANNOT: &str =
+    "what was found cannot be written as .github/journeyman.yml; name `setup` and `test` there yourself";
 /// A larger file is not settings.
 const LARGEST: u64 = 64 * 1024;
 
@@ -44,15 +46,13 @@ impl PinnedFile {
         if let Some(there) = read(&path)? {
             let known = repository_settings(&there).with_context(|| path.display().to_string())?;
             let plan = environment.plan_with(known.clone()).await?;
-            let text = settings_text(&plan, &known);
+            let text = PinnedSettings::leanest(environment, &plan, &known).await?.text(&known);
             return Ok(Self { path, is_written: false, text, warnings: Vec::new() });
         }
-        let text = format!("{}{}", heading(plan), settings_text(plan, &RepositorySettings::default()));
-        let read_back = repository_settings(text.as_bytes()).with_context(|| {
-            format!(
-                "what was found cannot be written as {SETTINGS_FILE}; name `setup` and `test` there yourself"
-            )
-        })?;
+        let nothing = RepositorySettings::default();
+        let pinned = PinnedSettings::leanest(environment, plan, &nothing).await?;
+        let text = format!("{}{}", heading(plan), pinned.text(&nothing));
+        let read_back = repository_settings(text.as_bytes()).context(CANNOT)?;
         let warnings = differences(plan, &environment.plan_with(read_back).await?)?;
         create(&path, &text)?;
         Ok(Self { path, is_written: true, text, warnings })
@@ -92,12 +92,8 @@ fn create(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// Where the file does not come to the same: that of commands is a fault of ours, the rest is to be known.
 fn differences(found: &EnvironmentPlan, pinned: &EnvironmentPlan) -> anyhow::Result<Vec<String>> {
-    let same_commands =
-        found.setup_command() == pinned.setup_command() && found.test_command() == pinned.test_command();
-    if !same_commands || found.image != pinned.image {
-        anyhow::bail!(
-            "what was found cannot be written as {SETTINGS_FILE}; name `setup` and `test` there yourself"
-        );
+    if !is_same(found, pinned) {
+        anyhow::bail!(CANNOT);
     }
     let (tree, home) = ("{tree}", "~");
     let lost: Vec<String> = found
@@ -124,41 +120,106 @@ fn heading(plan: &EnvironmentPlan) -> String {
     )
 }
 
-/// The keys that are not set yet, with a line each for people.
-pub(super) fn settings_text(plan: &EnvironmentPlan, known: &RepositorySettings) -> String {
-    let mut text = String::new();
-    let mut add = |comment: &str, entry: String| {
-        text.push_str(&format!("\n# {comment}\n{entry}"));
-    };
-    if let (Some(image), None) = (&plan.image, &known.image) {
-        let comment =
-            "What setup, tests and agents are to run in; this version still takes this machine's own system.";
-        add(comment, entry("image", image));
-    }
-    let is_new = |(name, _): &(&String, &String)| !known.env.contains_key(*name);
-    let variables: BTreeMap<_, _> = plan.variables.iter().filter(is_new).collect();
-    if !variables.is_empty() && known.setup.is_none() {
-        let lines: String =
-            variables.iter().map(|(name, value)| format!("  {name}: {}\n", quoted(value))).collect();
-        add("Variables of setup, tests and agents.", format!("env:\n{lines}"));
-    }
-    if let (Some(setup), None) = (plan.setup_command(), &known.setup) {
-        let comment = "Installs what the tests need, with a network to package registries; once for the same lockfiles.";
-        let parts: Vec<&str> = plan.setup.iter().map(|setup| setup.command.trim()).collect();
-        let is_chain = parts.len() > 1 && setup == parts.join(" && ") && setup.len() > LONGEST;
-        add(comment, if is_chain { folded("setup", &parts, &setup) } else { entry("setup", &setup) });
-    }
-    match (plan.test_command(), &known.test) {
-        (Some(test), None) => {
-            add("Runs the tests, without network; its exit code decides.", entry("test", test.trim()));
+fn is_same(found: &EnvironmentPlan, pinned: &EnvironmentPlan) -> bool {
+    found.setup_command() == pinned.setup_command()
+        && found.test_command() == pinned.test_command()
+        && found.image == pinned.image
+}
+
+/// What a file has to say for a plan.
+#[derive(Debug, Clone, Default)]
+struct PinnedSettings {
+    image: Option<String>,
+    variables: BTreeMap<String, String>,
+    /// Commands, of which each ends the setup where it fails.
+    setup: Vec<String>,
+    test: Option<String>,
+}
+
+impl PinnedSettings {
+    /// All that the plan says, but for the first commands of its setup.
+    fn of(plan: &EnvironmentPlan, skipped: usize) -> Self {
+        Self {
+            image: plan.image.clone(),
+            variables: plan.variables.clone(),
+            setup: plan.setup.iter().skip(skipped).map(|setup| setup.command.trim().to_owned()).collect(),
+            test: plan.test_command().map(|test| test.trim().to_owned()),
         }
-        (None, None) => add(
-            "No tests were found. Name the command that runs them: without tests, nothing can be verified.",
-            "# test: make check\n".to_owned(),
-        ),
-        (_, Some(_)) => {}
     }
-    text
+
+    /// The least that comes to the same plan: tools that a setup calls are installed without a word, and variables that
+    /// belong to a package manager are set anyway.
+    async fn leanest(
+        environment: &LocalEnvironment,
+        plan: &EnvironmentPlan,
+        known: &RepositorySettings,
+    ) -> anyhow::Result<Self> {
+        for skipped in (0..plan.setup.len().max(1)).rev() {
+            let lean = Self { variables: BTreeMap::new(), ..Self::of(plan, skipped) };
+            let planned = environment.plan_with(lean.over(known)).await?;
+            if is_same(plan, &planned) {
+                let mut variables = plan.variables.clone();
+                variables.retain(|name, value| planned.variables.get(name) != Some(value));
+                return Ok(Self { variables, ..lean });
+            }
+        }
+        Ok(Self::of(plan, 0))
+    }
+
+    /// As settings, under those that are there.
+    fn over(&self, known: &RepositorySettings) -> RepositorySettings {
+        let mut settings = known.clone();
+        settings.image = settings.image.or_else(|| self.image.clone());
+        settings.setup = settings.setup.or_else(|| self.setup_command());
+        settings.test = settings.test.or_else(|| self.test.clone());
+        settings
+    }
+
+    fn setup_command(&self) -> Option<String> {
+        let commands = self
+            .setup
+            .iter()
+            .map(|command| SetupCommand { command: command.clone(), because: String::new() });
+        EnvironmentPlan { setup: commands.collect(), ..EnvironmentPlan::default() }.setup_command()
+    }
+
+    /// The keys that are not set yet, with a line each for people.
+    fn text(&self, known: &RepositorySettings) -> String {
+        let mut text = String::new();
+        let mut add = |comment: &str, entry: String| {
+            text.push_str(&format!("\n# {comment}\n{entry}"));
+        };
+        if let (Some(image), None) = (&self.image, &known.image) {
+            let comment = "What setup, tests and agents are to run in; this version still takes this machine's own system.";
+            add(comment, entry("image", image));
+        }
+        let is_new = |(name, _): &(&String, &String)| !known.env.contains_key(*name);
+        let variables: BTreeMap<_, _> = self.variables.iter().filter(is_new).collect();
+        if !variables.is_empty() && known.setup.is_none() {
+            let lines: String =
+                variables.iter().map(|(name, value)| format!("  {name}: {}\n", quoted(value))).collect();
+            add("Variables of setup, tests and agents.", format!("env:\n{lines}"));
+        }
+        if let (Some(setup), None) = (self.setup_command(), &known.setup) {
+            let comment = "Installs what the tests need, with a network to package registries; once for the same lockfiles.";
+            let is_chain = self.setup.len() > 1 && setup == self.setup.join(" && ") && setup.len() > LONGEST;
+            add(
+                comment,
+                if is_chain { folded("setup", &self.setup, &setup) } else { entry("setup", &setup) },
+            );
+        }
+        match (&self.test, &known.test) {
+            (Some(test), None) => {
+                add("Runs the tests, without network; its exit code decides.", entry("test", test));
+            }
+            (None, None) => add(
+                "No tests were found. Name the command that runs them: without tests, nothing can be verified.",
+                "# test: make check\n".to_owned(),
+            ),
+            (_, Some(_)) => {}
+        }
+        text
+    }
 }
 
 /// A key and its text, in the plainest form that reads back as the same.
@@ -170,10 +231,10 @@ fn entry(key: &str, text: &str) -> String {
 }
 
 /// A chain of commands, one a line.
-fn folded(key: &str, parts: &[&str], text: &str) -> String {
+fn folded(key: &str, parts: &[String], text: &str) -> String {
     let last = parts.len().saturating_sub(1);
     let lines = parts.iter().enumerate().map(|(number, part)| match number == last {
-        true => (*part).to_owned(),
+        true => part.clone(),
         false => format!("{part} &&"),
     });
     let candidate = format!("{key}: >-\n{}", indented(lines));
@@ -204,7 +265,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::environment::{EnvironmentSource, PlannedTest, SetupCommand};
+    use crate::environment::{EnvironmentSource, PlannedTest};
 
     fn plan(setup: &[&str], test: Option<&str>) -> EnvironmentPlan {
         let because = "pyproject.toml".to_owned();
@@ -220,7 +281,7 @@ mod tests {
     }
 
     fn whole(plan: &EnvironmentPlan) -> String {
-        format!("{}{}", heading(plan), settings_text(plan, &RepositorySettings::default()))
+        format!("{}{}", heading(plan), PinnedSettings::of(plan, 0).text(&RepositorySettings::default()))
     }
 
     #[test]
@@ -268,10 +329,10 @@ mod tests {
             RepositorySettings { setup: Some("make deps".to_owned()), ..RepositorySettings::default() };
         let mut found = plan(&["make deps"], Some("make check"));
         found.variables.insert("A".to_owned(), "b".to_owned());
-        let text = settings_text(&found, &known);
+        let text = PinnedSettings::of(&found, 0).text(&known);
         assert_eq!(text, "\n# Runs the tests, without network; its exit code decides.\ntest: make check\n");
         let known = RepositorySettings { test: Some("make check".to_owned()), ..known };
-        assert_eq!(settings_text(&found, &known), "");
+        assert_eq!(PinnedSettings::of(&found, 0).text(&known), "");
     }
 
     proptest! {

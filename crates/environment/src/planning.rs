@@ -57,6 +57,13 @@ pub fn plan(
         None if said.says_something() => state(said, None, files, &mut plan),
         None => {}
     }
+    // Whoever names an interpreter of the machine's by its path has installed what the tests need there.
+    let brings_its_own = present(settings.test.as_deref()).is_some_and(|test| test.starts_with('/'));
+    if brings_its_own && matches!(plan.source, EnvironmentSource::Found { .. }) {
+        plan.setup.clear();
+        plan.search_path.clear();
+        plan.variables.clear();
+    }
     plan.notes.splice(0..0, notes);
     plan.notes.extend(submodules(files));
     if !plan.setup.is_empty() {

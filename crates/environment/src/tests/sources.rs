@@ -282,3 +282,15 @@ fn what_cannot_be_read_is_said_and_ends_nothing() {
         assert!(!steps.notes.is_empty(), "{}", &text[..text.len().min(40)]);
     }
 }
+
+#[test]
+fn a_test_command_that_names_a_program_of_the_machine_brings_what_it_needs() {
+    let files = [
+        ("pyproject.toml", "[tool.pytest.ini_options]\n[project]\nname = \"a\"\nversion = \"1\"\n"),
+        ("tests/test_a.py", ""),
+    ];
+    let own = |test: &str| RepositorySettings { test: Some(test.into()), ..RepositorySettings::default() };
+    assert!(planned_with(&own("pytest -q"), &files, &[("python3", "")]).setup_command().is_some());
+    let plan = planned_with(&own("/opt/venv/bin/python -m pytest -q"), &files, &[("python3", "")]);
+    assert_eq!((plan.setup_command(), plan.search_path.len()), (None, 0));
+}

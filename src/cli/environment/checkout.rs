@@ -4,8 +4,6 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 use super::super::UsageError;
 use crate::engine::SETTINGS_FILE;
 use crate::order::CommitSha;
@@ -22,7 +20,7 @@ pub(super) struct LocalCheckout {
 }
 
 /// What is in the work tree, and not in the commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UncommittedFiles {
     pub(super) files: usize,
     /// Whether the repository's settings for Journeyman are among them.

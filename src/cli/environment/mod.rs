@@ -77,8 +77,7 @@ async fn look(
     data: &std::path::Path,
 ) -> anyhow::Result<u8> {
     let wait = || eprintln!("  … waiting: another `journeyman environment` is at work");
-    let environment =
-        LocalEnvironment::open(rules, &checkout.git_folder, &checkout.commit, data, wait).await?;
+    let environment = LocalEnvironment::open(rules, &checkout.folder, &checkout.commit, data, wait).await?;
     let plan = environment.plan().await?;
     let (uncommitted, isolation) = (checkout.uncommitted()?, environment.isolation());
     let mut output = ProgressOutput::new(arguments.json);
@@ -116,7 +115,7 @@ async fn look(
         let document = json!({
             "repository": checkout.folder.display().to_string(),
             "commit": checkout.commit.as_str(),
-            "uncommitted": uncommitted,
+            "uncommitted": { "files": uncommitted.files, "settings": uncommitted.settings },
             "found": outcome::found_as_json(&plan, &isolation),
             "setup": outcome::setup_as_json(&survey),
             "tests": outcome::tests_as_json(&survey),

@@ -19,10 +19,9 @@ use journeyman_workspace::SourceTree;
 const OWN_SETTINGS: &str = crate::SETTINGS_FILE;
 /// For a setup that does not trust who answers for a registry.
 const CERTIFICATE: &str = "Somebody answers for the registry whose certificate its package manager does not know, as a company's \
-                           proxy does. Name the file with that authority's certificates in `env` of \
-                           .github/journeyman.yml, in the package manager's own variable: PIP_CERT, SSL_CERT_FILE (uv, \
-                           Go), NODE_EXTRA_CA_CERTS, CARGO_HTTP_CAINFO. sandbox.read in journeyman.toml shows a file \
-                           that jobs do not see.";
+                           proxy does. Install the proxy's authority on this machine, or name its file as network.ca_file \
+                           in journeyman.toml: setups trust both. A package manager with a list of its own, such as \
+                           Java's, needs the file named in `env` of .github/journeyman.yml.";
 /// Refused hosts that are named.
 const MOST_NAMED: usize = 3;
 

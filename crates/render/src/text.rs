@@ -193,9 +193,25 @@ pub fn plain(text: &str) -> String {
     }
 }
 
+/// Each takes something out of a text of at most 200 characters.
+const MOST_PASSES: usize = 200;
+
 /// A title: one line of at most 200 characters, unformatted. Titles become commit messages when a pull request is
 /// squashed, where code spans protect from nothing: signs that act are taken out. Doing it twice changes nothing.
 pub fn title(text: &str) -> String {
+    let mut title = title_once(text);
+    // What is taken out may bring together what was apart, such as the end of a comment.
+    for _ in 0..MOST_PASSES {
+        let again = title_once(&title);
+        if again == title {
+            break;
+        }
+        title = again;
+    }
+    title
+}
+
+fn title_once(text: &str) -> String {
     const MOST: usize = 200;
     let beginning: String = text.chars().take(4 * MOST).collect();
     let visible = visible(&beginning);

@@ -255,3 +255,9 @@ proptest! {
         prop_assert!(once.chars().count() <= 200);
     }
 }
+
+#[test]
+fn what_is_left_of_a_title_hides_no_comment() {
+    let once = title("-->!:é<!:");
+    assert_eq!(title(&once), once);
+}

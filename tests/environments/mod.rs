@@ -79,18 +79,44 @@ impl Sample {
             }
             std::fs::write(folder.join(".gitignore"), ".venv\n").expect("a file");
         }
-        let Commits { before, after, tree } = commits::commits(&self.repository, change.path());
+        let commits = commits::commits(&self.repository, change.path());
+        let settings = RepositorySettings {
+            setup: Some("sh setup.sh".to_owned()),
+            test: Some("sh test.sh".to_owned()),
+            ..RepositorySettings::default()
+        };
+        self.of_commits(commits, settings, base_is_of_the_default_branch).await
+    }
+
+    /// Tests a change of files, by a setup that is found.
+    async fn tested_as_found(&self, before: &[(&str, &str)], after: &[(&str, &str)]) -> TestRunResult {
+        let change = tempfile::tempdir().expect("a folder");
+        for (side, files) in [("before", before), ("after", after)] {
+            for (name, text) in files {
+                let path = change.path().join(side).join(name);
+                std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+                std::fs::write(path, text).expect("a file");
+            }
+        }
+        let commits = commits::commits(&self.repository, change.path());
+        let settings =
+            RepositorySettings { test: Some("sh test.sh".to_owned()), ..RepositorySettings::default() };
+        self.of_commits(commits, settings, true).await
+    }
+
+    async fn of_commits(
+        &self,
+        Commits { before, after, tree }: Commits,
+        settings: RepositorySettings,
+        base_is_of_the_default_branch: bool,
+    ) -> TestRunResult {
         let ask = TestRunRequest {
             repository: name(),
             base: before.to_string().parse().expect("a commit"),
             base_is_of_the_default_branch,
             commit: after.to_string().parse().expect("a commit"),
             tree: tree.to_string().parse().expect("a tree"),
-            settings: RepositorySettings {
-                setup: Some("sh setup.sh".to_owned()),
-                test: Some("sh test.sh".to_owned()),
-                ..RepositorySettings::default()
-            },
+            settings,
             folder: self.place.path().join("tests"),
             environments: self.place.path().join("environments"),
         };
@@ -195,6 +221,28 @@ async fn what_a_change_installs_lies_on_what_the_base_downloaded_and_is_its_own(
     assert_eq!(third.run.verdict, TestVerdict::Passed, "{third:#?}");
     let added = sample.kept("home").into_iter().filter(|path| path.starts_with(".cache")).collect::<Vec<_>>();
     assert_eq!(added, [".cache/pip/more: downloaded: more", ".cache/pip/wheel: downloaded: wheel"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_setup_that_a_change_asks_for_never_makes_what_is_shared() {
+    let sample = Sample::new(IsolationMode::Bubblewrap).await;
+    let manifest = r#"{"name":"sample","version":"1.0.0","dependencies":{"dep":"file:dep"}}"#;
+    let lock = r#"{"name":"sample","version":"1.0.0","lockfileVersion":3,"packages":{
+        "":{"name":"sample","version":"1.0.0","dependencies":{"dep":"file:dep"}},
+        "node_modules/dep":{"resolved":"dep","link":true},"dep":{"version":"1.0.0"}}}"#;
+    let before = [
+        ("package.json", manifest),
+        ("dep/package.json", r#"{"name":"dep","version":"1.0.0"}"#),
+        ("test.sh", "test -e node_modules/dep; echo 1..1; echo ok 1 - adds\n"),
+        ("package-lock.json", lock),
+    ];
+    // Without the lockfile another command is found, which would run on the base as well.
+    let tested = sample.tested_as_found(&before, &before[..3]).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+    let setup = tested.run.setup.as_ref().map(|setup| setup.command.clone()).unwrap_or_default();
+    assert!(setup.contains("npm install"), "{setup}");
+    let shelf = sample.testing.workspaces.environments(&name());
+    assert_eq!(std::fs::read_dir(shelf).into_iter().flatten().count(), 1, "the base's alone");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -71,18 +71,11 @@ impl CommitTester {
             (self.workspaces.clone(), ask.repository.clone(), ask.base.clone());
         let source = crate::job::blocking(move || workspaces.source_tree(&repository, &base)).await??;
         let plan = crate::testing::plan(&self.sandbox, ask.settings.clone(), source.clone()).await?;
-        let network = crate::testing::network_of_setup(&self.settings, &source, &plan);
-        Ok(EnvironmentRequest {
-            // Where the tests will run: without walls, an environment is good for one place.
-            inside: self.environments.inside(&CommitTester::only_folder(ask)),
-            repository: ask.repository.clone(),
-            plan,
-            commit: ask.base.clone(),
-            source,
-            laid: Vec::new(),
-            network,
-            owner: EnvironmentOwner::Repository,
-        })
+        // Where the tests will run: without walls, an environment is good for one place.
+        let inside = self.environments.inside(&CommitTester::only_folder(ask));
+        let of = (ask.repository.clone(), ask.base.clone());
+        let owner = EnvironmentOwner::Repository;
+        Ok(EnvironmentRequest::of_base(&self.settings, of, source, plan, owner, inside))
     }
 
     pub(crate) async fn survey_in(

@@ -84,17 +84,10 @@ impl EffectContext {
         let folder = self.parts.workspaces.order_dirs(self.order).root;
         let source = self.source(&base).await?;
         let plan = crate::testing::plan(&self.parts.sandbox, self.settings(), source.clone()).await?;
-        let network = crate::testing::network_of_setup(&self.parts.settings.testing, &source, &plan);
-        Ok(EnvironmentRequest {
-            inside: self.parts.environments.inside(&folder),
-            repository,
-            plan,
-            commit: base,
-            source,
-            laid: Vec::new(),
-            network,
-            owner: EnvironmentOwner::Repository,
-        })
+        let inside = self.parts.environments.inside(&folder);
+        let settings = &self.parts.settings.testing;
+        let owner = EnvironmentOwner::Repository;
+        Ok(EnvironmentRequest::of_base(settings, (repository, base), source, plan, owner, inside))
     }
 
     pub(super) fn held(&self, place: EnvironmentPlace, mounts: Vec<Mount>) -> AgentFilesystem {

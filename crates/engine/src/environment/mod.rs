@@ -11,6 +11,7 @@ mod origin_of_files;
 mod places;
 mod prepare;
 mod record;
+mod request;
 mod setup;
 mod shelf;
 
@@ -21,18 +22,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::command::{CommandOutput, FinishedCommand};
+use crate::command::FinishedCommand;
 use crate::effect_error::soon;
 use crate::place::EnvironmentPlace;
 use crate::place::folder::LayerMethod;
 use crate::progress::{EnvironmentProgress, ProgressReporter};
-use journeyman_environment::EnvironmentPlan;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{CommitSha, EffectError, RepositoryName, TestingSettings};
+use journeyman_order::{EffectError, TestingSettings};
 use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_workspace::{SourceTree, Workspaces};
 use record::EnvironmentRecord;
+pub(crate) use request::{EnvironmentOwner, EnvironmentRequest};
 pub(crate) use shelf::Lease;
 
 /// Where every job sees what it works on: what is installed names its own place, so that it has to be the same for all.
@@ -55,33 +56,6 @@ struct EnvironmentsInner {
     alone: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
     /// How many use what is kept in these folders.
     leased: Arc<Mutex<HashMap<PathBuf, usize>>>,
-}
-
-/// What an environment is wanted for.
-#[derive(Debug, Clone)]
-pub(crate) struct EnvironmentRequest {
-    pub(crate) repository: RepositoryName,
-    pub(crate) plan: EnvironmentPlan,
-    /// The commit …
-    pub(crate) commit: CommitSha,
-    /// … and its files, with those laid over it.
-    pub(crate) source: SourceTree,
-    /// The paths that are laid over it.
-    pub(crate) laid: Vec<PathBuf>,
-    /// What the setup may reach.
-    pub(crate) network: journeyman_environment::SetupNetwork,
-    pub(crate) owner: EnvironmentOwner,
-    /// Where jobs see it.
-    pub(crate) inside: PathBuf,
-}
-
-/// Whose an environment is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum EnvironmentOwner {
-    /// The repository's: its setup ran on a commit of the default branch.
-    Repository,
-    /// That of whoever has this folder.
-    Folder(PathBuf),
 }
 
 /// A prepared environment, kept as long as this is.
@@ -144,11 +118,6 @@ impl Environments {
         &self.progress
     }
 
-    /// Whether runs share layers; otherwise each has a copy.
-    pub fn has_layers(&self) -> bool {
-        self.inner.method == LayerMethod::Overlay
-    }
-
     /// Whether both are the same by name.
     pub(crate) fn is_same(&self, one: &EnvironmentRequest, other: &EnvironmentRequest) -> bool {
         self.key(one, None) == self.key(other, None)
@@ -174,12 +143,12 @@ impl Environments {
         let name = self.key(ask, None);
         let alone = self.alone(shelf.join(&name));
         let _alone = alone.lock().await;
+        if let Some(kept) = self.kept_for(ask, &shelf, &name).await? {
+            return Ok(Preparation::Ready(Arc::new(kept)));
+        }
         let exact = self.key(ask, Some(ask.source.digest(None)));
-        for name in [&name, &exact] {
-            let kept = self.kept(ask, &shelf, name).await?;
-            if let Some(kept) = kept.filter(|kept| kept.is_good_for(&ask.source, &ask.laid)) {
-                return Ok(Preparation::Ready(Arc::new(kept)));
-            }
+        if let Some(kept) = self.kept_for(ask, &shelf, &exact).await? {
+            return Ok(Preparation::Ready(Arc::new(kept)));
         }
         // On the heap: what a sandbox needs is more than a thread's stack is for.
         Box::pin(self.make(ask, &shelf, [name, exact])).await
@@ -233,9 +202,8 @@ impl Environment {
     }
 
     /// What its setup printed, where it ran now.
-    pub(crate) fn output(&self) -> Option<CommandOutput> {
-        let text = self.record.output.clone().filter(|_| !self.is_kept)?;
-        Some(CommandOutput { name: "setup".to_owned(), text })
+    pub(crate) fn printed(&self) -> &str {
+        self.record.output.as_deref().filter(|_| !self.is_kept).unwrap_or_default()
     }
 
     /// What its setup did with the network, when it was run.

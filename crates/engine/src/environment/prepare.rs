@@ -32,8 +32,8 @@ const MOST_INSTALLED: usize = 1_000;
 const INSTALLED: [&str; 2] = [".local/lib", ".local/bin"];
 
 /// Many projects ask git for their version or their files. There is always one commit: how many there are tells nothing of
-/// the run. What is laid over it is named on the standard input, since ignored files would be taken for sources otherwise. It lives as long as one run: nothing of it has to be small, or to
-/// outlast a crash.
+/// the run. What is laid over it is named on the standard input, since ignored files would be taken for sources otherwise.
+/// It lives as long as one run: nothing of it has to be small, or to outlast a crash.
 const COMMIT: &str = "fast='-c core.fsync=none -c core.looseCompression=0 -c gc.auto=0 -c core.logAllRefUpdates=false'; \
     if [ -d .git ]; then amend=--amend; else amend=; git init -q; fi && \
     git $fast add -Af --pathspec-from-file=- --pathspec-file-nul && \
@@ -71,8 +71,11 @@ impl Environments {
                 return Err(trouble);
             }
         };
-        // What is good for these sources alone takes nobody's name.
-        let name = if record.is_of_sources.is_some() && shelf.join(&name).exists() { exact } else { name };
+        // What is good for some sources alone takes nobody's place, and nobody takes its own: it may be in use.
+        let there = shelf.join(&name);
+        let is_of_others = EnvironmentRecord::read(&there).is_some_and(|known| known.is_of_sources.is_some());
+        let is_of_these = record.is_of_sources.is_some() && there.exists();
+        let name = if is_of_these || is_of_others { exact } else { name };
         let folder = shelf.join(&name);
         remove(&folder).await?;
         fs::rename(&half, &folder).map_err(disk("keep an environment"))?;

@@ -46,8 +46,8 @@ impl Environments {
         Lease { folder: folder.to_owned(), leased: Arc::clone(&self.inner.leased) }
     }
 
-    /// The environment of this name, if it is here whole.
-    pub(super) async fn kept(
+    /// The environment of this name, if it is here whole and good for the files that are asked for.
+    pub(super) async fn kept_for(
         &self,
         ask: &EnvironmentRequest,
         shelf: &Path,
@@ -57,7 +57,8 @@ impl Environments {
         // Held before it is looked at: what is held is not taken away.
         let _lease = self.lease(&folder);
         let Some(record) = EnvironmentRecord::read(&folder) else { return Ok(None) };
-        self.with(ask, folder, record, true).await
+        let kept = self.with(ask, folder, record, true).await?;
+        Ok(kept.filter(|kept| kept.is_good_for(&ask.source, &ask.laid)))
     }
 
     /// With the environments below it, if they are here.

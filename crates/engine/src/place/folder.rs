@@ -46,7 +46,7 @@ impl LayeredFolder {
     pub(crate) fn make(at: &Path, lower: &[PathBuf], method: LayerMethod) -> io::Result<Self> {
         let made = Self::existing(at, lower, method);
         fs::create_dir_all(at)?;
-        match method {
+        match made.method {
             LayerMethod::Overlay => {
                 fs::create_dir_all(made.upper())?;
                 fs::create_dir_all(made.work())?;

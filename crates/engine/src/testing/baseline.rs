@@ -88,7 +88,7 @@ impl CommitTester {
             only: None,
             environment: std::collections::BTreeMap::new(),
         };
-        let ran = self.run_in_checkout(ask, &judging.checkouts, run).await?;
+        let ran = self.run_in_checkout(ask, judging, run).await?;
         let outputs = ran.outputs().collect();
         let text = ran.last_output();
         let tail =

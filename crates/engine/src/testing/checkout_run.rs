@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::checkout::{CheckoutPlace, CheckoutPool, python_tests};
-use super::{CommandOutput, CommitTester, TestRunRequest, blocking, remove};
+use super::checkout::{CheckoutPlace, python_tests};
+use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis, blocking, remove};
 use crate::command::{CommandOptions, FinishedCommand, run_command, short};
 use crate::effect_error::soon;
 use crate::environment::{Environment, EnvironmentOwner, EnvironmentRequest, Preparation, TreePurpose};
@@ -119,11 +119,11 @@ impl CommitTester {
     pub(super) async fn run_in_checkout(
         &self,
         ask: &TestRunRequest,
-        places: &CheckoutPool,
+        judging: &VerdictBasis,
         run: CheckoutRunSpec<'_>,
     ) -> Result<CheckoutRun, EffectError> {
-        let place = places.acquire(self, ask).await?;
-        let ran = Box::pin(self.run_in(ask, run, &place)).await;
+        let place = judging.checkouts.acquire(self, ask).await?;
+        let ran = Box::pin(self.run_in(ask, judging, run, &place)).await;
         remove(&place.folder).await?;
         ran
     }
@@ -131,11 +131,12 @@ impl CommitTester {
     async fn run_in(
         &self,
         ask: &TestRunRequest,
+        judging: &VerdictBasis,
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
         let (only, what, plan, environment) = (run.only, run.what, run.plan, run.environment.clone());
-        let (mut ran, ready) = Box::pin(self.prepare(ask, run, place)).await?;
+        let (mut ran, ready) = Box::pin(self.prepare(ask, judging, run, place)).await?;
         let Some(ready) = ready else { return Ok(ran) };
         let how = CommandOptions {
             name: format!("tests{what}"),
@@ -161,6 +162,7 @@ impl CommitTester {
     pub(super) async fn prepare(
         &self,
         ask: &TestRunRequest,
+        judging: &VerdictBasis,
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<(CheckoutRun, Option<PreparedCheckout>), EffectError> {
@@ -174,22 +176,19 @@ impl CommitTester {
             reporting: None,
         };
         let (source, laid) = self.source(ask, commit, overlays).await?;
-        let environment =
-            match self.environment(ask, commit, (source.clone(), laid.clone()), plan, place).await? {
-                Preparation::Ready(environment) => environment,
-                Preparation::Failed(failed) => {
-                    let mut failed = *failed;
-                    failed.output.name = format!("setup{what}");
-                    ran.setup = Some(failed);
-                    return Ok((ran, None));
-                }
-            };
+        let own = self.own_environment(ask, (commit, plan), (source.clone(), laid.clone()), place).await?;
+        let environment = match self.environment(ask, judging, own).await? {
+            Preparation::Ready(environment) => environment,
+            Preparation::Failed(failed) => {
+                let mut failed = *failed;
+                failed.output.name = format!("setup{what}");
+                ran.setup = Some(failed);
+                return Ok((ran, None));
+            }
+        };
         ran.setup = environment.setup().map(|run| FinishedCommand {
             run: run.clone(),
-            output: CommandOutput {
-                name: format!("setup{what}"),
-                text: environment.output().map(|output| output.text).unwrap_or_default(),
-            },
+            output: CommandOutput { name: format!("setup{what}"), text: environment.printed().to_owned() },
             is_cut: false,
             network: environment.network().cloned(),
         });
@@ -246,28 +245,47 @@ impl CommitTester {
         .await
     }
 
-    /// The environment of these files: that of the base where they ask for the same.
-    async fn environment(
+    /// What a commit with files laid over it asks for, by this plan.
+    async fn own_environment(
         &self,
         ask: &TestRunRequest,
-        commit: &CommitSha,
+        (commit, plan): (&CommitSha, &EnvironmentPlan),
         (source, laid): (SourceTree, Vec<PathBuf>),
-        plan: &EnvironmentPlan,
         place: &CheckoutPlace,
-    ) -> Result<Preparation, EffectError> {
+    ) -> Result<EnvironmentRequest, EffectError> {
         let paths = laid.iter().map(|path| path.display().to_string()).collect();
-        let command = plan.setup_command().unwrap_or_default();
-        let own = EnvironmentRequest {
+        Ok(EnvironmentRequest {
             repository: ask.repository.clone(),
             plan: plan.clone(),
             commit: commit.clone(),
+            network: self.setup_network(ask, commit, paths, plan).await?,
             source,
             laid,
-            network: self.setup_network(ask, commit, paths, &command).await?,
             owner: EnvironmentOwner::Folder(ask.environments.clone()),
             inside: place.inside.clone(),
+        })
+    }
+
+    /// The environment that is asked for: that of the base where both ask for the same. What all orders share is made by the
+    /// base's own plan alone, whatever the change says of how it is set up.
+    async fn environment(
+        &self,
+        ask: &TestRunRequest,
+        judging: &VerdictBasis,
+        own: EnvironmentRequest,
+    ) -> Result<Preparation, EffectError> {
+        let owner = match ask.base_is_of_the_default_branch {
+            true => EnvironmentOwner::Repository,
+            false => EnvironmentOwner::Folder(ask.environments.clone()),
         };
-        let of_base = self.base_environment(ask, plan, place).await?;
+        let of_base = EnvironmentRequest::of_base(
+            &self.settings,
+            (ask.repository.clone(), ask.base.clone()),
+            judging.base.clone(),
+            judging.before.clone(),
+            owner,
+            own.inside.clone(),
+        );
         if self.environments.is_same(&own, &of_base) {
             match Box::pin(self.environments.prepare(&of_base)).await? {
                 Preparation::Ready(shared) if shared.is_good_for(&own.source, &own.laid) => {
@@ -281,30 +299,6 @@ impl CommitTester {
             Box::pin(self.environments.prepare(&of_base)).await?;
         }
         Box::pin(self.environments.prepare(&own)).await
-    }
-
-    /// What is asked for the base commit: it fills what all orders share, where nothing that an agent wrote is in it.
-    async fn base_environment(
-        &self,
-        ask: &TestRunRequest,
-        plan: &EnvironmentPlan,
-        place: &CheckoutPlace,
-    ) -> Result<EnvironmentRequest, EffectError> {
-        let (source, _) = self.source(ask, &ask.base, Vec::new()).await?;
-        let command = plan.setup_command().unwrap_or_default();
-        Ok(EnvironmentRequest {
-            repository: ask.repository.clone(),
-            plan: plan.clone(),
-            commit: ask.base.clone(),
-            source,
-            laid: Vec::new(),
-            network: self.setup_network(ask, &ask.base, Vec::new(), &command).await?,
-            owner: match ask.base_is_of_the_default_branch {
-                true => EnvironmentOwner::Repository,
-                false => EnvironmentOwner::Folder(ask.environments.clone()),
-            },
-            inside: place.inside.clone(),
-        })
     }
 
     /// The tests in a place that is prepared; none where there is no command.

@@ -190,11 +190,11 @@ impl ExperimentContext<'_> {
         let only = only.map(|names| (names, self.named_by()));
         let all = CheckoutRunSpec { what, commit, overlays, plan, only: None, environment };
         let some = CheckoutRunSpec { only, ..all.clone() };
-        let ran = self.testing.run_in_checkout(self.ask, &self.judging.checkouts, some).await?;
+        let ran = self.testing.run_in_checkout(self.ask, self.judging, some).await?;
         // Jest is silent on files in which nothing was asked for, and counts their tests: its exit would speak for tests
         // that nobody can tell apart.
         match ran.is_selected && ran.reading.cases.is_none() {
-            true => self.testing.run_in_checkout(self.ask, &self.judging.checkouts, all).await,
+            true => self.testing.run_in_checkout(self.ask, self.judging, all).await,
             false => Ok(ran),
         }
     }

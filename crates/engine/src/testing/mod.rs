@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::effect_error::never;
-use journeyman_environment::{EnvironmentPlan, RepositoryFiles, SetupNetwork, judge_by, without_own_tests};
+use journeyman_environment::{EnvironmentPlan, RepositoryFiles, judge_by, without_own_tests};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
     CommitSha, EffectError, RepositoryName, RepositorySettings, Scrutiny, TestReport, TestRun, TestVerdict,
@@ -98,6 +98,8 @@ pub enum BaselineSource {
 /// By what a commit is judged, and what it changes.
 struct VerdictBasis {
     before: EnvironmentPlan,
+    /// The files of the base.
+    base: SourceTree,
     plan: EnvironmentPlan,
     /// Why a pass verifies nothing.
     doubt: Option<String>,
@@ -183,8 +185,7 @@ impl CommitTester {
             let early = bench.old_tests_early().await?;
             Ok(Some((bench, early)))
         };
-        let (ran, compared) =
-            tokio::try_join!(self.run_in_checkout(ask, &judging.checkouts, first), compared)?;
+        let (ran, compared) = tokio::try_join!(self.run_in_checkout(ask, &judging, first), compared)?;
         outputs.extend(ran.outputs());
         run.network = ran.network();
         run.setup = ran.setup.as_ref().map(|ended| ended.run.clone());
@@ -214,11 +215,11 @@ impl CommitTester {
             Ok((workspaces.source_tree(&repository, &base)?, workspaces.source_tree(&repository, &commit)?))
         });
         let (base, commit) = sources.await?;
-        let before = plan(&self.sandbox, ask.settings.clone(), base).await?;
+        let before = plan(&self.sandbox, ask.settings.clone(), base.clone()).await?;
         let after = plan(&self.sandbox, ask.settings.clone(), commit).await?;
         let plan = judge_by(before.clone(), after);
         let doubt = without_own_tests(&before, &plan);
-        Ok(VerdictBasis { plan, before, doubt, checkouts })
+        Ok(VerdictBasis { plan, before, base, doubt, checkouts })
     }
 
     async fn git<T: Send + 'static>(
@@ -258,33 +259,6 @@ pub(crate) async fn plan(
         plan
     })
     .await
-}
-
-/// What the setup of a commit of the default branch may reach.
-pub(crate) fn network_of_setup(
-    settings: &TestingSettings,
-    source: &SourceTree,
-    plan: &EnvironmentPlan,
-) -> SetupNetwork {
-    let command = plan.setup_command().unwrap_or_default();
-    journeyman_environment::setup_network(
-        &settings.setup_network,
-        &names_in_root(source),
-        &command,
-        &[],
-        true,
-    )
-}
-
-/// Names of files and folders in the root.
-fn names_in_root(source: &SourceTree) -> Vec<String> {
-    let mut names: Vec<String> = source
-        .paths()
-        .filter_map(|path| path.components().next())
-        .filter_map(|name| name.as_os_str().to_str().map(str::to_owned))
-        .collect();
-    names.dedup();
-    names
 }
 
 /// What a run comes to, with the experiment around it: a pass can only be taken away, unless what failed was flaky. A

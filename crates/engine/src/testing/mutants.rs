@@ -47,7 +47,7 @@ impl ExperimentContext<'_> {
             environment: BTreeMap::new(),
         };
         let place = self.judging.checkouts.acquire(self.testing, self.ask).await?;
-        let (_, prepared) = Box::pin(self.testing.prepare(self.ask, run, &place)).await?;
+        let (_, prepared) = Box::pin(self.testing.prepare(self.ask, self.judging, run, &place)).await?;
         let mut tally = MutantTally::default();
         if let Some(mut ready) = prepared {
             for mutant in &self.change.mutants {

@@ -2,20 +2,22 @@
 
 use super::{CommitTester, TestRunRequest};
 use crate::command::to_reach;
-use journeyman_environment::SetupNetwork;
+use journeyman_environment::{EnvironmentPlan, SetupNetwork};
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::{CommitSha, EffectError, TestingSettings};
 use journeyman_workspace::Workspaces;
 
 impl CommitTester {
-    /// Where packages come from for a commit with these paths laid over it.
+    /// Where packages come from for a commit with these paths laid over it. What is changed is only read where there is
+    /// something to install.
     pub(super) async fn setup_network(
         &self,
         ask: &TestRunRequest,
         commit: &CommitSha,
         laid: Vec<String>,
-        command: &str,
+        plan: &EnvironmentPlan,
     ) -> Result<SetupNetwork, EffectError> {
+        let Some(command) = plan.setup_command() else { return Ok(SetupNetwork::Hosts(Vec::new())) };
         let (repository, base, commit) = (ask.repository.clone(), ask.base.clone(), commit.clone());
         let read = move |workspaces: Workspaces| {
             let root = workspaces.root_files(&repository, &commit)?;
@@ -24,7 +26,7 @@ impl CommitTester {
         };
         let (root, edited) = self.git(read).await?;
         let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } = &self.settings;
-        Ok(journeyman_environment::setup_network(setup_network, &root, command, &edited, *allowed))
+        Ok(journeyman_environment::setup_network(setup_network, &root, &command, &edited, *allowed))
     }
 
     /// Nothing, unless the repository asks for it and the server's settings allow it.

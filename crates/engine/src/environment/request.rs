@@ -1,0 +1,64 @@
+//! What an environment is wanted for: a commit's files, how they are set up, and whose it is.
+
+use std::path::PathBuf;
+
+use journeyman_environment::{EnvironmentPlan, SetupNetwork};
+use journeyman_order::{CommitSha, RepositoryName, TestingSettings};
+use journeyman_workspace::SourceTree;
+
+/// What an environment is wanted for.
+#[derive(Debug, Clone)]
+pub(crate) struct EnvironmentRequest {
+    pub(crate) repository: RepositoryName,
+    pub(crate) plan: EnvironmentPlan,
+    /// The commit …
+    pub(crate) commit: CommitSha,
+    /// … and its files, with those laid over it.
+    pub(crate) source: SourceTree,
+    /// The paths that are laid over it.
+    pub(crate) laid: Vec<PathBuf>,
+    /// What the setup may reach.
+    pub(crate) network: SetupNetwork,
+    pub(crate) owner: EnvironmentOwner,
+    /// Where jobs see it.
+    pub(crate) inside: PathBuf,
+}
+
+/// Whose an environment is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EnvironmentOwner {
+    /// The repository's: its setup ran on a commit of the default branch.
+    Repository,
+    /// That of whoever has this folder.
+    Folder(PathBuf),
+}
+
+impl EnvironmentRequest {
+    /// What a commit asks for by its own plan, whose setup may reach what the settings allow: nothing is laid over it, and
+    /// nobody's change is in it.
+    pub(crate) fn of_base(
+        settings: &TestingSettings,
+        (repository, commit): (RepositoryName, CommitSha),
+        source: SourceTree,
+        plan: EnvironmentPlan,
+        owner: EnvironmentOwner,
+        inside: PathBuf,
+    ) -> Self {
+        let command = plan.setup_command().unwrap_or_default();
+        let root = names_in_root(&source);
+        let network =
+            journeyman_environment::setup_network(&settings.setup_network, &root, &command, &[], true);
+        Self { repository, plan, commit, source, laid: Vec::new(), network, owner, inside }
+    }
+}
+
+/// Names of files and folders in the root.
+fn names_in_root(source: &SourceTree) -> Vec<String> {
+    let mut names: Vec<String> = source
+        .paths()
+        .filter_map(|path| path.components().next())
+        .filter_map(|name| name.as_os_str().to_str().map(str::to_owned))
+        .collect();
+    names.dedup();
+    names
+}

@@ -13,7 +13,7 @@ use super::signal_log::{
 use super::{Observation, Replay, observations};
 use crate::ids::Person;
 use crate::journal::{Journal, JournalEntry, JournalEvent};
-use crate::moves::MoveKey;
+use crate::moves::{EffectOutcome, MoveKey};
 use crate::pipeline::Pipeline;
 use crate::settlement::Settlement;
 use crate::signal::{Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
@@ -120,7 +120,8 @@ impl SignalLog {
             SignalRequest::Talk => SignalAnswer::Noted,
             // An environment that could not be prepared may be mended now.
             SignalRequest::Occasion(PullEventKind::BaseMoved)
-                if matches!(self.phase_at(pipeline, journal, seq, at), OrderPhase::Unprepared) =>
+                if may_be_unprepared(journal, seq)
+                    && matches!(self.phase_at(pipeline, journal, seq, at), OrderPhase::Unprepared) =>
             {
                 self.commands.push(AppliedCommand { seq, segment: 0, command: ResumeCommand::Retried });
                 SignalAnswer::Taken
@@ -405,4 +406,19 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
         let answer = SignalAnswer::Ignored(because.to_owned());
         self.log.answers.push(AnsweredSignal { signal, answer });
     }
+}
+
+/// Whether the last environment that was prepared before this entry could not be. A base moves often, and to replay the
+/// journal for each time would be dear.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome is of an environment")]
+fn may_be_unprepared(journal: &Journal, seq: u64) -> bool {
+    let before = journal.entries().iter().take_while(|entry| entry.seq < seq);
+    let problem = |entry: &JournalEntry| match &entry.event {
+        JournalEvent::Observed { outcome, .. } => match &**outcome {
+            EffectOutcome::EnvironmentPrepared(report) => Some(report.problem.is_some()),
+            _ => None,
+        },
+        JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Signaled { .. } => None,
+    };
+    before.filter_map(problem).last().unwrap_or(false)
 }

@@ -23,13 +23,15 @@ use tokio::sync::broadcast;
 use crate::agent::{self, Agents, RuntimeKind};
 use crate::attest::{SigningKey, SigningKeyOrigin};
 use crate::config::{self, Settings, Templates, repository_settings};
-use crate::engine::{Engine, EngineParts, EngineSettings, Environments};
+use crate::engine::testing::CommitTester;
+use crate::engine::{Engine, EngineParts, EngineSettings, Environments, SETTINGS_FILE};
 use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
 use crate::order::next::OrderProjection;
 use crate::order::order_api::{OpenOrderResult, OrderRequestError};
 use crate::order::{
-    IssueNumber, Journal, JournalEntry, OrderId, OutgoingNetwork, RepositoryName, SlashCommand, projection,
+    CommitSha, IssueNumber, Journal, JournalEntry, OrderId, OutgoingNetwork, RepositoryName,
+    RepositorySettings, SlashCommand, TestingSettings, projection,
 };
 use crate::sandbox::{IsolationMode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
@@ -228,6 +230,28 @@ async fn open_sandbox(settings: &config::SandboxSettings) -> anyhow::Result<Sand
         tracing::warn!("sandbox.mode = \"none\": agents and tests run without a sandbox, as configured");
     }
     Ok(Sandbox::new(settings.mode, settings.read.clone()).await?.limited_to(settings.limits))
+}
+
+/// What tests the commits of a repository on this machine, as an order would.
+async fn commit_tester(
+    rules: &config::TestRunSettings,
+    mut testing: TestingSettings,
+    workspaces: Workspaces,
+) -> anyhow::Result<CommitTester> {
+    complete_registries(&rules.sandbox, &mut testing)?;
+    Ok(CommitTester::new(open_sandbox(&rules.sandbox).await?, workspaces, testing).await)
+}
+
+/// A repository's own settings, as they are on a commit that is here.
+fn settings_on(
+    workspaces: &Workspaces,
+    repository: &RepositoryName,
+    commit: &CommitSha,
+) -> anyhow::Result<RepositorySettings> {
+    match workspaces.file(repository, commit, SETTINGS_FILE)? {
+        Some(yaml) => Ok(repository_settings(&yaml)?),
+        None => Ok(RepositorySettings::default()),
+    }
 }
 
 fn signer(settings: &Settings, sandbox: Sandbox) -> anyhow::Result<ReceiptSigner> {

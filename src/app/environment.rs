@@ -9,9 +9,9 @@ use anyhow::Context as _;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::config::{TestRunSettings, repository_settings};
+use crate::config::TestRunSettings;
 use crate::engine::testing::{BaselineSource, CommitTester, TestRunRequest};
-use crate::engine::{EnvironmentProgress, EnvironmentSurvey, SETTINGS_FILE};
+use crate::engine::{EnvironmentProgress, EnvironmentSurvey};
 use crate::environment::EnvironmentPlan;
 use crate::order::{CommitSha, EffectError, RepositoryName, RepositorySettings};
 use crate::sandbox::IsolationMode;
@@ -50,14 +50,9 @@ impl LocalEnvironment {
             (workspaces.clone(), name.clone(), commit.clone(), repository.to_owned());
         let (tree, settings) = tokio::task::spawn_blocking(move || {
             commits.import_local(&of, &path)?;
-            let settings = match commits.file(&of, &at, SETTINGS_FILE)? {
-                Some(yaml) => repository_settings(&yaml)?,
-                None => RepositorySettings::default(),
-            };
-            anyhow::Ok((commits.tree_of(&of, &at)?, settings))
+            anyhow::Ok((commits.tree_of(&of, &at)?, super::settings_on(&commits, &of, &at)?))
         })
         .await??;
-        let sandbox = super::open_sandbox(&rules.sandbox).await?;
         let ask = TestRunRequest {
             base: commit.clone(),
             base_is_of_the_default_branch: true,
@@ -68,9 +63,7 @@ impl LocalEnvironment {
             environments: folder.join("own").join(name.name()),
             repository: name,
         };
-        let mut how = rules.testing.clone();
-        super::complete_registries(&rules.sandbox, &mut how)?;
-        let testing = CommitTester::new(sandbox, workspaces, how).await;
+        let testing = super::commit_tester(rules, rules.testing.clone(), workspaces).await?;
         Ok(Self { testing, ask, _lock: lock })
     }
 

@@ -7,9 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::attest::ReceiptClaims;
-use crate::config::{TestRunSettings, repository_settings};
-use crate::engine::SETTINGS_FILE;
-use crate::engine::testing::{CommitTester, TestRunRequest};
+use crate::config::TestRunSettings;
+use crate::engine::testing::TestRunRequest;
 use crate::order::receipt::TestEvidence;
 use crate::order::{CommitSha, RepositoryName, RepositorySettings, TestingSettings};
 use crate::workspace::Workspaces;
@@ -38,9 +37,8 @@ pub async fn reverify(
     })
     .await??;
     // Mutants inform, and a verdict does not rest on them.
-    let mut how = TestingSettings { mutant_time: Duration::ZERO, ..rules.testing.clone() };
-    super::complete_registries(&rules.sandbox, &mut how)?;
-    let testing = CommitTester::new(super::open_sandbox(&rules.sandbox).await?, workspaces, how).await;
+    let how = TestingSettings { mutant_time: Duration::ZERO, ..rules.testing.clone() };
+    let testing = super::commit_tester(rules, how, workspaces).await?;
     let ask = TestRunRequest {
         repository: claims.repository.clone(),
         base,
@@ -67,8 +65,5 @@ fn settings(
         })?;
     }
     let [from, ..] = needed;
-    match workspaces.file(repository, from, SETTINGS_FILE)? {
-        Some(yaml) => Ok(repository_settings(&yaml)?),
-        None => Ok(RepositorySettings::default()),
-    }
+    super::settings_on(workspaces, repository, from)
 }

@@ -10,17 +10,15 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use journeyman::config::repository_settings;
-use journeyman::engine::testing::{CommitTester, TestRunRequest};
 use journeyman::order::change_kind::{ChangeKind, IssueClassification, kind_of};
 use journeyman::order::scrutiny::ProofTarget;
 use journeyman::order::{IssueNumber, IssueText, RepositorySettings, TestRun, TestingSettings};
-use journeyman::sandbox::{IsolationMode, Sandbox};
-use journeyman::workspace::Workspaces;
+use journeyman::sandbox::IsolationMode;
 use serde::Deserialize;
 
-use commits::Commits;
 use strangers::{Stranger, strangers};
 
+use crate::change_tester::{ChangeTester, TestedChange};
 use crate::is_all_asked_for;
 use crate::tally::{say, tell};
 
@@ -83,68 +81,32 @@ fn cases(kind: &str) -> Vec<Case> {
     cases.into_iter().step_by(each).collect()
 }
 
-/// One repository for all, so that changes of the same base commit share its baseline.
-struct House {
-    place: tempfile::TempDir,
-    testing: CommitTester,
+async fn tester() -> ChangeTester {
+    let settings = TestingSettings {
+        setup_time: Duration::from_secs(120),
+        test_time: Duration::from_secs(120),
+        ..TestingSettings::default()
+    };
+    ChangeTester::new(IsolationMode::Bubblewrap, settings).await
 }
 
-impl House {
-    async fn new() -> Self {
-        let place = tempfile::tempdir().expect("a folder");
-        git2::Repository::init(place.path().join("repository")).expect("a repository");
-        let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
-        workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
-        let sandbox = Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("a sandbox");
-        let settings = TestingSettings {
-            setup_time: Duration::from_secs(120),
-            test_time: Duration::from_secs(120),
-            ..TestingSettings::default()
-        };
-        Self { testing: CommitTester::new(sandbox, workspaces, settings).await, place }
-    }
-
-    fn repository(&self) -> git2::Repository {
-        git2::Repository::open(self.place.path().join("repository")).expect("the repository")
-    }
-
-    async fn judged(&self, case: &Case) -> TestRun {
-        let commits = commits::commits(&self.repository(), &case.folder);
-        let settings =
-            RepositorySettings { test: case.expected.command.clone(), ..RepositorySettings::default() };
-        self.of_commits(&case.name, commits, settings).await
-    }
-
-    async fn judged_of(&self, stranger: &Stranger) -> TestRun {
-        let commits = stranger.commits(&self.repository());
-        let settings = stranger.settings().map(|yaml| repository_settings(yaml).expect("settings"));
-        self.of_commits(&stranger.name, commits, settings.unwrap_or_default()).await
-    }
-
-    async fn of_commits(&self, case: &str, commits: Commits, settings: RepositorySettings) -> TestRun {
-        let Commits { before, after, tree } = commits;
-        let ask = TestRunRequest {
-            repository: name(),
-            base: before.to_string().parse().expect("a commit"),
-            base_is_of_the_default_branch: true,
-            commit: after.to_string().parse().expect("a commit"),
-            tree: tree.to_string().parse().expect("a tree"),
-            settings,
-            folder: self.place.path().join("tests").join(case),
-            environments: self.place.path().join("environments").join(case),
-        };
-        self.testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message)).run
-    }
+async fn judged(tester: &ChangeTester, case: &Case) -> TestRun {
+    let settings =
+        RepositorySettings { test: case.expected.command.clone(), ..RepositorySettings::default() };
+    let change = TestedChange::new(tester.commits(&case.folder), settings);
+    tester.tested(&case.name, change).await.run
 }
 
-fn name() -> journeyman::order::RepositoryName {
-    "ada/sample".parse().expect("a name")
+async fn judged_of(tester: &ChangeTester, stranger: &Stranger) -> TestRun {
+    let settings = stranger.settings().map(|yaml| repository_settings(yaml).expect("settings"));
+    let change = TestedChange::new(stranger.commits(&tester.repository()), settings.unwrap_or_default());
+    tester.tested(&stranger.name, change).await.run
 }
 
 async fn judge_all(kind: &str) -> Vec<(Case, TestRun)> {
-    let house = &House::new().await;
+    let tester = &tester().await;
     let runs = futures_util::stream::iter(cases(kind)).map(|case| async move {
-        let run = house.judged(&case).await;
+        let run = judged(tester, &case).await;
         (case, run)
     });
     runs.buffered(SIDE_BY_SIDE).collect().await
@@ -231,7 +193,7 @@ async fn of_the_honest_changes_at_most_one_is_called_a_cheat() {
 }
 
 async fn judge_strangers(kind: &str) -> Vec<(Stranger, TestRun)> {
-    let house = &House::new().await;
+    let tester = &tester().await;
     let only = std::env::var(ONLY).unwrap_or_default();
     let has_pytest = has_pytest();
     let can_run = |stranger: &Stranger| {
@@ -250,7 +212,7 @@ async fn judge_strangers(kind: &str) -> Vec<(Stranger, TestRun)> {
     let chosen = strangers(kind).into_iter().step_by(each).filter(|stranger| stranger.name.contains(&only));
     let chosen: Vec<Stranger> = chosen.filter(can_run).collect();
     let runs = futures_util::stream::iter(chosen).map(|stranger| async move {
-        let run = house.judged_of(&stranger).await;
+        let run = judged_of(tester, &stranger).await;
         (stranger, run)
     });
     runs.buffered(SIDE_BY_SIDE).collect().await

@@ -4,14 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use journeyman::engine::testing::{CommitTester, TestRunRequest, TestRunResult};
-use journeyman::order::{
-    RepositoryName, RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates,
-};
-use journeyman::sandbox::{IsolationMode, Sandbox};
-use journeyman::workspace::Workspaces;
+use journeyman::engine::testing::TestRunResult;
+use journeyman::order::{RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates};
+use journeyman::sandbox::IsolationMode;
 
-use crate::cheats::commits::{self, Commits};
+use crate::change_tester::{ChangeTester, TestedChange, name, setup_and_test};
 
 /// Shows what is in its caches, and downloads what is missing. What it installs lies in the checkout.
 const SETUP: &str = "echo 'the setup ran'
@@ -29,11 +26,7 @@ echo 'echo poison' > .venv/bin/tool; echo poison > $HOME/.cache/pip/wheel; rm -r
 echo 1..1; echo ok 1 - adds";
 
 /// A repository with a setup, and one change after the other of the same base commit.
-struct Sample {
-    place: tempfile::TempDir,
-    testing: CommitTester,
-    repository: git2::Repository,
-}
+struct Sample(ChangeTester);
 
 /// The files of a commit that differ from the others': those of the setup, and of the code.
 struct Files<'a> {
@@ -41,20 +34,32 @@ struct Files<'a> {
     code: &'a str,
 }
 
+impl<'a> Files<'a> {
+    fn all(&self) -> [(&'a str, &'a str); 5] {
+        [
+            ("setup.sh", self.setup),
+            ("test.sh", TEST),
+            ("tracked", "tracked\n"),
+            ("code", self.code),
+            (".gitignore", ".venv\n"),
+        ]
+    }
+}
+
 impl Sample {
     async fn new(mode: IsolationMode) -> Self {
-        let place = tempfile::tempdir().expect("a folder");
-        let repository = git2::Repository::init(place.path().join("repository")).expect("a repository");
-        let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
-        workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
-        let settings = TestingSettings {
+        Self::with(mode, |_| ()).await
+    }
+
+    async fn with(mode: IsolationMode, change: impl FnOnce(&mut TestingSettings)) -> Self {
+        let mut settings = TestingSettings {
             setup_time: Duration::from_secs(60),
             test_time: Duration::from_secs(60),
             keep: 1 << 30,
             ..TestingSettings::default()
         };
-        let sandbox = Sandbox::new(mode, Vec::new()).await.expect("a sandbox");
-        Self { testing: CommitTester::new(sandbox, workspaces, settings).await, repository, place }
+        change(&mut settings);
+        Self(ChangeTester::new(mode, settings).await)
     }
 
     /// Tests a change of one commit.
@@ -68,64 +73,25 @@ impl Sample {
         after: Files<'_>,
         base_is_of_the_default_branch: bool,
     ) -> TestRunResult {
-        let change = tempfile::tempdir().expect("a folder");
-        for (side, files) in [("before", before), ("after", after)] {
-            let folder = change.path().join(side);
-            std::fs::create_dir(&folder).expect("a folder");
-            for (name, text) in
-                [("setup.sh", files.setup), ("test.sh", TEST), ("tracked", "tracked\n"), ("code", files.code)]
-            {
-                std::fs::write(folder.join(name), text).expect("a file");
-            }
-            std::fs::write(folder.join(".gitignore"), ".venv\n").expect("a file");
-        }
-        let commits = commits::commits(&self.repository, change.path());
-        let settings = RepositorySettings {
-            setup: Some("sh setup.sh".to_owned()),
-            test: Some("sh test.sh".to_owned()),
-            ..RepositorySettings::default()
+        let (before, after) = (before.all(), after.all());
+        let change = TestedChange {
+            commits: self.0.commits_of(&before, &after),
+            settings: setup_and_test(),
+            base_is_of_the_default_branch,
         };
-        self.of_commits(commits, settings, base_is_of_the_default_branch).await
+        self.0.tested("one", change).await
     }
 
     /// Tests a change of files, by a setup that is found.
     async fn tested_as_found(&self, before: &[(&str, &str)], after: &[(&str, &str)]) -> TestRunResult {
-        let change = tempfile::tempdir().expect("a folder");
-        for (side, files) in [("before", before), ("after", after)] {
-            for (name, text) in files {
-                let path = change.path().join(side).join(name);
-                std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-                std::fs::write(path, text).expect("a file");
-            }
-        }
-        let commits = commits::commits(&self.repository, change.path());
         let settings =
             RepositorySettings { test: Some("sh test.sh".to_owned()), ..RepositorySettings::default() };
-        self.of_commits(commits, settings, true).await
-    }
-
-    async fn of_commits(
-        &self,
-        Commits { before, after, tree }: Commits,
-        settings: RepositorySettings,
-        base_is_of_the_default_branch: bool,
-    ) -> TestRunResult {
-        let ask = TestRunRequest {
-            repository: name(),
-            base: before.to_string().parse().expect("a commit"),
-            base_is_of_the_default_branch,
-            commit: after.to_string().parse().expect("a commit"),
-            tree: tree.to_string().parse().expect("a tree"),
-            settings,
-            folder: self.place.path().join("tests"),
-            environments: self.place.path().join("environments"),
-        };
-        self.testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{}", trouble.message))
+        self.0.tested("one", TestedChange::new(self.0.commits_of(before, after), settings)).await
     }
 
     /// What is kept for all orders, by what comes after the environment's name.
     fn kept(&self, part: &str) -> Vec<String> {
-        let shelf = self.testing.workspaces.environments(&name());
+        let shelf = self.0.testing.workspaces.environments(&name());
         let environments = std::fs::read_dir(shelf).into_iter().flatten().flatten();
         let mut kept: Vec<String> = environments
             .flat_map(|environment| {
@@ -141,10 +107,6 @@ impl Sample {
         kept.sort();
         kept
     }
-}
-
-fn name() -> RepositoryName {
-    "ada/sample".parse().expect("a name")
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -241,7 +203,7 @@ async fn the_setup_that_a_change_asks_for_never_makes_what_is_shared() {
     assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
     let setup = tested.run.setup.as_ref().map(|setup| setup.command.clone()).unwrap_or_default();
     assert!(setup.contains("npm install"), "{setup}");
-    let shelf = sample.testing.workspaces.environments(&name());
+    let shelf = sample.0.testing.workspaces.environments(&name());
     assert_eq!(std::fs::read_dir(shelf).into_iter().flatten().count(), 1, "the base's alone");
 }
 
@@ -283,14 +245,7 @@ async fn what_a_setup_makes_of_the_sources_is_made_of_each_commits_own() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_nobody_used_for_long_is_taken_away_once_there_is_too_much() {
-    let mut sample = Sample::new(IsolationMode::Bubblewrap).await;
-    sample.testing.settings.keep = 0;
-    sample.testing = CommitTester::new(
-        sample.testing.sandbox.clone(),
-        sample.testing.workspaces.clone(),
-        sample.testing.settings.clone(),
-    )
-    .await;
+    let sample = Sample::with(IsolationMode::Bubblewrap, |settings| settings.keep = 0).await;
     sample.tested(plain("one\n"), plain("two\n")).await;
     let other = "echo other > $HOME/.other; mkdir .venv; echo : > .venv/x\n";
     let other = |code: &'static str| Files { setup: other, code };
@@ -305,16 +260,10 @@ async fn what_nobody_used_for_long_is_taken_away_once_there_is_too_much() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_setup_trusts_whom_the_machine_trusts_and_the_authorities_of_the_settings() {
-    let mut sample = Sample::new(IsolationMode::Bubblewrap).await;
     let pem = b"-----BEGIN CERTIFICATE-----\nthe company's\n-----END CERTIFICATE-----\n".to_vec();
-    sample.testing.settings.outgoing.trusted =
-        Some(TrustedCertificates { file: PathBuf::from("/etc/company.pem"), pem });
-    sample.testing = CommitTester::new(
-        sample.testing.sandbox.clone(),
-        sample.testing.workspaces.clone(),
-        sample.testing.settings.clone(),
-    )
-    .await;
+    let trusted = TrustedCertificates { file: PathBuf::from("/etc/company.pem"), pem };
+    let company = |settings: &mut TestingSettings| settings.outgoing.trusted = Some(trusted);
+    let sample = Sample::with(IsolationMode::Bubblewrap, company).await;
     let asks = "for file in $PIP_CERT $SSL_CERT_FILE $NODE_EXTRA_CA_CERTS $CARGO_HTTP_CAINFO; do\n\
                 grep -c \"the company's\" $file; done; mkdir -p .venv/bin; echo : > .venv/bin/tool\n";
     let files = |code: &'static str| Files { setup: asks, code };
@@ -338,7 +287,7 @@ async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_
     for words in ["setup.sh", "sandbox.setup_network_for_changes = true", "journeyman.toml"] {
         assert!(kept_out.run.tail.contains(words), "{}", kept_out.run.tail);
     }
-    sample.testing.settings.setup_network_for_changes = true;
+    sample.0.testing.settings.setup_network_for_changes = true;
     let (before, after) = files();
     let let_in = sample.tested(before, after).await;
     assert_eq!(let_in.run.verdict, TestVerdict::Passed, "{let_in:#?}");

@@ -5,15 +5,13 @@ pub mod server;
 
 use std::time::Duration;
 
-use journeyman::engine::testing::{CommitTester, TestRunRequest, TestRunResult};
+use journeyman::engine::testing::TestRunResult;
 use journeyman::order::{
-    PackageRegistry, RegistryCredential, RegistryKind, RegistryName, RepositoryName, RepositorySettings,
-    TestVerdict, TestingSettings,
+    PackageRegistry, RegistryCredential, RegistryKind, RegistryName, TestVerdict, TestingSettings,
 };
-use journeyman::sandbox::{IsolationMode, Sandbox};
-use journeyman::workspace::Workspaces;
+use journeyman::sandbox::IsolationMode;
 
-use crate::cheats::commits::{self, Commits};
+use crate::change_tester::{ChangeTester, TestedChange, setup_and_test};
 use server::{BASIC, PASSWORD, RegistryServer, USER};
 
 /// Looks for the password, and for what it is in a header, in all that a job can see. The patterns do not match
@@ -50,39 +48,15 @@ pub async fn tested_with(files: &[(&str, &str)], change: impl FnOnce(&mut Testin
         ..TestingSettings::default()
     };
     change(&mut settings);
-    let name: RepositoryName = "ada/sample".parse().expect("a name");
-    let place = tempfile::tempdir().expect("a folder");
-    let git = git2::Repository::init(place.path().join("repository")).expect("a repository");
-    let change = place.path().join("change");
-    for side in ["before", "after"] {
-        let also = [("changed.txt", side)];
-        for (path, text) in files.iter().chain(&also) {
-            let path = change.join(side).join(path);
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            let text = text.replace("SEARCH", SEARCH);
-            std::fs::write(path, text).expect("a file");
-        }
-    }
-    let Commits { before, after, tree } = commits::commits(&git, &change);
-    let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
-    workspaces.import_local(&name, &place.path().join("repository")).expect("the commits");
-    let sandbox = Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("a sandbox");
-    let testing = CommitTester::new(sandbox, workspaces, settings).await;
-    let ask = TestRunRequest {
-        repository: name,
-        base: before.to_string().parse().expect("a commit"),
-        base_is_of_the_default_branch: true,
-        commit: after.to_string().parse().expect("a commit"),
-        tree: tree.to_string().parse().expect("a tree"),
-        settings: RepositorySettings {
-            setup: Some("sh setup.sh".to_owned()),
-            test: Some("sh test.sh".to_owned()),
-            ..RepositorySettings::default()
-        },
-        folder: place.path().join("tests"),
-        environments: place.path().join("environments"),
+    let files: Vec<(&str, String)> =
+        files.iter().map(|(path, text)| (*path, text.replace("SEARCH", SEARCH))).collect();
+    let side = |name| {
+        files.iter().map(|(path, text)| (*path, text.as_str())).chain([("changed.txt", name)]).collect()
     };
-    testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{}", trouble.message))
+    let (before, after): (Vec<_>, Vec<_>) = (side("before"), side("after"));
+    let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
+    let change = TestedChange::new(tester.commits_of(&before, &after), setup_and_test());
+    tester.tested("one", change).await
 }
 
 /// It was installed, from the registry, and nothing that was printed has the password or says that it was found.

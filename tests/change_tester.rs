@@ -1,0 +1,94 @@
+//! A repository on this machine whose changes are tested as an order's are: real commits, behind real walls.
+
+use std::path::Path;
+
+use journeyman::engine::testing::{CommitTester, TestRunRequest, TestRunResult};
+use journeyman::order::{RepositoryName, RepositorySettings, TestingSettings};
+use journeyman::sandbox::{IsolationMode, Sandbox};
+use journeyman::workspace::Workspaces;
+
+use crate::cheats::commits::{self, Commits};
+
+/// One repository for many changes: those of the same base commit share its baseline and its environment.
+pub struct ChangeTester {
+    place: tempfile::TempDir,
+    pub testing: CommitTester,
+}
+
+/// A change that is to be tested.
+pub struct TestedChange {
+    pub commits: Commits,
+    pub settings: RepositorySettings,
+    /// Whether nothing that an agent wrote is in its base.
+    pub base_is_of_the_default_branch: bool,
+}
+
+impl TestedChange {
+    /// On top of a commit of the default branch.
+    pub fn new(commits: Commits, settings: RepositorySettings) -> Self {
+        Self { commits, settings, base_is_of_the_default_branch: true }
+    }
+}
+
+impl ChangeTester {
+    pub async fn new(mode: IsolationMode, settings: TestingSettings) -> Self {
+        let place = tempfile::tempdir().expect("a folder");
+        git2::Repository::init(place.path().join("repository")).expect("a repository");
+        let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
+        workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
+        let sandbox = Sandbox::new(mode, Vec::new()).await.expect("a sandbox");
+        Self { testing: CommitTester::new(sandbox, workspaces, settings).await, place }
+    }
+
+    pub fn repository(&self) -> git2::Repository {
+        git2::Repository::open(self.place.path().join("repository")).expect("the repository")
+    }
+
+    /// Commits these files, and then those.
+    pub fn commits_of(&self, before: &[(&str, &str)], after: &[(&str, &str)]) -> Commits {
+        let change = tempfile::tempdir().expect("a folder");
+        for (side, files) in [("before", before), ("after", after)] {
+            for (name, text) in files {
+                let path = change.path().join(side).join(name);
+                std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+                std::fs::write(path, text).expect("a file");
+            }
+        }
+        self.commits(change.path())
+    }
+
+    /// Commits the folders `before` and `after`.
+    pub fn commits(&self, folder: &Path) -> Commits {
+        commits::commits(&self.repository(), folder)
+    }
+
+    /// Tests a change. What is tested at the same time has another `case`.
+    pub async fn tested(&self, case: &str, change: TestedChange) -> TestRunResult {
+        let Commits { before, after, tree } = change.commits;
+        let ask = TestRunRequest {
+            repository: name(),
+            base: before.to_string().parse().expect("a commit"),
+            base_is_of_the_default_branch: change.base_is_of_the_default_branch,
+            commit: after.to_string().parse().expect("a commit"),
+            tree: tree.to_string().parse().expect("a tree"),
+            settings: change.settings,
+            folder: self.place.path().join("tests").join(case),
+            environments: self.place.path().join("environments").join(case),
+        };
+        self.testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message))
+    }
+}
+
+/// The repository's name.
+pub fn name() -> RepositoryName {
+    "ada/sample".parse().expect("a name")
+}
+
+/// Settings by which `setup.sh` is the setup, and `test.sh` tests.
+pub fn setup_and_test() -> RepositorySettings {
+    RepositorySettings {
+        setup: Some("sh setup.sh".to_owned()),
+        test: Some("sh test.sh".to_owned()),
+        ..RepositorySettings::default()
+    }
+}

@@ -50,6 +50,7 @@ async fn timed(sandbox: &Sandbox, folder: &Path, network: SandboxNetwork) -> Dur
         layers: Vec::new(),
         search: Vec::new(),
         relocation: None,
+        root: None,
         network,
         limits: JobLimits::small(),
         timeout: Duration::from_secs(20),

@@ -84,6 +84,7 @@ impl EvalSandbox {
             layers: Vec::new(),
             search: Vec::new(),
             relocation: None,
+            root: None,
             network: match reach {
                 EvalCommandNetwork::Offline => SandboxNetwork::None,
                 EvalCommandNetwork::Online => SandboxNetwork::Host,

@@ -86,6 +86,7 @@ async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
         layers: Vec::new(),
         search: Vec::new(),
         relocation: None,
+        root: None,
         network: SandboxNetwork::None,
         limits: JobLimits::small(),
         timeout: TIME_TO_ASK,

@@ -123,6 +123,7 @@ impl House {
             layers: Vec::new(),
             search: Vec::new(),
             relocation: None,
+            root: None,
             network: SandboxNetwork::None,
             limits: JobLimits::default(),
             timeout: Duration::from_secs(60),

@@ -41,6 +41,7 @@ pub(crate) fn short_job(program: Vec<OsString>, directory: &Path, home: &Path, m
         layers: Vec::new(),
         search: Vec::new(),
         relocation: None,
+        root: None,
         network: SandboxNetwork::None,
         limits: JobLimits::small(),
         timeout: SHORT,

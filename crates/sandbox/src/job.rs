@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::layers::MOST_LAYERS;
-use super::{EgressSocket, ExceededLimit, JobLimits, LayerStack, SandboxError};
+use super::{EgressSocket, ExceededLimit, JobLimits, JobRoot, LayerStack, SandboxError};
 use journeyman_order::Exit;
 
 /// One command to run.
@@ -32,6 +32,9 @@ pub struct Job {
     pub layers: Vec<LayerStack>,
     /// Where inside that is seen, if not where it is on the host.
     pub relocation: Option<Relocation>,
+    /// What it sees as its `/`; none: the system's programs and toolchains. Only where [`super::Sandbox::check_layers`]
+    /// says so.
+    pub root: Option<JobRoot>,
     /// Whether it has a network.
     pub network: SandboxNetwork,
     /// What it may use of the machine.
@@ -53,6 +56,7 @@ impl fmt::Debug for Job {
             .field("mounts", &self.mounts)
             .field("layers", &self.layers)
             .field("relocation", &self.relocation)
+            .field("root", &self.root.as_ref().map(|root| &root.layers))
             .field("network", &self.network)
             .field("limits", &self.limits)
             .field("timeout", &self.timeout)
@@ -150,6 +154,7 @@ impl Job {
             mounts: Vec::new(),
             layers: Vec::new(),
             relocation: None,
+            root: None,
             network: SandboxNetwork::None,
             limits: JobLimits::small(),
             timeout: Duration::from_secs(20),
@@ -206,6 +211,9 @@ impl Job {
                     "{number} layers at {at:?}: too many or too few, or neither its home nor a mount"
                 ));
             }
+        }
+        if let Some(root) = &self.root {
+            root.check()?;
         }
         for mount in &self.mounts {
             match std::fs::symlink_metadata(&mount.path) {

@@ -25,7 +25,7 @@ pub const MOST_LAYERS: usize = 16;
 /// Layers that are seen as one folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LayerStack {
-    /// Where they are seen: the job's home or one of its mounts, an empty folder.
+    /// Where they are seen: the job's home, one of its mounts, or what is its root; an empty folder.
     pub at: PathBuf,
     /// What is never written, the uppermost first; at least one, at most [`MOST_LAYERS`].
     pub lower: Vec<PathBuf>,
@@ -37,14 +37,17 @@ pub struct LayerStack {
 
 /// Has the process make these folders of their layers, for itself and all that it starts.
 #[allow(unsafe_code)]
-pub(super) fn mounted_by(command: &mut Command, stacks: &[LayerStack]) -> io::Result<()> {
-    if stacks.is_empty() {
+pub(super) fn mounted_by<'a>(
+    command: &mut Command,
+    stacks: impl IntoIterator<Item = &'a LayerStack>,
+) -> io::Result<()> {
+    let mounts = stacks.into_iter().map(OverlayMount::of).collect::<io::Result<Vec<_>>>()?;
+    if mounts.is_empty() {
         return Ok(());
     }
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let user = format!("{user} {user} 1");
     let group = format!("{group} {group} 1");
-    let mounts = stacks.iter().map(OverlayMount::of).collect::<io::Result<Vec<_>>>()?;
     let make = move || -> io::Result<()> {
         // SAFETY: this is a process of one thread, between fork and exec, and nothing here relies on its namespaces.
         unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }?;

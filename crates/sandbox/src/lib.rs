@@ -4,7 +4,8 @@
 //! Must never know: orders, repositories, agents, credentials. What a job may see is written in the job.
 //!
 //! Rules that every job is under, in the mode `bubblewrap`:
-//! - It sees the system's programs and toolchains read-only, the mounts it names, its home, and nothing else.
+//! - It sees the system's programs and toolchains read-only, or an image instead of them, the mounts it names, its home,
+//!   and nothing else.
 //!   Paths are the same inside and outside, so that the mode `none` runs the same job.
 //! - It starts from an empty environment, and its variables never stand on a command line, which all may read.
 //! - Its end is the end of everything it started: a PID namespace has no survivors.
@@ -26,6 +27,7 @@ mod limits;
 mod no_sandbox;
 mod program;
 mod readable_paths;
+mod root;
 mod seccomp;
 mod spawner;
 mod toolchains;
@@ -46,6 +48,7 @@ pub use job::{CollectedOutput, Job, JobResult, Mount, MountAccess, Relocation, S
 pub use journeyman_order::{IsolationMode, JobLimits};
 pub use layers::{LayerStack, MOST_LAYERS};
 pub use limits::ExceededLimit;
+pub use root::{JobRoot, ProgramOwner};
 
 use bubblewrap::Bubblewrap;
 use cgroup::CgroupParent;

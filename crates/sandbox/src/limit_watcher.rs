@@ -35,8 +35,8 @@ pub(super) struct LimitWatcher {
 impl LimitWatcher {
     pub(super) fn over(job: &Job) -> Self {
         let writable = job.mounts.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
-        let written =
-            writable.map(|mount| &mount.path).chain([&job.home]).map(|path| job.written(path)).collect();
+        let written = writable.map(|mount| &mount.path).chain([&job.home]).map(|path| job.written(path));
+        let written = written.chain(job.root.as_ref().map(|root| root.layers.upper.clone())).collect();
         Self { limits: job.limits, written, processes: None }
     }
 

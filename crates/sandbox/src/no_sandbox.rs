@@ -72,6 +72,11 @@ impl IsolationBackend for NoSandbox {
                 "without a sandbox, folders are seen where they are".to_owned(),
             ));
         }
+        if job.root.is_some() {
+            return Err(SandboxError::BadJob(
+                "without a sandbox there is no root but the system's".to_owned(),
+            ));
+        }
         let temporary = job.home.join("tmp");
         std::fs::create_dir_all(&temporary)
             .map_err(|source| SandboxError::io(format!("make the folder {temporary:?}"), source))?;
@@ -81,7 +86,7 @@ impl IsolationBackend for NoSandbox {
             .args(job.program.iter().skip(1))
             .current_dir(&job.directory)
             .env_clear()
-            .envs(self.reads.environment(&job.home, &temporary, &job.search))
+            .envs(self.reads.own_environment().all(&job.home, &temporary, &job.search))
             .envs(&job.environment)
             .stdin(if job.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())

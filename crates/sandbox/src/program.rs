@@ -1,11 +1,15 @@
 //! Which file a job's program is, and what has to be shown so that it can run.
 
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::readable_paths::ReadablePaths;
+use super::root::HOST_PROGRAMS;
 use super::toolchains::{is_wide, with_what_belongs};
-use super::{Job, SandboxError};
+use super::{Job, ProgramOwner, SandboxError};
 
 /// The first executable of that name in these folders.
 pub(super) fn find(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
@@ -21,6 +25,10 @@ fn is_program(path: &Path) -> bool {
 pub(super) fn locate(job: &Job, reads: &ReadablePaths) -> Result<PathBuf, SandboxError> {
     let named = PathBuf::from(job.program.first().cloned().unwrap_or_default());
     let missing = || SandboxError::NoProgram { program: named.clone() };
+    if job.root.as_ref().is_some_and(|root| root.program == ProgramOwner::Root) {
+        // It is looked for inside.
+        return Ok(named);
+    }
     if named.is_absolute() {
         let there = job.holds(&named) || is_program(&named);
         return if there { Ok(named) } else { Err(missing()) };
@@ -68,6 +76,70 @@ pub(super) fn program_mounts(program: &Path, job: &Job, reads: &ReadablePaths) -
         besides.link = Some((program.to_owned(), real));
     }
     besides
+}
+
+/// A program of the host's that is started in a root of the job's own.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct HostProgram {
+    /// How it is started, as it is seen inside.
+    pub(super) command: Vec<OsString>,
+    /// What of the host it needs.
+    pub(super) shown: Vec<PathBuf>,
+}
+
+/// Folders in which programs of all kinds lie side by side.
+const SHARED_FOLDERS: [&str; 5] = ["/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/sbin"];
+/// What is read of a program to see by what it is interpreted.
+const FIRST_LINE: u64 = 256;
+
+impl HostProgram {
+    /// A program in the job's own folders is seen where they are.
+    pub(super) fn of(program: &Path, job: &Job, reads: &ReadablePaths) -> Option<Self> {
+        let of_host = job.root.as_ref().is_some_and(|root| root.program == ProgramOwner::Host);
+        if !of_host || job.holds(program) || program.starts_with(job.inside(&job.home)) {
+            return None;
+        }
+        let real = program.canonicalize().ok()?;
+        let interpreter = interpreter(&real, reads).and_then(|found| found.canonicalize().ok());
+        let needed = interpreter.iter().chain([&real]);
+        let mut shown: Vec<PathBuf> = needed.clone().flat_map(|program| with_its_own(program)).collect();
+        shown.sort();
+        shown.dedup_by(|path, before| path.starts_with(before));
+        let command = needed.map(|program| Self::seen(program).into_os_string()).collect();
+        Some(Self { command, shown })
+    }
+
+    /// Where a path of the host is seen.
+    pub(super) fn seen(path: &Path) -> PathBuf {
+        Path::new(HOST_PROGRAMS).join(path.strip_prefix("/").unwrap_or(path))
+    }
+}
+
+/// What of the host a program needs; a library of the system's it finds in the root or not at all.
+fn with_its_own(real: &Path) -> Vec<PathBuf> {
+    match real.parent() {
+        Some(folder) if SHARED_FOLDERS.iter().any(|shared| folder == Path::new(shared)) => {
+            vec![real.to_owned()]
+        }
+        Some(_) | None => surroundings(real),
+    }
+}
+
+/// What `env` would find for a script; whatever else its first line names has to be in the root.
+fn interpreter(program: &Path, reads: &ReadablePaths) -> Option<PathBuf> {
+    let mut line = Vec::new();
+    let file = std::fs::File::open(program).ok()?;
+    BufReader::new(file.take(FIRST_LINE)).read_until(b'\n', &mut line).ok()?;
+    let line = OsString::from_vec(line).into_string().ok()?;
+    let mut words = line.strip_prefix("#!")?.split_whitespace();
+    if Path::new(words.next()?).file_name()? != "env" {
+        return None;
+    }
+    // A shim of a version manager's asks the manager, which is not there.
+    let is_shim = |folder: &&PathBuf| folder.ends_with("shims");
+    let folders: Vec<PathBuf> =
+        reads.search_path().iter().filter(|folder| !is_shim(folder)).cloned().collect();
+    find(words.find(|word| *word != "-S")?, &folders)
 }
 
 fn surroundings(real: &Path) -> Vec<PathBuf> {

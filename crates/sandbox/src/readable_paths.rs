@@ -1,7 +1,7 @@
 //! What every job may read: the system's programs, the toolchains of this machine, and what was asked for besides.
 //! A list of what is shown, never of what is hidden: what nobody thought of stays outside.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::{SandboxError, toolchains};
@@ -106,22 +106,27 @@ impl ReadablePaths {
         self.shown.iter().chain(self.links.iter().map(|(at, _)| at)).any(|root| path.starts_with(root))
     }
 
+    pub(super) fn own_environment(&self) -> OwnEnvironment<'_> {
+        let variables = self.variables.iter().map(|(name, value)| (name.as_str(), value.as_os_str()));
+        OwnEnvironment { search: &self.search, variables: variables.collect() }
+    }
+}
+
+/// What the place where a job runs brings of an environment.
+pub(super) struct OwnEnvironment<'a> {
+    /// Folders of programs.
+    pub(super) search: &'a [PathBuf],
+    pub(super) variables: Vec<(&'a str, &'a OsStr)>,
+}
+
+impl OwnEnvironment<'_> {
     /// The variables of a job before its own are added.
-    pub(super) fn environment(
-        &self,
-        home: &Path,
-        temporary: &Path,
-        first: &[PathBuf],
-    ) -> Vec<(String, OsString)> {
-        let search = std::env::join_paths(first.iter().chain(&self.search));
+    pub(super) fn all(&self, home: &Path, temporary: &Path, first: &[PathBuf]) -> Vec<(String, OsString)> {
+        let search = std::env::join_paths(first.iter().chain(self.search));
         let search = search.unwrap_or_else(|_| "/usr/bin:/bin".into());
-        let mut all = vec![
-            ("PATH".to_owned(), search),
-            ("HOME".to_owned(), home.into()),
-            ("LANG".to_owned(), "C.UTF-8".into()),
-            ("TMPDIR".to_owned(), temporary.into()),
-        ];
-        all.extend(self.variables.iter().cloned());
+        let mut all = vec![("LANG".to_owned(), "C.UTF-8".into()), ("TMPDIR".to_owned(), temporary.into())];
+        all.extend(self.variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        all.extend([("PATH".to_owned(), search), ("HOME".to_owned(), home.into())]);
         all
     }
 }

@@ -2,6 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "whoever prepares a test that cannot be prepared fails it"
+)]
+pub mod root;
 pub mod tally;
 
 /// The root of the repository.

@@ -5,19 +5,30 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::MemfdFlags;
 
+use crate::program::HostProgram;
 use crate::readable_paths::ReadablePaths;
-use crate::{Job, MountAccess, SandboxNetwork, program, seccomp};
+use crate::root::MountPoint;
+use crate::{Job, JobRoot, MountAccess, SandboxNetwork, program, seccomp};
 
 /// Not root: some agents refuse to work as root, and nothing inside needs it.
 const ID: &str = "1000";
+/// Folders of a job's own, in memory, and which part of its memory each may take.
+const TEMPORARY: [(&str, u64); 3] = [("/tmp", 4), ("/var/tmp", 8), ("/dev/shm", 8)];
+/// What says who the users are, and where hosts and name servers are.
+const PASSWD: &str = "/etc/passwd";
+const GROUP: &str = "/etc/group";
+const HOSTS: &str = "/etc/hosts";
+const RESOLV: &str = "/etc/resolv.conf";
+
 /// bubblewrap's arguments, but for the program's own. They hold the variables, so they go through a descriptor and
 /// never stand on a command line.
 pub(super) fn arguments(
     program: &Path,
+    of_host: Option<&HostProgram>,
     reads: &ReadablePaths,
     job: &Job,
     files: &mut InheritedFiles,
@@ -30,9 +41,14 @@ pub(super) fn arguments(
     for filter in seccomp::filters()? {
         all.add([OsStr::new("--add-seccomp-fd"), &files.hold("seccomp", &filter)?]);
     }
+    if let Some(root) = &job.root {
+        root.make_mount_points(mount_points(job))?;
+        all.bind_at("--bind", &root.layers.at, Path::new("/"));
+        all.add(["--tmpfs", "/run"]);
+    }
     all.add(["--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var"]);
     // What lies in these lies in memory.
-    for (at, part) in [("/tmp", 4), ("/var/tmp", 8), ("/dev/shm", 8)] {
+    for (at, part) in TEMPORARY {
         let size = (job.limits.memory / part).to_string();
         all.add(["--size", &size, "--perms", "1777", "--tmpfs", at]);
     }
@@ -40,27 +56,35 @@ pub(super) fn arguments(
     // To the kernel a job of a server that runs as root is the owner of what root may write there, capabilities or
     // not: the settings of the whole machine. And nobody may write the memory of the process that tells how a job ended.
     all.add(["--remount-ro", "/proc"]);
-    for (at, target) in reads.links() {
-        all.add([OsStr::new("--symlink"), target.as_os_str(), at.as_os_str()]);
+    let besides = match job.root {
+        Some(_) => program::ProgramMounts::default(),
+        None => program::program_mounts(program, job, reads),
+    };
+    if job.root.is_none() {
+        for (at, target) in reads.links() {
+            all.add([OsStr::new("--symlink"), target.as_os_str(), at.as_os_str()]);
+        }
+        for path in reads.shown().iter().chain(&besides.shown) {
+            all.bind("--ro-bind-try", path);
+        }
     }
-    let besides = program::program_mounts(program, job, reads);
-    for path in reads.shown().iter().chain(&besides.shown) {
-        all.bind("--ro-bind-try", path);
+    for path in of_host.iter().flat_map(|program| &program.shown) {
+        all.bind_at("--ro-bind", path, &HostProgram::seen(path));
     }
     let home = job.inside(&job.home);
     let users = format!("root:x:0:0::/:/bin/false\njourneyman:x:{ID}:{ID}::{}:/bin/sh\n", home.display());
     let groups = format!("root:x:0:\njourneyman:x:{ID}:\n");
-    all.file("/etc/passwd", files.hold("passwd", users.as_bytes())?);
-    all.file("/etc/group", files.hold("group", groups.as_bytes())?);
+    all.file(PASSWD, files.hold("passwd", users.as_bytes())?);
+    all.file(GROUP, files.hold("group", groups.as_bytes())?);
     match job.network {
         SandboxNetwork::None | SandboxNetwork::Gateway(_) => {
             let hosts = b"127.0.0.1 localhost journeyman\n::1 localhost journeyman\n";
-            all.file("/etc/hosts", files.hold("hosts", hosts)?);
+            all.file(HOSTS, files.hold("hosts", hosts)?);
         }
         SandboxNetwork::Host => {
             all.add(["--share-net"]);
-            all.bind("--ro-bind-try", Path::new("/etc/hosts"));
-            all.bind("--ro-bind-try", Path::new("/etc/resolv.conf"));
+            all.bind("--ro-bind-try", Path::new(HOSTS));
+            all.bind("--ro-bind-try", Path::new(RESOLV));
         }
     }
     let mut mounts: Vec<(&Path, MountAccess)> = vec![(&job.home, MountAccess::ReadWrite)];
@@ -76,15 +100,32 @@ pub(super) fn arguments(
     if let Some((at, target)) = &besides.link {
         all.add([OsStr::new("--symlink"), target.as_os_str(), at.as_os_str()]);
     }
-    all.add(["--remount-ro", "/"]);
+    // What a job writes into a root of its own is its own.
+    if job.root.is_none() {
+        all.add(["--remount-ro", "/"]);
+    }
     all.add([OsStr::new("--chdir"), job.inside(&job.directory).as_os_str()]);
-    for (name, value) in reads.environment(&home, Path::new("/tmp"), &job.search) {
+    let of_root = job.root.as_ref().map(JobRoot::own_environment);
+    let variables = of_root.unwrap_or_else(|| reads.own_environment());
+    for (name, value) in variables.all(&home, Path::new("/tmp"), &job.search) {
         all.add([OsStr::new("--setenv"), name.as_ref(), &value]);
     }
     for (name, value) in &job.environment {
         all.add(["--setenv", name, value]);
     }
     Ok(all.0)
+}
+
+/// What is mounted on in a root of the job's own.
+fn mount_points(job: &Job) -> Vec<(PathBuf, MountPoint)> {
+    let folders = TEMPORARY.iter().map(|(at, _)| *at).chain(["/run", "/proc", "/dev"]);
+    let folders = folders.filter(|at| !at.starts_with("/dev/")).map(|at| (at.into(), MountPoint::Folder));
+    let files = [PASSWD, GROUP, HOSTS, RESOLV].map(|at| (at.into(), MountPoint::File));
+    let mounts = job.mounts.iter().map(|mount| &mount.path).chain([&job.home]).map(|path| {
+        let point = if path.is_file() { MountPoint::File } else { MountPoint::Folder };
+        (job.inside(path), point)
+    });
+    folders.chain(files).chain(mounts).collect()
 }
 
 /// Arguments, each ended by a zero byte.

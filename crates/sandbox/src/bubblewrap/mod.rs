@@ -19,6 +19,7 @@ use super::cgroup::{CgroupParent, JobCgroup};
 use super::limit_watcher::LimitWatcher;
 use super::limits::InheritedLimits as _;
 use super::no_sandbox::exit;
+use super::program::HostProgram;
 use super::readable_paths::ReadablePaths;
 use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
@@ -97,13 +98,19 @@ impl IsolationBackend for Bubblewrap {
         let (status, told) = io::pipe().map_err(prepared)?;
         let (held, lifeline) = io::pipe().map_err(prepared)?;
         let mut files = InheritedFiles::default();
-        let arguments = arguments(&program, &self.reads, &job, &mut files).map_err(prepared)?;
+        let of_host = HostProgram::of(&program, &job, &self.reads);
+        let arguments =
+            arguments(&program, of_host.as_ref(), &self.reads, &job, &mut files).map_err(prepared)?;
         let arguments = files.hold("arguments", &arguments).map_err(prepared)?;
         let mut command = Command::new(&self.program);
         command.arg("--args").arg(arguments).arg("--json-status-fd").arg(told.as_raw_fd().to_string());
         command.args(["--", "/bin/sh", "-c", LIFELINE, "sh"]).arg(held.as_raw_fd().to_string());
         command.arg(job.limits.processes.to_string());
-        command.arg(&program).args(job.program.iter().skip(1));
+        match of_host {
+            Some(HostProgram { command: started, .. }) => command.args(started),
+            None => command.arg(&program),
+        };
+        command.args(job.program.iter().skip(1));
         // What bubblewrap itself is started with can be read inside, as /proc/1/environ.
         command.env_clear().current_dir("/");
         command.stdin(if job.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
@@ -112,8 +119,8 @@ impl IsolationBackend for Bubblewrap {
         spawner::inherit(&mut command, files.open);
         job.limits.inherited_by(&mut command);
         let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
-        layers::mounted_by(&mut command, &job.layers)
-            .map_err(|source| SandboxError::io("lay layers", source))?;
+        let stacks = job.layers.iter().chain(job.root.iter().map(|root| &root.layers));
+        layers::mounted_by(&mut command, stacks).map_err(|source| SandboxError::io("lay layers", source))?;
         let status = StatusPipe::new(status).map_err(prepared)?;
 
         let not_started = |said: String| SandboxError::NotStarted { program: program.clone(), said };

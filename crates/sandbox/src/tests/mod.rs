@@ -6,6 +6,7 @@ mod leftovers;
 mod limits;
 mod output;
 mod refused;
+mod roots;
 mod unavailable;
 
 use std::collections::BTreeMap;
@@ -60,6 +61,7 @@ impl SandboxFixture {
             layers: Vec::new(),
             search: Vec::new(),
             relocation: None,
+            root: None,
             network: SandboxNetwork::None,
             limits: JobLimits::default(),
             timeout: Duration::from_secs(60),

@@ -36,8 +36,8 @@ pub enum ImageError {
     Settings(String),
     #[error("{image} is refused: {reason}")]
     Refused { image: String, reason: String },
-    #[error("{image} is too large: {what}. To allow more, raise {setting}")]
-    TooLarge { image: String, what: String, setting: String },
+    #[error("{image} is too large: {what}")]
+    TooLarge { image: String, what: String },
     #[error("{path}: {cause}. {advice}", path = path.display())]
     Machine { path: PathBuf, cause: io::Error, advice: &'static str },
 }

@@ -106,10 +106,7 @@ impl ImagePull<'_> {
     pub(crate) async fn run(self, manifest: &ImageManifest, root: &Path) -> Result<PulledImage, ImageError> {
         let (total, most) = (manifest.download_bytes(), self.settings.limits.download_bytes);
         if total > most {
-            return Err(self.too_large(
-                format!("{total} bytes to download, at most {most} are allowed"),
-                "download_bytes",
-            ));
+            return Err(self.too_large(format!("{total} bytes to download, at most {most} are allowed")));
         }
         let config = self.config(manifest).await?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -141,9 +138,8 @@ impl ImagePull<'_> {
         manifest::config(&bytes, manifest).map_err(|reason| ImageError::refused(self.image, reason))
     }
 
-    fn too_large(&self, what: String, limit: &str) -> ImageError {
-        let setting = format!("{}.{limit}", self.settings.section);
-        ImageError::TooLarge { image: self.image.to_string(), what, setting }
+    fn too_large(&self, what: String) -> ImageError {
+        ImageError::TooLarge { image: self.image.to_string(), what }
     }
 
     async fn layer(
@@ -197,7 +193,7 @@ impl ImagePull<'_> {
         done.map_err(|error| ImageError::machine(place, std::io::Error::other(error)))?.map_err(|problem| {
             match problem {
                 LayerProblem::Refused(reason) => ImageError::refused(self.image, reason),
-                LayerProblem::TooLarge { what, limit } => self.too_large(what, limit),
+                LayerProblem::TooLarge(what) => self.too_large(what),
                 LayerProblem::Machine(error) => ImageError::machine(place, error),
                 LayerProblem::Stopped => ImageError::machine(place, std::io::ErrorKind::Interrupted),
             }

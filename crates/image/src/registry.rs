@@ -7,7 +7,6 @@
 //! reads manifests without end into memory and panics on a token with a line break.
 
 use std::error::Error as _;
-use std::fs;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -15,7 +14,7 @@ use http_auth::ChallengeRef;
 use http_auth::parser::ChallengeParser;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, RANGE, RETRY_AFTER, WWW_AUTHENTICATE};
 use reqwest::redirect::{Attempt, Policy};
-use reqwest::{Client, NoProxy, Proxy, Response, StatusCode};
+use reqwest::{Client, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use tokio::sync::Mutex;
@@ -26,6 +25,7 @@ use crate::error::ImageError;
 use crate::manifest::{DOCKER_INDEX, DOCKER_MANIFEST, INDEX, MANIFEST};
 use crate::reference::{ImageDigest, ImageReference, shown};
 use crate::settings::ImageSettings;
+use journeyman_outgoing::InvalidOutgoing;
 
 /// What registries accept as the largest manifest; the same for configurations.
 pub(crate) const MOST_OF_A_DOCUMENT: u64 = 4 << 20;
@@ -57,41 +57,21 @@ pub(crate) struct RegistrySession {
     authorization: Mutex<Option<HeaderValue>>,
 }
 
-/// Where the certificates of a company are set.
+/// Whoever sets something has to change it.
 fn settings_error(text: String) -> ImageError {
     ImageError::Settings(text)
 }
 
 impl RegistryClient {
     pub(crate) fn new(settings: ImageSettings) -> Result<Self, ImageError> {
-        let mut client = Client::builder()
+        let wrong = |error: InvalidOutgoing| settings_error(error.to_string());
+        let client = journeyman_outgoing::client_builder(&settings.outgoing).map_err(wrong)?;
+        let client = client
             .user_agent(concat!("journeyman/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT)
             .read_timeout(SILENCE)
-            .redirect(Policy::custom(redirected))
-            // What the environment says is for other programs; the proxy is a setting.
-            .no_proxy();
-        if let Some(file) = &settings.ca_file {
-            let wrong =
-                |reason: String| settings_error(format!("the certificates in {}: {reason}", file.display()));
-            let pem = fs::read(file).map_err(|error| wrong(format!("{error}. Correct `ca_file`")))?;
-            let certificates = reqwest::Certificate::from_pem_bundle(&pem)
-                .map_err(|error| wrong(format!("{}. The file has to be PEM", chain(&error))))?;
-            if certificates.is_empty() {
-                return Err(wrong("there is none. The file has to be PEM".to_owned()));
-            }
-            client = client.tls_certs_merge(certificates);
-        }
-        if let Some(proxy) = &settings.proxy {
-            let own = NoProxy::from_string("localhost,127.0.0.0/8,::1");
-            let proxy = Proxy::all(proxy.clone()).map_err(|error| {
-                settings_error(format!("the proxy for images: {}. Correct `proxy`", chain(&error)))
-            })?;
-            client = client.proxy(proxy.no_proxy(own));
-        }
-        let http = client.build().map_err(|error| {
-            settings_error(format!("no HTTPS client can be made: {}. Check the certificates", chain(&error)))
-        })?;
+            .redirect(Policy::custom(redirected));
+        let http = journeyman_outgoing::build(client).map_err(wrong)?;
         Ok(Self { http, settings })
     }
 
@@ -328,7 +308,7 @@ impl RegistrySession {
         if cause.contains("certificate") {
             return settings_error(format!(
                 "the registry {registry} shows a certificate that is not trusted ({cause}). If it is your company's, \
-                 name the file with its authority in `ca_file`"
+                 name the file with its authority as network.ca_file in journeyman.toml"
             ));
         }
         if error.is_redirect() {

@@ -1,31 +1,25 @@
-//! What an operator may say about images: credentials' places, certificates, proxy, limits.
+//! What may be said about images: credentials' places, how registries are reached, limits.
 //!
-//! May know: the places where other tools keep their settings. Must never know: our own settings files; whoever makes
-//! the store says what they are called.
+//! May know: the places where other tools keep their settings. Must never know: our own settings files.
 
 use std::env;
-use std::fmt;
 use std::path::PathBuf;
 
-use url::Url;
+use journeyman_order::OutgoingNetwork;
 
 const GIB: u64 = 1 << 30;
 
 /// How images are fetched, and how large they may be.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct ImageSettings {
     /// Files with registries' credentials, in the form of docker's `config.json`. The first that has an entry for a
     /// registry counts; files that do not exist are passed over.
     pub auth_files: Vec<PathBuf>,
-    /// Certificates in PEM that are trusted beside the system's.
-    pub ca_file: Option<PathBuf>,
-    /// For every registry but those on this machine.
-    pub proxy: Option<Url>,
+    /// How registries are reached.
+    pub outgoing: OutgoingNetwork,
     /// Whether a registry on this machine may be asked over plain HTTP, where it does not speak TLS.
     pub plain_http_on_loopback: bool,
     pub limits: ImageLimits,
-    /// Where the limits are set, for errors that say which one to raise: `images` in `images.download_bytes`.
-    pub section: String,
 }
 
 /// How much one image may take.
@@ -41,20 +35,6 @@ pub struct ImageLimits {
     pub entries: u64,
 }
 
-impl fmt::Debug for ImageSettings {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A proxy's address can hold a password.
-        out.debug_struct("ImageSettings")
-            .field("auth_files", &self.auth_files)
-            .field("ca_file", &self.ca_file)
-            .field("proxy", &self.proxy.as_ref().and_then(Url::host_str))
-            .field("plain_http_on_loopback", &self.plain_http_on_loopback)
-            .field("limits", &self.limits)
-            .field("section", &self.section)
-            .finish()
-    }
-}
-
 impl Default for ImageLimits {
     fn default() -> Self {
         Self { download_bytes: 10 * GIB, unpacked_bytes: 30 * GIB, file_bytes: 8 * GIB, entries: 2_000_000 }
@@ -65,11 +45,9 @@ impl Default for ImageSettings {
     fn default() -> Self {
         Self {
             auth_files: usual_auth_files(),
-            ca_file: None,
-            proxy: None,
+            outgoing: OutgoingNetwork::default(),
             plain_http_on_loopback: true,
             limits: ImageLimits::default(),
-            section: "images".to_owned(),
         }
     }
 }

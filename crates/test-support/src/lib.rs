@@ -1,12 +1,19 @@
 //! What the tests of several crates share. No program knows it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::must_use_candidate,
+    clippy::missing_panics_doc,
+    reason = "what cannot be prepared for a test fails it"
+)]
+
 use std::path::{Path, PathBuf};
 
-#[allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "whoever prepares a test that cannot be prepared fails it"
-)]
+pub mod archives;
+pub mod local_registry;
 pub mod root;
 pub mod tally;
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-use super::archives::{TestArchive, TestImage, TestLayer, architecture, index};
-use super::local_registry::LocalRegistry;
-use super::{pulled, store};
+use super::{digest, pulled, store};
 use crate::{ImageDigest, ImageStore};
+use journeyman_test_support::archives::{TestArchive, TestImage, TestLayer, architecture, index};
+use journeyman_test_support::local_registry::LocalRegistry;
 
 const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -59,14 +59,14 @@ async fn what_nobody_has_used_for_long_is_removed_unless_it_is_kept_or_in_use() 
 
     assert_eq!(store.stored().unwrap().len(), 4);
     // By the index that leads to it.
-    assert_eq!(removed(&store, &[&ImageDigest::of(&list)]).await, [old.digest()]);
+    assert_eq!(removed(&store, &[&ImageDigest::of(&list)]).await, [digest(&old)]);
     assert!(in_use.path.join("shut/name").exists());
-    assert_eq!(removed(&store, &[]).await, [kept.digest()]);
+    assert_eq!(removed(&store, &[]).await, [digest(&kept)]);
     drop(in_use);
-    assert_eq!(removed(&store, &[]).await, [used.digest()]);
+    assert_eq!(removed(&store, &[]).await, [digest(&used)]);
     assert_eq!(
         store.stored().unwrap().iter().map(|image| &image.manifest).collect::<Vec<_>>(),
-        [&young.digest()]
+        [&digest(&young)]
     );
     // Nothing of them is left, and they can be pulled again.
     for part in ["images", "manifests", "locks", "partial"] {

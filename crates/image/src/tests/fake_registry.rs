@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use super::archives::TestImage;
 use crate::ImageDigest;
+use journeyman_test_support::archives::TestImage;
 
 /// What was asked.
 #[derive(Clone, Debug)]

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
 
-use super::archives::{TestArchive, TestImage, TestLayer, described, index};
 use super::fake_registry::{FakeAnswer, FakeRegistry, honest};
-use super::{pulled, resolved, settings, store};
+use super::{digest, pulled, resolved, settings, store};
 use crate::manifest::MANIFEST;
 use crate::{ImageConfig, ImageDigest, ImageFault, ImageLimits, ImageSettings, ImageStore};
+use journeyman_test_support::archives::{TestArchive, TestImage, TestLayer, described, index};
 
 /// What is said about an image of a registry that answers so.
 async fn refusal(registry: &FakeRegistry, name: &str) -> String {
@@ -47,9 +47,10 @@ async fn bytes_that_are_not_what_was_asked_for_are_refused() {
     }
     let other = TestImage::new(vec![TestLayer::gzip(TestArchive::new().file("other", "x"))]);
     let registry = FakeRegistry::of(other.clone(), |_| None);
-    said.push(refusal(&registry, &format!("x@{}", image.digest())).await);
+    said.push(refusal(&registry, &format!("x@{}", digest(&image))).await);
     // An index whose entry is answered with another manifest.
-    let here = format!(r#"{{"os":"linux","architecture":"{}"}}"#, super::archives::architecture());
+    let here =
+        format!(r#"{{"os":"linux","architecture":"{}"}}"#, journeyman_test_support::archives::architecture());
     let list = index(&[(&image, &here)]);
     let registry =
         FakeRegistry::of(other, move |request| request.path().ends_with("/1").then(|| FakeAnswer::of(&list)));
@@ -67,7 +68,7 @@ async fn bytes_that_are_not_what_was_asked_for_are_refused() {
 #[tokio::test]
 async fn a_layer_that_is_not_what_the_configuration_says_is_refused() {
     let layer = TestLayer::gzip(TestArchive::new().file("x", "x"));
-    let lying = TestLayer { diff_id: ImageDigest::of(b"other"), ..layer };
+    let lying = TestLayer { diff_id: ImageDigest::of(b"other").to_string(), ..layer };
     let registry = FakeRegistry::of(TestImage::new(vec![lying]), |_| None);
     insta::assert_snapshot!(without_digests(&refusal(&registry, "x:1").await), @"Image: HOST/x:1 is refused: a layer is not the one that its configuration names (DIGEST instead of DIGEST)");
 }
@@ -106,7 +107,7 @@ async fn documents_that_are_no_image_are_refused() {
         });
         said.push(refusal(&registry, "x:1").await);
     }
-    insta::assert_snapshot!(said.join("\n").replace(super::archives::architecture(), "ARCH"), @r"
+    insta::assert_snapshot!(said.join("\n").replace(journeyman_test_support::archives::architecture(), "ARCH"), @r"
     Image: HOST/x:1 is refused: its manifest cannot be read: expected ident at line 1 column 2
     Image: HOST/x:1 is refused: its manifest cannot be read: missing field `schemaVersion` at line 1 column 2
     Image: HOST/x:1 is refused: its manifest has a form that registries gave up in 2019. Push it again with a docker of today
@@ -177,15 +178,12 @@ async fn an_image_that_is_too_large_is_not_downloaded() {
     let limits = ImageLimits { download_bytes: 10, ..ImageLimits::default() };
     let small = ImageStore::new(folder.path(), ImageSettings { limits, ..settings() }).unwrap();
     let error = pulled(&small, &format!("{}/x:1", registry.host)).await.unwrap_err();
-    assert!(
-        error.to_string().ends_with("at most 10 are allowed. To allow more, raise images.download_bytes"),
-        "{error}"
-    );
+    assert!(error.to_string().ends_with("at most 10 are allowed"), "{error}");
     assert!(registry.asked().iter().all(|request| !request.line.contains("/blobs/")));
     let limits = ImageLimits { entries: 1, ..ImageLimits::default() };
     let small = ImageStore::new(folder.path(), ImageSettings { limits, ..settings() }).unwrap();
     let error = pulled(&small, &format!("{}/x:1", registry.host)).await.unwrap_err();
-    assert!(error.to_string().ends_with("raise images.entries"), "{error}");
+    assert!(error.to_string().contains("files, folders and links"), "{error}");
     assert!(std::fs::read_dir(folder.path().join("partial")).unwrap().next().is_none());
 }
 

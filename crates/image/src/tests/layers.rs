@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
 
-use super::archives::TestArchive;
 use super::listed;
 use crate::unpack::{self, LayerCounts, LayerProblem, RootTree};
 use crate::{ImageDigest, ImageLimits};
+use journeyman_test_support::archives::TestArchive;
 
 /// A root, and beside it a folder that no layer may touch.
 pub(super) struct TestRoot {

@@ -1,21 +1,21 @@
 //! Pulls from a real registry, from hostile ones, and layers that want out.
 
-mod archives;
 mod cleaning;
 mod fake_registry;
 mod hostile_layers;
 mod hostile_registries;
 mod layers;
-mod local_registry;
 mod pulls;
 mod resumption;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use journeyman_test_support::archives::TestImage;
+
 use crate::{
-    ImageError, ImageReference, ImageRoot, ImageSettings, ImageStore, PullObserver, PullProgress,
-    ResolvedImage,
+    ImageDigest, ImageError, ImageReference, ImageRoot, ImageSettings, ImageStore, PullObserver,
+    PullProgress, ResolvedImage,
 };
 
 /// Nothing of the machine's own settings.
@@ -25,6 +25,10 @@ fn settings() -> ImageSettings {
 
 fn store(folder: &Path) -> ImageStore {
     ImageStore::new(folder.join("store"), settings()).unwrap()
+}
+
+fn digest(image: &TestImage) -> ImageDigest {
+    ImageDigest::of(&image.manifest)
 }
 
 fn quiet() -> PullObserver {

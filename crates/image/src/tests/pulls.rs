@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 
-use super::archives::{TestArchive, TestImage, TestLayer, architecture, gzip, index, zstd};
 use super::fake_registry::{FakeAnswer, FakeRegistry};
-use super::local_registry::LocalRegistry;
-use super::{listed, listening, pulled, quiet, resolved, settings, store};
+use super::{digest, listed, listening, pulled, quiet, resolved, settings, store};
 use crate::{ImageFault, ImageReference, ImageSettings, ImageStore, PullStep};
+use journeyman_order::{OutgoingNetwork, OutgoingProxy, RegistryCredential, TrustedCertificates};
+use journeyman_test_support::archives::{TestArchive, TestImage, TestLayer, architecture, gzip, index, zstd};
+use journeyman_test_support::local_registry::LocalRegistry;
 
 fn three_layers() -> TestImage {
     let base = TestArchive::new()
@@ -41,8 +42,8 @@ async fn an_image_is_pulled_by_tag_and_by_digest() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path());
     let found = resolved(&store, &name).await.unwrap();
-    assert_eq!((&found.digest, &found.manifest), (&image.digest(), &image.digest()));
-    assert_eq!(found.pinned().to_string(), format!("{}/some/image@{}", registry.host, image.digest()));
+    assert_eq!((&found.digest, &found.manifest), (&digest(&image), &digest(&image)));
+    assert_eq!(found.pinned().to_string(), format!("{}/some/image@{}", registry.host, digest(&image)));
     let (observer, heard) = listening();
     let root = store.root(&found, observer).await.unwrap();
     insta::assert_snapshot!(listed(&root.path), @r##"
@@ -119,11 +120,11 @@ async fn of_an_index_the_image_for_this_machine_is_taken_and_both_digests_are_kn
     let folder = tempfile::tempdir().unwrap();
     let store = store(folder.path());
     let found = resolved(&store, &name).await.unwrap();
-    assert_eq!(found.manifest, ours.digest());
+    assert_eq!(found.manifest, digest(&ours));
     assert_eq!(found.digest, crate::ImageDigest::of(&both));
     let root = store.root(&found, quiet()).await.unwrap();
     // The same folder by the index and by the manifest.
-    let direct = pulled(&store, &format!("{}/multi@{}", registry.host, ours.digest())).await.unwrap();
+    let direct = pulled(&store, &format!("{}/multi@{}", registry.host, digest(&ours))).await.unwrap();
     assert_eq!(root.path, direct.path);
 
     let name = registry.push_index("multi", "mips", &index(&[(&other, mips), (&other, unknown)])).await;
@@ -184,7 +185,12 @@ async fn a_registry_with_a_companys_certificate_is_trusted_by_ca_file_only() {
     let (authority, certificate, key) = certificates(folder.path());
     let registry = LocalRegistry::with_tls(&certificate, &key, &std::fs::read(&authority).unwrap());
     let name = registry.push("tls", "1", &TestImage::small()).await;
-    let trusting = ImageSettings { ca_file: Some(authority), ..settings() };
+    let trusted = |file: std::path::PathBuf, pem: Vec<u8>| OutgoingNetwork {
+        trusted: Some(TrustedCertificates { file, pem }),
+        proxy: None,
+    };
+    let pem = std::fs::read(&authority).unwrap();
+    let trusting = ImageSettings { outgoing: trusted(authority, pem), ..settings() };
     let trusting = ImageStore::new(folder.path().join("trusting"), trusting).unwrap();
     pulled(&trusting, &name).await.unwrap();
 
@@ -198,7 +204,7 @@ async fn a_registry_with_a_companys_certificate_is_trusted_by_ca_file_only() {
         "{error}"
     );
 
-    let nonsense = ImageSettings { ca_file: Some(certificate.with_file_name("none.pem")), ..settings() };
+    let nonsense = ImageSettings { outgoing: trusted("none.pem".into(), b"none".to_vec()), ..settings() };
     let error = ImageStore::new(folder.path().join("nonsense"), nonsense).unwrap_err();
     assert!(error.to_string().contains("none.pem"), "{error}");
 }
@@ -245,8 +251,13 @@ async fn a_proxy_is_asked_for_what_is_not_on_this_machine_and_its_password_is_no
     let registry = LocalRegistry::start();
     let name = registry.push("near", "1", &TestImage::small()).await;
     let folder = tempfile::tempdir().unwrap();
-    let address = format!("http://me:sesame@{}", proxy.host).parse().unwrap();
-    let settings = ImageSettings { proxy: Some(address), ..settings() };
+    let through = OutgoingProxy {
+        url: format!("http://{}", proxy.host).parse().unwrap(),
+        credential: RegistryCredential::Password { user: "me".into(), password: "sesame".into() },
+        bypass: Vec::new(),
+    };
+    let outgoing = OutgoingNetwork { trusted: None, proxy: Some(through) };
+    let settings = ImageSettings { outgoing, ..settings() };
     let store = ImageStore::new(folder.path(), settings).unwrap();
     pulled(&store, &name).await.unwrap();
     assert!(proxy.asked().is_empty());

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::archives::{TestArchive, TestImage, TestLayer};
 use super::fake_registry::{AskedRequest, FakeAnswer, FakeRegistry};
 use super::{listed, listening, pulled, quiet, resolved, store};
 use crate::{ImageDigest, PullStep};
+use journeyman_test_support::archives::{TestArchive, TestImage, TestLayer};
 
 /// Of bytes that do not get smaller.
 fn large() -> TestImage {

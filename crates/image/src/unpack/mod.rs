@@ -35,8 +35,8 @@ const OPAQUE: &[u8] = b".wh..wh..opq";
 pub(crate) enum LayerProblem {
     #[error("{0}")]
     Refused(String),
-    #[error("{what}")]
-    TooLarge { what: String, limit: &'static str },
+    #[error("{0}")]
+    TooLarge(String),
     /// The machine's, not the layer's.
     #[error(transparent)]
     Machine(#[from] io::Error),
@@ -83,7 +83,7 @@ impl LayerCounts {
         let most = self.limits.unpacked_bytes;
         if self.bytes.fetch_add(more, Ordering::Relaxed).saturating_add(more) > most {
             let what = format!("its layers unpack to more than the {most} bytes that are allowed");
-            return Err(LayerProblem::TooLarge { what, limit: "unpacked_bytes" });
+            return Err(LayerProblem::TooLarge(what));
         }
         Ok(())
     }
@@ -92,11 +92,11 @@ impl LayerCounts {
         let (most, largest) = (self.limits.entries, self.limits.file_bytes);
         if self.entries.fetch_add(1, Ordering::Relaxed) >= most {
             let what = format!("it has more than the {most} files, folders and links that are allowed");
-            return Err(LayerProblem::TooLarge { what, limit: "entries" });
+            return Err(LayerProblem::TooLarge(what));
         }
         if size > largest {
             let what = format!("it has a file of {size} bytes, at most {largest} are allowed");
-            return Err(LayerProblem::TooLarge { what, limit: "file_bytes" });
+            return Err(LayerProblem::TooLarge(what));
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ pub(crate) fn apply(
 fn about(problem: LayerProblem, name: &str) -> LayerProblem {
     match problem {
         LayerProblem::Refused(reason) => LayerProblem::Refused(format!("`{}` in it {reason}", shown(name))),
-        other @ (LayerProblem::TooLarge { .. } | LayerProblem::Machine(_) | LayerProblem::Stopped) => other,
+        other @ (LayerProblem::TooLarge(_) | LayerProblem::Machine(_) | LayerProblem::Stopped) => other,
     }
 }
 

@@ -2,20 +2,23 @@
 
 use std::io::Write;
 
-use crate::ImageDigest;
-use crate::manifest::{INDEX, MANIFEST};
+use sha2::{Digest as _, Sha256};
+
+/// What an index and a manifest are called.
+pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
 /// A layer before it is compressed.
 #[derive(Clone, Default)]
-pub(super) struct TestArchive(Vec<u8>);
+pub struct TestArchive(Vec<u8>);
 
 impl TestArchive {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self::default()
     }
 
     /// Any entry, with any name.
-    pub(super) fn entry(mut self, kind: u8, name: &[u8], target: &[u8], mode: u32, data: &[u8]) -> Self {
+    pub fn entry(mut self, kind: u8, name: &[u8], target: &[u8], mode: u32, data: &[u8]) -> Self {
         for (long, kind) in [(name, b'L'), (target, b'K')] {
             if long.len() > 100 {
                 self = self.header(kind, b"././@LongLink", b"", 0, long.len() as u64).data(long);
@@ -32,7 +35,7 @@ impl TestArchive {
     }
 
     /// A header that says what it wants of the size of its data.
-    pub(super) fn header(mut self, kind: u8, name: &[u8], target: &[u8], mode: u32, size: u64) -> Self {
+    pub fn header(mut self, kind: u8, name: &[u8], target: &[u8], mode: u32, size: u64) -> Self {
         let mut header = tar::Header::new_gnu();
         header.as_mut_bytes()[..name.len()].copy_from_slice(name);
         header.as_mut_bytes()[157..157 + target.len()].copy_from_slice(target);
@@ -45,90 +48,90 @@ impl TestArchive {
         self
     }
 
-    pub(super) fn data(mut self, data: &[u8]) -> Self {
+    pub fn data(mut self, data: &[u8]) -> Self {
         self.0.extend_from_slice(data);
         self.0.resize(self.0.len().next_multiple_of(512), 0);
         self
     }
 
-    pub(super) fn file(self, name: &str, content: &str) -> Self {
+    pub fn file(self, name: &str, content: &str) -> Self {
         self.entry(b'0', name.as_bytes(), b"", 0o644, content.as_bytes())
     }
 
-    pub(super) fn folder(self, name: &str) -> Self {
+    pub fn folder(self, name: &str) -> Self {
         self.entry(b'5', name.as_bytes(), b"", 0o755, b"")
     }
 
-    pub(super) fn symlink(self, name: &str, target: &str) -> Self {
+    pub fn symlink(self, name: &str, target: &str) -> Self {
         self.entry(b'2', name.as_bytes(), target.as_bytes(), 0o777, b"")
     }
 
-    pub(super) fn hard_link(self, name: &str, target: &str) -> Self {
+    pub fn hard_link(self, name: &str, target: &str) -> Self {
         self.entry(b'1', name.as_bytes(), target.as_bytes(), 0o644, b"")
     }
 
-    pub(super) fn from_entries(archives: &[Self]) -> Self {
+    pub fn from_entries(archives: &[Self]) -> Self {
         Self(archives.iter().flat_map(|archive| archive.0.clone()).collect())
     }
 
     /// Without the end that a whole archive has.
-    pub(super) fn broken_off(self) -> Vec<u8> {
+    pub fn broken_off(self) -> Vec<u8> {
         self.0
     }
 
-    pub(super) fn bytes(mut self) -> Vec<u8> {
+    pub fn bytes(mut self) -> Vec<u8> {
         self.0.resize(self.0.len() + 1024, 0);
         self.0
     }
 }
 
-pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut all = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     all.write_all(bytes).unwrap();
     all.finish().unwrap()
 }
 
-pub(super) fn zstd(bytes: &[u8]) -> Vec<u8> {
+pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
 /// An image as a registry holds it.
 #[derive(Clone)]
-pub(super) struct TestImage {
+pub struct TestImage {
     /// Layers and configuration.
-    pub(super) blobs: Vec<Vec<u8>>,
-    pub(super) manifest: Vec<u8>,
+    pub blobs: Vec<Vec<u8>>,
+    pub manifest: Vec<u8>,
 }
 
 /// A layer as it is sent, with the digest of what it was.
-pub(super) struct TestLayer {
-    pub(super) sent: Vec<u8>,
-    pub(super) diff_id: ImageDigest,
+pub struct TestLayer {
+    pub sent: Vec<u8>,
+    pub diff_id: String,
 }
 
 impl TestLayer {
-    pub(super) fn gzip(archive: TestArchive) -> Self {
+    pub fn gzip(archive: TestArchive) -> Self {
         Self::of(archive.bytes(), gzip)
     }
 
-    pub(super) fn of(bytes: Vec<u8>, compress: impl FnOnce(&[u8]) -> Vec<u8>) -> Self {
-        Self { diff_id: ImageDigest::of(&bytes), sent: compress(&bytes) }
+    pub fn of(bytes: Vec<u8>, compress: impl FnOnce(&[u8]) -> Vec<u8>) -> Self {
+        Self { diff_id: digest_of(&bytes), sent: compress(&bytes) }
     }
 }
 
 impl TestImage {
-    pub(super) fn new(layers: Vec<TestLayer>) -> Self {
+    pub fn new(layers: Vec<TestLayer>) -> Self {
         Self::with_config(
             layers,
             r#""Env":["PATH=/bin","X=a=b"],"WorkingDir":"/work","User":"1000:1000","Cmd":["sh"]"#,
         )
     }
 
-    pub(super) fn with_config(layers: Vec<TestLayer>, config: &str) -> Self {
+    pub fn with_config(layers: Vec<TestLayer>, config: &str) -> Self {
         Self::for_machine(layers, config, architecture())
     }
 
-    pub(super) fn for_machine(layers: Vec<TestLayer>, config: &str, architecture: &str) -> Self {
+    pub fn for_machine(layers: Vec<TestLayer>, config: &str, architecture: &str) -> Self {
         let diff_ids: Vec<String> = layers.iter().map(|layer| format!("\"{}\"", layer.diff_id)).collect();
         let config = format!(
             r#"{{"architecture":"{architecture}","os":"linux","config":{{{config}}},"rootfs":{{"type":"layers","diff_ids":[{}]}}}}"#,
@@ -146,21 +149,21 @@ impl TestImage {
         Self { blobs, manifest: manifest.into_bytes() }
     }
 
-    pub(super) fn small() -> Self {
+    pub fn small() -> Self {
         Self::new(vec![TestLayer::gzip(TestArchive::new().folder("etc").file("etc/name", "small"))])
     }
 
-    pub(super) fn digest(&self) -> ImageDigest {
-        ImageDigest::of(&self.manifest)
+    pub fn digest(&self) -> String {
+        digest_of(&self.manifest)
     }
 }
 
-pub(super) fn described(form: &str, bytes: &[u8]) -> String {
-    format!(r#"{{"mediaType":"{form}","digest":"{}","size":{}}}"#, ImageDigest::of(bytes), bytes.len())
+pub fn described(form: &str, bytes: &[u8]) -> String {
+    format!(r#"{{"mediaType":"{form}","digest":"{}","size":{}}}"#, digest_of(bytes), bytes.len())
 }
 
 /// An index of manifests for these platforms.
-pub(super) fn index(entries: &[(&TestImage, &str)]) -> Vec<u8> {
+pub fn index(entries: &[(&TestImage, &str)]) -> Vec<u8> {
     let entries = entries.iter().map(|(image, platform)| {
         let described = described(MANIFEST, &image.manifest);
         format!("{},\"platform\":{platform}}}", &described[..described.len() - 1])
@@ -169,10 +172,16 @@ pub(super) fn index(entries: &[(&TestImage, &str)]) -> Vec<u8> {
     format!(r#"{{"schemaVersion":2,"mediaType":"{INDEX}","manifests":[{}]}}"#, entries.join(",")).into_bytes()
 }
 
-pub(super) fn architecture() -> &'static str {
+pub fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
         other => other,
     }
+}
+
+/// As registries write it.
+#[must_use]
+pub fn digest_of(bytes: &[u8]) -> String {
+    format!("sha256:{}", hex::encode(Sha256::digest(bytes)))
 }

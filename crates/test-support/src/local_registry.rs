@@ -6,9 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::archives::TestImage;
-use crate::ImageDigest;
-use crate::manifest::{INDEX, MANIFEST};
+use crate::archives::{INDEX, MANIFEST, TestImage, digest_of};
 
 /// Distributions call the same program by different names. The last is where `make fetch` puts it.
 const PROGRAMS: [&str; 3] = [
@@ -17,23 +15,23 @@ const PROGRAMS: [&str; 3] = [
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache/registry/usr/bin/docker-registry"),
 ];
 
-pub(super) struct LocalRegistry {
+pub struct LocalRegistry {
     process: Child,
     _folder: TempDir,
     /// `127.0.0.1:PORT`
-    pub(super) host: String,
+    pub host: String,
     http: reqwest::Client,
     base: String,
     password: Option<(String, String)>,
 }
 
 impl LocalRegistry {
-    pub(super) fn start() -> Self {
+    pub fn start() -> Self {
         Self::with("", reqwest::Client::builder(), "http", None)
     }
 
     /// With one user.
-    pub(super) fn with_password(user: &str, password: &str, bcrypt: &str) -> Self {
+    pub fn with_password(user: &str, password: &str, bcrypt: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("htpasswd");
         std::fs::write(&file, format!("{user}:{bcrypt}\n")).unwrap();
@@ -42,7 +40,7 @@ impl LocalRegistry {
         Self::in_folder(folder, &auth, "", reqwest::Client::builder(), "http", password)
     }
 
-    pub(super) fn with_tls(certificate: &Path, key: &Path, authority: &[u8]) -> Self {
+    pub fn with_tls(certificate: &Path, key: &Path, authority: &[u8]) -> Self {
         let tls = format!(", tls: {{ certificate: {}, key: {} }}", certificate.display(), key.display());
         let authority = reqwest::Certificate::from_pem(authority).unwrap();
         Self::with(&tls, reqwest::Client::builder().tls_certs_only([authority]), "https", None)
@@ -106,9 +104,7 @@ impl LocalRegistry {
         let begun = self.request(reqwest::Method::POST, &format!("/v2/{repository}/blobs/uploads/"));
         let begun = begun.send().await.unwrap().error_for_status().unwrap();
         let place = begun.headers()["location"].to_str().unwrap().to_owned();
-        let sent = self
-            .request(reqwest::Method::PUT, &place)
-            .query(&[("digest", ImageDigest::of(blob).to_string())]);
+        let sent = self.request(reqwest::Method::PUT, &place).query(&[("digest", digest_of(blob))]);
         sent.body(blob.to_vec()).send().await.unwrap().error_for_status().unwrap();
     }
 
@@ -120,7 +116,7 @@ impl LocalRegistry {
     }
 
     /// Gives the name under which the image is there.
-    pub(super) async fn push(&self, repository: &str, tag: &str, image: &TestImage) -> String {
+    pub async fn push(&self, repository: &str, tag: &str, image: &TestImage) -> String {
         for blob in &image.blobs {
             self.push_blob(repository, blob).await;
         }
@@ -128,12 +124,12 @@ impl LocalRegistry {
         format!("{}/{repository}:{tag}", self.host)
     }
 
-    pub(super) async fn push_index(&self, repository: &str, tag: &str, index: &[u8]) -> String {
+    pub async fn push_index(&self, repository: &str, tag: &str, index: &[u8]) -> String {
         self.push_document(repository, tag, INDEX, index).await;
         format!("{}/{repository}:{tag}", self.host)
     }
 
-    pub(super) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

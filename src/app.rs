@@ -88,6 +88,7 @@ impl Application {
         let rules = rules(&settings)?;
         let environments =
             Environments::new(sandbox.clone(), workspaces.clone(), rules.testing.clone()).await;
+        let environments = environments.map_err(|trouble| anyhow::anyhow!(trouble.message))?;
         let parts = EngineParts {
             journals: journals(store.clone()),
             store: store.clone(),
@@ -239,7 +240,8 @@ async fn commit_tester(
     workspaces: Workspaces,
 ) -> anyhow::Result<CommitTester> {
     complete_registries(&rules.sandbox, &mut testing)?;
-    Ok(CommitTester::new(open_sandbox(&rules.sandbox).await?, workspaces, testing).await)
+    let made = CommitTester::new(open_sandbox(&rules.sandbox).await?, workspaces, testing).await;
+    made.map_err(|trouble| anyhow::anyhow!(trouble.message))
 }
 
 /// A repository's own settings, as they are on a commit that is here.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use journeyman::engine::testing::{CommitTester, TestRunRequest, TestRunResult};
-use journeyman::order::{RepositoryName, RepositorySettings, TestingSettings};
+use journeyman::engine::EnvironmentSurvey;
+use journeyman::engine::testing::{BaselineSource, CommitTester, TestRunRequest, TestRunResult};
+use journeyman::order::{PinnedImages, RepositoryName, RepositorySettings, TestingSettings};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 
@@ -19,6 +20,8 @@ pub struct ChangeTester {
 pub struct TestedChange {
     pub commits: Commits,
     pub settings: RepositorySettings,
+    /// What is known of its images.
+    pub images: PinnedImages,
     /// Whether nothing that an agent wrote is in its base.
     pub base_is_of_the_default_branch: bool,
 }
@@ -26,7 +29,7 @@ pub struct TestedChange {
 impl TestedChange {
     /// On top of a commit of the default branch.
     pub fn new(commits: Commits, settings: RepositorySettings) -> Self {
-        Self { commits, settings, base_is_of_the_default_branch: true }
+        Self { commits, settings, images: PinnedImages::default(), base_is_of_the_default_branch: true }
     }
 }
 
@@ -37,7 +40,7 @@ impl ChangeTester {
         let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
         workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
         let sandbox = Sandbox::new(mode, Vec::new()).await.expect("a sandbox");
-        Self { testing: CommitTester::new(sandbox, workspaces, settings).await, place }
+        Self { testing: CommitTester::new(sandbox, workspaces, settings).await.expect("a tester"), place }
     }
 
     pub fn repository(&self) -> git2::Repository {
@@ -64,18 +67,29 @@ impl ChangeTester {
 
     /// Tests a change. What is tested at the same time has another `case`.
     pub async fn tested(&self, case: &str, change: TestedChange) -> TestRunResult {
+        let tested = self.testing.run(&self.request(case, change)).await;
+        tested.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message))
+    }
+
+    /// Prepares the environment of a change's base, as before an agent is paid.
+    pub async fn surveyed(&self, case: &str, change: TestedChange) -> EnvironmentSurvey {
+        let surveyed = self.testing.survey(&self.request(case, change), BaselineSource::Run).await;
+        surveyed.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message))
+    }
+
+    fn request(&self, case: &str, change: TestedChange) -> TestRunRequest {
         let Commits { before, after, tree } = change.commits;
-        let ask = TestRunRequest {
+        TestRunRequest {
             repository: name(),
             base: before.to_string().parse().expect("a commit"),
             base_is_of_the_default_branch: change.base_is_of_the_default_branch,
             commit: after.to_string().parse().expect("a commit"),
             tree: tree.to_string().parse().expect("a tree"),
             settings: change.settings,
+            images: change.images,
             folder: self.place.path().join("tests").join(case),
             environments: self.place.path().join("environments").join(case),
-        };
-        self.testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use journeyman::engine::testing::{CommitTester, TestRunRequest};
 use journeyman::order::scrutiny::ProofTarget;
-use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict, TestingSettings};
+use journeyman::order::{PinnedImages, RepositoryName, RepositorySettings, TestVerdict, TestingSettings};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 
@@ -75,7 +75,8 @@ async fn verdict_of(sample: &Sample) {
                 ..TestingSettings::default()
             },
         )
-        .await;
+        .await
+        .expect("a tester");
         let ask = |base: git2::Oid| TestRunRequest {
             repository: repository.clone(),
             base: base.to_string().parse().expect("a commit"),
@@ -83,6 +84,7 @@ async fn verdict_of(sample: &Sample) {
             commit: after.to_string().parse().expect("a commit"),
             tree: tree.to_string().parse().expect("a tree"),
             settings: RepositorySettings { test: Some(command.clone()), ..RepositorySettings::default() },
+            images: PinnedImages::default(),
             folder: folder.path().join("tests"),
             environments: folder.path().join("environments"),
         };

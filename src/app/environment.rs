@@ -13,7 +13,7 @@ use crate::config::TestRunSettings;
 use crate::engine::testing::{BaselineSource, CommitTester, TestRunRequest};
 use crate::engine::{EnvironmentProgress, EnvironmentSurvey};
 use crate::environment::EnvironmentPlan;
-use crate::order::{CommitSha, EffectError, RepositoryName, RepositorySettings};
+use crate::order::{CommitSha, EffectError, PinnedImages, RepositoryName, RepositorySettings};
 use crate::sandbox::IsolationMode;
 use crate::workspace::Workspaces;
 
@@ -59,6 +59,7 @@ impl LocalEnvironment {
             commit: commit.clone(),
             tree,
             settings,
+            images: PinnedImages::default(),
             folder: folder.join("runs").join(name.name()),
             environments: folder.join("own").join(name.name()),
             repository: name,
@@ -99,17 +100,19 @@ impl LocalEnvironment {
         self.testing.environment_plan(&ask).await.map_err(told)
     }
 
-    /// Prepares the environment and runs the tests in it, now. What happens is told meanwhile.
+    /// The same, and what happens is told.
+    #[must_use]
+    pub fn watched_by(mut self, progress: UnboundedSender<EnvironmentProgress>) -> Self {
+        self.testing.environments = self.testing.environments.reporting_to(progress);
+        self
+    }
+
+    /// Prepares the environment and runs the tests in it, now.
     ///
     /// # Errors
     /// When the sandbox or the disk fails; never by what setup and tests do.
-    pub async fn survey(
-        &self,
-        progress: UnboundedSender<EnvironmentProgress>,
-    ) -> anyhow::Result<EnvironmentSurvey> {
-        let environments = self.testing.environments.reporting_to(progress);
-        let testing = CommitTester { environments, ..self.testing.clone() };
-        Box::pin(testing.survey(&self.ask, BaselineSource::Run)).await.map_err(told)
+    pub async fn survey(&self) -> anyhow::Result<EnvironmentSurvey> {
+        Box::pin(self.testing.survey(&self.ask, BaselineSource::Run)).await.map_err(told)
     }
 }
 

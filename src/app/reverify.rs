@@ -10,7 +10,7 @@ use crate::attest::ReceiptClaims;
 use crate::config::TestRunSettings;
 use crate::engine::testing::TestRunRequest;
 use crate::order::receipt::TestEvidence;
-use crate::order::{CommitSha, RepositoryName, RepositorySettings, TestingSettings};
+use crate::order::{CommitSha, PinnedImages, RepositoryName, RepositorySettings, TestingSettings};
 use crate::workspace::Workspaces;
 
 /// Tests the receipt's commit as an order would, and says what came of it.
@@ -46,6 +46,7 @@ pub async fn reverify(
         commit: claims.commit.clone(),
         tree: claims.tree.clone(),
         settings,
+        images: PinnedImages::default(),
         folder: place.path().join("tests"),
         environments: place.path().join("environments"),
     };

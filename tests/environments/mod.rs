@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use journeyman::engine::testing::TestRunResult;
-use journeyman::order::{RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates};
+use journeyman::order::{
+    PinnedImages, RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates,
+};
 use journeyman::sandbox::IsolationMode;
 
 use crate::change_tester::{ChangeTester, TestedChange, name, setup_and_test};
@@ -77,6 +79,7 @@ impl Sample {
         let change = TestedChange {
             commits: self.0.commits_of(&before, &after),
             settings: setup_and_test(),
+            images: PinnedImages::default(),
             base_is_of_the_default_branch,
         };
         self.0.tested("one", change).await
@@ -260,13 +263,19 @@ async fn what_nobody_used_for_long_is_taken_away_once_there_is_too_much() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_setup_trusts_whom_the_machine_trusts_and_the_authorities_of_the_settings() {
-    let pem = b"-----BEGIN CERTIFICATE-----\nthe company's\n-----END CERTIFICATE-----\n".to_vec();
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let authority = rcgen::CertificateParams::new(vec!["company.example".to_owned()]).expect("parameters");
+    let certificate = authority.self_signed(&key).expect("a certificate").pem();
+    let line = certificate.lines().nth(1).expect("a line").to_owned();
+    let pem = certificate.into_bytes();
     let trusted = TrustedCertificates { file: PathBuf::from("/etc/company.pem"), pem };
     let company = |settings: &mut TestingSettings| settings.outgoing.trusted = Some(trusted);
     let sample = Sample::with(IsolationMode::Bubblewrap, company).await;
-    let asks = "for file in $PIP_CERT $SSL_CERT_FILE $NODE_EXTRA_CA_CERTS $CARGO_HTTP_CAINFO; do\n\
-                grep -c \"the company's\" $file; done; mkdir -p .venv/bin; echo : > .venv/bin/tool\n";
-    let files = |code: &'static str| Files { setup: asks, code };
+    let asks = format!(
+        "for file in $PIP_CERT $SSL_CERT_FILE $NODE_EXTRA_CA_CERTS $CARGO_HTTP_CAINFO; do\n\
+         grep -cF '{line}' $file; done; mkdir -p .venv/bin; echo : > .venv/bin/tool\n"
+    );
+    let files = |code: &'static str| Files { setup: &asks, code };
     let tested = sample.tested(files("one\n"), files("two\n")).await;
     assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
     let printed: String = tested.outputs.iter().map(|output| output.text.as_str()).collect();

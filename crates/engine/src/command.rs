@@ -16,7 +16,7 @@ use journeyman_gateway::EgressPolicy;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestingSettings, TrustedCertificates};
-use journeyman_sandbox::{Job, Mount, Sandbox, SandboxNetwork};
+use journeyman_sandbox::{Job, Mount, ProgramOwner, Sandbox, SandboxNetwork};
 
 /// What of a command's output is read.
 const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
@@ -103,6 +103,7 @@ pub(crate) async fn run_command(
         mounts: vec![place.tree_mount()],
         layers: place.layers(),
         relocation: place.relocation(),
+        root: place.job_root(ProgramOwner::Root),
         network,
         limits: sandbox.limits(),
         timeout: how.timeout,
@@ -195,12 +196,14 @@ fn certificates(
     let system = BUNDLES.iter().find(|bundle| Path::new(bundle).is_file());
     let file = match (own, system) {
         (None, None) => return Ok(Vec::new()),
-        (None, Some(system)) => (*system).to_owned(),
-        (Some(own), system) => {
+        // It is not there in an image.
+        (None, Some(system)) if place.root.is_none() => (*system).to_owned(),
+        (own, system) => {
             let known = system.map(std::fs::read).transpose();
             let known =
                 known.map_err(|error| soon(format!("cannot read the system's certificates: {error}")))?;
-            let bundle = [known.unwrap_or_default().as_slice(), b"\n", &own.pem].concat();
+            let own = own.map(|own| own.pem.as_slice()).unwrap_or_default();
+            let bundle = [known.unwrap_or_default().as_slice(), b"\n", own].concat();
             journeyman_sandbox::write_in_home(&place.home.written(), Path::new(OWN_BUNDLE), &bundle)
                 .map_err(|error| soon(format!("cannot write certificates into a job's home: {error}")))?;
             place.seen_in_home(OWN_BUNDLE)

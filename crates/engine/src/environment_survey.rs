@@ -6,12 +6,12 @@
 use std::path::Path;
 
 use crate::command::{CommandOutput, FinishedCommand};
-use crate::environment::{EnvironmentOwner, EnvironmentRequest, Preparation};
+use crate::environment::{EnvironmentOwner, EnvironmentRequest, PlanFault, Preparation};
 use crate::testing::{BaselineOutcome, BaselineSource, CommitTester, TestRunRequest};
 use journeyman_environment::{EnvironmentPlan, EnvironmentSource, ToolFit};
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{EffectError, Exit, TestReport, TestVerdict};
+use journeyman_order::{EffectError, Exit, PinnedImages, TestReport, TestVerdict};
 use journeyman_verify::{missing_for_tests, telling_line, untrusted_certificate};
 use journeyman_workspace::SourceTree;
 
@@ -43,6 +43,23 @@ pub struct EnvironmentSurvey {
     pub remedy: String,
 }
 
+impl EnvironmentSurvey {
+    /// Of one that nobody can prepare.
+    pub(crate) fn without_plan(problem: EnvironmentProblem) -> Self {
+        let remedy = problem.remedy.clone();
+        let report = EnvironmentReport { problem: Some(problem), ..EnvironmentReport::default() };
+        Self {
+            report,
+            steps: Vec::new(),
+            setup_failure: None,
+            verdict: None,
+            reading: TestReport::default(),
+            tail: String::new(),
+            remedy,
+        }
+    }
+}
+
 impl CommitTester {
     /// Prepares the environment of the request's base commit, which has to be one of the default branch, and runs its
     /// tests there.
@@ -54,8 +71,12 @@ impl CommitTester {
         ask: &TestRunRequest,
         enough: BaselineSource,
     ) -> Result<EnvironmentSurvey, EffectError> {
-        let request = self.environment_request(ask).await?;
-        Box::pin(self.survey_in(&request, ask, enough)).await
+        let (request, images) = match self.environment_request(ask).await {
+            Ok(planned) => planned,
+            Err(PlanFault::Problem(problem)) => return Ok(EnvironmentSurvey::without_plan(problem)),
+            Err(PlanFault::Trouble(trouble)) => return Err(trouble),
+        };
+        Box::pin(self.survey_in(&request, images, ask, enough)).await
     }
 
     /// What the base commit asks for, before anything is done.
@@ -63,29 +84,38 @@ impl CommitTester {
     /// # Errors
     /// When the repository cannot be read.
     pub async fn environment_plan(&self, ask: &TestRunRequest) -> Result<EnvironmentPlan, EffectError> {
-        Ok(self.environment_request(ask).await?.plan)
+        Ok(self.environment_request(ask).await?.0.plan)
     }
 
-    async fn environment_request(&self, ask: &TestRunRequest) -> Result<EnvironmentRequest, EffectError> {
+    async fn environment_request(
+        &self,
+        ask: &TestRunRequest,
+    ) -> Result<(EnvironmentRequest, PinnedImages), PlanFault> {
         let (workspaces, repository, base) =
             (self.workspaces.clone(), ask.repository.clone(), ask.base.clone());
-        let source = crate::job::blocking(move || workspaces.source_tree(&repository, &base)).await??;
-        let plan = crate::testing::plan(&self.sandbox, ask.settings.clone(), source.clone()).await?;
+        let source = crate::job::blocking(move || workspaces.source_tree(&repository, &base)).await?;
+        let source = source.map_err(EffectError::from)?;
+        let planned = self.environments.plan(ask.settings.clone(), source.clone(), &ask.images).await?;
+        let (plan, images) = planned;
         // Where the tests will run: without walls, an environment is good for one place.
         let inside = self.environments.inside(&CommitTester::only_folder(ask));
         let of = (ask.repository.clone(), ask.base.clone());
         let owner = EnvironmentOwner::Repository;
-        Ok(EnvironmentRequest::of_base(&self.settings, of, source, plan, owner, inside))
+        let asked = EnvironmentRequest::of_base(&self.settings, of, source, plan, owner, inside);
+        Ok((asked, images))
     }
 
     pub(crate) async fn survey_in(
         &self,
         ask: &EnvironmentRequest,
+        images: PinnedImages,
         tests: &TestRunRequest,
         enough: BaselineSource,
     ) -> Result<EnvironmentSurvey, EffectError> {
         let report = EnvironmentReport {
             source: ask.plan.source.to_string(),
+            image: ask.plan.image.clone(),
+            images,
             notes: notes(&ask.plan),
             ..EnvironmentReport::default()
         };

@@ -42,6 +42,7 @@ use journeyman_workspace::{SecretSet, Workspaces};
 
 pub use environment::Environments;
 pub use environment_survey::EnvironmentSurvey;
+pub use journeyman_image::{PullProgress, PullStep};
 pub use progress::EnvironmentProgress;
 pub use supervisor::ShutdownReport;
 

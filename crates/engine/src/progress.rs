@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use journeyman_image::PullProgress;
 use journeyman_order::test_run::CommandRun;
 
 /// Lines are told this often at most.
@@ -24,6 +25,11 @@ pub enum EnvironmentProgress {
     /// The tests begin.
     TestsBegan {
         command: String,
+    },
+    /// How far the pull of an image is.
+    ImagePulled {
+        image: String,
+        pulled: PullProgress,
     },
     /// A line that the command prints at the moment. Not every line is told, and nothing in it is made harmless.
     Printed(String),

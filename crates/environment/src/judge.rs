@@ -9,7 +9,9 @@ use crate::EnvironmentPlan;
 ///
 /// Image, services and variables are the base's too: a change does not choose the place where it is judged.
 pub fn judge_by(before: EnvironmentPlan, after: EnvironmentPlan) -> EnvironmentPlan {
-    let Some(test) = before.test else { return after };
+    let Some(test) = before.test else {
+        return EnvironmentPlan { image: before.image, services: before.services, ..after };
+    };
     let mut variables = after.variables;
     variables.extend(before.variables);
     EnvironmentPlan {

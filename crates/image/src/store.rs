@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ImageError;
@@ -96,6 +97,35 @@ impl ResolvedImage {
     #[must_use]
     pub fn pinned(&self) -> ImageReference {
         self.reference.pinned(self.digest.clone())
+    }
+}
+
+/// Where programs are in an image that does not say.
+const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+impl ImageRoot {
+    /// Folders of its programs, as they are seen in it.
+    #[must_use]
+    pub fn search_path(&self) -> Vec<PathBuf> {
+        let own = self.config.env.iter().rev().find(|(name, _)| name == "PATH");
+        let path = own.map_or(USUAL_PATH, |(_, path)| path.as_str());
+        path.split(':').map(PathBuf::from).filter(|folder| folder.is_absolute()).collect()
+    }
+
+    /// Whether a program of this name is there. Links are followed inside.
+    #[must_use]
+    pub fn has_program(&self, name: &str) -> bool {
+        let is_program = |path: PathBuf| {
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
+            let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+            let found = openat(CWD, &self.path, flags | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+                .and_then(|root| openat2(root, path, flags, Mode::empty(), inside))
+                .and_then(fstat);
+            found.is_ok_and(|found| {
+                FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && found.st_mode & 0o111 != 0
+            })
+        };
+        !name.contains('/') && self.search_path().into_iter().any(|folder| is_program(folder.join(name)))
     }
 }
 

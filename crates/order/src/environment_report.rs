@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::PinnedImages;
 use super::command_run::{CommandRun, TestCounts};
 
 /// Of [`Move::PrepareEnvironment`](super::Move::PrepareEnvironment).
@@ -13,6 +14,9 @@ pub struct EnvironmentReport {
     /// The image, by its digest; none: the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
+    /// What the names of all its images mean for this order, those of services included.
+    #[serde(default, skip_serializing_if = "PinnedImages::is_empty")]
+    pub images: PinnedImages,
     /// What installed it; none where there was nothing to install.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<CommandRun>,

@@ -99,6 +99,9 @@ pub struct TestEvidence {
     pub failing: Vec<String>,
     /// The sandbox it ran in.
     pub sandbox: String,
+    /// The image that it ran in, by its digest; none: the machine's own system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// What was done to find out whether a pass can be believed.
     #[serde(default)]
     pub scrutiny: Option<Box<Scrutiny>>,
@@ -207,6 +210,7 @@ impl TestEvidence {
             counts: tests.counts,
             failing: tests.failing.clone(),
             sandbox: tests.sandbox.clone(),
+            image: tests.image.clone(),
             scrutiny: tests.scrutiny.clone(),
         }
     }

@@ -132,6 +132,7 @@ fn test_run(verdict: TestVerdict, passed: u64, failed: u64) -> TestRun {
         counts: Some(TestCounts { passed, failed, skipped: 0 }),
         failing: (0..failed).map(|number| format!("test_{number}")).collect(),
         tail: String::new(),
+        image: None,
         sandbox: "bubblewrap".to_owned(),
         network: Default::default(),
         scrutiny: None,

@@ -32,6 +32,9 @@ pub struct TestRun {
     pub tail: String,
     /// In what sandbox it ran: `bubblewrap` or `none`.
     pub sandbox: String,
+    /// The image that it ran in, by its digest; none: the machine's own system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// What setup and tests did with the network that they were given, by what they are.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub network: BTreeMap<String, NetworkRecord>,

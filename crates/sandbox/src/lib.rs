@@ -48,6 +48,7 @@ pub use job::{CollectedOutput, Job, JobResult, Mount, MountAccess, Relocation, S
 pub use journeyman_order::{IsolationMode, JobLimits};
 pub use layers::{LayerStack, MOST_LAYERS};
 pub use limits::ExceededLimit;
+pub use program::RootTrial;
 pub use root::{JobRoot, ProgramOwner};
 
 use bubblewrap::Bubblewrap;
@@ -223,6 +224,19 @@ impl Sandbox {
     /// [`SandboxError::NoProgram`].
     pub fn find(&self, named: &str) -> Result<(), SandboxError> {
         program::is_there(named.as_ref(), self.enclosure.reads())
+    }
+
+    /// How to find out whether a program of this machine's can be started in a root of a job's own.
+    ///
+    /// # Errors
+    /// When there is no such program.
+    pub fn root_trial(&self, program: &Path) -> Result<RootTrial, SandboxError> {
+        let found = match program.to_str().filter(|name| !name.contains('/')) {
+            Some(name) => self.locate(name),
+            None => program.exists().then(|| program.to_owned()),
+        };
+        let found = found.ok_or_else(|| SandboxError::NoProgram { program: program.to_owned() })?;
+        Ok(RootTrial::of(&found, self.enclosure.reads()))
     }
 
     /// Where the program of this name is that jobs would start.

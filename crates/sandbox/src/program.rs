@@ -125,13 +125,41 @@ fn with_its_own(real: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// What `env` would find for a script; whatever else its first line names has to be in the root.
-fn interpreter(program: &Path, reads: &ReadablePaths) -> Option<PathBuf> {
+/// A command that ends well where a program of the host's can be started in a root of a job's own, and changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootTrial {
+    pub program: Vec<OsString>,
+    pub owner: ProgramOwner,
+}
+
+impl RootTrial {
+    /// What starts a script is asked for its version, and nothing of the script runs.
+    pub(super) fn of(program: &Path, reads: &ReadablePaths) -> Self {
+        let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+        let (asked, owner): (Vec<OsString>, _) = match (first_line(&real), interpreter(&real, reads)) {
+            (_, Some(found)) => (vec![found.into(), "--version".into()], ProgramOwner::Host),
+            (Some(line), None) => {
+                let named = line.split_whitespace().next().unwrap_or_default();
+                (["sh", "-c", "test -x \"$1\"", "sh", named].map(Into::into).to_vec(), ProgramOwner::Root)
+            }
+            (None, None) => (vec![program.into(), "--version".into()], ProgramOwner::Host),
+        };
+        Self { program: asked, owner }
+    }
+}
+
+/// What stands behind the `#!` of a script.
+fn first_line(program: &Path) -> Option<String> {
     let mut line = Vec::new();
     let file = std::fs::File::open(program).ok()?;
     BufReader::new(file.take(FIRST_LINE)).read_until(b'\n', &mut line).ok()?;
-    let line = OsString::from_vec(line).into_string().ok()?;
-    let mut words = line.strip_prefix("#!")?.split_whitespace();
+    Some(OsString::from_vec(line).into_string().ok()?.strip_prefix("#!")?.to_owned())
+}
+
+/// What `env` would find for a script; whatever else its first line names has to be in the root.
+fn interpreter(program: &Path, reads: &ReadablePaths) -> Option<PathBuf> {
+    let line = first_line(program)?;
+    let mut words = line.split_whitespace();
     if Path::new(words.next()?).file_name()? != "env" {
         return None;
     }

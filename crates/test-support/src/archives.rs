@@ -1,6 +1,7 @@
 //! Archives and images made by hand, so that they can say what no tool would.
 
 use std::io::Write;
+use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
@@ -68,6 +69,14 @@ impl TestArchive {
 
     pub fn hard_link(self, name: &str, target: &str) -> Self {
         self.entry(b'1', name.as_bytes(), target.as_bytes(), 0o644, b"")
+    }
+
+    /// All that lies in a folder.
+    pub fn of_folder(folder: &Path) -> Self {
+        let mut all = tar::Builder::new(Vec::new());
+        all.follow_symlinks(false);
+        all.append_dir_all(".", folder).unwrap();
+        Self(all.into_inner().unwrap())
     }
 
     pub fn from_entries(archives: &[Self]) -> Self {

@@ -210,6 +210,11 @@ impl Workspaces {
         self.inner.data.join("orders")
     }
 
+    /// Where images are kept, for all repositories.
+    pub fn images(&self) -> PathBuf {
+        self.inner.data.join("images")
+    }
+
     /// A folder to try in what the file system can.
     pub fn layers(&self) -> PathBuf {
         self.inner.data.join("layers")

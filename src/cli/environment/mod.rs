@@ -14,9 +14,12 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
+use tokio::sync::mpsc::UnboundedReceiver;
+
 use super::{INTERRUPTED, UsageError, asked_to_stop, log};
 use crate::app::LocalEnvironment;
 use crate::config::TestRunSettings;
+use crate::engine::EnvironmentProgress;
 use checkout::LocalCheckout;
 use outcome::EnvironmentOutcome;
 use pin::PinnedFile;
@@ -77,30 +80,15 @@ async fn look(
     data: &std::path::Path,
 ) -> anyhow::Result<u8> {
     let wait = || eprintln!("  … waiting: another `journeyman environment` is at work");
+    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
     let environment = LocalEnvironment::open(rules, &checkout.folder, &checkout.commit, data, wait).await?;
-    let plan = environment.plan().await?;
+    let environment = environment.watched_by(sender);
     let (uncommitted, isolation) = (checkout.uncommitted()?, environment.isolation());
     let mut output = ProgressOutput::new(arguments.json);
     output.print(&words::heading(checkout, &uncommitted));
+    let plan = watch("looking", environment.plan(), &mut told, &mut output).await?;
     output.print(&words::found(&plan, environment.mode()));
-    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
-    output.begin("preparing");
-    let survey = {
-        let surveying = environment.survey(sender);
-        tokio::pin!(surveying);
-        loop {
-            tokio::select! {
-                biased;
-                Some(progress) = told.recv() => output.show(progress),
-                survey = &mut surveying => break survey,
-            }
-        }
-    };
-    while let Ok(progress) = told.try_recv() {
-        output.show(progress);
-    }
-    output.end();
-    let survey = survey?;
+    let survey = watch("preparing", environment.survey(), &mut told, &mut output).await?;
     let outcome = EnvironmentOutcome::of(&plan, &survey);
     output.print(&words::setup(&plan, &survey));
     output.print(&words::tests(&plan, &survey, &outcome));
@@ -127,6 +115,29 @@ async fn look(
         println!("{}", serde_json::to_string_pretty(&document)?);
     }
     Ok(outcome.exit_code())
+}
+
+/// Shows what happens until it is over.
+async fn watch<T>(
+    what: &str,
+    work: impl Future<Output = T>,
+    told: &mut UnboundedReceiver<EnvironmentProgress>,
+    output: &mut ProgressOutput,
+) -> T {
+    output.begin(what);
+    let mut work = std::pin::pin!(work);
+    let done = loop {
+        tokio::select! {
+            biased;
+            Some(progress) = told.recv() => output.show(progress),
+            done = &mut work => break done,
+        }
+    };
+    while let Ok(progress) = told.try_recv() {
+        output.show(progress);
+    }
+    output.end();
+    done
 }
 
 /// Where the user's programs keep what can be made again.

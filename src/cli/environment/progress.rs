@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use super::super::receipt::line;
 use super::super::spinner;
 use super::words::{first_line, took};
-use crate::engine::EnvironmentProgress;
+use crate::engine::{EnvironmentProgress, PullProgress, PullStep};
 use crate::order::Exit;
 
 /// Of a command, and of a line that it prints.
@@ -55,6 +55,7 @@ impl ProgressOutput {
                     eprintln!("  … {ended} after {}", took(run.duration_seconds));
                 }
             }
+            EnvironmentProgress::ImagePulled { image, pulled } => self.pulled(&image, pulled),
             EnvironmentProgress::Printed(printed) => self.draw(&line(&printed, LONGEST)),
         }
     }
@@ -63,6 +64,18 @@ impl ProgressOutput {
         if let Some(spinner) = self.spinner.take() {
             spinner.finish_and_clear();
         }
+    }
+
+    fn pulled(&mut self, image: &str, PullProgress { step, done, total }: PullProgress) {
+        let what = match step {
+            PullStep::Download => "pulling",
+            PullStep::Unpack => "unpacking",
+        };
+        let doing = format!("{what} {}", line(image, LONGEST));
+        if self.doing != doing {
+            self.started(&doing);
+        }
+        self.draw(&format!("{} of {} MiB", done >> 20, total.div_ceil(1 << 20)));
     }
 
     fn started(&mut self, command: &str) {

@@ -43,7 +43,7 @@ pub(super) fn heading(checkout: &LocalCheckout, uncommitted: &UncommittedFiles) 
 pub(super) fn found(plan: &EnvironmentPlan, mode: IsolationMode) -> String {
     let mut rows: Vec<(&str, String)> = vec![("source", plan.source.to_string())];
     let place = match &plan.image {
-        Some(image) => format!("this machine's own system and toolchains, not yet the image {image}"),
+        Some(image) => format!("the image {image}"),
         None => "this machine's own system and toolchains".to_owned(),
     };
     let walls = match mode {

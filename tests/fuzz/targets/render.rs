@@ -280,6 +280,7 @@ fn survey(text: &str, settled: Option<Settlement>) -> OrderProjection {
         counts: None,
         failing: vec![foreign(); 12],
         tail: foreign(),
+        image: None,
         sandbox: foreign(),
         network: Default::default(),
         scrutiny: None,

@@ -46,6 +46,7 @@ pub(super) fn verified() -> Receipt {
             }),
             counts: Some(TestCounts { passed: 3, failed: 0, skipped: 0 }),
             failing: Vec::new(),
+            image: None,
             sandbox: "bubblewrap".to_owned(),
             doubt: None,
             scrutiny: None,

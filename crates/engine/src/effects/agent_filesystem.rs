@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{EffectContext, EffectError, soon};
-use crate::environment::{Environment, EnvironmentOwner, EnvironmentRequest, Lease, Preparation};
+use crate::environment::{
+    Environment, EnvironmentOwner, EnvironmentRequest, PlaceLease, PlanFault, Preparation,
+};
 use crate::job::writable;
 use crate::place::EnvironmentPlace;
-use journeyman_order::CommitSha;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
+use journeyman_order::{CommitSha, PinnedImages};
 use journeyman_sandbox::{Job, Mount};
 use journeyman_workspace::{OrderDirs, SourceTree};
 
@@ -19,7 +21,7 @@ pub(super) struct AgentFilesystem {
     /// What it may read and write besides its checkout.
     pub(super) mounts: Vec<Mount>,
     /// What it is made of stays as long as this.
-    _leases: Vec<Lease>,
+    _lease: PlaceLease,
 }
 
 impl AgentFilesystem {
@@ -59,14 +61,14 @@ impl EffectContext {
                 let place = crate::job::blocking(move || made.place_to_look_from(&ask, (&folder, &inside)));
                 let place =
                     place.await?.map_err(|error| soon(format!("cannot lay out a commit: {error}")))?;
-                Ok(self.held(place, Vec::new()))
+                self.held(place, Vec::new()).await
             }
         }
     }
 
     /// The environment of the commit that the work starts from, and what was asked for it.
     pub(super) async fn environment(&self) -> Result<(EnvironmentRequest, Arc<Environment>), EffectError> {
-        let ask = self.environment_request().await?;
+        let (ask, _) = self.environment_request().await?;
         match Box::pin(self.parts.environments.prepare(&ask)).await? {
             Preparation::Ready(environment) => Ok((ask, environment)),
             Preparation::Failed(failed) => Err(soon(format!(
@@ -79,22 +81,29 @@ impl EffectContext {
     }
 
     /// What the base commit asks for.
-    pub(super) async fn environment_request(&self) -> Result<EnvironmentRequest, EffectError> {
+    pub(super) async fn environment_request(&self) -> Result<(EnvironmentRequest, PinnedImages), PlanFault> {
         let (repository, base) = (self.opened().repository.clone(), self.base()?);
         let folder = self.parts.workspaces.order_dirs(self.order).root;
         let source = self.source(&base).await?;
-        let plan = crate::testing::plan(&self.parts.sandbox, self.settings(), source.clone()).await?;
+        let known = self.pinned_images();
+        let planned = self.parts.environments.plan(self.settings(), source.clone(), &known).await?;
+        let (plan, images) = planned;
         let inside = self.parts.environments.inside(&folder);
         let settings = &self.parts.settings.testing;
         let owner = EnvironmentOwner::Repository;
-        Ok(EnvironmentRequest::of_base(settings, (repository, base), source, plan, owner, inside))
+        let asked = EnvironmentRequest::of_base(settings, (repository, base), source, plan, owner, inside);
+        Ok((asked, images))
     }
 
-    pub(super) fn held(&self, place: EnvironmentPlace, mounts: Vec<Mount>) -> AgentFilesystem {
-        AgentFilesystem { _leases: self.parts.environments.hold(&place), place, mounts }
+    pub(super) async fn held(
+        &self,
+        place: EnvironmentPlace,
+        mounts: Vec<Mount>,
+    ) -> Result<AgentFilesystem, EffectError> {
+        Ok(AgentFilesystem { _lease: self.parts.environments.hold(&place).await?, place, mounts })
     }
 
-    async fn source(&self, commit: &CommitSha) -> Result<SourceTree, EffectError> {
+    pub(super) async fn source(&self, commit: &CommitSha) -> Result<SourceTree, EffectError> {
         let (repository, commit) = (self.opened().repository.clone(), commit.clone());
         self.git(move |workspaces| workspaces.source_tree(&repository, &commit)).await
     }

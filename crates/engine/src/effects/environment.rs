@@ -2,12 +2,21 @@
 //! change, and costs nobody a round.
 
 use super::{EffectContext, EffectResult};
+use crate::environment::PlanFault;
+use crate::environment_survey::EnvironmentSurvey;
 use crate::testing::{BaselineSource, CommitTester, TestRunRequest};
 use journeyman_order::EffectOutcome;
 
 impl EffectContext {
     pub(super) async fn prepare_environment(&self) -> EffectResult {
-        let ask = self.environment_request().await?;
+        let (ask, images) = match self.environment_request().await {
+            Ok(planned) => planned,
+            Err(PlanFault::Problem(problem)) => {
+                let survey = EnvironmentSurvey::without_plan(problem);
+                return Ok(EffectOutcome::EnvironmentPrepared(Box::new(survey.report)));
+            }
+            Err(PlanFault::Trouble(trouble)) => return Err(trouble),
+        };
         let (repository, base) = (ask.repository.clone(), ask.commit.clone());
         let (of, at) = (repository.clone(), base.clone());
         let tree = self.git(move |workspaces| workspaces.tree_of(&of, &at)).await?;
@@ -19,6 +28,7 @@ impl EffectContext {
             commit: base,
             tree,
             settings: self.settings(),
+            images: images.clone(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             environments: self.order_root().join("environments"),
         };
@@ -28,7 +38,7 @@ impl EffectContext {
             environments: self.parts.environments.clone(),
             settings: self.parts.settings.testing.clone(),
         };
-        let survey = Box::pin(testing.survey_in(&ask, &tests, BaselineSource::KnownOrRun)).await?;
+        let survey = Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await?;
         if let Some(printed) = &survey.setup_failure {
             let artifact = format!("{}-setup.log", self.key.file_name());
             let text = printed.text.as_bytes();

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::EffectContext;
 use super::preflight::{PATIENCE, PreflightReport};
 use journeyman_agent::{AgentProgram, KeyProbe, ModelApi, Runtime};
+use journeyman_order::EffectError;
 use journeyman_order::moves::{AgentTask, Retry};
 use journeyman_order::pipeline::{Check, Stage, StageKind, StageOutput, StageStart};
 
@@ -183,8 +184,12 @@ impl EffectContext {
         if !self.stages().iter().any(tests) {
             return;
         }
-        let plan = self.environment_request().await.map(|ask| ask.plan);
-        match plan {
+        // Which programs are where it will run is of no matter for that: no image is pulled to know.
+        let plan = async {
+            let source = self.source(&self.base()?).await?;
+            Ok::<_, EffectError>(self.parts.environments.plan_on(self.settings(), source, None).await?)
+        };
+        match plan.await {
             Ok(plan) if plan.test.is_none() => found.warn(
                 "No test command was found on the base branch, so the result will be unverified: name one as \
                  test: in .github/journeyman.yml.",

@@ -14,7 +14,7 @@ use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit};
-use journeyman_sandbox::{Job, SandboxNetwork, Sink};
+use journeyman_sandbox::{Job, ProgramOwner, SandboxNetwork, Sink};
 use journeyman_workspace::write_whole;
 
 /// A program may go on after its last word; it is ended after so long without another.
@@ -222,6 +222,17 @@ impl EffectContext {
             ..short_job(program, &place.place.tree.at, &place.place.home.at, mounts)
         };
         place.put(&mut job);
+        let mut outside = None;
+        if let Some(root) = &place.place.root {
+            let program = Path::new(invocation.program.first().map(String::as_str).unwrap_or_default());
+            outside = self.parts.environments.unstartable(&root.of.name, program).await?.map(|because| {
+                format!(
+                    "could not be started in the image {}, so that it worked on this machine's own system: {because}",
+                    root.of.name
+                )
+            });
+            job.root = root.job_root(ProgramOwner::Host).filter(|_| outside.is_none());
+        }
         job.environment.extend(invocation.environment.clone());
         job.environment.extend(door.environment.iter().cloned());
         let mut reader = AgentOutputSink::create(transcript, &folder.join(STREAM))?;
@@ -237,6 +248,7 @@ impl EffectContext {
         let stderr = invocation.redact(&String::from_utf8_lossy(&reader.stderr));
         let mut run = reader.transcript.finish(exit, &stderr, begun.elapsed());
         let record = door.close().await;
+        run.warnings.extend(outside);
         measured(&mut run, record);
         run.held.clone_from(&invocation.network.held_credentials);
         run.result = run.result.map(|text| invocation.redact(&text));

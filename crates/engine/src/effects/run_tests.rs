@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{EffectContext, EffectResult, never};
 use crate::testing::{CommitTester, TestRunRequest};
-use journeyman_order::{CommitSha, EffectError, EffectOutcome, JournalEvent, Move, TreeSha};
+use journeyman_order::{CommitSha, EffectError, EffectOutcome, JournalEvent, Move, PinnedImages, TreeSha};
 
 impl EffectContext {
     pub(super) async fn run_tests(&self, commit: &CommitSha) -> EffectResult {
@@ -23,6 +23,7 @@ impl EffectContext {
             commit: commit.clone(),
             tree: self.tree_of(commit)?,
             settings: self.settings(),
+            images: self.pinned_images(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             environments: self.order_root().join("environments"),
         };
@@ -44,6 +45,21 @@ impl EffectContext {
             tested.run.artifacts.push(artifact);
         }
         Ok(EffectOutcome::Tested(Box::new(tested.run)))
+    }
+
+    /// What names of images mean for this order: what they meant when its environment was prepared.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome tells of an environment")]
+    pub(super) fn pinned_images(&self) -> PinnedImages {
+        let told = self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
+            JournalEvent::Observed { outcome, .. } => match &**outcome {
+                EffectOutcome::EnvironmentPrepared(report) if !report.images.is_empty() => {
+                    Some(report.images.clone())
+                }
+                _ => None,
+            },
+            JournalEvent::Intended { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => None,
+        });
+        told.unwrap_or_default()
     }
 
     /// Where a commit left the default branch, or what it merged of it since.

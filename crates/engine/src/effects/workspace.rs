@@ -67,7 +67,7 @@ impl EffectContext {
         };
         let script = Workspaces::clone_command(&self.seen_dirs(), branch, &place.installed);
         self.in_place(&place, script, vec![self.origin_mount()], Vec::new()).await?;
-        Ok(self.held(place, vec![self.origin_mount()]))
+        self.held(place, vec![self.origin_mount()]).await
     }
 
     /// A short command without network where the agent works.

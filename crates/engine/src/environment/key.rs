@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::{EnvironmentRequest, Environments};
 
 /// What is kept of a setup, and how.
-const FORM: &str = "form 1";
+const FORM: &str = "form 2";
 
 impl Environments {
     /// With the digest of the sources where these decide too.
@@ -30,8 +30,11 @@ impl Environments {
             add(value.as_bytes());
         }
         add(&ask.source.digest(Some(&ask.plan.decisive_files)));
-        for program in self.programs_of(&setup) {
-            add(program.as_bytes());
+        // Those of an image are told by its digest.
+        if ask.plan.image.is_none() {
+            for program in self.programs_of(&setup) {
+                add(program.as_bytes());
+            }
         }
         add(&sources.unwrap_or_default());
         let name = hex::encode(digest.finalize());

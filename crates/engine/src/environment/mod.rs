@@ -6,6 +6,7 @@
 //! Only the setup of a commit of the default branch makes what is shared. What a change installs otherwise lies in a folder
 //! of its order's own, on top of what is shared, and nobody else ever sees it.
 
+mod images;
 mod key;
 mod origin_of_files;
 mod places;
@@ -27,6 +28,8 @@ use crate::effect_error::soon;
 use crate::place::EnvironmentPlace;
 use crate::place::folder::LayerMethod;
 use crate::progress::{EnvironmentProgress, ProgressReporter};
+use images::Images;
+pub(crate) use images::{PlanFault, UsedImage};
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, TestingSettings};
@@ -34,7 +37,7 @@ use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_workspace::{SourceTree, Workspaces};
 use record::EnvironmentRecord;
 pub(crate) use request::{EnvironmentOwner, EnvironmentRequest};
-pub(crate) use shelf::Lease;
+use shelf::Lease;
 
 /// Where every job sees what it works on: what is installed names its own place, so that it has to be the same for all.
 const INSIDE: &str = "/workspace";
@@ -52,6 +55,7 @@ struct EnvironmentsInner {
     workspaces: Workspaces,
     settings: TestingSettings,
     method: LayerMethod,
+    images: Images,
     /// One at a time prepares the same: the others wait for it.
     alone: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
     /// How many use what is kept in these folders.
@@ -64,12 +68,28 @@ pub(crate) struct Environment {
     folder: PathBuf,
     record: EnvironmentRecord,
     home_layers: Vec<PathBuf>,
+    /// None: the machine's own system.
+    root: Option<EnvironmentRoot>,
     method: LayerMethod,
     /// The files of its checkout; what was laid over them then is in the record.
     source: SourceTree,
     /// Whether it was there before.
     pub(crate) is_kept: bool,
     _lease: Vec<Lease>,
+}
+
+/// What is seen as `/`, where that is an image.
+#[derive(Debug)]
+struct EnvironmentRoot {
+    /// What the setup wrote there, and the image.
+    layers: Vec<PathBuf>,
+    image: UsedImage,
+}
+
+/// As long as it lives, what a place is made of stays.
+pub(crate) struct PlaceLease {
+    _folders: Vec<Lease>,
+    _image: Option<UsedImage>,
 }
 
 /// What came of preparing one.
@@ -81,7 +101,15 @@ pub(crate) enum Preparation {
 
 impl Environments {
     /// Looks once whether folders can be made of layers here.
-    pub async fn new(sandbox: Sandbox, workspaces: Workspaces, settings: TestingSettings) -> Self {
+    ///
+    /// # Errors
+    /// When there is no place for images, or registries cannot be reached by these settings.
+    pub async fn new(
+        sandbox: Sandbox,
+        workspaces: Workspaces,
+        settings: TestingSettings,
+    ) -> Result<Self, EffectError> {
+        let images = Images::new(&workspaces, &settings)?;
         let method = match sandbox.check_layers(&workspaces.layers()).await {
             Ok(()) => LayerMethod::Overlay,
             Err(error) => {
@@ -101,10 +129,11 @@ impl Environments {
             workspaces,
             settings,
             method,
+            images,
             alone: Mutex::default(),
             leased: Arc::default(),
         };
-        Self { inner: Arc::new(inner), progress: ProgressReporter::default() }
+        Ok(Self { inner: Arc::new(inner), progress: ProgressReporter::default() })
     }
 
     /// The same, and what happens is told.
@@ -155,12 +184,17 @@ impl Environments {
     }
 
     /// Keeps what a place is made of as long as this is.
-    pub(crate) fn hold(&self, place: &EnvironmentPlace) -> Vec<Lease> {
+    pub(crate) async fn hold(&self, place: &EnvironmentPlace) -> Result<PlaceLease, EffectError> {
+        let image = match &place.root {
+            Some(root) => Some(self.image(&root.of.name).await?),
+            None => None,
+        };
         let layers = place.tree.lower().iter().chain(place.home.lower());
         let mut folders: Vec<&Path> =
             layers.filter_map(|layer| layer.parent()).filter(|folder| folder.is_dir()).collect();
         folders.dedup();
-        folders.into_iter().map(|folder| self.lease(folder)).collect()
+        let folders = folders.into_iter().map(|folder| self.lease(folder)).collect();
+        Ok(PlaceLease { _folders: folders, _image: image })
     }
 
     /// Where the preparation of this is alone.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Environment, EnvironmentRequest, TreePurpose};
 use crate::place::folder::{LayerMethod, LayeredFolder};
 use crate::place::{EnvironmentPlace, HOME, RECORD, TREE};
+use crate::place::{PlaceRoot, ROOT};
 use journeyman_environment::EnvironmentPlan;
 use journeyman_workspace::SourceTree;
 
@@ -37,9 +38,13 @@ impl Environment {
         paths.sort();
         paths.dedup();
         tree.lay(&paths, source)?;
-        let installed = self.record.installed.clone();
+        let root = self.root.as_ref().map(|root| {
+            let made = LayeredFolder::make(&folder.join(ROOT), &root.layers, LayerMethod::Overlay);
+            made.map(|folder| PlaceRoot { folder, of: root.image.facts() })
+        });
+        let (root, installed) = (root.transpose()?, self.record.installed.clone());
         let place =
-            EnvironmentPlace { installed, ..EnvironmentPlace::at(tree, home, (folder, inside), plan) };
+            EnvironmentPlace { root, installed, ..EnvironmentPlace::at(tree, home, (folder, inside), plan) };
         Ok((place, paths))
     }
 

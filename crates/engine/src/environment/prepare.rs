@@ -14,7 +14,7 @@ use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation, 
 use crate::job::blocking;
 use crate::place::EnvironmentPlace;
 use crate::place::folder::{LayerMethod, LayeredFolder};
-use crate::place::{HOME, TREE};
+use crate::place::{HOME, PlaceRoot, ROOT, TREE};
 use journeyman_order::EffectError;
 use journeyman_sandbox::MOST_LAYERS;
 use journeyman_workspace::SourceTree;
@@ -143,6 +143,14 @@ impl Environments {
             LayerMethod::Copy => repository.tree.clone(),
         };
         let mut place = place(tree, home);
+        let image = match &ask.plan.image {
+            Some(name) => Some(self.image(name).await?),
+            None => None,
+        };
+        if let Some(image) = &image {
+            let of = image.facts();
+            place.root = Some(PlaceRoot { folder: folder(ROOT, &[image.root().to_owned()])?, of });
+        }
         let mut record = EnvironmentRecord {
             commit: ask.commit.clone(),
             laid: ask.laid.clone(),
@@ -153,6 +161,7 @@ impl Environments {
             is_of_sources: None,
             installed: Vec::new(),
             home_below: below,
+            image: ask.plan.image.clone(),
             bytes: 0,
         };
         match Box::pin(self.run_setup(ask, &place)).await? {
@@ -168,6 +177,7 @@ impl Environments {
         let seen_tree = ask.inside.join(TREE).display().to_string();
         let (half, ask_inside, made) = (half.to_owned(), ask.inside.clone(), made.clone());
         let record = blocking(move || {
+            let _image = image;
             // What is tested is the commit, whatever its setup made of it.
             let changed = place.tree.differing(&source)?;
             place.tree.lay(&changed, &source)?;
@@ -183,9 +193,14 @@ impl Environments {
             record.installed = installed.take(MOST_INSTALLED).map(str::to_owned).collect();
             fs::rename(place.tree.written(), half.join("tree"))?;
             fs::rename(place.home.written(), half.join("home"))?;
+            let root = place.root.as_ref().map(|root| &root.folder);
+            if let Some(root) = root {
+                fs::rename(root.written(), half.join(ROOT))?;
+            }
             [&place.tree, &place.home]
-                .iter()
-                .try_for_each(|folder| folder.remove())
+                .into_iter()
+                .chain(root)
+                .try_for_each(LayeredFolder::remove)
                 .map_err(std::io::Error::other)?;
             fs::remove_dir(&made).or_else(|error| if made == ask_inside { Ok(()) } else { Err(error) })?;
             record.bytes = size(&half);

@@ -32,7 +32,10 @@ pub(super) struct EnvironmentRecord {
     pub(super) installed: Vec<String>,
     /// The environments whose homes lie below this one's, the uppermost first, by their folders' names.
     pub(super) home_below: Vec<String>,
-    /// On the disk.
+    /// The image, by digest; none: the machine's own system.
+    #[serde(default)]
+    pub(super) image: Option<String>,
+    /// On the disk, without the image.
     pub(super) bytes: u64,
 }
 

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use super::{Environment, EnvironmentRequest, Environments, disk, record::EnvironmentRecord};
+use super::{
+    Environment, EnvironmentRequest, EnvironmentRoot, Environments, disk, record::EnvironmentRecord,
+};
 use crate::job::blocking;
-use crate::place::layers_of_place;
+use crate::place::{ROOT, layers_of_place};
 use journeyman_order::EffectError;
 use journeyman_workspace::remove_all;
 
@@ -81,7 +83,15 @@ impl Environments {
             (self.inner.workspaces.clone(), ask.repository.clone(), record.commit.clone());
         let source = blocking(move || workspaces.source_tree(&repository, &commit)).await??;
         let method = self.inner.method;
-        Ok(Some(Environment { folder, record, home_layers, method, source, is_kept, _lease: lease }))
+        let root = match &record.image {
+            Some(name) => {
+                let image = self.image(name).await?;
+                let layers = vec![folder.join(ROOT), image.root().to_owned()];
+                Some(EnvironmentRoot { layers, image })
+            }
+            None => None,
+        };
+        Ok(Some(Environment { folder, record, home_layers, root, method, source, is_kept, _lease: lease }))
     }
 
     /// The shared environment that was used last, for what its package managers downloaded.
@@ -99,7 +109,8 @@ impl Environments {
         let leased: BTreeSet<PathBuf> =
             self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
         let (orders, leases) = (self.inner.workspaces.orders(), Arc::clone(&self.inner.leased));
-        blocking(move || {
+        let of_images = self.inner.images.bytes();
+        let left = blocking(move || {
             let mut kept = Vec::new();
             for shelf in std::fs::read_dir(&all).into_iter().flatten().flatten().flat_map(|owner| {
                 std::fs::read_dir(owner.path()).into_iter().flatten().flatten().map(|entry| entry.path())
@@ -111,9 +122,10 @@ impl Environments {
                 );
             }
             kept.sort_by_key(|(used, ..)| *used);
-            let mut total: u64 = kept.iter().map(|(_, _, record)| record.bytes).sum();
+            let of_environments: u64 = kept.iter().map(|(_, _, record)| record.bytes).sum();
+            let mut total = of_environments.saturating_add(of_images);
             let mut needed = leased;
-            // What an agent's work tree is made of is not taken away before it.
+            // What an agent's work tree is made of is not taken away before it; an image that is pulled again by its digest.
             needed.extend(
                 std::fs::read_dir(orders)
                     .into_iter()
@@ -151,10 +163,15 @@ impl Environments {
                 gone.push(away);
                 total = total.saturating_sub(record.bytes);
             }
-            gone.iter().try_for_each(|away| remove_all(away)).map_err(std::io::Error::other)
-        })
-        .await?
-        .map_err(disk("take away old environments"))
+            gone.iter().try_for_each(|away| remove_all(away)).map_err(std::io::Error::other)?;
+            let left = kept.into_iter().filter(|(_, folder, _)| folder.exists());
+            let images: BTreeSet<String> = left.filter_map(|(_, _, record)| record.image).collect();
+            Ok((total > most).then_some(images))
+        });
+        match left.await?.map_err(disk("take away old environments"))? {
+            Some(images) => self.inner.images.remove_unused(&images).await,
+            None => Ok(()),
+        }
     }
 }
 

@@ -13,13 +13,15 @@ use serde::{Deserialize, Serialize};
 use crate::job::writable;
 use folder::{LayerMethod, LayeredFolder};
 use journeyman_environment::EnvironmentPlan;
-use journeyman_sandbox::{LayerStack, Mount, Relocation};
+use journeyman_sandbox::{JobRoot, LayerStack, Mount, ProgramOwner, Relocation};
 use journeyman_workspace::write_whole;
 
 /// The checkout, in the folder of a place.
 pub(crate) const TREE: &str = "work";
 /// The home, beside it.
 pub(crate) const HOME: &str = "home";
+/// What is its `/`, where that is an image, beside them.
+pub(crate) const ROOT: &str = "root";
 /// In the folder of a place that lasts.
 pub(crate) const RECORD: &str = "place.json";
 
@@ -28,6 +30,8 @@ pub(crate) const RECORD: &str = "place.json";
 pub(crate) struct EnvironmentPlace {
     pub(crate) tree: LayeredFolder,
     pub(crate) home: LayeredFolder,
+    /// None: the machine's own system.
+    pub(crate) root: Option<PlaceRoot>,
     /// On the host.
     pub(crate) folder: PathBuf,
     /// As it is seen.
@@ -40,12 +44,38 @@ pub(crate) struct EnvironmentPlace {
     pub(crate) installed: Vec<String>,
 }
 
+/// What jobs in a place see as `/`, where that is an image.
+#[derive(Debug, Clone)]
+pub(crate) struct PlaceRoot {
+    pub(crate) folder: LayeredFolder,
+    pub(crate) of: ImageFacts,
+}
+
+/// What an image says of its programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ImageFacts {
+    /// Its name, by digest.
+    pub(crate) name: String,
+    /// Folders of its programs.
+    pub(crate) search: Vec<PathBuf>,
+    pub(crate) variables: BTreeMap<String, String>,
+}
+
+impl PlaceRoot {
+    pub(crate) fn job_root(&self, program: ProgramOwner) -> Option<JobRoot> {
+        let (search, variables) = (self.of.search.clone(), self.of.variables.clone());
+        Some(JobRoot { layers: self.folder.stack()?, search, variables, program })
+    }
+}
+
 /// A place that lasts, as it is written down.
 #[derive(Debug, Serialize, Deserialize)]
 struct PlaceRecord {
     method: LayerMethod,
     tree: Vec<PathBuf>,
     home: Vec<PathBuf>,
+    #[serde(default)]
+    root: Option<(Vec<PathBuf>, ImageFacts)>,
     variables: BTreeMap<String, String>,
     search: Vec<PathBuf>,
     installed: Vec<String>,
@@ -55,7 +85,10 @@ struct PlaceRecord {
 pub(crate) fn layers_of_place(folder: &Path) -> Vec<PathBuf> {
     let read =
         || -> Option<PlaceRecord> { serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok() };
-    let layers = read().into_iter().flat_map(|record| record.tree.into_iter().chain(record.home));
+    let layers = read().into_iter().flat_map(|record| {
+        let root = record.root.map(|(layers, _)| layers).unwrap_or_default();
+        record.tree.into_iter().chain(record.home).chain(root)
+    });
     layers.filter_map(|layer| layer.parent().map(Path::to_owned)).collect()
 }
 
@@ -70,6 +103,7 @@ impl EnvironmentPlace {
         Self {
             tree,
             home,
+            root: None,
             folder: folder.to_owned(),
             inside: inside.to_owned(),
             variables: plan.environment(&seen_tree, &seen_home),
@@ -83,9 +117,18 @@ impl EnvironmentPlace {
         let record: PlaceRecord = serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok()?;
         let is_there = record.method == LayerMethod::Copy
             || record.tree.iter().chain(&record.home).all(|layer| layer.is_dir());
+        let root = record.root.map(|(layers, of)| {
+            let folder = LayeredFolder::existing(&folder.join(ROOT), &layers, LayerMethod::Overlay);
+            PlaceRoot { folder, of }
+        });
+        // The lowest is the image, which is brought again by its digest.
+        let of_setup =
+            root.iter().filter_map(|root| root.folder.lower().split_last()).flat_map(|(_, rest)| rest);
+        let is_there = is_there && of_setup.into_iter().all(|layer| layer.is_dir());
         is_there.then(|| Self {
             tree: LayeredFolder::existing(&folder.join(TREE), &record.tree, record.method),
             home: LayeredFolder::existing(&folder.join(HOME), &record.home, record.method),
+            root,
             folder: folder.to_owned(),
             inside: inside.to_owned(),
             variables: record.variables,
@@ -99,6 +142,7 @@ impl EnvironmentPlace {
             method: self.tree.method(),
             tree: self.tree.lower().to_vec(),
             home: self.home.lower().to_vec(),
+            root: self.root.as_ref().map(|root| (root.folder.lower().to_vec(), root.of.clone())),
             variables: self.variables.clone(),
             search: self.search.clone(),
             installed: self.installed.clone(),
@@ -115,6 +159,11 @@ impl EnvironmentPlace {
     /// The layers that its jobs have to be told of.
     pub(crate) fn layers(&self) -> Vec<LayerStack> {
         self.tree.stack().into_iter().chain(self.home.stack()).collect()
+    }
+
+    /// The root of jobs that have a program of this owner, where it is not the machine's own system.
+    pub(crate) fn job_root(&self, program: ProgramOwner) -> Option<JobRoot> {
+        self.root.as_ref()?.job_root(program)
     }
 
     /// The checkout, as a mount.

@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::effect_error::never;
-use journeyman_environment::{EnvironmentPlan, RepositoryFiles, judge_by, without_own_tests};
+use journeyman_environment::{EnvironmentPlan, judge_by, without_own_tests};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
-    CommitSha, EffectError, RepositoryName, RepositorySettings, Scrutiny, TestReport, TestRun, TestVerdict,
-    TestingSettings, TreeSha,
+    CommitSha, EffectError, PinnedImages, RepositoryName, RepositorySettings, Scrutiny, TestReport, TestRun,
+    TestVerdict, TestingSettings, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
 use journeyman_workspace::{GitError, SourceTree, Workspaces};
@@ -60,6 +60,8 @@ pub struct TestRunRequest {
     pub commit: CommitSha,
     pub tree: TreeSha,
     pub settings: RepositorySettings,
+    /// What is known already of what its images' names mean.
+    pub images: PinnedImages,
     /// A folder of this run's own; emptied before and after.
     pub folder: PathBuf,
     /// Where environments are kept that are nobody else's.
@@ -108,9 +110,16 @@ struct VerdictBasis {
 
 impl CommitTester {
     /// With environments of its own.
-    pub async fn new(sandbox: Sandbox, workspaces: Workspaces, settings: TestingSettings) -> Self {
-        let environments = Environments::new(sandbox.clone(), workspaces.clone(), settings.clone()).await;
-        Self { sandbox, workspaces, environments, settings }
+    ///
+    /// # Errors
+    /// As [`Environments::new`].
+    pub async fn new(
+        sandbox: Sandbox,
+        workspaces: Workspaces,
+        settings: TestingSettings,
+    ) -> Result<Self, EffectError> {
+        let environments = Environments::new(sandbox.clone(), workspaces.clone(), settings.clone()).await?;
+        Ok(Self { sandbox, workspaces, environments, settings })
     }
 
     /// Runs the tests on a commit, and whatever else it takes to believe the verdict.
@@ -157,6 +166,7 @@ impl CommitTester {
             counts: None,
             failing: Vec::new(),
             tail: String::new(),
+            image: judging.plan.image.clone(),
             sandbox: self.sandbox.mode().to_string(),
             network: BTreeMap::new(),
             scrutiny: None,
@@ -215,8 +225,9 @@ impl CommitTester {
             Ok((workspaces.source_tree(&repository, &base)?, workspaces.source_tree(&repository, &commit)?))
         });
         let (base, commit) = sources.await?;
-        let before = plan(&self.sandbox, ask.settings.clone(), base.clone()).await?;
-        let after = plan(&self.sandbox, ask.settings.clone(), commit).await?;
+        let (before, _) = self.environments.plan(ask.settings.clone(), base.clone(), &ask.images).await?;
+        let image = before.image.as_deref();
+        let after = self.environments.plan_on(ask.settings.clone(), commit, image).await?;
         let plan = judge_by(before.clone(), after);
         let doubt = without_own_tests(&before, &plan);
         Ok(VerdictBasis { plan, before, base, doubt, checkouts })
@@ -229,36 +240,6 @@ impl CommitTester {
         let workspaces = self.workspaces.clone();
         blocking(move || work(workspaces)).await?.map_err(EffectError::from)
     }
-}
-
-/// What a commit's files, with the repository's settings, ask of an environment and of the tests.
-pub(crate) async fn plan(
-    sandbox: &Sandbox,
-    settings: RepositorySettings,
-    source: SourceTree,
-) -> Result<EnvironmentPlan, EffectError> {
-    let sandbox = sandbox.clone();
-    blocking(move || {
-        let paths: Vec<String> =
-            source.paths().filter_map(std::path::Path::to_str).map(str::to_owned).collect();
-        let read = |path: &str| source.read(path);
-        let files = RepositoryFiles::new(&paths, &read);
-        let mut plan =
-            host_tools::with(&sandbox, |tools| journeyman_environment::plan(&settings, &files, tools));
-        // Whoever asks for one has to hear that they do not get it.
-        plan.notes.extend(plan.image.as_ref().map(|image| {
-            format!(
-                "the image {image} is not used by this version: all jobs run on this machine's own system"
-            )
-        }));
-        plan.notes.extend(
-            plan.services
-                .iter()
-                .map(|service| format!("the service {} is not started by this version", service.name)),
-        );
-        plan
-    })
-    .await
 }
 
 /// What a run comes to, with the experiment around it: a pass can only be taken away, unless what failed was flaky. A

@@ -176,6 +176,7 @@ pub(crate) fn tested() -> TestRun {
         counts: Some(TestCounts { passed: 24, failed: 0, skipped: 1 }),
         failing: Vec::new(),
         tail: String::new(),
+        image: None,
         sandbox: "bubblewrap".to_owned(),
         network: BTreeMap::new(),
         scrutiny: None,

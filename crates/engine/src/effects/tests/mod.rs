@@ -253,7 +253,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
     };
     let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
     let sandbox = Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("walls");
-    let environments = Environments::new(sandbox.clone(), workspaces.clone(), testing.clone()).await;
+    let environments = Environments::new(sandbox.clone(), workspaces.clone(), testing.clone()).await.unwrap();
     EngineParts {
         journals: Arc::new(store.clone()),
         store,

@@ -486,6 +486,7 @@ pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, fail
         counts: Some(TestCounts { passed, failed, skipped: 0 }),
         failing: (0..failed).map(|n| format!("test_{n}")).collect(),
         tail: "boom".to_owned(),
+        image: None,
         sandbox: "none".to_owned(),
         network: Default::default(),
         scrutiny: None,

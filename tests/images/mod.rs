@@ -17,10 +17,16 @@ const PROGRAMS: [&str; 11] =
 
 /// An image of a few programs, and of what tells it apart.
 fn image(word: &str) -> TestImage {
+    image_with(word, |_| ())
+}
+
+/// The same with what is put into its root.
+pub fn image_with(word: &str, put: impl FnOnce(&Path)) -> TestImage {
     let root = tempfile::tempdir().expect("a folder");
     copy_programs(root.path(), &PROGRAMS);
     std::fs::create_dir_all(root.path().join("opt")).expect("a folder");
     std::fs::write(root.path().join("etc/os-release"), format!("NAME={word}\n")).expect("a file");
+    put(root.path());
     of_folder(root.path(), r#""Env":["PATH=/opt/tool/bin:/bin","TOOL=of the image"]"#)
 }
 

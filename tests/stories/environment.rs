@@ -1,7 +1,13 @@
 //! Those who work on a repository find its environment: the agent and the reviewer run the tests where they work, and what
 //! they spoil there is theirs alone.
 
-use crate::world::Story;
+use std::path::Path;
+
+use journeyman_test_support::local_registry::LocalRegistry;
+use journeyman_test_support::root::{copy_libraries, copy_programs};
+
+use crate::images::image_with;
+use crate::world::{Story, WELL};
 
 const SETTINGS: &str = ".github/journeyman.yml";
 
@@ -77,4 +83,57 @@ async fn an_agent_and_a_reviewer_run_the_tests_of_python_where_they_work() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_and_a_reviewer_run_the_tests_of_c_where_they_work() {
     worked(C, "test.c", C_TEST).await;
+}
+
+/// Its answer is nowhere but in the image, and what its setup adds to it.
+const IN_IMAGE: &str = "
+setup: echo $TOOL 42 >/opt/answer
+test: sh test.sh
+";
+const IMAGE_TEST: &str = "[ \"of the image $(cat answer)\" = \"$(cat /opt/answer)\" ] && echo '1..1
+ok 1 - answer' && exit; echo '1..1
+not ok 1 - answer'; exit 1";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_and_a_reviewer_work_in_the_image_of_their_repository() {
+    let registry = LocalRegistry::start();
+    let image = image_with("story", |root| {
+        copy_programs(root, &["git", "git-receive-pack", "git-upload-pack", "find"]);
+        copy_libraries(root, Path::new(env!("CARGO_BIN_EXE_journeyman")));
+    });
+    let name = registry.push("team/tool", "1", &image).await;
+    let settings = format!("image: {name}{IN_IMAGE}");
+    let story =
+        Story::of(&WORK.replace("TEST", "sh test.sh").replace("; TEST", "; echo poison >/opt/answer; TEST"));
+    let world = story.file(SETTINGS, &settings).file("test.sh", IMAGE_TEST).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let said = ended.said("implement/1/agent");
+    assert_eq!(
+        said.lines().take(3).collect::<Vec<_>>(),
+        ["red before", "green after", "M  answer"],
+        "{said}"
+    );
+    let judged = ended.said("review/1/verify-1");
+    assert!(judged.contains("green, and red with the old answer"), "{judged}");
+    let url = format!("/api/v1/work-orders/{}/receipt", ended.order);
+    let (_, receipt) = world.api("GET", &url, None).await;
+    let pinned = format!("{}@{}", name.trim_end_matches(":1"), image.digest());
+    assert_eq!(receipt["tests"]["image"], pinned.as_str());
+    assert!(world.pull().issue.body.contains(&format!("- Image: `{pinned}`")), "{}", world.pull().issue.body);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_its_image_cannot_start_works_on_the_host_and_says_so() {
+    let registry = LocalRegistry::start();
+    let name = registry.push("team/tool", "1", &image_with("story", |_| ())).await;
+    let settings = format!("image: {name}{IN_IMAGE}");
+    let world = Story::of(WELL).file(SETTINGS, &settings).file("test.sh", IMAGE_TEST).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let warned = ended.observed("implement/1/agent")[0].1.warnings.join("\n");
+    assert!(warned.contains("could not be started in the image"), "{warned}");
+    world.end().await;
 }

@@ -156,6 +156,7 @@ impl<'a> ReceiptSource<'a> {
                 }
             }
             lines.push(format!("- Sandbox: {}", sandbox(&tests.sandbox)));
+            lines.extend(tests.image.as_ref().map(|image| format!("- Image: {}", command_span(image))));
         }
         for name in receipt::held(self.journal).iter().take(MOST_NAMES) {
             lines.push(format!("- Credential inside the agent's sandbox: {}", command_span(name)));

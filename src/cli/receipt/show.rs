@@ -87,6 +87,9 @@ fn of_tests(tests: &TestEvidence, verified: &mut Vec<String>, open: &mut Vec<Str
         let list = if tests.verdict.is_pass() && tests.doubt.is_none() { &mut *verified } else { &mut *open };
         list.push(ran("tests", test, tests.counts, &tests.sandbox));
     }
+    if let Some(image) = &tests.image {
+        verified.push(format!("image: they ran in {}", line(image, LONGEST)));
+    }
     match tests.verdict {
         TestVerdict::Passed | TestVerdict::Failed | TestVerdict::SetupFailed => {}
         TestVerdict::Weakened => {

@@ -27,6 +27,8 @@ if [ "${1:-}" = test ]; then
     if [ -n "$wants_npm" ] && ! has npm; then missing+=(npm); fi
     # Where there is apt, fetch.sh brings it without installing it.
     if ! has apt-get && ! has docker-registry && ! has registry; then missing+=(registry); fi
+    if ! has apt-get && ! has redis-server; then missing+=(redis); fi
+    if ! has apt-get && ! has postgres; then missing+=(postgresql); fi
 fi
 
 package_name() { # package manager, name
@@ -37,6 +39,8 @@ package_name() { # package manager, name
         apk:registry | pacman:registry) echo docker-registry ;;
         dnf:registry) echo docker-distribution ;;
         zypper:registry) echo distribution-registry ;;
+        dnf:postgresql) echo postgresql-server ;;
+        zypper:postgresql) echo postgresql-server ;;
         dnf:compiler) echo gcc ;;
         dnf:openssl) echo openssl-devel ;;
         dnf:python) echo python3 ;;

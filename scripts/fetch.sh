@@ -100,26 +100,52 @@ fetch_claude() {
     echo "$CLAUDE_VERSION" >.cache/claude/version
 }
 
-# The registry that tests of images pull from. Debian's package is unpacked and not installed: installing it starts a
-# registry for everybody on port 5000.
+# Debian's packages are unpacked below .cache and not installed: installing a server starts it for everybody.
+unpack_packages() { # place, packages
+    local place=$1 lists=()
+    shift
+    note "$*"
+    rm -rf "$place" .cache/download && mkdir -p .cache/download/lists/partial .cache/download/cache
+    # Where the system's own lists are missing or old, others are made here, which needs no root.
+    if ! (cd .cache/download && apt-get download --quiet "$@" >/dev/null 2>&1); then
+        lists=(-o "Dir::State::lists=$PWD/.cache/download/lists" -o "Dir::Cache=$PWD/.cache/download/cache")
+        lists+=(-o Debug::NoLocking=1 -o APT::Sandbox::User=)
+        apt-get "${lists[@]}" --quiet=2 update
+        (cd .cache/download && apt-get "${lists[@]}" --quiet=2 download "$@" >/dev/null)
+    fi
+    local package
+    for package in .cache/download/*.deb; do dpkg-deb --extract "$package" "$place.half"; done
+    mv "$place.half" "$place"
+    rm -rf .cache/download
+}
+
+# The registry that tests of images pull from.
 fetch_registry() {
-    local place=.cache/registry lists=()
-    if has docker-registry || has registry || [ -x "$place/usr/bin/docker-registry" ]; then return; fi
+    if has docker-registry || has registry || [ -x .cache/registry/usr/bin/docker-registry ]; then return; fi
     if ! has apt-get; then
         note "docker-registry is missing: install the package that has it (see scripts/deps.sh)" >&2
         return 1
     fi
-    note "docker-registry"
-    rm -rf "$place" .cache/download && mkdir -p .cache/download/lists/partial .cache/download/cache
-    # Where the system's own lists are missing or old, others are made here, which needs no root.
-    if ! (cd .cache/download && apt-get download --quiet docker-registry >/dev/null 2>&1); then
-        lists=(-o "Dir::State::lists=$PWD/.cache/download/lists" -o "Dir::Cache=$PWD/.cache/download/cache")
-        lists+=(-o Debug::NoLocking=1 -o APT::Sandbox::User=)
-        apt-get "${lists[@]}" --quiet=2 update
-        (cd .cache/download && apt-get "${lists[@]}" --quiet=2 download docker-registry >/dev/null)
+    unpack_packages .cache/registry docker-registry
+}
+
+# What images of services are made of in the tests.
+fetch_services() {
+    if ! has apt-get; then return; fi
+    if ! has redis-server && [ ! -x .cache/redis/usr/bin/redis-check-rdb ]; then
+        unpack_packages .cache/redis redis-tools libatomic1 libjemalloc2 liblzf1
     fi
-    dpkg-deb --extract .cache/download/docker-registry_*.deb "$place"
-    rm -rf .cache/download
+    if ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null && [ ! -d .cache/postgres/usr ]; then
+        local server libraries
+        # By the version that this system has.
+        if ! server=$(apt-cache depends postgresql | awk '/Depends: postgresql-[0-9]+$/ { print $2; exit }') || [ -z "$server" ]; then
+            note "this system's package lists know no PostgreSQL: run apt-get update, then make again" >&2
+            return 1
+        fi
+        mapfile -t libraries < <(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts \
+            --no-breaks --no-replaces --no-enhances --important "$server" | grep -E '^lib[a-z0-9.+-]+$' | grep -vE '^lib(c6|c-.*|llvm.*|debian.*|.*-perl)$' | sort -u)
+        unpack_packages .cache/postgres "$server" "postgresql-client-${server#postgresql-}" "${libraries[@]}"
+    fi
 }
 
 fetch_crates
@@ -127,4 +153,5 @@ fetch_linters
 fetch_nextest
 fetch_github
 fetch_registry
+fetch_services
 fetch_claude

@@ -51,6 +51,7 @@ async fn timed(sandbox: &Sandbox, folder: &Path, network: SandboxNetwork) -> Dur
         search: Vec::new(),
         relocation: None,
         root: None,
+        joins: None,
         network,
         limits: JobLimits::small(),
         timeout: Duration::from_secs(20),

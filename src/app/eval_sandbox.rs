@@ -85,6 +85,7 @@ impl EvalSandbox {
             search: Vec::new(),
             relocation: None,
             root: None,
+            joins: None,
             network: match reach {
                 EvalCommandNetwork::Offline => SandboxNetwork::None,
                 EvalCommandNetwork::Online => SandboxNetwork::Host,

@@ -87,6 +87,7 @@ async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
         search: Vec::new(),
         relocation: None,
         root: None,
+        joins: None,
         network: SandboxNetwork::None,
         limits: JobLimits::small(),
         timeout: TIME_TO_ASK,

@@ -1,5 +1,7 @@
 //! Repositories that name an image: setup and tests run in it, and what it was is written down by its digest.
 
+mod services;
+
 use std::path::Path;
 use std::time::Duration;
 

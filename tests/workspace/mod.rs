@@ -124,6 +124,7 @@ impl House {
             search: Vec::new(),
             relocation: None,
             root: None,
+            joins: None,
             network: SandboxNetwork::None,
             limits: JobLimits::default(),
             timeout: Duration::from_secs(60),

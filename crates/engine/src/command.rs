@@ -104,6 +104,7 @@ pub(crate) async fn run_command(
         layers: place.layers(),
         relocation: place.relocation(),
         root: place.job_root(ProgramOwner::Root),
+        joins: place.network.clone(),
         network,
         limits: sandbox.limits(),
         timeout: how.timeout,

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::command::{CommandOutput, FinishedCommand};
-use crate::environment::{EnvironmentOwner, EnvironmentRequest, PlanFault, Preparation};
+use crate::environment::{EnvironmentOwner, EnvironmentRequest, PlanFault, Preparation, ServiceFailure};
 use crate::testing::{BaselineOutcome, BaselineSource, CommitTester, TestRunRequest};
 use journeyman_environment::{EnvironmentPlan, EnvironmentSource, ToolFit};
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
@@ -139,6 +139,14 @@ impl CommitTester {
                 survey.report.setup = environment.setup().cloned();
                 survey.report.kept = environment.is_kept;
                 survey.steps = environment.setup_steps().to_vec();
+                let lifetime = self.settings.test_time;
+                match self.environments.start_services(&ask.plan.services, lifetime).await? {
+                    Ok(_) => {}
+                    Err(failure) => {
+                        survey.report.problem = Some(of_service(&failure));
+                        return Ok(survey);
+                    }
+                }
                 if ask.plan.test.is_some() {
                     self.try_tests(ask, tests, enough, &mut survey).await?;
                 }
@@ -198,6 +206,14 @@ fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProb
         (_, []) => change_the(plan, "setup"),
     };
     EnvironmentProblem { what, line: telling_line(&failed.output.text), remedy }
+}
+
+fn of_service(failure: &ServiceFailure) -> EnvironmentProblem {
+    let remedy = format!(
+        "Change the service in {OWN_SETTINGS}, or where else it stands, on the default branch: its `image`, `env`, or \
+         `ready`, a command that succeeds in it once it can be used."
+    );
+    EnvironmentProblem { what: failure.to_string(), line: telling_line(&failure.said), remedy }
 }
 
 /// Why the tests cannot run, if they cannot.

@@ -42,6 +42,7 @@ pub(crate) fn short_job(program: Vec<OsString>, directory: &Path, home: &Path, m
         search: Vec::new(),
         relocation: None,
         root: None,
+        joins: None,
         network: SandboxNetwork::None,
         limits: JobLimits::small(),
         timeout: SHORT,

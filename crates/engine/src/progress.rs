@@ -31,6 +31,10 @@ pub enum EnvironmentProgress {
         image: String,
         pulled: PullProgress,
     },
+    /// A service is started beside them.
+    ServiceBegan {
+        name: String,
+    },
     /// A line that the command prints at the moment. Not every line is told, and nothing in it is made harmless.
     Printed(String),
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::layers::MOST_LAYERS;
-use super::{EgressSocket, ExceededLimit, JobLimits, JobRoot, LayerStack, SandboxError};
+use super::{EgressSocket, ExceededLimit, JobLimits, JobRoot, LayerStack, SandboxError, SharedNetwork};
 use journeyman_order::Exit;
 
 /// One command to run.
@@ -37,6 +37,8 @@ pub struct Job {
     pub root: Option<JobRoot>,
     /// Whether it has a network.
     pub network: SandboxNetwork,
+    /// The network that it has in common with other jobs; with [`SandboxNetwork::None`] or a gateway.
+    pub joins: Option<SharedNetwork>,
     /// What it may use of the machine.
     pub limits: JobLimits,
     /// After this it is killed.
@@ -155,6 +157,7 @@ impl Job {
             layers: Vec::new(),
             relocation: None,
             root: None,
+            joins: None,
             network: SandboxNetwork::None,
             limits: JobLimits::small(),
             timeout: Duration::from_secs(20),
@@ -211,6 +214,9 @@ impl Job {
                     "{number} layers at {at:?}: too many or too few, or neither its home nor a mount"
                 ));
             }
+        }
+        if self.joins.is_some() && matches!(self.network, SandboxNetwork::Host) {
+            return bad("it cannot have the host's network and one in common with other jobs".to_owned());
         }
         if let Some(root) = &self.root {
             root.check()?;

@@ -45,21 +45,37 @@ pub(super) fn mounted_by<'a>(
     if mounts.is_empty() {
         return Ok(());
     }
-    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    let user = format!("{user} {user} 1");
-    let group = format!("{group} {group} 1");
+    let user = OwnUser::of_this_process();
     let make = move || -> io::Result<()> {
         // SAFETY: this is a process of one thread, between fork and exec, and nothing here relies on its namespaces.
         unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }?;
-        // Until this is denied, an ordinary user may not map a group.
-        tell(c"/proc/self/setgroups", "deny")?;
-        tell(c"/proc/self/uid_map", &user)?;
-        tell(c"/proc/self/gid_map", &group)?;
+        tell_own_user(&user)?;
         mounts.iter().try_for_each(OverlayMount::mount)
     };
     // SAFETY: between fork and exec only system calls are made, with arguments made before; nothing is allocated.
     unsafe { command.pre_exec(make) };
     Ok(())
+}
+
+/// What a new namespace is told of its users: that whoever made it is who he was.
+pub(super) struct OwnUser {
+    user: String,
+    group: String,
+}
+
+impl OwnUser {
+    pub(super) fn of_this_process() -> Self {
+        let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+        Self { user: format!("{user} {user} 1"), group: format!("{group} {group} 1") }
+    }
+}
+
+/// By a process that has just made such a namespace.
+pub(super) fn tell_own_user(own: &OwnUser) -> io::Result<()> {
+    // Until this is denied, an ordinary user may not map a group.
+    tell(c"/proc/self/setgroups", "deny")?;
+    tell(c"/proc/self/uid_map", &own.user)?;
+    tell(c"/proc/self/gid_map", &own.group)
 }
 
 fn tell(file: &CStr, what: &str) -> io::Result<()> {

@@ -29,6 +29,7 @@ mod program;
 mod readable_paths;
 mod root;
 mod seccomp;
+mod shared_network;
 mod spawner;
 mod toolchains;
 
@@ -50,6 +51,7 @@ pub use layers::{LayerStack, MOST_LAYERS};
 pub use limits::ExceededLimit;
 pub use program::RootTrial;
 pub use root::{JobRoot, ProgramOwner};
+pub use shared_network::SharedNetwork;
 
 use bubblewrap::Bubblewrap;
 use cgroup::CgroupParent;
@@ -153,6 +155,21 @@ impl Sandbox {
         self.enclosure
             .egress_socket(Box::new(serve))
             .map_err(|source| SandboxError::io("listen on the loopback", source))
+    }
+
+    /// A network for several jobs, in which these names lead to its loopback.
+    ///
+    /// # Errors
+    /// When the system makes none, and in the mode `none`.
+    pub async fn shared_network(&self, names: Vec<String>) -> Result<SharedNetwork, SandboxError> {
+        match self.mode() {
+            IsolationMode::Bubblewrap => SharedNetwork::new(names)
+                .await
+                .map_err(|source| SandboxError::io("make a network for several jobs", source)),
+            IsolationMode::None => {
+                Err(SandboxError::BadJob("without a sandbox there is no network of jobs' own".to_owned()))
+            }
+        }
     }
 
     /// Runs a job to its end and hands `sink` what it prints. When this returns, and soon after the future is dropped,

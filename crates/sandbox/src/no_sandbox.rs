@@ -72,9 +72,9 @@ impl IsolationBackend for NoSandbox {
                 "without a sandbox, folders are seen where they are".to_owned(),
             ));
         }
-        if job.root.is_some() {
+        if job.root.is_some() || job.joins.is_some() {
             return Err(SandboxError::BadJob(
-                "without a sandbox there is no root but the system's".to_owned(),
+                "without a sandbox a job sees the system and its network".to_owned(),
             ));
         }
         let temporary = job.home.join("tmp");

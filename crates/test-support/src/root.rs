@@ -4,6 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::repository;
+
+/// Packages that `make fetch` unpacks, below `.cache`.
+const UNPACKED: [&str; 2] = ["redis", "postgres"];
+
 /// Copies programs of this machine into a folder that is to be somebody's `/`, each where its name in a shell leads to,
 /// with the libraries that they need.
 ///
@@ -17,19 +22,49 @@ pub fn copy_programs(root: &Path, programs: &[&str]) {
         let found = Command::new("sh").args(["-c", "command -v \"$1\"", "sh", program]).output().unwrap();
         let path = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
         assert!(path.is_absolute(), "{program} is missing");
-        let name = path.file_name().unwrap();
-        copy(&path, &root.join("bin").join(name));
-        copy_libraries(root, &path);
+        copy_program(root, &path, program);
     }
 }
 
-/// What the linker says that a program needs, where it says so.
+/// The same for one, under a name.
+pub fn copy_program(root: &Path, program: &Path, name: &str) {
+    copy(program, &root.join("bin").join(name));
+    copy_libraries(root, program);
+}
+
+/// Copies what the linker says that a program needs, where it says so.
 pub fn copy_libraries(root: &Path, program: &Path) {
-    let needed = Command::new("ldd").arg(program).output().unwrap();
+    let cache = repository().join(".cache");
+    let mut command = Command::new("ldd");
+    if UNPACKED.iter().any(|package| program.starts_with(cache.join(package))) {
+        let folders = UNPACKED.iter().flat_map(|package| fs::read_dir(cache.join(package).join("usr/lib")));
+        let folders: Vec<String> =
+            folders.flatten().flatten().map(|folder| folder.path().display().to_string()).collect();
+        command.env("LD_LIBRARY_PATH", folders.join(":"));
+    }
+    let needed = command.arg(program).output().unwrap();
     for word in
         String::from_utf8_lossy(&needed.stdout).split_whitespace().filter(|word| word.starts_with('/'))
     {
-        copy(Path::new(word), &root.join(word.trim_start_matches('/')));
+        copy(Path::new(word), &root.join(as_installed(Path::new(word)).strip_prefix("/").unwrap()));
+    }
+}
+
+/// Where a file of an unpacked package would be installed.
+pub fn as_installed(path: &Path) -> PathBuf {
+    let cache = repository().join(".cache");
+    let below = UNPACKED.iter().find_map(|package| path.strip_prefix(cache.join(package)).ok());
+    below.map_or_else(|| path.to_owned(), |below| Path::new("/").join(below))
+}
+
+/// Copies a folder to where it would be installed in a root.
+pub fn copy_folder(root: &Path, folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => copy_folder(root, &path),
+            false => copy(&path, &root.join(as_installed(&path).strip_prefix("/").unwrap())),
+        }
     }
 }
 

@@ -56,6 +56,7 @@ impl ProgressOutput {
                 }
             }
             EnvironmentProgress::ImagePulled { image, pulled } => self.pulled(&image, pulled),
+            EnvironmentProgress::ServiceBegan { name } => self.started(&format!("the service {name}")),
             EnvironmentProgress::Printed(printed) => self.draw(&line(&printed, LONGEST)),
         }
     }

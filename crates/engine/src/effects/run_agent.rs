@@ -80,7 +80,8 @@ impl EffectContext {
     ) -> Result<AgentRun, EffectError> {
         match runtime {
             Runtime::Program(program) => {
-                let place = self.agent_filesystem(task).await?;
+                let mut place = self.agent_filesystem(task).await?;
+                place.services = self.agent_services(timeout(task)).await?;
                 let role = self.journal.role(&task.role);
                 let invocation = program.invocation(task, role, prompt, &self.parts.settings.environment);
                 self.start(task, place, &invocation, program.transcript(), folder).await
@@ -98,14 +99,13 @@ impl EffectContext {
         folder: &Path,
     ) -> Result<AgentRun, EffectError> {
         let key = api.key(&self.parts.settings.environment);
-        let timeout = Duration::from_secs(task.timeout_seconds.max(1));
         let role = self.journal.role(&task.role);
         let call = ModelCall {
             system: role.map(|role| role.system_prompt.trim()).filter(|system| !system.is_empty()),
             prompt,
             model: role.and_then(|role| role.model.as_deref()),
             schema: task.schema.as_ref(),
-            timeout,
+            timeout: timeout(task),
         };
         let mut files = CallFiles { request: folder.join(REQUEST), stream: create(&folder.join(STREAM))? };
         Ok(api.call(call, &key, &mut files).await)
@@ -217,7 +217,7 @@ impl EffectContext {
             stdin: invocation.stdin.clone(),
             network,
             limits: self.parts.sandbox.limits(),
-            timeout: Duration::from_secs(task.timeout_seconds.max(1)),
+            timeout: timeout(task),
             most_output: MOST_OUTPUT,
             ..short_job(program, &place.place.tree.at, &place.place.home.at, mounts)
         };
@@ -260,6 +260,10 @@ impl EffectContext {
         }
         Ok(run)
     }
+}
+
+fn timeout(task: &AgentTask) -> Duration {
+    Duration::from_secs(task.timeout_seconds.max(1))
 }
 
 /// What the door counted goes over what the agent says.

@@ -76,6 +76,13 @@ impl UsedImage {
         &self.root.path
     }
 
+    /// Where its own program is started, and that program with its arguments.
+    pub(crate) fn command(&self) -> Vec<String> {
+        let config = &self.root.config;
+        let folder = config.working_dir.clone().unwrap_or_else(|| "/".to_owned());
+        std::iter::once(folder).chain(config.entrypoint.iter().chain(&config.cmd).cloned()).collect()
+    }
+
     pub(crate) fn facts(&self) -> ImageFacts {
         let own = self.root.config.env.iter().filter(|(name, _)| name != "PATH");
         ImageFacts {
@@ -227,6 +234,9 @@ impl Environments {
         program: &Path,
     ) -> Result<Option<String>, EffectError> {
         let image = self.image(image).await?;
+        if !image.root.has_program("git") {
+            return Ok(Some("there is no git in it, with which work is handed over".to_owned()));
+        }
         let trial = self.inner.sandbox.root_trial(program)?;
         let key = (image.name.clone(), format!("{:?}", trial.program));
         let known = || self.inner.images.versions.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,6 +13,7 @@ mod places;
 mod prepare;
 mod record;
 mod request;
+mod services;
 mod setup;
 mod shelf;
 
@@ -37,6 +38,7 @@ use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_workspace::{SourceTree, Workspaces};
 use record::EnvironmentRecord;
 pub(crate) use request::{EnvironmentOwner, EnvironmentRequest};
+pub(crate) use services::{RunningServices, ServiceFailure};
 use shelf::Lease;
 
 /// Where every job sees what it works on: what is installed names its own place, so that it has to be the same for all.
@@ -110,6 +112,8 @@ impl Environments {
         settings: TestingSettings,
     ) -> Result<Self, EffectError> {
         let images = Images::new(&workspaces, &settings)?;
+        // What was tried there, and what services wrote, by a server that was killed.
+        crate::job::remove(&workspaces.layers()).await?;
         let method = match sandbox.check_layers(&workspaces.layers()).await {
             Ok(()) => LayerMethod::Overlay,
             Err(error) => {

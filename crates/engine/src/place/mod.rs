@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::job::writable;
 use folder::{LayerMethod, LayeredFolder};
 use journeyman_environment::EnvironmentPlan;
-use journeyman_sandbox::{JobRoot, LayerStack, Mount, ProgramOwner, Relocation};
+use journeyman_sandbox::{JobRoot, LayerStack, Mount, ProgramOwner, Relocation, SharedNetwork};
 use journeyman_workspace::write_whole;
 
 /// The checkout, in the folder of a place.
@@ -32,6 +32,8 @@ pub(crate) struct EnvironmentPlace {
     pub(crate) home: LayeredFolder,
     /// None: the machine's own system.
     pub(crate) root: Option<PlaceRoot>,
+    /// That of the services that run beside it now.
+    pub(crate) network: Option<SharedNetwork>,
     /// On the host.
     pub(crate) folder: PathBuf,
     /// As it is seen.
@@ -104,6 +106,7 @@ impl EnvironmentPlace {
             tree,
             home,
             root: None,
+            network: None,
             folder: folder.to_owned(),
             inside: inside.to_owned(),
             variables: plan.environment(&seen_tree, &seen_home),
@@ -129,6 +132,7 @@ impl EnvironmentPlace {
             tree: LayeredFolder::existing(&folder.join(TREE), &record.tree, record.method),
             home: LayeredFolder::existing(&folder.join(HOME), &record.home, record.method),
             root,
+            network: None,
             folder: folder.to_owned(),
             inside: inside.to_owned(),
             variables: record.variables,

@@ -121,6 +121,11 @@ impl CommitTester {
             digest.update((part.len() as u64).to_be_bytes());
             digest.update(part);
         }
+        let image = plan.image.iter().map(String::as_str);
+        let services = plan.services.iter().map(|service| service.image.as_str());
+        for image in image.chain(services) {
+            digest.update(image);
+        }
         digest.update(mode);
         digest.update(env!("CARGO_PKG_VERSION"));
         // What is read and kept of a run.

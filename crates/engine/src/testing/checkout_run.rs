@@ -4,18 +4,24 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
+
 use super::checkout::{CheckoutPlace, python_tests};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis, blocking, remove};
 use crate::command::{CommandOptions, FinishedCommand, run_command, short};
 use crate::effect_error::soon;
-use crate::environment::{Environment, EnvironmentOwner, EnvironmentRequest, Preparation, TreePurpose};
+use crate::environment::{
+    Environment, EnvironmentOwner, EnvironmentRequest, Preparation, RunningServices, ServiceFailure,
+    TreePurpose,
+};
 use crate::job::readable;
 use crate::place::EnvironmentPlace;
 use crate::progress::EnvironmentProgress;
 use journeyman_environment::EnvironmentPlan;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;
-use journeyman_order::{CommitSha, EffectError, TestReport};
+use journeyman_order::test_run::CommandRun;
+use journeyman_order::{CommitSha, EffectError, Exit, TestReport};
 use journeyman_verify::experiment::{self, ExperimentCell};
 use journeyman_verify::{Overlay, OverlayAction, ReportingCommand};
 use journeyman_workspace::SourceTree;
@@ -64,8 +70,9 @@ pub(super) struct PreparedCheckout {
     pub(super) source: SourceTree,
     /// Variables that keep out what is not of the source.
     pub(super) environment: BTreeMap<String, String>,
-    /// What it is made of, which stays as long as this.
+    /// What it is made of, and what runs beside it, which stay as long as this.
     _environment: Arc<Environment>,
+    _services: Option<RunningServices>,
 }
 
 /// What came of a test command.
@@ -111,6 +118,19 @@ impl CheckoutRun {
     pub(super) fn last_output(&self) -> &str {
         self.test.as_ref().or(self.setup.as_ref()).map_or("", |ended| &ended.output.text)
     }
+}
+
+/// A service that cannot be used, as the command that did not end well.
+fn service_command(failure: &ServiceFailure, what: &str) -> FinishedCommand {
+    let run = CommandRun {
+        command: format!("services.{}", failure.name),
+        exit: failure.exit.unwrap_or(Exit::TimedOut),
+        duration_seconds: 0.0,
+        output_sha256: hex::encode(Sha256::digest(failure.said.as_bytes())),
+    };
+    let text = format!("{}\n{failure}\n", failure.said.trim_end());
+    let output = CommandOutput { name: format!("services{what}"), text };
+    FinishedCommand { run, output, is_cut: false, network: None }
 }
 
 impl CommitTester {
@@ -167,6 +187,7 @@ impl CommitTester {
         place: &CheckoutPlace,
     ) -> Result<(CheckoutRun, Option<PreparedCheckout>), EffectError> {
         let CheckoutRunSpec { what, commit, overlays, plan, .. } = run;
+        let services = &plan.services;
         let mut ran = CheckoutRun {
             setup: None,
             test: None,
@@ -213,11 +234,21 @@ impl CommitTester {
             .paths()
             .any(is_compiled)
             .then(|| ("PYTHONPYCACHEPREFIX".to_owned(), seen.seen_in_home(COMPILED_PYTHON)));
+        let lifetime = self.settings.test_time.saturating_add(self.settings.mutant_time);
+        let services = match self.environments.start_services(services, lifetime).await? {
+            Ok(services) => services,
+            Err(failure) => {
+                ran.setup = Some(service_command(&failure, what));
+                return Ok((ran, None));
+            }
+        };
+        let network = services.as_ref().map(|services| services.network.clone());
         let ready = PreparedCheckout {
-            place: seen,
+            place: EnvironmentPlace { network, ..seen },
             source,
             environment: compiled.into_iter().collect(),
             _environment: environment,
+            _services: services,
         };
         Ok((ran, Some(ready)))
     }

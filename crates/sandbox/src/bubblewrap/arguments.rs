@@ -78,8 +78,13 @@ pub(super) fn arguments(
     all.file(GROUP, files.hold("group", groups.as_bytes())?);
     match job.network {
         SandboxNetwork::None | SandboxNetwork::Gateway(_) => {
-            let hosts = b"127.0.0.1 localhost journeyman\n::1 localhost journeyman\n";
-            all.file(HOSTS, files.hold("hosts", hosts)?);
+            let names = job.joins.iter().flat_map(|network| &network.names);
+            let names: String = names.map(|name| format!(" {name}")).collect();
+            let hosts = format!("127.0.0.1 localhost journeyman{names}\n::1 localhost journeyman\n");
+            all.file(HOSTS, files.hold("hosts", hosts.as_bytes())?);
+            if job.joins.is_some() {
+                all.add(["--share-net"]);
+            }
         }
         SandboxNetwork::Host => {
             all.add(["--share-net"]);

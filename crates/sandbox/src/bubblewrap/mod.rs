@@ -119,6 +119,9 @@ impl IsolationBackend for Bubblewrap {
         spawner::inherit(&mut command, files.open);
         job.limits.inherited_by(&mut command);
         let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
+        if let Some(network) = &job.joins {
+            network.joined_by(&mut command);
+        }
         let stacks = job.layers.iter().chain(job.root.iter().map(|root| &root.layers));
         layers::mounted_by(&mut command, stacks).map_err(|source| SandboxError::io("lay layers", source))?;
         let status = StatusPipe::new(status).map_err(prepared)?;

@@ -62,6 +62,7 @@ impl SandboxFixture {
             search: Vec::new(),
             relocation: None,
             root: None,
+            joins: None,
             network: SandboxNetwork::None,
             limits: JobLimits::default(),
             timeout: Duration::from_secs(60),

@@ -1,0 +1,241 @@
+//! Services that run beside a command, such as a database: each in its image, all in one network with the command, ended
+//! with it.
+//!
+//! May know: images, the sandbox, what a plan says of services. Must never know: what the command is.
+//!
+//! An image's own program is started, and the command that says whether it can be used runs beside it, in the same walls.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::{Environments, UsedImage, disk};
+use crate::job::{blocking, short_job};
+use crate::place::folder::{LayerMethod, LayeredFolder};
+use crate::place::{HOME, PlaceRoot, ROOT};
+use crate::progress::EnvironmentProgress;
+use journeyman_environment::PlannedService;
+use journeyman_order::{EffectError, Exit};
+use journeyman_sandbox::{Job, JobResult, ProgramOwner, SandboxError, SharedNetwork, Sink};
+use journeyman_workspace::remove_all;
+
+/// A service that cannot be used by then is given up.
+const READY_AFTER: Duration = Duration::from_secs(120);
+/// What of the end of a service's output is kept.
+const MOST_TAIL: usize = 8 << 10;
+/// What is read of it; the rest is dropped.
+const MOST_OUTPUT: u64 = 64 << 20;
+/// Its folder cannot be removed before all of it has ended.
+const ENDED_AFTER: Duration = Duration::from_secs(10);
+
+/// Starts the service, and prints a word of ours once its `ready` command succeeds.
+const STARTED: &str = r#"
+word=$1 ready=$2 folder=$3; shift 3
+cd "$folder" || exit
+"$@" & service=$!
+if [ -n "$ready" ]; then
+    until sh -c "$ready" >/dev/null 2>&1; do kill -0 $service 2>/dev/null || break; sleep 0.2; done
+fi
+kill -0 $service 2>/dev/null && echo "$word"
+wait $service
+"#;
+
+/// Services that can be used, as long as this is.
+#[derive(Debug)]
+pub(crate) struct RunningServices {
+    pub(crate) network: SharedNetwork,
+    _running: Vec<RunningService>,
+}
+
+/// Why a service cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServiceFailure {
+    pub(crate) name: String,
+    /// None: it runs, and is not ready in time.
+    pub(crate) exit: Option<Exit>,
+    /// The end of what it printed.
+    pub(crate) said: String,
+}
+
+#[derive(Debug)]
+struct RunningService {
+    /// What it wrote.
+    folder: PathBuf,
+    task: JoinHandle<()>,
+}
+
+impl Drop for RunningService {
+    fn drop(&mut self) {
+        self.task.abort();
+        let folder = self.folder.clone();
+        // Its processes are killed soon after; what stays is cleared by the next server.
+        tokio::spawn(async move {
+            let begun = std::time::Instant::now();
+            while begun.elapsed() < ENDED_AFTER {
+                let place = folder.clone();
+                if blocking(move || remove_all(&place)).await.is_ok_and(|removed| removed.is_ok()) {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+    }
+}
+
+/// What became of a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ServiceState {
+    Starting,
+    Ready,
+    Ended(Result<Exit, String>, String),
+}
+
+impl std::fmt::Display for ServiceFailure {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, exit, .. } = self;
+        match exit {
+            Some(exit) => write!(out, "The service `{name}` ended with {exit}"),
+            None => write!(out, "The service `{name}` was not ready after {} s", READY_AFTER.as_secs()),
+        }
+    }
+}
+
+impl Environments {
+    /// Starts services and waits until they can be used. None where there are none. An error inside is the first that
+    /// cannot be used.
+    pub(crate) async fn start_services(
+        &self,
+        services: &[PlannedService],
+        lifetime: Duration,
+    ) -> Result<Result<Option<RunningServices>, ServiceFailure>, EffectError> {
+        if services.is_empty() {
+            return Ok(Ok(None));
+        }
+        let names = services.iter().map(|service| service.name.clone()).collect();
+        let network = self.inner.sandbox.shared_network(names).await?;
+        let (mut running, mut states) = (Vec::new(), Vec::new());
+        for service in services {
+            let image = self.image(&service.image).await?;
+            if image.command().len() < 2 {
+                let said = format!("the image {} names no program to start", service.image);
+                return Ok(Err(ServiceFailure {
+                    name: service.name.clone(),
+                    exit: Some(Exit::Code(127)),
+                    said,
+                }));
+            }
+            self.progress.tell(EnvironmentProgress::ServiceBegan { name: service.name.clone() });
+            let (started, state) = self.start_service(service, image, &network, lifetime)?;
+            running.push(started);
+            states.push((service.name.clone(), state));
+        }
+        let running = RunningServices { network, _running: running };
+        for (name, mut state) in states {
+            let is_told = state.wait_for(|state| *state != ServiceState::Starting);
+            let told = match tokio::time::timeout(READY_AFTER, is_told).await {
+                Ok(Ok(told)) => told.clone(),
+                Ok(Err(_)) => ServiceState::Ended(Err("it is gone".to_owned()), String::new()),
+                Err(_) => {
+                    let said = "its `ready` command did not succeed".to_owned();
+                    return Ok(Err(ServiceFailure { name, exit: None, said }));
+                }
+            };
+            match told {
+                ServiceState::Ready => {}
+                ServiceState::Starting | ServiceState::Ended(Err(_), _) => {
+                    let said = format!("{told:?}");
+                    return Ok(Err(ServiceFailure { name, exit: Some(Exit::Code(-1)), said }));
+                }
+                ServiceState::Ended(Ok(exit), said) => {
+                    return Ok(Err(ServiceFailure { name, exit: Some(exit), said }));
+                }
+            }
+        }
+        Ok(Ok(Some(running)))
+    }
+
+    fn start_service(
+        &self,
+        service: &PlannedService,
+        image: UsedImage,
+        network: &SharedNetwork,
+        lifetime: Duration,
+    ) -> Result<(RunningService, watch::Receiver<ServiceState>), EffectError> {
+        let place = self.inner.workspaces.layers().join(uuid::Uuid::new_v4().simple().to_string());
+        let home = place.join(HOME);
+        std::fs::create_dir_all(&home).map_err(disk("make a folder"))?;
+        let layers = [image.root().to_owned()];
+        let folder = LayeredFolder::make(&place.join(ROOT), &layers, LayerMethod::Overlay)
+            .map_err(disk("make a folder of layers"))?;
+        let word = format!("ready-{}", uuid::Uuid::new_v4().simple());
+        let ready = service.ready.clone().unwrap_or_default();
+        let mut program: Vec<OsString> = ["sh", "-c", STARTED, "sh", &word, &ready].map(Into::into).to_vec();
+        program.extend(image.command().into_iter().map(Into::into));
+        let job = Job {
+            environment: service.env.clone(),
+            root: PlaceRoot { folder, of: image.facts() }.job_root(ProgramOwner::Root),
+            joins: Some(network.clone()),
+            limits: self.inner.sandbox.limits(),
+            timeout: lifetime + READY_AFTER,
+            most_output: MOST_OUTPUT,
+            ..short_job(program, &home, &home, Vec::new())
+        };
+        let (tell, state) = watch::channel(ServiceState::Starting);
+        let sandbox = self.inner.sandbox.clone();
+        let task = tokio::spawn(async move {
+            let mut sink = ServiceOutput { word, tell, line: Vec::new(), tail: Vec::new() };
+            let ended = sandbox.run(job, &mut sink).await;
+            sink.ended(ended);
+            drop(image);
+        });
+        Ok((RunningService { folder: place, task }, state))
+    }
+}
+
+/// Waits for our word, and keeps the end of the rest.
+struct ServiceOutput {
+    word: String,
+    tell: watch::Sender<ServiceState>,
+    line: Vec<u8>,
+    tail: Vec<u8>,
+}
+
+impl ServiceOutput {
+    fn keep(&mut self, bytes: &[u8]) {
+        self.tail.extend_from_slice(bytes);
+        let excess = self.tail.len().saturating_sub(MOST_TAIL);
+        self.tail.drain(..excess);
+    }
+
+    fn ended(self, ended: Result<JobResult, SandboxError>) {
+        let said = String::from_utf8_lossy(&self.tail).into_owned();
+        let ended = ended.map(|ended| ended.exit).map_err(|error| error.to_string());
+        // Nobody waits for it any more, once it was ready.
+        let _ = self.tell.send(ServiceState::Ended(ended, said));
+    }
+}
+
+impl Sink for ServiceOutput {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.keep(bytes);
+        for byte in bytes {
+            match byte {
+                b'\n' => {
+                    if self.line == self.word.as_bytes() {
+                        let _ = self.tell.send(ServiceState::Ready);
+                    }
+                    self.line.clear();
+                }
+                byte if self.line.len() <= self.word.len() => self.line.push(*byte),
+                _ => {}
+            }
+        }
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.keep(bytes);
+    }
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use journeyman::engine::EnvironmentSurvey;
 use journeyman::engine::testing::{BaselineSource, CommitTester, TestRunRequest, TestRunResult};
-use journeyman::order::{PinnedImages, RepositoryName, RepositorySettings, TestingSettings};
+use journeyman::order::{JobLimits, PinnedImages, RepositoryName, RepositorySettings, TestingSettings};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 
@@ -41,6 +41,13 @@ impl ChangeTester {
         workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
         let sandbox = Sandbox::new(mode, Vec::new()).await.expect("a sandbox");
         Self { testing: CommitTester::new(sandbox, workspaces, settings).await.expect("a tester"), place }
+    }
+
+    /// Has no job use more than this.
+    pub async fn limit(&mut self, limits: JobLimits) {
+        let CommitTester { sandbox, workspaces, settings, .. } = self.testing.clone();
+        let made = CommitTester::new(sandbox.limited_to(limits), workspaces, settings).await;
+        self.testing = made.expect("a tester");
     }
 
     pub fn repository(&self) -> git2::Repository {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use journeyman::engine::testing::TestRunResult;
 use journeyman::order::{
-    PinnedImages, RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates,
+    JobLimits, PinnedImages, RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates,
 };
 use journeyman::sandbox::IsolationMode;
 
@@ -306,4 +306,21 @@ async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_
         base.is_some_and(|base| base.kept),
         "its setup had the network while the change's had none: {let_in:#?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_setup_that_fills_the_disk_is_ended_and_told_with_the_setting() {
+    let mut sample = Sample::new(IsolationMode::Bubblewrap).await;
+    let limits = JobLimits { disk: 32 << 20, ..sample.0.testing.sandbox.limits() };
+    sample.0.limit(limits).await;
+    let fills = "while :; do head -c 8000000 /dev/zero >$HOME/$((n = n + 1)); sleep 0.05; done\n";
+    let files = Files { setup: fills, code: "one\n" }.all();
+    let change = TestedChange::new(sample.0.commits_of(&files, &files), setup_and_test());
+    let begun = std::time::Instant::now();
+    let told = sample.0.surveyed("one", change).await;
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+    let problem = told.report.problem.expect("a problem").told();
+    insta::assert_snapshot!(problem, @"The setup `sh setup.sh` wanted more than 32 MiB of disk. Raise sandbox.disk_mib in journeyman.toml, or install less.");
+    assert!(told.setup_failure.expect("an output").text.contains("Journeyman ended this command"));
+    assert_eq!(sample.kept("home"), Vec::<String>::new(), "nothing of it is kept");
 }

@@ -23,7 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("environment", &["order"]),
     ("gateway", &["order", "outgoing"]),
     ("github", &["order", "outgoing"]),
-    ("image", &[]),
+    ("image", &["order", "outgoing"]),
     ("render", &["order"]),
     ("sandbox", &["order"]),
     ("store", &["order"]),

@@ -58,10 +58,12 @@ const WORK: &str = r#"
     printf '{"passed": true, "score": 1, "summary": "%s, and %s with the old answer", "issues": []}' "$said" "$wrong"
 "#;
 
-async fn worked(settings: &str, name: &str, test: &str) {
+async fn worked(settings: &str, files: &[(&str, &str)]) {
     let command = settings.lines().find_map(|line| line.strip_prefix("test: ")).expect("a test command");
-    let story = Story::of(&WORK.replace("TEST", command)).file(SETTINGS, settings).file(name, test);
-    let story = story.file(".gitignore", "__pycache__\nbuild/test\n").without("test.sh");
+    let name = files[0].0;
+    let story = Story::of(&WORK.replace("TEST", command)).file(SETTINGS, settings);
+    let story = files.iter().fold(story, |story, (name, text)| story.file(name, text));
+    let story = story.file(".gitignore", "__pycache__\nbuild/test\ntarget\n").without("test.sh");
     let world = story.labeled().await;
     let ended = world.settled().await;
 
@@ -77,12 +79,131 @@ async fn worked(settings: &str, name: &str, test: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_and_a_reviewer_run_the_tests_of_python_where_they_work() {
-    worked(PYTHON, "test_answer.py", PYTHON_TEST).await;
+    worked(PYTHON, &[("test_answer.py", PYTHON_TEST)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_and_a_reviewer_run_the_tests_of_c_where_they_work() {
-    worked(C, "test.c", C_TEST).await;
+    worked(C, &[("test.c", C_TEST)]).await;
+}
+
+const NODE: &str = "
+setup: mkdir -p node_modules && echo 'module.exports = 42' > node_modules/oracle.js
+test: node --test
+";
+const NODE_TEST: &str = "
+require('node:test')('the answer', () => {
+    require('node:assert').equal(+require('node:fs').readFileSync('answer', 'utf8'), require('oracle'));
+});
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_and_a_reviewer_run_the_tests_of_node_where_they_work() {
+    worked(NODE, &[("answer.test.js", NODE_TEST)]).await;
+}
+
+const RUST: &str = "
+setup: |
+  mkdir -p target && echo 'const ANSWER: i32 = 42;' > target/oracle.rs
+test: cargo test --offline
+";
+const RUST_TEST: &str = r#"
+#[cfg(test)]
+mod tests {
+    include!("../target/oracle.rs");
+
+    #[test]
+    fn answer() {
+        assert_eq!(std::fs::read_to_string("answer").unwrap().trim().parse(), Ok(ANSWER));
+    }
+}
+"#;
+const RUST_MANIFEST: &str = "[package]\nname = 'sample'\nversion = '0.1.0'\nedition = '2021'\n";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_and_a_reviewer_run_the_tests_of_rust_where_they_work() {
+    let lock = "version = 3\n\n[[package]]\nname = \"sample\"\nversion = \"0.1.0\"\n";
+    worked(RUST, &[("src/lib.rs", RUST_TEST), ("Cargo.toml", RUST_MANIFEST), ("Cargo.lock", lock)]).await;
+}
+
+const GO: &str = "
+setup: mkdir -p vendor/oracle && printf 'package oracle\\nconst Answer = 42\\n' > vendor/oracle/oracle.go && printf '# oracle v0.0.0\\n## explicit\\noracle\\n' > vendor/modules.txt
+test: go test -mod=vendor -v .
+";
+const GO_TEST: &str = r#"
+package sample
+
+import (
+	"oracle"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestAnswer(t *testing.T) {
+	text, _ := os.ReadFile("answer")
+	if answer, _ := strconv.Atoi(strings.TrimSpace(string(text))); answer != oracle.Answer {
+		t.Fatal("the answer is", answer)
+	}
+}
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_and_a_reviewer_run_the_tests_of_go_where_they_work() {
+    if std::process::Command::new("go").arg("version").output().is_err() {
+        eprintln!("skipped: there is no go on this machine");
+        return;
+    }
+    worked(
+        GO,
+        &[("answer_test.go", GO_TEST), ("go.mod", "module sample\n\ngo 1.18\n\nrequire oracle v0.0.0\n")],
+    )
+    .await;
+}
+
+const DEVCONTAINER: &str = r#"{
+    // By a comment, as people write it.
+    "image": "IMAGE",
+    "containerEnv": { "WORD": "of the container" },
+    "postCreateCommand": "echo \"$TOOL $WORD\" >/opt/answer",
+}"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_development_container_is_what_agents_and_tests_work_in() {
+    let registry = LocalRegistry::start();
+    let image = image_with("container", |root| {
+        copy_programs(root, &["git", "git-receive-pack", "git-upload-pack", "find"]);
+        copy_libraries(root, Path::new(env!("CARGO_BIN_EXE_journeyman")));
+    });
+    let name = registry.push("team/container", "1", &image).await;
+    let test = "[ \"$(cat answer) of the image of the container\" = \"42 $(cat /opt/answer)\" ] && echo '1..1
+ok 1 - answer' && exit; echo '1..1
+not ok 1 - answer'; exit 1";
+    let story = Story::of(
+        &WORK.replace("TEST", "sh test.sh").replace("; sh test.sh >/dev/null 2>&1 || echo spoiled", ""),
+    );
+    let story = story.file(".devcontainer/devcontainer.json", &DEVCONTAINER.replace("IMAGE", &name));
+    let story = story.file(SETTINGS, "test: sh test.sh\n").file("test.sh", test);
+    let world = story.labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let said = ended.said("implement/1/agent");
+    assert_eq!(
+        said.lines().take(3).collect::<Vec<_>>(),
+        ["red before", "green after", "M  answer"],
+        "{said}"
+    );
+    let report = ended.survey.trace.environment.as_ref().expect("a report");
+    assert_eq!(
+        report.source,
+        "the development container `.devcontainer/devcontainer.json`, since `.github/journeyman.yml` has neither image nor setup"
+    );
+    assert_eq!(
+        report.image.as_deref(),
+        Some(format!("{}@{}", name.trim_end_matches(":1"), image.digest()).as_str())
+    );
+    world.end().await;
 }
 
 /// Its answer is nowhere but in the image, and what its setup adds to it.
@@ -121,6 +242,9 @@ async fn an_agent_and_a_reviewer_work_in_the_image_of_their_repository() {
     let (_, receipt) = world.api("GET", &url, None).await;
     let pinned = format!("{}@{}", name.trim_end_matches(":1"), image.digest());
     assert_eq!(receipt["tests"]["image"], pinned.as_str());
+    let comments: Vec<String> = world.thread().comments.iter().map(|comment| comment.body.clone()).collect();
+    let environment = format!(".github/journeyman.yml, which has image and setup · image `{pinned}`");
+    assert!(comments.iter().any(|body| body.contains(&environment)), "{comments:?}");
     assert!(world.pull().issue.body.contains(&format!("- Image: `{pinned}`")), "{}", world.pull().issue.body);
     world.end().await;
 }

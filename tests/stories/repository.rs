@@ -65,8 +65,10 @@ async fn a_setup_that_fails_costs_no_round_and_no_dollar_and_the_work_begins_onc
     let comment = world.thread().comments.first().map(|comment| comment.body.clone()).unwrap_or_default();
     let shown: Vec<&str> =
         comment.lines().take_while(|line| !line.starts_with("**What you can do")).collect();
-    insta::assert_snapshot!(shown.get(1..6).unwrap_or_default().join("\n"), @r"
+    insta::assert_snapshot!(shown.get(1..8).unwrap_or_default().join("\n"), @r"
     ### Waiting for the repository: its tests cannot run here
+
+    **Environment:** .github/journeyman.yml, which has setup
 
     **Blockers**
 

@@ -16,7 +16,7 @@ use journeyman_gateway::EgressPolicy;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestingSettings, TrustedCertificates};
-use journeyman_sandbox::{Job, Mount, ProgramOwner, Sandbox, SandboxNetwork};
+use journeyman_sandbox::{ExceededLimit, Job, Mount, ProgramOwner, Sandbox, SandboxNetwork};
 
 /// What of a command's output is read.
 const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
@@ -50,6 +50,8 @@ pub(crate) struct FinishedCommand {
     pub(crate) output: CommandOutput,
     /// Whether the output's start is missing.
     pub(crate) is_cut: bool,
+    /// The limit that it was ended by.
+    pub(crate) limit: Option<ExceededLimit>,
     /// None where it had no network to do something with.
     pub(crate) network: Option<NetworkRecord>,
 }
@@ -115,7 +117,13 @@ pub(crate) async fn run_command(
         Some(door) => Some(door.close().await),
         None => None,
     };
-    let RecordedOutput { text, is_cut, sha256 } = recorder.finish();
+    let RecordedOutput { mut text, is_cut, sha256 } = recorder.finish();
+    if let Some(limit) = &ended.limit {
+        text.push_str(&format!(
+            "\nJourneyman ended this command: it {limit}, which is {} in journeyman.toml.\n",
+            limit.setting()
+        ));
+    }
     let duration_seconds = ended.duration.as_secs_f64();
     let run =
         CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256: sha256 };
@@ -123,6 +131,7 @@ pub(crate) async fn run_command(
         run,
         output: CommandOutput { name: how.name, text },
         is_cut: is_cut || ended.output_cut,
+        limit: ended.limit,
         network,
     })
 }

@@ -181,6 +181,13 @@ impl CommitTester {
 }
 
 fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProblem {
+    if let Some(limit) = &failed.limit {
+        return EnvironmentProblem {
+            what: format!("The setup `{}` {limit}", failed.run.command),
+            line: None,
+            remedy: format!("Raise {} in journeyman.toml, or install less.", limit.setting()),
+        };
+    }
     let what = match failed.run.exit {
         Exit::TimedOut => format!("The setup `{}` did not end in time", failed.run.command),
         exit @ (Exit::Code(_) | Exit::Signal(_)) => {

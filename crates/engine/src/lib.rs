@@ -15,6 +15,7 @@ mod effects;
 mod egress;
 mod environment;
 mod environment_survey;
+mod host_tools;
 mod intake;
 mod job;
 mod live_journal;

@@ -31,6 +31,7 @@ pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&U
         let now: Vec<String> = now.iter().take(4).map(|what| plain(&shorten(what, 120))).collect();
         parts.push(format!("**Now:** {}", now.join(" · ")));
     }
+    parts.extend(environment(survey));
     parts.extend(section("Blockers", bullets(&trace.problems, MOST_PROBLEMS, 500)));
     parts.extend(stages(journal, survey));
     let (tried, wrong) = if is_with_a_person(survey) {
@@ -70,6 +71,14 @@ fn links(survey: &OrderProjection, public_url: Option<&Url>) -> Option<String> {
     let dashboard = dashboard.map(|url| format!("[dashboard]({url})"));
     let links: Vec<String> = pull.into_iter().chain(dashboard).collect();
     (!links.is_empty()).then(|| links.join(" · "))
+}
+
+/// In what agents and tests work, and who says so.
+fn environment(survey: &OrderProjection) -> Option<String> {
+    let report = survey.trace.environment.as_ref().filter(|report| !report.source.is_empty())?;
+    let image = report.image.as_ref().map(|image| format!(" · image {}", code_span(&shorten(image, 300))));
+    let source = plain(&shorten(&report.source.replace('`', ""), 200));
+    Some(format!("**Environment:** {source}{}", image.unwrap_or_default()))
 }
 
 /// A heading and its lines; nothing where there are none.

@@ -65,6 +65,18 @@ pub enum ExceededLimit {
     Disk(u64),
 }
 
+impl ExceededLimit {
+    /// Where it is set.
+    pub fn setting(&self) -> &'static str {
+        match self {
+            Self::Processes(_) => "sandbox.processes",
+            Self::Memory(_) => "sandbox.memory_mib",
+            Self::LargestFile(_) => "sandbox.file_mib",
+            Self::Disk(_) => "sandbox.disk_mib",
+        }
+    }
+}
+
 /// As the rest of a sentence about a job: "the tests … ".
 impl fmt::Display for ExceededLimit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -27,8 +27,9 @@ if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
    ! repo rev-parse --quiet --verify HEAD >/dev/null 2>&1; then
   chmod -R u+rwX "$work/.git" "$work/.clone" 2>/dev/null || true
   rm -rf "$work/.git" "$work/.clone"
-  # Beside what is there, as git clones into empty folders only.
-  git clone --quiet --no-hardlinks --no-checkout -- "$origin" "$work/.clone"
+  # Beside what is there, as git clones into empty folders only. The origin is the agent's as well, so that nothing has to
+  # be copied from it.
+  git clone --quiet --shared --no-checkout -- "$origin" "$work/.clone"
   mv "$work/.clone/.git" "$work/.git"
   rmdir "$work/.clone"
   # What lies there already is looked at, and only the rest is written.

@@ -237,18 +237,21 @@ impl EffectContext {
         job.environment.extend(door.environment.iter().cloned());
         let mut reader = AgentOutputSink::create(transcript, &folder.join(STREAM))?;
         let begun = Instant::now();
-        let exit = {
+        let (exit, limit) = {
             let last_word = reader.final_result.clone();
             let running = self.parts.sandbox.run(job, &mut reader);
             tokio::select! {
-                ended = running => ended?.exit,
-                () = last_word.overdue() => Exit::TimedOut,
+                ended = running => ended.map(|ended| (ended.exit, ended.limit))?,
+                () = last_word.overdue() => (Exit::TimedOut, None),
             }
         };
         let stderr = invocation.redact(&String::from_utf8_lossy(&reader.stderr));
         let mut run = reader.transcript.finish(exit, &stderr, begun.elapsed());
         let record = door.close().await;
         run.warnings.extend(outside);
+        run.warnings.extend(limit.map(|limit| {
+            format!("was ended, since it {limit}, which is {} in journeyman.toml", limit.setting())
+        }));
         measured(&mut run, record);
         run.held.clone_from(&invocation.network.held_credentials);
         run.result = run.result.map(|text| invocation.redact(&text));

@@ -11,11 +11,11 @@ use tokio::runtime::Handle;
 
 use super::{Environments, disk};
 use crate::effect_error::soon;
+use crate::host_tools;
 use crate::job::{blocking, remove, short_job};
 use crate::place::folder::{LayerMethod, LayeredFolder};
 use crate::place::{HOME, ImageFacts, PlaceRoot, ROOT};
 use crate::progress::EnvironmentProgress;
-use crate::testing::host_tools;
 use journeyman_environment::{EnvironmentPlan, HostTools, RepositoryFiles, version_arguments};
 use journeyman_image::{
     ImageDigest, ImageError, ImageFault, ImageReference, ImageRoot, ImageSettings, ImageStore,

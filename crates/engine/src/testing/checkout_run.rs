@@ -130,7 +130,7 @@ fn service_command(failure: &ServiceFailure, what: &str) -> FinishedCommand {
     };
     let text = format!("{}\n{failure}\n", failure.said.trim_end());
     let output = CommandOutput { name: format!("services{what}"), text };
-    FinishedCommand { run, output, is_cut: false, network: None }
+    FinishedCommand { run, output, is_cut: false, limit: None, network: None }
 }
 
 impl CommitTester {
@@ -211,6 +211,7 @@ impl CommitTester {
             run: run.clone(),
             output: CommandOutput { name: format!("setup{what}"), text: environment.printed().to_owned() },
             is_cut: false,
+            limit: None,
             network: environment.network().cloned(),
         });
         let (folder, inside, plan) = (place.folder.clone(), place.inside.clone(), plan.clone());

@@ -10,7 +10,6 @@ mod checkout;
 mod checkout_run;
 mod detector;
 mod experiment;
-pub(crate) mod host_tools;
 mod mutants;
 mod reach;
 

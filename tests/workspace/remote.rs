@@ -193,6 +193,26 @@ async fn many_orders_may_fetch_one_repository_at_once() {
     assert!(house.server.requests().iter().all(|request| !request.contains(TOKEN)));
 }
 
+#[tokio::test]
+async fn a_redirect_is_followed_but_the_token_goes_to_no_other_host() {
+    let (house, other) = (House::new().await, House::new().await);
+    let below = |house: &House, path: &str| house.server.url("x").join(path).unwrap();
+    house.server.lead_to(Some(below(&other, "/")));
+    let before = other.server.logins().len();
+    let error = house.workspaces.fetch(&house.remote(), "main").unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::Unauthorized, "{error}");
+    assert_eq!(other.server.logins().len(), before);
+
+    // As GitHub does with the old name of a repository.
+    let newer = house.server.path("renamed/octo/sums");
+    std::fs::create_dir_all(newer.parent().unwrap()).unwrap();
+    std::fs::rename(house.server.path("octo/sums"), newer).unwrap();
+    house.server.lead_to(Some(below(&house, "/renamed/")));
+    let fresh = tempfile::tempdir().unwrap();
+    let ours = Workspaces::new(fresh.path()).unwrap();
+    assert_eq!(ours.fetch(&house.remote(), "main").unwrap(), house.base);
+}
+
 /// A commit that somebody pushed to the order's branch, on top of what is there.
 fn pushed_by_a_person(house: &House, on: &CommitSha) -> CommitSha {
     let bare = house.server.path("octo/sums");

@@ -18,6 +18,7 @@ type BeforePush = Box<dyn FnMut() + Send>;
 #[derive(Default)]
 struct Faults {
     status: Option<u16>,
+    elsewhere: Option<Url>,
     before_push: Option<BeforePush>,
 }
 
@@ -27,6 +28,7 @@ pub struct Server {
     port: u16,
     faults: Arc<Mutex<Faults>>,
     requests: Arc<Mutex<Vec<String>>>,
+    logins: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
@@ -35,14 +37,17 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (faults, requests) = (Arc::<Mutex<Faults>>::default(), Arc::<Mutex<Vec<String>>>::default());
-        let (folder, shared, log) = (root.path().to_owned(), Arc::clone(&faults), Arc::clone(&requests));
+        let logins = Arc::<Mutex<Vec<String>>>::default();
+        let (folder, shared) = (root.path().to_owned(), Arc::clone(&faults));
+        let (log, seen) = (Arc::clone(&requests), Arc::clone(&logins));
         std::thread::spawn(move || {
             for stream in listener.incoming().filter_map(Result::ok) {
-                let (folder, shared, log) = (folder.clone(), Arc::clone(&shared), Arc::clone(&log));
-                std::thread::spawn(move || answer(stream, &folder, &shared, &log));
+                let (folder, shared) = (folder.clone(), Arc::clone(&shared));
+                let (log, seen) = (Arc::clone(&log), Arc::clone(&seen));
+                std::thread::spawn(move || answer(stream, &folder, &shared, (&log, &seen)));
             }
         });
-        Self { root, port, faults, requests }
+        Self { root, port, faults, requests, logins }
     }
 
     pub fn url(&self, repository: &str) -> Url {
@@ -62,6 +67,11 @@ impl Server {
         self.faults.lock().unwrap().status = status;
     }
 
+    /// Sends whoever asks below this address from now on, unless it is there already.
+    pub fn lead_to(&self, elsewhere: Option<Url>) {
+        self.faults.lock().unwrap().elsewhere = elsewhere;
+    }
+
     /// Does this after the branch was looked at and before the next push is taken.
     pub fn before_push(&self, act: impl FnMut() + Send + 'static) {
         self.faults.lock().unwrap().before_push = Some(Box::new(act));
@@ -71,9 +81,19 @@ impl Server {
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
+
+    /// Every name and password that was shown.
+    pub fn logins(&self) -> Vec<String> {
+        self.logins.lock().unwrap().clone()
+    }
 }
 
-fn answer(mut stream: TcpStream, root: &Path, faults: &Mutex<Faults>, log: &Mutex<Vec<String>>) {
+fn answer(
+    mut stream: TcpStream,
+    root: &Path,
+    faults: &Mutex<Faults>,
+    (log, logins): (&Mutex<Vec<String>>, &Mutex<Vec<String>>),
+) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut first = String::new();
     if reader.read_line(&mut first).unwrap_or(0) == 0 {
@@ -95,6 +115,16 @@ fn answer(mut stream: TcpStream, root: &Path, faults: &Mutex<Faults>, log: &Mute
     let user = headers.get("authorization").and_then(|value| value.strip_prefix("Basic ")).map(|encoded| {
         String::from_utf8(base64::engine::general_purpose::STANDARD.decode(encoded).unwrap()).unwrap()
     });
+    logins.lock().unwrap().extend(user.clone());
+    let elsewhere = faults.lock().unwrap().elsewhere.clone();
+    if let Some(elsewhere) = elsewhere.filter(|at| {
+        at.port() != stream.local_addr().ok().map(|own| own.port()) || !target.starts_with(at.path())
+    }) {
+        let there = elsewhere.as_str().trim_end_matches('/');
+        let head = "HTTP/1.1 302 Found\r\nConnection: close\r\nContent-Length: 0\r\n";
+        let _ = write!(stream, "{head}Location: {there}{target}\r\n\r\n");
+        return;
+    }
     let refusal = match user.as_deref() {
         _ if faults.lock().unwrap().status.is_some() => faults.lock().unwrap().status,
         None => Some(401),

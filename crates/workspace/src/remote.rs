@@ -37,6 +37,8 @@ pub enum PushOutcome {
 
 /// A connection's side of the conversation: shows the token once, and remembers whether it was wanted again.
 struct RemoteCredentials<'a> {
+    /// The address that the token is for: a redirect may lead to another.
+    url: &'a Url,
     token: Option<&'a SecretString>,
     shown: Cell<bool>,
     refused: Cell<bool>,
@@ -44,14 +46,20 @@ struct RemoteCredentials<'a> {
 
 impl<'a> RemoteCredentials<'a> {
     fn new(remote: &'a Remote<'_>) -> Self {
-        Self { token: remote.token.as_ref(), shown: Cell::new(false), refused: Cell::new(false) }
+        Self {
+            url: &remote.url,
+            token: remote.token.as_ref(),
+            shown: Cell::new(false),
+            refused: Cell::new(false),
+        }
     }
 
     fn callbacks(&self) -> RemoteCallbacks<'_> {
         let mut callbacks = RemoteCallbacks::new();
-        callbacks.credentials(|_url, _user, allowed| {
-            let Some(token) = self.token.filter(|_| allowed.contains(CredentialType::USER_PASS_PLAINTEXT))
-            else {
+        callbacks.credentials(|asking, _user, allowed| {
+            let is_there = Url::parse(asking).is_ok_and(|asking| asking.origin() == self.url.origin());
+            let is_possible = is_there && allowed.contains(CredentialType::USER_PASS_PLAINTEXT);
+            let Some(token) = self.token.filter(|_| is_possible) else {
                 self.refused.set(true);
                 return Err(git2::Error::from_str("a token is needed"));
             };

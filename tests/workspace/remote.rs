@@ -213,6 +213,34 @@ async fn a_redirect_is_followed_but_the_token_goes_to_no_other_host() {
     assert_eq!(ours.fetch(&house.remote(), "main").unwrap(), house.base);
 }
 
+#[tokio::test]
+async fn a_fetch_that_nobody_waits_for_is_ended_and_leaves_the_mirror_sound() {
+    let house = House::new().await;
+    let fresh = tempfile::tempdir().unwrap();
+    let ours = Workspaces::new(fresh.path()).unwrap();
+    let (waited_for, guard) = ours.until_dropped();
+    house.server.hold_packs(true);
+    let is_told = |line: &str, times| {
+        house.server.requests().iter().filter(|request| request.starts_with(line)).count() == times
+    };
+    let wait = |line, times| {
+        while !is_told(line, times) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    };
+    let before = house.server.requests().iter().filter(|request| request.starts_with("POST")).count();
+    std::thread::scope(|threads| {
+        let fetch = threads.spawn(|| waited_for.fetch(&house.remote(), "main"));
+        wait("POST", before + 1);
+        drop(guard);
+        assert_eq!(fetch.join().unwrap().unwrap_err().kind, GitErrorKind::Unavailable);
+    });
+    // git's own children are gone too.
+    wait("hung up", 1);
+    house.server.hold_packs(false);
+    assert_eq!(ours.fetch(&house.remote(), "main").unwrap(), house.base);
+}
+
 /// A commit that somebody pushed to the order's branch, on top of what is there.
 fn pushed_by_a_person(house: &House, on: &CommitSha) -> CommitSha {
     let bare = house.server.path("octo/sums");

@@ -19,6 +19,7 @@ type BeforePush = Box<dyn FnMut() + Send>;
 struct Faults {
     status: Option<u16>,
     elsewhere: Option<Url>,
+    holds_packs: bool,
     before_push: Option<BeforePush>,
 }
 
@@ -70,6 +71,12 @@ impl Server {
     /// Sends whoever asks below this address from now on, unless it is there already.
     pub fn lead_to(&self, elsewhere: Option<Url>) {
         self.faults.lock().unwrap().elsewhere = elsewhere;
+    }
+
+    /// Gives half of them from now on to whoever asks for objects, and then nothing until they hang up. That is told among
+    /// the requests.
+    pub fn hold_packs(&self, holds: bool) {
+        self.faults.lock().unwrap().holds_packs = holds;
     }
 
     /// Does this after the branch was looked at and before the next push is taken.
@@ -174,6 +181,13 @@ fn answer(
         "HTTP/1.1 {status}\r\n{head}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
         content.len()
     );
+    if !pushes && method == "POST" && faults.lock().unwrap().holds_packs {
+        let half = &content[..content.len() / 2];
+        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(half));
+        let _ = reader.read(&mut [0]);
+        log.lock().unwrap().push("hung up".to_owned());
+        return;
+    }
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(content));
 }
 

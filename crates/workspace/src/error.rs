@@ -32,6 +32,19 @@ pub enum GitErrorKind {
     Broken,
 }
 
+impl GitErrorKind {
+    /// What a server's answer asks for that is none of those that are hoped for.
+    pub(super) fn of_status(status: u16) -> Self {
+        match status {
+            401 => Self::Unauthorized,
+            403 => Self::Forbidden,
+            404 | 410 => Self::NotFound,
+            408 | 425 | 429 | 500.. => Self::Unavailable,
+            _ => Self::Refused,
+        }
+    }
+}
+
 impl GitError {
     pub(super) fn new(kind: GitErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }

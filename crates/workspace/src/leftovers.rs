@@ -1,12 +1,39 @@
-//! Lock files that a killed process left in a repository of ours. git takes them for a writer that is at work, and
-//! refuses to write for as long as they are there.
+//! What a killed process left in a repository of ours: lock files, which git takes for a writer that is at work, so that
+//! it refuses to write for as long as they are there; and packs that are not whole, which are as large as what was fetched.
 
 use std::path::{Path, PathBuf};
 
 use super::GitError;
 
-/// Removes every lock file on references and settings. Only where nobody writes.
+/// Removes every lock file on references and settings, and every pack that is not whole. Only where nobody writes.
 pub(super) fn clear(repository: &Path) -> Result<(), GitError> {
+    clear_locks(repository)?;
+    clear_packs(repository, &["tmp_", "pack_git2_"])
+}
+
+/// Removes what git leaves of a fetch that failed or was killed, where nobody else fetches; others may write.
+pub(super) fn clear_fetch(repository: &Path, reference: &str) -> Result<(), GitError> {
+    let lock = repository.join(format!("{reference}.lock"));
+    if lock.exists() {
+        std::fs::remove_file(&lock).map_err(|error| GitError::file("remove", &lock, &error))?;
+    }
+    clear_packs(repository, &["tmp_"])
+}
+
+/// Packs that are not whole, by how git and libgit2 name them until they are.
+fn clear_packs(repository: &Path, prefixes: &[&str]) -> Result<(), GitError> {
+    let packs = repository.join("objects/pack");
+    for (path, _) in if packs.exists() { entries(&packs)? } else { Vec::new() } {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if prefixes.iter().any(|prefix| name.starts_with(prefix)) {
+            tracing::warn!(pack = %path.display(), "nobody writes it any more; removed");
+            std::fs::remove_file(&path).map_err(|error| GitError::file("remove", &path, &error))?;
+        }
+    }
+    Ok(())
+}
+
+fn clear_locks(repository: &Path) -> Result<(), GitError> {
     let mut folders = vec![repository.to_owned()];
     while let Some(folder) = folders.pop() {
         for (path, is_folder) in entries(&folder)? {

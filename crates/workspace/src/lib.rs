@@ -1,8 +1,8 @@
 //! Repositories: mirrors of what is on GitHub, the agent's own repository, and the road between them.
 //!
-//! May know: git's objects, references and wire, by libgit2; files under the data folder.
-//! Must never know: GitHub's API, agents, what is in a journal. It starts no process: what has to be run in a
-//! repository that an agent could write is handed out as a command, to be run in a sandbox.
+//! May know: git's objects, references and wire, by libgit2; files under the data folder; git itself, for fetches.
+//! Must never know: GitHub's API, agents, what is in a journal. It starts no process but git, in repositories of ours:
+//! what has to be run in one that an agent could write is handed out as a command, to be run in a sandbox.
 //!
 //! Four repositories take part, and only the last two are the agent's:
 //!
@@ -30,6 +30,7 @@ mod error;
 mod examine;
 mod export;
 mod files;
+mod git_fetch;
 mod history;
 #[cfg(test)]
 mod hostile_trees;
@@ -58,6 +59,7 @@ mod worktree_base;
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{Repository, RepositoryInitOptions};
@@ -67,6 +69,7 @@ pub use commits::NewCommit;
 pub use error::{GitError, GitErrorKind};
 pub use export::MOST_EXPORTED;
 pub use files::{NewFiles, OriginState};
+pub use git_fetch::FetchGuard;
 pub use human_commits::FetchedBranch;
 pub use import::{ImportOutcome, ImportRules};
 pub use outline::Outline;
@@ -85,6 +88,10 @@ pub struct Workspaces {
     inner: Arc<WorkspacesInner>,
     /// How servers are reached.
     outgoing: Arc<OutgoingNetwork>,
+    /// All that git trusts, where the settings name more than the system does.
+    certificates: Option<PathBuf>,
+    /// Whether nobody waits any more for what is fetched.
+    is_given_up: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -147,6 +154,8 @@ impl Workspaces {
         Ok(Self {
             inner: Arc::new(WorkspacesInner { data, locks: Mutex::default(), cleared: Mutex::default() }),
             outgoing: Arc::default(),
+            certificates: None,
+            is_given_up: Arc::default(),
         })
     }
 
@@ -156,10 +165,21 @@ impl Workspaces {
     /// # Errors
     /// When the certificates cannot be used.
     pub fn reached_by(self, outgoing: OutgoingNetwork) -> Result<Self, GitError> {
-        if let Some(trusted) = &outgoing.trusted {
-            libgit2::trust(&trusted.file)?;
-        }
-        Ok(Self { outgoing: Arc::new(outgoing), ..self })
+        let certificates = match &outgoing.trusted {
+            Some(trusted) => {
+                libgit2::trust(&trusted.file)?;
+                Some(git_fetch::joined_certificates(trusted, &self.inner.data)?)
+            }
+            None => None,
+        };
+        Ok(Self { outgoing: Arc::new(outgoing), certificates, ..self })
+    }
+
+    /// The same, and what it fetches is ended when the guard is dropped.
+    pub fn until_dropped(&self) -> (Self, FetchGuard) {
+        let is_given_up = Arc::new(AtomicBool::new(false));
+        let guard = FetchGuard(Arc::clone(&is_given_up));
+        (Self { is_given_up, ..self.clone() }, guard)
     }
 
     /// Where an order's things are, whether they are there yet or not.

@@ -1,6 +1,6 @@
 //! Settings of libgit2 that hold for the whole process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use git2::ConfigLevel;
@@ -33,6 +33,13 @@ pub(super) fn trust(file: &Path) -> Result<(), GitError> {
             error.message()
         ))
     })
+}
+
+/// Where libgit2 finds the certificates that the system trusts: a file, and a folder. git2 looks where systems keep them
+/// and leaves what it found in these variables, which OpenSSL reads, unless they are set already.
+pub(super) fn system_certificates() -> (Option<PathBuf>, Option<PathBuf>) {
+    let found = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|path| path.exists());
+    (found("SSL_CERT_FILE"), found("SSL_CERT_DIR"))
 }
 
 #[allow(unsafe_code)]

@@ -2,15 +2,16 @@
 
 use std::cell::Cell;
 
-use git2::{AutotagOption, Cred, CredentialType, Direction, ErrorClass, ErrorCode, FetchOptions, Oid};
+use git2::{Cred, CredentialType, Direction, ErrorClass, ErrorCode, Oid};
 use git2::{ProxyOptions, PushOptions, RemoteCallbacks, Repository};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::commit_origin::CommitOrigin;
-use super::{GitError, GitErrorKind, Workspaces};
-use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
+use super::git_fetch::{FetchLimits, GitFetch};
+use super::{GitError, GitErrorKind, Workspaces, leftovers};
+use journeyman_order::{BranchName, CommitSha, OrderId, OutgoingProxy, RepositoryName};
 
 /// A repository on a server, and what opens it.
 #[derive(Debug, Clone)]
@@ -111,13 +112,22 @@ impl Workspaces {
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let here = into.refname_to_id(kept).ok().map(|id| id.to_string());
         if here.as_deref() != Some(there.as_str()) {
-            let login = RemoteCredentials::new(remote);
-            let mut options = FetchOptions::new();
-            options.remote_callbacks(login.callbacks()).proxy_options(self.proxy(&remote.url));
-            options.download_tags(AutotagOption::None).update_fetchhead(false);
-            let refspec = format!("+refs/heads/{branch}:{kept}");
-            let fetched = connection(into, remote)?.fetch(&[refspec], Some(&mut options), None);
-            fetched.map_err(|error| classify(&error, "fetch", remote, login.refused.get()))?;
+            check_address(remote)?;
+            let fetch = GitFetch {
+                into: into.path(),
+                url: &remote.url,
+                token: remote.token.as_ref(),
+                proxy: self.proxy_address(&remote.url),
+                certificates: self.certificates.as_deref(),
+                limits: FetchLimits::USUAL,
+                is_given_up: &self.is_given_up,
+            };
+            let fetched = fetch.run(&format!("+refs/heads/{branch}:{kept}"));
+            if let Err(failure) = fetched {
+                // git leaves it, and it is as large as what was fetched.
+                leftovers::clear_fetch(into.path(), kept)?;
+                return Err(failed(failure.kind, "fetch", remote, &failure.said));
+            }
         }
         let id =
             into.refname_to_id(kept).map_err(|error| GitError::local("find what was fetched", &error))?;
@@ -218,12 +228,16 @@ impl Workspaces {
     }
 
     /// The proxy of the settings, but never for what is near.
-    fn proxy(&self, url: &Url) -> ProxyOptions<'static> {
-        let mut options = ProxyOptions::new();
+    fn proxy_address(&self, url: &Url) -> Option<SecretString> {
         let host = url.host_str().unwrap_or_default();
         let proxy = self.outgoing.proxy.as_ref().filter(|proxy| !proxy.is_bypassed(host));
-        if let Some(proxy) = proxy.filter(|_| url.scheme() == "https") {
-            options.url(proxy.with_credential().expose_secret());
+        proxy.filter(|_| url.scheme() == "https").map(OutgoingProxy::with_credential)
+    }
+
+    fn proxy(&self, url: &Url) -> ProxyOptions<'static> {
+        let mut options = ProxyOptions::new();
+        if let Some(proxy) = self.proxy_address(url) {
+            options.url(proxy.expose_secret());
         }
         options
     }
@@ -272,8 +286,8 @@ pub(super) fn kept(branch: &str) -> String {
     format!("refs/mirror/{}", hex::encode(Sha256::digest(branch)))
 }
 
-/// A connection to an address of which nothing else could become: no helper's scheme, nothing secret in it.
-fn connection<'r>(from: &'r Repository, remote: &Remote<'_>) -> Result<git2::Remote<'r>, GitError> {
+/// An address of which nothing else could become: no helper's scheme, nothing secret in it.
+fn check_address(remote: &Remote<'_>) -> Result<(), GitError> {
     let url = &remote.url;
     if !matches!(url.scheme(), "https" | "http") || !url.username().is_empty() || url.password().is_some() {
         let message = format!(
@@ -282,28 +296,34 @@ fn connection<'r>(from: &'r Repository, remote: &Remote<'_>) -> Result<git2::Rem
         );
         return Err(GitError::broken(message));
     }
-    from.remote_anonymous(url.as_str())
+    Ok(())
+}
+
+fn connection<'r>(from: &'r Repository, remote: &Remote<'_>) -> Result<git2::Remote<'r>, GitError> {
+    check_address(remote)?;
+    from.remote_anonymous(remote.url.as_str())
         .map_err(|error| GitError::local("use the repository's address", &error))
 }
 
 /// What libgit2 said, by what it asks for. It tells the HTTP status in its text only.
 fn classify(error: &git2::Error, what: &str, remote: &Remote<'_>, refused: bool) -> GitError {
-    let said = clean(error.message(), remote);
     let status =
         error.message().rsplit_once("status code: ").and_then(|(_, code)| code.trim().parse::<u16>().ok());
     let kind = match (status, error.code(), error.class()) {
         _ if refused => GitErrorKind::Unauthorized,
-        (Some(401), _, _) | (_, ErrorCode::Auth, _) => GitErrorKind::Unauthorized,
-        (Some(403), _, _) => GitErrorKind::Forbidden,
-        (Some(404 | 410), _, _) => GitErrorKind::NotFound,
-        (Some(408 | 425 | 429 | 500..), _, _) => GitErrorKind::Unavailable,
-        (Some(_), _, _) => GitErrorKind::Refused,
+        (_, ErrorCode::Auth, _) => GitErrorKind::Unauthorized,
+        (Some(status), _, _) => GitErrorKind::of_status(status),
         (None, _, ErrorClass::Net | ErrorClass::Os | ErrorClass::Ssl | ErrorClass::Http) => {
             GitErrorKind::Unavailable
         }
         (None, ErrorCode::Timeout | ErrorCode::Eof, _) => GitErrorKind::Unavailable,
         (None, _, _) => GitErrorKind::Broken,
     };
+    failed(kind, what, remote, error.message())
+}
+
+fn failed(kind: GitErrorKind, what: &str, remote: &Remote<'_>, said: &str) -> GitError {
+    let said = clean(said, remote);
     let advice = match kind {
         GitErrorKind::Unavailable => "it will be tried again",
         GitErrorKind::Unauthorized => "the installation token is not accepted",

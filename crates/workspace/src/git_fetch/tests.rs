@@ -1,0 +1,314 @@
+//! Fetches from real git on loopback, which now and then does what servers should not.
+
+#[path = "../../../../tests/workspace/server.rs"]
+#[allow(dead_code)]
+mod server;
+
+use std::fs;
+use std::thread;
+
+use git2::Repository;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use super::*;
+use crate::{Remote, Workspaces};
+use journeyman_order::{CommitSha, RepositoryName};
+use server::{Server, TOKEN};
+
+/// A server with one commit on `main` of `octo/sums` and a tag on it, with more in it than comes at once; and an empty data
+/// folder.
+struct FetchFixture {
+    server: Server,
+    data: TempDir,
+    workspaces: Workspaces,
+    repository: RepositoryName,
+    base: CommitSha,
+    token: SecretString,
+    url: Url,
+    mirror: PathBuf,
+    is_given_up: AtomicBool,
+}
+
+const MAIN: &str = "+refs/heads/main:refs/mirror/main";
+
+impl FetchFixture {
+    fn new() -> Self {
+        let server = Server::start();
+        let base = Self::seed(&server.path("octo/sums"));
+        let data = tempfile::tempdir().unwrap();
+        let workspaces = Workspaces::new(data.path()).unwrap();
+        let repository: RepositoryName = "octo/sums".parse().unwrap();
+        let mirror = workspaces.mirror(&repository).unwrap().path().to_owned();
+        let (url, token, is_given_up) = (server.url("octo/sums"), TOKEN.into(), AtomicBool::new(false));
+        Self { server, data, workspaces, repository, base, token, url, mirror, is_given_up }
+    }
+
+    fn seed(path: &Path) -> CommitSha {
+        let there = git2::Repository::init_bare(path).unwrap();
+        let mut tree = there.treebuilder(None).unwrap();
+        tree.insert("README.md", there.blob(b"sums\n").unwrap(), 0o100_644).unwrap();
+        let noise: Vec<u8> =
+            (0..20_000_u32).flat_map(|number| Sha256::digest(number.to_le_bytes())).collect();
+        tree.insert("noise", there.blob(&noise).unwrap(), 0o100_644).unwrap();
+        let tree = there.find_tree(tree.write().unwrap()).unwrap();
+        let who = git2::Signature::new("A", "a@example.org", &git2::Time::new(1, 0)).unwrap();
+        let commit = there.commit(Some("refs/heads/main"), &who, &who, "Begin", &tree, &[]).unwrap();
+        there.reference("refs/tags/v1", commit, true, "").unwrap();
+        commit.to_string().parse().unwrap()
+    }
+
+    fn remote(&self) -> Remote<'_> {
+        Remote { repository: &self.repository, url: self.url.clone(), token: Some(self.token.clone()) }
+    }
+
+    /// The fetch by git alone: nobody has asked the server before.
+    fn git(&self) -> GitFetch<'_> {
+        GitFetch {
+            into: &self.mirror,
+            url: &self.url,
+            token: Some(&self.token),
+            proxy: None,
+            certificates: None,
+            limits: FetchLimits::USUAL,
+            is_given_up: &self.is_given_up,
+        }
+    }
+
+    /// Waits until the server has been asked for objects.
+    fn asked_for_objects(&self) {
+        self.wait(|lines| lines.iter().any(|line| line.starts_with("POST")));
+    }
+
+    /// Waits until the server has been told so many times that nobody listens any more.
+    fn hung_up(&self, times: usize) {
+        self.wait(|lines| lines.iter().filter(|line| *line == "hung up").count() == times);
+    }
+
+    fn wait(&self, is_there: impl Fn(&[String]) -> bool) {
+        let until = Instant::now() + Duration::from_secs(20);
+        while !is_there(&self.server.requests()) {
+            assert!(Instant::now() < until, "{:?}", self.server.requests());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_first_fetch_brings_one_branch_in_a_pack_and_nothing_else() {
+    let house = FetchFixture::new();
+    assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap(), house.base);
+    let mirror = Repository::open_bare(&house.mirror).unwrap();
+    assert_eq!(mirror.references().unwrap().count(), 1, "the branch, and not the tag");
+    // An agent's repository is made of the packs.
+    assert_eq!(names(&mirror.path().join("objects")), ["info", "pack"]);
+    let endings = |ending: &str| {
+        let names = names(&mirror.path().join("objects/pack"));
+        names.iter().filter(|name| name.ends_with(ending)).count()
+    };
+    assert_eq!((endings(".pack"), endings(".idx"), endings(".keep")), (1, 1, 0));
+    assert!(!mirror.path().join("FETCH_HEAD").exists());
+}
+
+/// The command line and the environment of every process that has these words among its arguments.
+fn processes_with(words: &str) -> Vec<(String, String)> {
+    let folders = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let read =
+        |path: PathBuf| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).replace('\0', "\n"));
+    let both =
+        |folder: PathBuf| Some((read(folder.join("cmdline")).ok()?, read(folder.join("environ")).ok()?));
+    folders.filter_map(both).filter(|(arguments, _)| arguments.contains(words)).collect()
+}
+
+#[test]
+fn git_has_nothing_of_this_machine_and_the_token_in_its_environment_only() {
+    let house = FetchFixture::new();
+    house.server.hold_packs(true);
+    let seen = thread::scope(|threads| {
+        threads.spawn(|| house.git().run(MAIN));
+        house.asked_for_objects();
+        let seen = processes_with(house.url.as_str());
+        house.is_given_up.store(true, Ordering::Relaxed);
+        seen
+    });
+    assert!(seen.len() >= 2, "git, and what it speaks HTTP with: {seen:?}");
+    assert!(seen.iter().all(|(arguments, _)| !arguments.contains(TOKEN)), "{seen:?}");
+    let (_, given) = seen.iter().find(|(arguments, _)| arguments.starts_with("git\n-c\n")).unwrap();
+    let mut given: Vec<&str> = given.lines().filter(|line| !line.starts_with("PATH=")).collect();
+    given.sort_unstable();
+    let token = format!("JOURNEYMAN_GIT_TOKEN={TOKEN}");
+    assert_eq!(
+        given,
+        [
+            "GIT_ALLOW_PROTOCOL=http",
+            "GIT_CONFIG_GLOBAL=/dev/null",
+            "GIT_CONFIG_NOSYSTEM=1",
+            "GIT_TERMINAL_PROMPT=0",
+            "HOME=/dev/null",
+            &token,
+            "LC_ALL=C",
+        ]
+    );
+    let config = fs::read_to_string(house.mirror.join("config")).unwrap();
+    assert!(!config.contains(TOKEN) && !config.contains("127.0.0.1"), "{config}");
+}
+
+#[test]
+fn no_hook_runs_and_nothing_is_tidied_up() {
+    use std::os::unix::fs::PermissionsExt;
+    let house = FetchFixture::new();
+    let hooks = house.mirror.join("hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let ran = house.data.path().join("ran");
+    for hook in ["reference-transaction", "pre-auto-gc", "post-merge"] {
+        fs::write(hooks.join(hook), format!("#!/bin/sh\necho {hook} >> {}\n", ran.display())).unwrap();
+        fs::set_permissions(hooks.join(hook), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    house.workspaces.fetch(&house.remote(), "main").unwrap();
+    assert!(!ran.exists(), "{}", fs::read_to_string(&ran).unwrap_or_default());
+}
+
+#[test]
+fn the_token_is_shown_to_no_other_host_that_a_redirect_leads_to() {
+    let house = FetchFixture::new();
+    let other = Server::start();
+    FetchFixture::seed(&other.path("octo/sums"));
+    house.server.lead_to(Some(other.url("x").join("/").unwrap()));
+    let error = house.git().run(MAIN).unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::Unauthorized, "{error:?}");
+    let error = house.workspaces.remote_head(&house.remote(), "main").unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::Unauthorized, "{error}");
+    assert!(!other.requests().is_empty());
+    assert_eq!(other.logins(), [""; 0]);
+
+    // As GitHub does with the old name of a repository.
+    FetchFixture::seed(&house.server.path("renamed/octo/sums"));
+    house.server.lead_to(Some(house.server.url("x").join("/renamed/").unwrap()));
+    house.git().run(MAIN).unwrap();
+}
+
+#[test]
+fn every_answer_to_git_has_the_kind_that_it_has_to_libgit2() {
+    let house = FetchFixture::new();
+    for status in [401, 403, 404, 418, 429, 500, 503] {
+        house.server.answer_with(Some(status));
+        let error = house.git().run(MAIN).unwrap_err();
+        let asked = house.workspaces.remote_head(&house.remote(), "main").unwrap_err();
+        assert_eq!(error.kind, asked.kind, "{status}: {error:?}");
+        assert!(!error.said.is_empty() && !error.said.contains(TOKEN), "{error:?}");
+    }
+    house.server.answer_with(None);
+    let expired = SecretString::from("ghs_expired");
+    for token in [None, Some(&expired)] {
+        let error = GitFetch { token, ..house.git() }.run(MAIN).unwrap_err();
+        assert_eq!(error.kind, GitErrorKind::Unauthorized, "{error:?}");
+    }
+    let nobody = "http://127.0.0.1:1/octo/sums.git".parse().unwrap();
+    let error = GitFetch { url: &nobody, ..house.git() }.run(MAIN).unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::Unavailable, "{error:?}");
+    house.git().run(MAIN).unwrap();
+}
+
+#[test]
+fn what_git_complains_of_is_read_without_what_the_server_says() {
+    let said = b"remote: fatal: not ours\nReceiving objects:  40%\rReceiving objects:  41%\r\
+        error: RPC failed; curl 18 transfer closed\x1b[31m\nfatal: early EOF\n";
+    assert_eq!(complaints(said), "RPC failed; curl 18 transfer closed[31m; early EOF");
+    for (said, expected) in [
+        ("RPC failed; curl 18 transfer closed; early EOF", GitErrorKind::Unavailable),
+        ("RPC failed; HTTP 403 curl 22 The requested URL returned error: 403", GitErrorKind::Forbidden),
+        ("unable to access 'https://x/': Could not resolve host: x", GitErrorKind::Unavailable),
+        ("the remote end hung up unexpectedly", GitErrorKind::Unavailable),
+        ("write error: No space left on device", GitErrorKind::Unavailable),
+        ("couldn't find remote ref refs/heads/x", GitErrorKind::NotFound),
+        ("repository 'https://x/' not found", GitErrorKind::NotFound),
+        ("could not read Username for 'https://x': terminal prompts disabled", GitErrorKind::Unauthorized),
+        ("https://x did not send all necessary objects", GitErrorKind::Broken),
+        ("", GitErrorKind::Broken),
+    ] {
+        assert_eq!(kind(said), expected, "{said}");
+    }
+}
+
+#[test]
+fn a_server_that_falls_silent_is_given_up() {
+    let house = FetchFixture::new();
+    house.server.hold_packs(true);
+    let begun = Instant::now();
+    let limits = FetchLimits { silence: Duration::from_secs(1), ..FetchLimits::USUAL };
+    let error = GitFetch { limits, ..house.git() }.run(MAIN).unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::Unavailable, "{error:?}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_server_without_end_is_ended_and_git_with_all_its_children() {
+    let house = FetchFixture::new();
+    house.server.hold_packs(true);
+    let limits = FetchLimits { whole: Duration::from_secs(1), ..FetchLimits::USUAL };
+    let error = GitFetch { limits, ..house.git() }.run(MAIN).unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::Unavailable, "{error:?}");
+    house.hung_up(1);
+}
+
+#[test]
+fn a_fetch_that_is_killed_halfway_leaves_nothing_and_the_next_one_brings_everything() {
+    let house = FetchFixture::new();
+    house.server.hold_packs(true);
+    let (ours, guard) = house.workspaces.until_dropped();
+    let lock = house.mirror.join(format!("{}.lock", crate::remote::kept("main")));
+    let packs = house.mirror.join("objects/pack");
+    thread::scope(|threads| {
+        let fetch = threads.spawn(|| ours.fetch(&house.remote(), "main"));
+        house.wait(|_| names(&packs).iter().any(|name| name.starts_with("tmp_pack_")));
+        // As if it had been about to move the branch.
+        fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        fs::write(&lock, "").unwrap();
+        drop(guard);
+        assert_eq!(fetch.join().unwrap().unwrap_err().kind, GitErrorKind::Unavailable);
+    });
+    house.hung_up(1);
+    assert_eq!(names(&packs), [""; 0]);
+    house.server.hold_packs(false);
+    assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap(), house.base);
+}
+
+#[test]
+fn what_a_killed_process_fetched_by_half_is_cleared_away_by_the_next_one() {
+    let house = FetchFixture::new();
+    let packs = house.mirror.join("objects/pack");
+    let left = ["tmp_pack_x1y2z3", "tmp_idx_x1y2z3", "pack_git2_a1b2c3"];
+    for name in left {
+        fs::write(packs.join(name), b"PACK and no more").unwrap();
+    }
+    // Another process, after the one that was killed.
+    let again = Workspaces::new(house.data.path()).unwrap();
+    assert_eq!(again.fetch(&house.remote(), "main").unwrap(), house.base);
+    assert!(names(&packs).iter().all(|name| !left.contains(&name.as_str())), "{:?}", names(&packs));
+}
+
+#[test]
+fn what_the_settings_trust_stands_behind_what_the_system_trusts() {
+    let house = FetchFixture::new();
+    let pem = b"-----BEGIN CERTIFICATE-----\nours\n-----END CERTIFICATE-----\n".to_vec();
+    let trusted = TrustedCertificates { file: "/etc/corp.pem".into(), pem: pem.clone() };
+    let joined = joined_certificates(&trusted, house.data.path()).unwrap();
+    let all = fs::read(&joined).unwrap();
+    let (system, _) = libgit2::system_certificates();
+    let system = system.map(|file| fs::read(file).unwrap()).unwrap_or_default();
+    assert!(all.starts_with(&system) && all.ends_with(&pem));
+    let proxy = "http://ada:hunter2@proxy:3128";
+    let fetch = GitFetch { certificates: Some(&joined), proxy: Some(proxy.into()), ..house.git() };
+    assert!(fetch.settings().contains(&format!("http.sslCAInfo={}", joined.display()).into()));
+    let command = fetch.command(MAIN);
+    assert!(command.get_args().all(|argument| !argument.to_string_lossy().contains("hunter2")));
+    assert!(command.get_envs().any(|(name, value)| name == "https_proxy" && value == Some(proxy.as_ref())));
+}

@@ -22,12 +22,12 @@ const LONGEST_FILE: usize = 256 * 1024;
 const MOST_FILES: usize = 100;
 
 impl EffectContext {
-    /// Runs what blocks, libgit2 mostly, where it may.
+    /// Runs what blocks, git and libgit2 mostly, where it may. Dropped, it ends what is fetched.
     pub(super) async fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
     ) -> Result<T, EffectError> {
-        let workspaces = self.parts.workspaces.clone();
+        let (workspaces, _until_dropped) = self.parts.workspaces.until_dropped();
         let done = tokio::task::spawn_blocking(move || work(workspaces)).await;
         done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))?
             .map_err(EffectError::from)

@@ -4,6 +4,7 @@
 
 mod intake;
 mod journal;
+mod mirror;
 mod sandbox;
 mod start;
 mod transcript;
@@ -24,6 +25,9 @@ fn main() {
         }
         if is_wanted("journal") {
             journal::measure().await;
+        }
+        if is_wanted("mirror") {
+            mirror::measure();
         }
         if is_wanted("transcript") {
             transcript::measure();

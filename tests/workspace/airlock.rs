@@ -117,11 +117,22 @@ async fn the_agents_repositories_lead_to_none_of_ours() {
             assert!(!text.contains("mirrors") && !text.contains("commits/octo"), "{file:?}");
         }
     }
-    // Copies, not links: what is done to one must not be done to the other.
-    use std::os::unix::fs::MetadataExt;
-    for file in files(&house.data.path().join("mirrors")) {
-        assert_eq!(fs::metadata(&file).unwrap().nlink(), 1, "{file:?}");
-    }
+    // What was fetched are files of ours: they can be read, and nothing can be done to them.
+    let kept = || -> Vec<_> {
+        let mirror = files(&house.data.path().join("mirrors"));
+        mirror
+            .into_iter()
+            .map(|file| (fs::metadata(&file).unwrap().permissions(), fs::read(file).unwrap()))
+            .collect()
+    };
+    let before = kept();
+    let spoil = "cd \"$(git remote get-url origin)/../packs/pack\"; for file in *; do \
+                 ! chmod u+w $file || exit 1; ! rm -f $file || exit 1; ! truncate -s 0 $file || exit 1; \
+                 ! mv $file other || exit 1; ! ln $file /tmp/other || exit 1; ! touch $file new || exit 1; done 2>/dev/null";
+    house.agent(spoil).await;
+    assert!(kept() == before, "what the mirror holds is as it was");
+    house.agent("git gc -q --prune=now; git repack -adfq; git -C \"$(git remote get-url origin)\" gc -q --prune=now").await;
+    assert!(kept() == before, "what the mirror holds is as it was");
     house.agent("git fsck --strict 2>&1; git -C \"$(git remote get-url origin)\" fsck --strict 2>&1").await;
 }
 
@@ -129,7 +140,7 @@ async fn the_agents_repositories_lead_to_none_of_ours() {
 async fn readying_the_work_tree_again_keeps_what_is_there_and_mends_what_is_broken() {
     let house = House::new().await;
     let again = async || {
-        let command = Workspaces::clone_command(&house.places(), Some(&house.branch), &[]);
+        let command = Workspaces::clone_command(&house.places(), Some(&house.branch), None, &[]);
         let (ended, _, err) = house.run(command, true).await;
         assert_eq!(ended.exit, Exit::Code(0), "{err}");
     };
@@ -157,7 +168,7 @@ async fn readying_the_work_tree_again_keeps_what_is_there_and_mends_what_is_brok
     assert!(!house.places().work.exists() && house.places().runs.exists());
     house.workspaces.remove(house.order).unwrap();
     house.workspaces.create_origin(house.order, &house.repository, &house.base, "main", None).unwrap();
-    house.run(Workspaces::clone_command(&house.places(), None, &[]), true).await;
+    house.run(Workspaces::clone_command(&house.places(), None, None, &[]), true).await;
     house.agent("echo plan > plan.md").await;
     again().await;
     assert_eq!(

@@ -105,7 +105,7 @@ async fn the_host_runs_nothing_that_lies_in_the_agents_repositories() {
                git config -f $repo/config uploadpack.packObjectsHook {trap}
                git config -f $repo/config url.http://127.0.0.1:1/.insteadOf http://
                echo '* filter=x' > $repo/info/attributes
-               echo {}/mirrors/octo/sums.git/objects > $repo/objects/info/alternates
+               echo {}/mirrors/octo/sums.git/objects >> $repo/objects/info/alternates
              done
              git config -f {work}/.git/config core.worktree /",
             trip.display(),

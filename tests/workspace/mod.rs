@@ -96,7 +96,7 @@ impl House {
         workspaces.create_origin(order, &repository, &base, "main", None).unwrap();
         let house = Self { server, data, workspaces, sandbox, repository, order, branch, base };
         let (ended, _, err) =
-            house.run(Workspaces::clone_command(&house.places(), Some(&house.branch), &[]), true).await;
+            house.run(Workspaces::clone_command(&house.places(), Some(&house.branch), None, &[]), true).await;
         assert_eq!(ended.exit, journeyman::order::Exit::Code(0), "{err}");
         house
     }
@@ -119,7 +119,11 @@ impl House {
             environment: BTreeMap::new(),
             stdin: Vec::new(),
             home: places.home.clone(),
-            mounts: vec![Mount { path: places.work, access }, Mount { path: places.origin, access }],
+            mounts: vec![
+                Mount { path: places.work, access },
+                Mount { path: places.origin, access },
+                Mount { path: places.packs, access: MountAccess::ReadOnly },
+            ],
             layers: Vec::new(),
             search: Vec::new(),
             relocation: None,
@@ -200,7 +204,7 @@ impl House {
         let start = start.map(|commit| journeyman::workspace::StartPoint { commit, branch: &self.branch });
         self.workspaces.create_origin(self.order, &self.repository, &self.base, "main", start).unwrap();
         let (ended, _, err) =
-            self.run(Workspaces::clone_command(&self.places(), Some(&self.branch), &[]), true).await;
+            self.run(Workspaces::clone_command(&self.places(), Some(&self.branch), None, &[]), true).await;
         assert_eq!(ended.exit, journeyman::order::Exit::Code(0), "{err}");
     }
 

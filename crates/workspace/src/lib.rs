@@ -114,6 +114,8 @@ pub struct OrderDirs {
     pub work_written: PathBuf,
     /// The agent's origin, a bare repository.
     pub origin: PathBuf,
+    /// What was fetched, for its origin: the mirror's own files, so that jobs see them read-only.
+    pub packs: PathBuf,
     /// The agent's home, its sessions included.
     pub home: PathBuf,
     /// What runs of agents printed.
@@ -131,6 +133,7 @@ impl OrderDirs {
             work: root.join("work"),
             work_written: root.join("work.upper"),
             origin: root.join("origin"),
+            packs: root.join("packs"),
             home: root.join("home"),
             runs: root.join("runs"),
             tests: root.join("tests"),

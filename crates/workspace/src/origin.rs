@@ -17,7 +17,7 @@ pub(super) const AGENT_EMAIL: &str = "agent@journeyman.invalid";
 /// branch is put aside, not lost.
 const CLONE: &str = r#"
 set -eu
-origin=$1 work=$2 branch=$3; shift 3
+origin=$1 work=$2 branch=$3 index=$4; shift 4
 export GIT_TERMINAL_PROMPT=0
 cd "$work"
 # Nothing else runs here now: a lock is what is left of a run that was killed.
@@ -32,8 +32,10 @@ if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
   git clone --quiet --shared --no-checkout -- "$origin" "$work/.clone"
   mv "$work/.clone/.git" "$work/.git"
   rmdir "$work/.clone"
-  # What lies there already is looked at, and only the rest is written.
-  repo read-tree HEAD
+  # What lies there already is looked at, and only the rest is written; of what somebody looked at before, as of files
+  # that nobody can have written since, only the times.
+  [ -z "$index" ] || cp "$index" "$work/.git/index"
+  repo read-tree -m HEAD 2>/dev/null || { rm -f "$work/.git/index"; repo read-tree HEAD; }
   repo update-index -q --refresh >/dev/null || true
   repo reset --quiet --hard
   repo config user.name "Journeyman's agent"
@@ -113,10 +115,13 @@ impl Workspaces {
                 WorktreeBase::Recorded(_) | WorktreeBase::Unrecorded | WorktreeBase::Replacing => {}
             }
         }
-        let half = places.root.join("origin.half");
-        self.make_origin(repository, (base, default_branch), start, &half)?;
+        let (half, packs) = (places.root.join("origin.half"), places.root.join("packs.half"));
+        self.make_origin(repository, (base, default_branch), start, (&half, &packs))?;
         WorktreeBase::making(&places)?;
         remove_all(&places.origin)?;
+        remove_all(&places.packs)?;
+        std::fs::rename(&packs, &places.packs)
+            .map_err(|error| GitError::file("make", &places.packs, &error))?;
         worktree_base::empty(&places.work)?;
         if places.work_written.exists() {
             worktree_base::empty(&places.work_written)?;
@@ -132,23 +137,31 @@ impl Workspaces {
         repository: &RepositoryName,
         (base, default_branch): (&CommitSha, &str),
         start: Option<StartPoint<'_>>,
-        place: &Path,
+        (place, packs): (&Path, &Path),
     ) -> Result<(), GitError> {
         let head = format!("refs/heads/{default_branch}");
         if !git2::Reference::is_valid_name(&head) {
             return Err(GitError::broken(format!("{default_branch:?} is not a branch's name")));
         }
         remove_all(place)?;
+        remove_all(packs)?;
         let (mirror, known) = (self.mirror(repository)?, self.known(repository)?);
         let origin = init_bare(place, default_branch)?;
-        // Whole packs, copied and not linked: what the agent does to its files must not reach ours. The mirror's
-        // packs hold what was fetched and no order's work.
+        // Whole packs, which hold what was fetched and no order's work. They are the mirror's own files, which no job may
+        // write; they stay when the mirror makes others of them.
         let lock = self.lock(repository);
         let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        copy_packs(&mirror.path().join("objects/pack"), &place.join("objects/pack"))?;
+        link_packs(&mirror.path().join("objects/pack"), &packs.join("pack"))?;
         drop(held);
+        let info = place.join("objects/info");
+        std::fs::create_dir_all(&info)
+            .and_then(|()| std::fs::write(info.join("alternates"), PACKS))
+            .map_err(|error| GitError::file("write into", &info, &error))?;
         let said = |error: git2::Error| GitError::local("find the base commit in the mirror", &error);
-        origin.odb().and_then(|odb| odb.refresh()).map_err(said)?;
+        // They are not where they are going to be.
+        let whole =
+            packs.to_str().ok_or_else(|| GitError::broken("the data folder's name is no text".to_owned()))?;
+        origin.odb().and_then(|odb| odb.add_disk_alternate(whole)).map_err(said)?;
         let Some(StartPoint { commit, branch }) = start else {
             let base = oid(base)?;
             origin.find_commit(base).map_err(said)?;
@@ -169,14 +182,17 @@ impl Workspaces {
     /// The command that readies the agent's work tree, to be run *in the agent's sandbox*: directory `work`, `work` and
     /// `origin` mounted for writing. Clones when there is no sound clone; checks `branch` out, from where the work
     /// tree is when the branch does not exist yet. Doing it again is harmless. `places` are those that the job sees;
-    /// `installed` are paths that a setup made, which are none of the repository's.
+    /// `installed` are paths that a setup made, which are none of the repository's; `index` is one of a repository with
+    /// the same files, mounted for reading.
     pub fn clone_command(
         places: &OrderDirs,
         branch: Option<&BranchName>,
+        index: Option<&Path>,
         installed: &[String],
     ) -> Vec<OsString> {
         let branch = branch.map_or("", BranchName::as_str);
-        let mut arguments = vec![places.origin.as_os_str(), places.work.as_os_str(), branch.as_ref()];
+        let index = index.unwrap_or(Path::new("")).as_os_str();
+        let mut arguments = vec![places.origin.as_os_str(), places.work.as_os_str(), branch.as_ref(), index];
         let patterns: Vec<String> = installed.iter().map(|path| ignored(path)).collect();
         arguments.extend(patterns.iter().map(std::ffi::OsStr::new));
         shell(CLONE, &arguments)
@@ -210,14 +226,21 @@ pub(super) fn shell(script: &str, arguments: &[&std::ffi::OsStr]) -> Vec<OsStrin
     command
 }
 
-fn copy_packs(from: &Path, to: &Path) -> Result<(), GitError> {
+/// Where the origin finds what was fetched, from its folder of objects.
+const PACKS: &str = "../../packs\n";
+
+fn link_packs(from: &Path, to: &Path) -> Result<(), GitError> {
     std::fs::create_dir_all(to).map_err(|error| GitError::file("make", to, &error))?;
     let said = |error: std::io::Error| GitError::file("copy", from, &error);
     for file in std::fs::read_dir(from).map_err(said)? {
         let path = file.map_err(said)?.path();
         let packed = path.extension().is_some_and(|ending| ending == "pack" || ending == "idx");
         if let (true, Some(name)) = (packed, path.file_name()) {
-            std::fs::copy(&path, to.join(name)).map_err(said)?;
+            let place = to.join(name);
+            // Not every file system has links.
+            std::fs::hard_link(&path, &place)
+                .or_else(|_| std::fs::copy(&path, &place).map(drop))
+                .map_err(said)?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use super::{EffectContext, EffectError, soon};
 use crate::environment::{
     Environment, EnvironmentOwner, EnvironmentRequest, PlaceLease, PlanFault, Preparation, RunningServices,
 };
-use crate::job::writable;
+use crate::job::{readable, writable};
 use crate::place::EnvironmentPlace;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_order::{CommitSha, PinnedImages};
@@ -139,8 +139,9 @@ impl EffectContext {
         place.ok_or_else(|| soon("the agent's work tree is gone"))
     }
 
-    /// The agent's origin, to be written.
-    pub(super) fn origin_mount(&self) -> Mount {
-        writable(&self.parts.workspaces.order_dirs(self.order).origin)
+    /// The agent's origin, to be written, with what it is made of.
+    pub(super) fn origin_mounts(&self) -> Vec<Mount> {
+        let places = self.parts.workspaces.order_dirs(self.order);
+        vec![writable(&places.origin), readable(&places.packs)]
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use globset::GlobBuilder;
@@ -13,7 +14,7 @@ use crate::place::EnvironmentPlace;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, TreeSha};
 use journeyman_sandbox::{Job, Mount};
 use journeyman_workspace::{
-    DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, StartPoint, Workspaces,
+    DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, OrderDirs, StartPoint, Workspaces,
 };
 
 /// A plan that is longer is cut.
@@ -56,18 +57,24 @@ impl EffectContext {
         let folder = self.order_root();
         let inside = self.parts.environments.inside(&folder);
         let kept = EnvironmentPlace::kept(&folder, &inside).filter(|_| !is_anew);
-        let place = match kept {
-            Some(kept) => kept,
+        let mut mounts = self.origin_mounts();
+        let (place, index) = match kept {
+            Some(kept) => (kept, None),
             None => {
                 let (ask, environment) = self.environment().await?;
-                let made = move || environment.lasting_place(&ask, (&folder, &inside));
+                let made = Arc::clone(&environment);
+                let made = move || made.lasting_place(&ask, (&folder, &inside));
                 let place = crate::job::blocking(made).await?;
-                place.map_err(|error| soon(format!("cannot make the agent's work tree: {error}")))?
+                let place =
+                    place.map_err(|error| soon(format!("cannot make the agent's work tree: {error}")))?;
+                (place, environment.index().map(|index| (index, environment)))
             }
         };
-        let script = Workspaces::clone_command(&self.seen_dirs(), branch, &place.installed);
-        self.in_place(&place, script, vec![self.origin_mount()], Vec::new()).await?;
-        self.held(place, vec![self.origin_mount()]).await
+        let seen = index.as_ref().map(|(index, _)| index.as_path());
+        mounts.extend(seen.map(readable));
+        let script = Workspaces::clone_command(&self.seen_dirs(), branch, seen, &place.installed);
+        self.in_place(&place, script, mounts, Vec::new()).await?;
+        self.held(place, self.origin_mounts()).await
     }
 
     /// A short command without network where the agent works.
@@ -159,7 +166,7 @@ impl EffectContext {
 
     /// What the agent pushed, as data through a pipe.
     async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<std::path::PathBuf, EffectError> {
-        let origin = self.parts.workspaces.order_dirs(self.order).origin;
+        let OrderDirs { origin, packs, .. } = self.parts.workspaces.order_dirs(self.order);
         let path = self.run_folder()?.join("export");
         let mut file = ExportFile::create(&path)?;
         let program = Workspaces::export_command(&self.seen_dirs(), branch, base);
@@ -168,7 +175,7 @@ impl EffectContext {
             layers: place.home.stack().into_iter().collect(),
             relocation: place.relocation(),
             most_output: journeyman_workspace::MOST_EXPORTED,
-            ..short_job(program, &origin, &place.home.at, vec![readable(&origin)])
+            ..short_job(program, &origin, &place.home.at, vec![readable(&origin), readable(&packs)])
         };
         let ended = self.parts.sandbox.run(job, &mut file).await?;
         file.finish(&ended)?;

@@ -234,6 +234,12 @@ impl Environments {
 }
 
 impl Environment {
+    /// git's list of the files of its checkout, with their times: whoever has the same files there need not read them.
+    pub(crate) fn index(&self) -> Option<PathBuf> {
+        let index = self.folder.join("repository/.git/index");
+        (self.method == LayerMethod::Overlay && index.is_file()).then_some(index)
+    }
+
     /// Whether tests see a repository of one commit, to which what is laid over it is added.
     pub(crate) fn has_repository(&self) -> bool {
         self.method == LayerMethod::Overlay && self.folder.join("repository/.git").exists()

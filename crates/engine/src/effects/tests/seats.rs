@@ -100,3 +100,17 @@ async fn two_look_side_by_side_and_what_a_run_before_left_half_is_made_anew() {
     assert!(begun.elapsed().as_secs_f64() < 1.95, "{:?}", begun.elapsed());
     assert!(!world.places().work.exists(), "nobody needed the work tree of {}", key("specify/1/agent"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_reads_what_was_fetched_and_can_change_nothing_of_it() {
+    let world = EffectsFixture::new().await;
+    let script = "git log --format=%s | tail -1; cd \"$(git remote get-url origin)/../packs/pack\" && for file in *; do
+        chmod u+w $file && echo changed; rm -f $file && echo removed; echo x >>$file && echo written
+        mv $file other && echo moved; ls $file; done 2>/dev/null; true";
+    let run = world.agent("work/1/agent", world.task(), script).await;
+    let said = run.result.unwrap_or_default();
+    let lines: Vec<&str> = said.lines().collect();
+    let (subject, files) = lines.split_first().expect("a subject");
+    assert!(!subject.is_empty() && files.iter().all(|line| line.starts_with("pack-")), "{said}");
+    assert!(lines.iter().any(|line| line.ends_with(".pack")), "{said}");
+}

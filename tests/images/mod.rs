@@ -105,7 +105,11 @@ async fn setup_and_tests_run_in_the_image_and_its_digest_is_written_down() {
 async fn an_image_that_cannot_be_had_is_told_with_what_to_change() {
     let registry = LocalRegistry::start();
     let tester = tester().await;
+    let empty = tempfile::tempdir().expect("a folder");
+    std::fs::write(empty.path().join("file"), "no program").expect("a file");
+    let empty = registry.push("team/empty", "1", &of_folder(empty.path(), "")).await;
     for (image, why) in [
+        (empty, "there is no /bin/sh in it"),
         (format!("{}/team/none:3", registry.host), "is not in its registry"),
         ("not a name".to_owned(), "`not a name`"),
     ] {
@@ -113,7 +117,9 @@ async fn an_image_that_cannot_be_had_is_told_with_what_to_change() {
         let commits = tester.commits_of(&files("bad\n"), &files("good\n"));
         let told = tester.surveyed("one", TestedChange::new(commits, settings)).await;
         let problem = told.report.problem.expect("a problem").told();
-        assert!(problem.starts_with(&format!("The image `{image}` cannot be used: ")), "{problem}");
+        let name = image.trim_end_matches(":1");
+        assert!(problem.starts_with(&format!("The image `{name}")), "{problem}");
+        assert!(problem.contains("` cannot be used: "), "{problem}");
         assert!(problem.contains(why) && problem.contains("`image` in .github/journeyman.yml"), "{problem}");
     }
 }

@@ -115,17 +115,21 @@ impl ImageRoot {
     /// Whether a program of this name is there. Links are followed inside.
     #[must_use]
     pub fn has_program(&self, name: &str) -> bool {
-        let is_program = |path: PathBuf| {
-            let flags = OFlags::PATH | OFlags::CLOEXEC;
-            let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-            let found = openat(CWD, &self.path, flags | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
-                .and_then(|root| openat2(root, path, flags, Mode::empty(), inside))
-                .and_then(fstat);
-            found.is_ok_and(|found| {
-                FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && found.st_mode & 0o111 != 0
-            })
-        };
-        !name.contains('/') && self.search_path().into_iter().any(|folder| is_program(folder.join(name)))
+        !name.contains('/')
+            && self.search_path().into_iter().any(|folder| self.is_program(&folder.join(name)))
+    }
+
+    /// Whether a program is there, by its path. Links are followed inside.
+    #[must_use]
+    pub fn is_program(&self, path: &Path) -> bool {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        let found = openat(CWD, &self.path, flags | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+            .and_then(|root| openat2(root, path, flags, Mode::empty(), inside))
+            .and_then(fstat);
+        found.is_ok_and(|found| {
+            FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && found.st_mode & 0o111 != 0
+        })
     }
 }
 

@@ -72,7 +72,7 @@ impl ProgressOutput {
             PullStep::Download => "pulling",
             PullStep::Unpack => "unpacking",
         };
-        let doing = format!("{what} {}", line(image, LONGEST));
+        let doing = first_line(&format!("{what} {image}"), LONGEST);
         if self.doing != doing {
             self.started(&doing);
         }

@@ -186,6 +186,10 @@ impl Environments {
             progress.tell(EnvironmentProgress::ImagePulled { image: told.clone(), pulled });
         });
         let root = store.root(&found, observer).await.map_err(fault)?;
+        if !root.is_program(Path::new("/bin/sh")) {
+            let lacks = "there is no /bin/sh in it, with which every command is started".to_owned();
+            return Err(problem(name, Some(lacks), CHANGE));
+        }
         Ok(UsedImage { name: name.to_owned(), root })
     }
 

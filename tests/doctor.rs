@@ -26,6 +26,8 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
     let (code, text) = told(&[("HTTPS_PROXY", "http://ada:hunter2-proxy@proxy.corp.example:3128")]);
     assert_eq!(code, Some(0), "{text}");
     for words in [
+        "ok    git: git version 2",
+        "ok    data.dir: no overlays can be mounted there (",
         "ok    registries.own: cargo: https://cargo.corp.example/index/, with a token",
         "pip.conf: pip: https://pypi.corp.example/simple, in place of the public one, with a name and a password",
         ".npmrc: not taken: its address has to be https://HOST/PATH",

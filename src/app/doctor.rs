@@ -20,11 +20,29 @@ pub async fn examine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
         |about: &str, text: String, is_good| DoctorFinding { about: about.to_owned(), text, is_good };
     let mut findings = Vec::new();
     let sandbox = super::open_sandbox(&settings.sandbox).await;
-    findings.push(match sandbox {
+    match sandbox {
         Ok(sandbox) => {
-            finding("sandbox.mode", format!("{}: {}", sandbox.mode(), sandbox.describe_isolation()), true)
+            findings.push(finding("sandbox.mode", sandbox.describe_isolation(), true));
+            let folder = settings.data.clone().filter(|folder| folder.is_dir());
+            let text = match sandbox.check_layers(&folder.unwrap_or_else(std::env::temp_dir)).await {
+                Ok(()) => {
+                    "overlays can be mounted: images can be used, and nothing is copied for a run".to_owned()
+                }
+                Err(error) => format!(
+                    "no overlays can be mounted there ({error}): `image` and `services` cannot be used, and \
+                     environments are copied for each run"
+                ),
+            };
+            findings.push(finding("data.dir", text, true));
         }
-        Err(error) => finding("sandbox.mode", format!("{error:#}"), false),
+        Err(error) => findings.push(finding("sandbox.mode", format!("{error:#}"), false)),
+    }
+    let git = tokio::process::Command::new("git").arg("--version").output().await;
+    findings.push(match git {
+        Ok(said) if said.status.success() => {
+            finding("git", String::from_utf8_lossy(&said.stdout).trim().to_owned(), true)
+        }
+        Ok(_) | Err(_) => finding("git", "it is missing: install it, 2.29 or newer".to_owned(), false),
     });
     let outgoing = &settings.testing.outgoing;
     if let Some(trusted) = &outgoing.trusted {

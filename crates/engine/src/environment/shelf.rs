@@ -109,19 +109,17 @@ impl Environments {
         let leased: BTreeSet<PathBuf> =
             self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
         let (orders, leases) = (self.inner.workspaces.orders(), Arc::clone(&self.inner.leased));
+        let folder = all.clone();
+        let known = blocking(move || all_environments_in(&folder)).await?;
+        let bytes: u64 = known.iter().map(|(_, _, record)| record.bytes).sum();
+        if bytes.saturating_add(self.inner.images.bytes()) > most {
+            // Images that nobody's environment stands on go first: they are brought again by their digest.
+            let images = known.into_iter().filter_map(|(_, _, record)| record.image).collect();
+            self.inner.images.remove_unused(&images).await?;
+        }
         let of_images = self.inner.images.bytes();
         let left = blocking(move || {
-            let mut kept = Vec::new();
-            for shelf in std::fs::read_dir(&all).into_iter().flatten().flatten().flat_map(|owner| {
-                std::fs::read_dir(owner.path()).into_iter().flatten().flatten().map(|entry| entry.path())
-            }) {
-                kept.extend(
-                    environments_in(&shelf)
-                        .into_iter()
-                        .map(|(used, name, record)| (used, shelf.join(name), record)),
-                );
-            }
-            kept.sort_by_key(|(used, ..)| *used);
+            let kept = all_environments_in(&all);
             let of_environments: u64 = kept.iter().map(|(_, _, record)| record.bytes).sum();
             let mut total = of_environments.saturating_add(of_images);
             let mut needed = leased;
@@ -173,6 +171,20 @@ impl Environments {
             None => Ok(()),
         }
     }
+}
+
+/// Those of all repositories, the one that was not used for longest first.
+fn all_environments_in(all: &Path) -> Vec<(SystemTime, PathBuf, EnvironmentRecord)> {
+    let folders = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let shelves = folders(all).flat_map(|owner| folders(&owner.path())).map(|shelf| shelf.path());
+    let mut kept: Vec<_> = shelves
+        .flat_map(|shelf| {
+            let own = environments_in(&shelf);
+            own.into_iter().map(move |(used, name, record)| (used, shelf.join(name), record))
+        })
+        .collect();
+    kept.sort_by_key(|(used, ..)| *used);
+    kept
 }
 
 /// What a server left that was killed while it made or removed one.

@@ -324,3 +324,23 @@ async fn a_setup_that_fills_the_disk_is_ended_and_told_with_the_setting() {
     assert!(told.setup_failure.expect("an output").text.contains("Journeyman ended this command"));
     assert_eq!(sample.kept("home"), Vec::<String>::new(), "nothing of it is kept");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_environment_of_a_commit_that_is_gone_is_made_anew() {
+    let sample = Sample::new(IsolationMode::Bubblewrap).await;
+    let files = |code: &'static str| Files { setup: SETUP, code };
+    let tested = sample.tested(files("one\n"), files("two\n")).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+    // As after the repository was made anew at the same place.
+    for file in records(&sample.0.testing.workspaces.environments(&name())) {
+        let record = std::fs::read_to_string(&file).expect("a record");
+        let commit = tested.run.scrutiny.as_ref().expect("a comparison").baseline.commit.as_str();
+        std::fs::write(&file, record.replace(commit, &"7".repeat(40))).expect("a record");
+    }
+    let tested = sample.tested(files("one\n"), files("three\n")).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+}
+
+fn records(shelf: &Path) -> Vec<PathBuf> {
+    files(shelf).into_iter().filter(|path| path.ends_with("environment.json")).collect()
+}

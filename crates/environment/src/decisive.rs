@@ -4,6 +4,7 @@
 
 use crate::environment_plan::{EnvironmentSource, is_in};
 use crate::files::RepositoryFiles;
+use crate::statement::{script_texts, words};
 use crate::{EnvironmentPlan, network};
 
 /// Paths that are listed, at most: of more, those nearest to the root.
@@ -39,6 +40,27 @@ pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<
     all.sort();
     all
 }
+
+/// The scripts that a setup's commands run, with those that these run.
+pub(crate) fn scripts(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<String> {
+    let text = script_texts(&plan.setup, files);
+    let is_script = |path: &str| {
+        let kind = path.rsplit('/').next().unwrap_or(path).rsplit_once('.').map(|(_, kind)| kind);
+        match kind {
+            Some(kind) => SCRIPTS.contains(&kind),
+            None => files.text(path).is_some_and(|text| text.starts_with("#!")),
+        }
+    };
+    let named = words(&text).map(|word| word.trim_start_matches("./").to_owned());
+    let mut all: Vec<String> = named.filter(|path| is_script(path) && files.text(path).is_some()).collect();
+    all.sort();
+    all.dedup();
+    all.truncate(MOST);
+    all
+}
+
+/// How names of scripts end.
+const SCRIPTS: [&str; 12] = ["sh", "bash", "py", "js", "mjs", "cjs", "ts", "rb", "pl", "php", "ps1", "lua"];
 
 /// Data of tests, such as manifests for a tool that reads manifests.
 fn is_aside(path: &str) -> bool {

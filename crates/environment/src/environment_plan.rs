@@ -30,6 +30,8 @@ pub struct EnvironmentPlan {
     pub required_tools: Vec<RequiredTool>,
     /// Paths whose content decides what the setup makes.
     pub decisive_files: Vec<String>,
+    /// Of these, the scripts that its commands run.
+    pub setup_scripts: Vec<String>,
     pub dependency_folders: DependencyFolders,
     /// Whether the build asks git for the version of the project: the repository in which the setup runs should have the
     /// newest tag of the commit, or packages that need this one may refuse it.

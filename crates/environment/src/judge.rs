@@ -31,6 +31,14 @@ pub fn without_own_tests(before: &EnvironmentPlan, judged_by: &EnvironmentPlan) 
     (before.test.is_none() && judged_by.test.is_some()).then(|| said.to_owned())
 }
 
+/// Why a pass verifies nothing where the change edits what installs that in which it is judged.
+pub fn edited_setup(before: &EnvironmentPlan, changed: &dyn Fn(&str) -> bool) -> Option<String> {
+    let script = before.setup_scripts.iter().find(|script| changed(script))?;
+    Some(format!(
+        "the change edits {script}, which the setup runs: what the tests find installed is its own doing"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +72,10 @@ mod tests {
         assert!(without_own_tests(&made(None, "s"), &ran).unwrap().contains("came with the change"));
         assert_eq!(without_own_tests(&ran, &ran), None);
         assert_eq!(without_own_tests(&made(None, "s"), &made(None, "s")), None, "none ran");
+        let before = EnvironmentPlan { setup_scripts: vec!["tools/prepare.sh".to_owned()], ..ran.clone() };
+        assert!(
+            edited_setup(&before, &|path| path == "tools/prepare.sh").unwrap().contains("tools/prepare.sh")
+        );
+        assert_eq!(edited_setup(&before, &|path| path == "src/code.py"), None);
     }
 }

@@ -36,7 +36,7 @@ pub use environment_plan::{
     SetupCommand,
 };
 pub use files::RepositoryFiles;
-pub use judge::{judge_by, without_own_tests};
+pub use judge::{edited_setup, judge_by, without_own_tests};
 pub use network::{REGISTRIES, SetupNetwork, decides, setup_network};
 pub use planning::plan;
 pub use required_tool::{HostTools, RequiredTool, ToolFit, version_arguments};

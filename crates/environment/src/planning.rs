@@ -78,6 +78,7 @@ pub fn plan(
         plan.search_path.push(programs);
     }
     plan.decisive_files = decisive::files(files, &plan);
+    plan.setup_scripts = decisive::scripts(files, &plan);
     plan.dependency_folders = DependencyFolders::new(decisive::dependency_folders(files));
     plan
 }

@@ -52,7 +52,7 @@ pub(crate) fn script_texts(setup: &[SetupCommand], files: &RepositoryFiles<'_>) 
     text
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c)).filter(|word| !word.is_empty())
 }
 

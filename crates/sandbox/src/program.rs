@@ -142,11 +142,21 @@ impl RootTrial {
                 let named = line.split_whitespace().next().unwrap_or_default();
                 (["sh", "-c", "test -x \"$1\"", "sh", named].map(Into::into).to_vec(), ProgramOwner::Root)
             }
-            (None, None) => (vec![program.into(), "--version".into()], ProgramOwner::Host),
+            (None, None) => {
+                let is_shell = real.file_name().is_some_and(|name| SHELLS.iter().any(|shell| name == *shell));
+                let asks: &[&str] = if is_shell { &["-c", "true"] } else { &["--version"] };
+                (
+                    std::iter::once(program.into()).chain(asks.iter().map(Into::into)).collect(),
+                    ProgramOwner::Host,
+                )
+            }
         };
         Self { program: asked, owner }
     }
 }
+
+/// Not all of these know their version.
+const SHELLS: [&str; 6] = ["sh", "dash", "bash", "ash", "zsh", "busybox"];
 
 /// What stands behind the `#!` of a script.
 fn first_line(program: &Path) -> Option<String> {

@@ -38,7 +38,11 @@ impl EffectContext {
             environments: self.parts.environments.clone(),
             settings: self.parts.settings.testing.clone(),
         };
-        let survey = Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await?;
+        let mut survey =
+            Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await?;
+        if let Some(image) = survey.report.image.clone().filter(|_| survey.report.problem.is_none()) {
+            survey.report.notes.extend(self.agents_outside(&image).await?);
+        }
         if let Some(printed) = &survey.setup_failure {
             let artifact = format!("{}-setup.log", self.key.file_name());
             let text = printed.text.as_bytes();

@@ -2,6 +2,7 @@
 //! command templates, walls, something to verify with, a budget.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::EffectContext;
 use super::preflight::{PATIENCE, PreflightReport};
@@ -29,6 +30,24 @@ impl EffectContext {
 
     fn stages(&self) -> &[Stage] {
         &self.journal.pipeline().stages
+    }
+
+    /// What is to be known of agents that cannot be started in the image of the repository.
+    pub(super) async fn agents_outside(&self, image: &str) -> Result<Vec<String>, EffectError> {
+        let mut notes = Vec::new();
+        for name in self.needed().into_keys() {
+            let Ok(Runtime::Program(program)) = self.parts.agents.get(&name) else { continue };
+            let environment = &self.parts.settings.environment;
+            let invocation = program.invocation(&AgentTask::default(), None, "", environment);
+            let first = Path::new(invocation.program.first().map_or("", String::as_str));
+            if let Some(because) = self.parts.environments.unstartable(image, first).await? {
+                notes.push(format!(
+                    "the agent {name} works on this machine's own system and not in the image, so that it may not be able \
+                     to run the tests: {because}"
+                ));
+            }
+        }
+        Ok(notes)
     }
 
     /// The agents that the pipeline needs, each with the models and the roles it is needed for.

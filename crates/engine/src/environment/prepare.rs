@@ -48,7 +48,7 @@ impl Environments {
         [name, exact]: [String; 2],
     ) -> Result<Preparation, EffectError> {
         let half = shelf.join(format!("{HALF}{}", uuid::Uuid::new_v4().simple()));
-        let below = self.downloads(ask);
+        let below = self.downloads(ask, [&name, &exact]);
         let shared = self.inner.workspaces.environments(&ask.repository);
         let _leases: Vec<_> = below.iter().map(|name| self.lease(&shared.join(name))).collect();
         let is_whole = below.iter().all(|name| shared.join(name).join("home").is_dir());
@@ -88,10 +88,12 @@ impl Environments {
     }
 
     /// The environments whose homes an environment is made over: the nearest, with those below it.
-    fn downloads(&self, ask: &EnvironmentRequest) -> Vec<String> {
+    fn downloads(&self, ask: &EnvironmentRequest, own: [&str; 2]) -> Vec<String> {
         let Some((name, record)) = self.nearest(ask) else { return Vec::new() };
         let below: Vec<String> = std::iter::once(name).chain(record.home_below).collect();
-        if below.len() > MOST_BELOW { Vec::new() } else { below }
+        // What is going to take the place of one of them is not made over it.
+        let is_own = below.iter().any(|name| own.contains(&name.as_str()));
+        if is_own || below.len() > MOST_BELOW { Vec::new() } else { below }
     }
 
     async fn make_half(

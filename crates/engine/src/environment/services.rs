@@ -34,6 +34,7 @@ const ENDED_AFTER: Duration = Duration::from_secs(10);
 /// Starts the service, and prints a word of ours once its `ready` command succeeds.
 const STARTED: &str = r#"
 word=$1 ready=$2 folder=$3; shift 3
+mkdir -p "$folder" 2>/dev/null
 cd "$folder" || exit
 "$@" & service=$!
 if [ -n "$ready" ]; then
@@ -47,7 +48,7 @@ wait $service
 #[derive(Debug)]
 pub(crate) struct RunningServices {
     pub(crate) network: SharedNetwork,
-    _running: Vec<RunningService>,
+    running: Vec<RunningService>,
 }
 
 /// Why a service cannot be used.
@@ -60,8 +61,17 @@ pub(crate) struct ServiceFailure {
     pub(crate) said: String,
 }
 
+impl RunningServices {
+    /// Those that have ended, although somebody may still want them.
+    pub(crate) fn ended(&self) -> Vec<ServiceFailure> {
+        self.running.iter().filter_map(|service| failure(&service.name, &service.state.borrow())).collect()
+    }
+}
+
 #[derive(Debug)]
 struct RunningService {
+    name: String,
+    state: watch::Receiver<ServiceState>,
     /// What it wrote.
     folder: PathBuf,
     task: JoinHandle<()>,
@@ -116,7 +126,7 @@ impl Environments {
         }
         let names = services.iter().map(|service| service.name.clone()).collect();
         let network = self.inner.sandbox.shared_network(names).await?;
-        let (mut running, mut states) = (Vec::new(), Vec::new());
+        let mut running = Vec::new();
         for service in services {
             let image = self.image(&service.image).await?;
             if image.command().len() < 2 {
@@ -128,33 +138,25 @@ impl Environments {
                 }));
             }
             self.progress.tell(EnvironmentProgress::ServiceBegan { name: service.name.clone() });
-            let (started, state) = self.start_service(service, image, &network, lifetime)?;
-            running.push(started);
-            states.push((service.name.clone(), state));
+            running.push(self.start_service(service, image, &network, lifetime)?);
         }
-        let running = RunningServices { network, _running: running };
-        for (name, mut state) in states {
-            let is_told = state.wait_for(|state| *state != ServiceState::Starting);
-            let told = match tokio::time::timeout(READY_AFTER, is_told).await {
-                Ok(Ok(told)) => told.clone(),
-                Ok(Err(_)) => ServiceState::Ended(Err("it is gone".to_owned()), String::new()),
+        for service in &mut running {
+            let is_told = service.state.wait_for(|state| *state != ServiceState::Starting);
+            let failed = match tokio::time::timeout(READY_AFTER, is_told).await {
+                Ok(Ok(told)) => failure(&service.name, &told),
+                Ok(Err(_)) => {
+                    failure(&service.name, &ServiceState::Ended(Err("it is gone".to_owned()), String::new()))
+                }
                 Err(_) => {
                     let said = "its `ready` command did not succeed".to_owned();
-                    return Ok(Err(ServiceFailure { name, exit: None, said }));
+                    Some(ServiceFailure { name: service.name.clone(), exit: None, said })
                 }
             };
-            match told {
-                ServiceState::Ready => {}
-                ServiceState::Starting | ServiceState::Ended(Err(_), _) => {
-                    let said = format!("{told:?}");
-                    return Ok(Err(ServiceFailure { name, exit: Some(Exit::Code(-1)), said }));
-                }
-                ServiceState::Ended(Ok(exit), said) => {
-                    return Ok(Err(ServiceFailure { name, exit: Some(exit), said }));
-                }
+            if let Some(failed) = failed {
+                return Ok(Err(failed));
             }
         }
-        Ok(Ok(Some(running)))
+        Ok(Ok(Some(RunningServices { network, running })))
     }
 
     fn start_service(
@@ -163,7 +165,7 @@ impl Environments {
         image: UsedImage,
         network: &SharedNetwork,
         lifetime: Duration,
-    ) -> Result<(RunningService, watch::Receiver<ServiceState>), EffectError> {
+    ) -> Result<RunningService, EffectError> {
         let place = self.inner.workspaces.layers().join(uuid::Uuid::new_v4().simple().to_string());
         let home = place.join(HOME);
         std::fs::create_dir_all(&home).map_err(disk("make a folder"))?;
@@ -191,7 +193,21 @@ impl Environments {
             sink.ended(ended);
             drop(image);
         });
-        Ok((RunningService { folder: place, task }, state))
+        Ok(RunningService { name: service.name.clone(), state, folder: place, task })
+    }
+}
+
+/// What can be told of a service that cannot be used.
+fn failure(name: &str, state: &ServiceState) -> Option<ServiceFailure> {
+    let name = name.to_owned();
+    match state {
+        ServiceState::Starting | ServiceState::Ready => None,
+        ServiceState::Ended(Ok(exit), said) => {
+            Some(ServiceFailure { name, exit: Some(*exit), said: said.clone() })
+        }
+        ServiceState::Ended(Err(error), _) => {
+            Some(ServiceFailure { name, exit: Some(Exit::Code(-1)), said: error.clone() })
+        }
     }
 }
 

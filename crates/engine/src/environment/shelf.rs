@@ -81,7 +81,10 @@ impl Environments {
         let home_layers = std::iter::once(&folder).chain(&below).map(|folder| folder.join("home")).collect();
         let (workspaces, repository, commit) =
             (self.inner.workspaces.clone(), ask.repository.clone(), record.commit.clone());
-        let source = blocking(move || workspaces.source_tree(&repository, &commit)).await??;
+        // Of a repository that was made anew, the commit may be gone.
+        let Ok(source) = blocking(move || workspaces.source_tree(&repository, &commit)).await? else {
+            return Ok(None);
+        };
         let method = self.inner.method;
         let root = match &record.image {
             Some(name) => {

@@ -72,7 +72,7 @@ pub(super) struct PreparedCheckout {
     pub(super) environment: BTreeMap<String, String>,
     /// What it is made of, and what runs beside it, which stay as long as this.
     _environment: Arc<Environment>,
-    _services: Option<RunningServices>,
+    services: Option<RunningServices>,
 }
 
 /// What came of a test command.
@@ -249,7 +249,7 @@ impl CommitTester {
             source,
             environment: compiled.into_iter().collect(),
             _environment: environment,
-            _services: services,
+            services,
         };
         Ok((ran, Some(ready)))
     }
@@ -385,6 +385,13 @@ impl CommitTester {
             (reading, ended.shortened())
         })
         .await?;
+        let mut ended = ended;
+        for failure in ready.services.iter().flat_map(RunningServices::ended) {
+            ended.output.text.push_str(&format!(
+                "\n{failure} while this command ran. It said:\n{}\n",
+                journeyman_verify::tail(&failure.said)
+            ));
+        }
         Ok(Some(TestCommandResult { ended, reading, is_selected, reporting: whole }))
     }
 

@@ -13,11 +13,11 @@ mod experiment;
 mod mutants;
 mod reach;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use super::effect_error::never;
-use journeyman_environment::{EnvironmentPlan, judge_by, without_own_tests};
+use journeyman_environment::{EnvironmentPlan, edited_setup, judge_by, without_own_tests};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
     CommitSha, EffectError, PinnedImages, RepositoryName, RepositorySettings, Scrutiny, TestReport, TestRun,
@@ -226,9 +226,12 @@ impl CommitTester {
         let (base, commit) = sources.await?;
         let (before, _) = self.environments.plan(ask.settings.clone(), base.clone(), &ask.images).await?;
         let image = before.image.as_deref();
+        let changed: HashSet<PathBuf> = commit.difference(&base).into_iter().collect();
         let after = self.environments.plan_on(ask.settings.clone(), commit, image).await?;
+        let is_changed = |path: &str| changed.contains(Path::new(path));
+        let edited = edited_setup(&before, &is_changed);
         let plan = judge_by(before.clone(), after);
-        let doubt = without_own_tests(&before, &plan);
+        let doubt = without_own_tests(&before, &plan).or(edited);
         Ok(VerdictBasis { plan, before, base, doubt, checkouts })
     }
 

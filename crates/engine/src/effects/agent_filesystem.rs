@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{EffectContext, EffectError, soon};
 use crate::environment::{
-    Environment, EnvironmentOwner, EnvironmentRequest, PlaceLease, PlanFault, Preparation, RunningServices,
+    Environment, EnvironmentOwner, EnvironmentRequest, PlaceLease, PlanFault, Preparation,
 };
 use crate::job::{readable, writable};
 use crate::place::EnvironmentPlace;
@@ -23,8 +22,6 @@ pub(super) struct AgentFilesystem {
     pub(super) mounts: Vec<Mount>,
     /// What it is made of stays as long as this.
     _lease: PlaceLease,
-    /// What runs beside it.
-    pub(super) services: Option<RunningServices>,
 }
 
 impl AgentFilesystem {
@@ -34,7 +31,6 @@ impl AgentFilesystem {
         job.mounts.extend(self.mounts.iter().cloned());
         job.environment.extend(self.place.variables.clone());
         job.search.clone_from(&self.place.search);
-        job.joins = self.services.as_ref().map(|services| services.network.clone());
     }
 }
 
@@ -84,16 +80,6 @@ impl EffectContext {
         }
     }
 
-    /// What runs beside an agent, so that it can run the tests.
-    pub(super) async fn agent_services(
-        &self,
-        lifetime: Duration,
-    ) -> Result<Option<RunningServices>, EffectError> {
-        let (ask, _) = self.environment_request().await?;
-        let started = self.parts.environments.start_services(&ask.plan.services, lifetime).await?;
-        started.map_err(|failure| soon(format!("{failure}, so that no agent can work: {}", failure.said)))
-    }
-
     /// What the base commit asks for.
     pub(super) async fn environment_request(&self) -> Result<(EnvironmentRequest, PinnedImages), PlanFault> {
         let (repository, base) = (self.opened().repository.clone(), self.base()?);
@@ -115,7 +101,7 @@ impl EffectContext {
         mounts: Vec<Mount>,
     ) -> Result<AgentFilesystem, EffectError> {
         let lease = self.parts.environments.hold(&place).await?;
-        Ok(AgentFilesystem { _lease: lease, services: None, place, mounts })
+        Ok(AgentFilesystem { _lease: lease, place, mounts })
     }
 
     pub(super) async fn source(&self, commit: &CommitSha) -> Result<SourceTree, EffectError> {

@@ -80,8 +80,7 @@ impl EffectContext {
     ) -> Result<AgentRun, EffectError> {
         match runtime {
             Runtime::Program(program) => {
-                let mut place = self.agent_filesystem(task).await?;
-                place.services = self.agent_services(timeout(task)).await?;
+                let place = self.agent_filesystem(task).await?;
                 let role = self.journal.role(&task.role);
                 let invocation = program.invocation(task, role, prompt, &self.parts.settings.environment);
                 self.start(task, place, &invocation, program.transcript(), folder).await

@@ -22,6 +22,7 @@ const ASKED: &[(&str, &str)] = &[
     ("java", "java -version"),
 ];
 const BUBBLEWRAP: (&str, &str) = ("bubblewrap", "bwrap --version");
+const PODMAN: (&str, &str) = ("podman", "podman --version");
 const TIME_TO_ASK: Duration = Duration::from_secs(20);
 const LONGEST_VERSION: usize = 120;
 
@@ -70,7 +71,11 @@ impl ReceiptAttester for ReceiptSigner {
 /// Asked behind the walls, where tests find them as well. What is not there, or does not answer, is left out.
 async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("journeyman".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
-    let walls = (sandbox.mode() == IsolationMode::Bubblewrap).then_some(BUBBLEWRAP);
+    let walls = match sandbox.mode() {
+        IsolationMode::Bubblewrap => Some(BUBBLEWRAP),
+        IsolationMode::Podman => Some(PODMAN),
+        IsolationMode::None => None,
+    };
     let asked = ASKED.iter().copied().chain(walls).map(|(name, command)| {
         format!("said=$({command} </dev/null 2>&1) && printf '%s\\t%s\\n' {name} \"$(printf '%s' \"$said\" | head -n 1)\"\n")
     });

@@ -219,6 +219,7 @@ fn testing(given: &SettingKeys, variables: &EnvironmentVariables) -> Result<Test
 fn sandbox(keys: SettingReader<'_>) -> Result<SandboxSettings, SettingsError> {
     let mode = match keys.need::<String>(known::SANDBOX_MODE)?.as_str() {
         "none" => IsolationMode::None,
+        "podman" => IsolationMode::Podman,
         _ => IsolationMode::Bubblewrap,
     };
     let mib = |setting| keys.need::<u64>(setting).map(|mib| mib << 20);

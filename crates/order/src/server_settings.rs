@@ -156,6 +156,8 @@ impl OutgoingProxy {
 pub enum IsolationMode {
     /// Namespaces of their own for every job.
     Bubblewrap,
+    /// The same, made by podman and crun.
+    Podman,
     /// No walls at all; only by name.
     None,
 }
@@ -164,6 +166,7 @@ impl fmt::Display for IsolationMode {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Bubblewrap => "bubblewrap",
+            Self::Podman => "podman",
             Self::None => "none",
         })
     }

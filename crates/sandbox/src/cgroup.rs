@@ -182,6 +182,12 @@ impl JobCgroup {
         Ok(())
     }
 
+    /// Takes in a process that runs already and has started nothing that matters yet.
+    pub(super) fn take(&mut self, process: Pid) -> io::Result<()> {
+        let process = process.as_raw_nonzero().to_string();
+        self.procs_files.iter_mut().try_for_each(|door| door.write_all(process.as_bytes()))
+    }
+
     /// The limit that was reached, if one was.
     pub(super) fn reached(&self) -> Option<ExceededLimit> {
         let counted = |file: &str, what: &str| {
@@ -233,6 +239,15 @@ pub(super) fn entered(
         Ok(group)
     };
     groups.map(make).transpose().map_err(|source| SandboxError::io("make a control group", source))
+}
+
+/// A group for a job whose first process is taken in later, where groups can be made.
+pub(super) fn awaiting(
+    groups: Option<&CgroupParent>,
+    limits: &JobLimits,
+) -> Result<Option<JobCgroup>, SandboxError> {
+    let made = groups.map(|groups| groups.group(limits)).transpose();
+    made.map_err(|source| SandboxError::io("make a control group", source))
 }
 
 /// The limit that the job reached, after all that is left of it has been ended.

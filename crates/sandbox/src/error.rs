@@ -13,6 +13,21 @@ pub enum SandboxError {
          package `bubblewrap`), or set sandbox.mode = \"none\" to run agents and tests without a sandbox"
     )]
     Missing,
+    /// Something that the mode `podman` is made of is not on the PATH.
+    #[error(
+        "sandbox.mode is \"podman\" but no `{program}` is on the PATH: install podman 4.3 or newer with crun (Debian, \
+         Ubuntu, Fedora: the packages `podman` and `crun`; `unshare` is in `util-linux`), or set sandbox.mode = \
+         \"bubblewrap\", which needs less"
+    )]
+    PodmanMissing { program: &'static str },
+    /// podman is there but cannot build its walls.
+    #[error(
+        "podman, which has to be 4.3 or newer with crun 1.8 or newer, cannot start a job here ({said}). Allow \
+         unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu \
+         kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for unshare; in a container: a seccomp \
+         profile that allows them and an unmasked /proc), or set sandbox.mode = \"bubblewrap\""
+    )]
+    PodmanUnusable { said: String },
     /// bubblewrap is there but may not build its walls.
     #[error(
         "bubblewrap, which has to be 0.8 or newer, cannot make its namespaces here ({said}). Allow unprivileged \
@@ -36,7 +51,7 @@ pub enum SandboxError {
     NotStarted {
         /// As the job names it.
         program: PathBuf,
-        /// What the system or bubblewrap said.
+        /// What the system, bubblewrap or podman said.
         said: String,
     },
     /// The system refused something that belongs to running any job.

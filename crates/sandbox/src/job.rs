@@ -130,7 +130,7 @@ impl Sink for CollectedOutput {
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JobResult {
-    /// Behind bubblewrap it is as in a shell: a program that signal N ended shows as `Code(128 + N)`, because that is
+    /// Behind walls it is as in a shell: a program that signal N ended shows as `Code(128 + N)`, because that is
     /// all that the monitor tells, and one in the job's own folders that cannot be started as `Code(126)` or
     /// `Code(127)`. `Signal` there means that the monitor itself was killed.
     pub exit: Exit,

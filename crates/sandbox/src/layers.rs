@@ -3,8 +3,8 @@
 //!
 //! May know: overlay mounts in a user namespace of the job's own. Must never know: what lies in a layer.
 //!
-//! The mounts are made by the process that becomes bubblewrap, in namespaces that end with it. bubblewrap has no such
-//! option in the versions that are installed, and the system asks for no more rights than bubblewrap needs.
+//! The mounts are made by the process that becomes bubblewrap or podman, in namespaces that end with it. bubblewrap has no
+//! such option in the versions that are installed, and the system asks for no more rights than bubblewrap needs.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -47,9 +47,7 @@ pub(super) fn mounted_by<'a>(
     }
     let user = OwnUser::of_this_process();
     let make = move || -> io::Result<()> {
-        // SAFETY: this is a process of one thread, between fork and exec, and nothing here relies on its namespaces.
-        unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }?;
-        tell_own_user(&user)?;
+        enter_own_namespaces(&user)?;
         mounts.iter().try_for_each(OverlayMount::mount)
     };
     // SAFETY: between fork and exec only system calls are made, with arguments made before; nothing is allocated.
@@ -57,16 +55,22 @@ pub(super) fn mounted_by<'a>(
     Ok(())
 }
 
-/// What a new namespace is told of its users: that whoever made it is who he was.
+/// What a new namespace is told of its users: who in it is the one that made it.
 pub(super) struct OwnUser {
     user: String,
     group: String,
 }
 
 impl OwnUser {
+    /// Whoever made it is who he was.
     pub(super) fn of_this_process() -> Self {
         let (user, group) = (geteuid().as_raw(), getegid().as_raw());
         Self { user: format!("{user} {user} 1"), group: format!("{group} {group} 1") }
+    }
+
+    /// Whoever made it is its root, so that he keeps his rights there when he becomes another program.
+    pub(super) fn as_root() -> Self {
+        Self { user: format!("0 {} 1", geteuid().as_raw()), group: format!("0 {} 1", getegid().as_raw()) }
     }
 }
 
@@ -78,14 +82,23 @@ pub(super) fn tell_own_user(own: &OwnUser) -> io::Result<()> {
     tell(c"/proc/self/gid_map", &own.group)
 }
 
-fn tell(file: &CStr, what: &str) -> io::Result<()> {
+/// Has this process, between fork and exec, users and mounts of its own.
+#[allow(unsafe_code)]
+pub(super) fn enter_own_namespaces(own: &OwnUser) -> io::Result<()> {
+    // SAFETY: this is a process of one thread, between fork and exec, and nothing here relies on its namespaces.
+    unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }?;
+    tell_own_user(own)
+}
+
+/// Writes a word into one of the kernel's files.
+pub(super) fn tell(file: &CStr, what: &str) -> io::Result<()> {
     let file = open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::write(&file, what.as_bytes())?;
     Ok(())
 }
 
 /// One stack, in words that need no memory once the process is forked.
-struct OverlayMount {
+pub(super) struct OverlayMount {
     at: CString,
     lower: Vec<CString>,
     upper: CString,
@@ -93,7 +106,7 @@ struct OverlayMount {
 }
 
 impl OverlayMount {
-    fn of(stack: &LayerStack) -> io::Result<Self> {
+    pub(super) fn of(stack: &LayerStack) -> io::Result<Self> {
         let named = |path: &Path| CString::new(path.as_os_str().as_bytes());
         Ok(Self {
             at: named(&stack.at)?,
@@ -105,7 +118,7 @@ impl OverlayMount {
 
     /// Layers are named by descriptors, opened where the mount is made: paths may hold what stands for something in the
     /// options, and may be longer than these.
-    fn mount(&self) -> io::Result<()> {
+    pub(super) fn mount(&self) -> io::Result<()> {
         // Attributes as ordinary users may write them; nothing is redirected by what a layer says of itself.
         let mut options = MountOptions::new();
         let mut opened: [Option<OwnedFd>; MOST_LAYERS + 2] = [const { None }; MOST_LAYERS + 2];

@@ -3,7 +3,7 @@
 //! May know: processes, namespaces, the machine's toolchains, [`journeyman_order`]'s way to say how a process ended.
 //! Must never know: orders, repositories, agents, credentials. What a job may see is written in the job.
 //!
-//! Rules that every job is under, in the mode `bubblewrap`:
+//! Rules that every job is under, in the modes `bubblewrap` and `podman`:
 //! - It sees the system's programs and toolchains read-only, or an image instead of them, the mounts it names, its home,
 //!   and nothing else.
 //!   Paths are the same inside and outside, so that the mode `none` runs the same job.
@@ -25,12 +25,15 @@ mod layers;
 mod limit_watcher;
 mod limits;
 mod no_sandbox;
+mod own_files;
+mod podman;
 mod program;
 mod readable_paths;
 mod root;
 mod seccomp;
 mod shared_network;
 mod spawner;
+mod start;
 mod toolchains;
 
 #[cfg(test)]
@@ -58,6 +61,7 @@ use cgroup::CgroupParent;
 use egress::ListenerHandler;
 use journeyman_order::Exit;
 use no_sandbox::NoSandbox;
+use podman::Podman;
 use readable_paths::ReadablePaths;
 
 /// Runs jobs behind walls. Cheap to clone.
@@ -96,8 +100,8 @@ struct JobExit {
 }
 
 impl Sandbox {
-    /// Looks at the machine once: which toolchains there are and, for [`IsolationMode::Bubblewrap`], whether bubblewrap is
-    /// installed and may make its namespaces. `extra_reads` are files and folders that every job may read besides.
+    /// Looks at the machine once: which toolchains there are and whether what makes the walls is installed and may make its
+    /// namespaces. `extra_reads` are files and folders that every job may read besides.
     ///
     /// # Errors
     /// Says what to install or to enable. There is no fallback: [`IsolationMode::None`] has to be asked for by name.
@@ -116,6 +120,7 @@ impl Sandbox {
         let enclosure: Arc<dyn IsolationBackend> = match mode {
             IsolationMode::None => Arc::new(NoSandbox::new(reads, groups)),
             IsolationMode::Bubblewrap => Arc::new(Bubblewrap::new(reads, groups)?),
+            IsolationMode::Podman => Arc::new(Podman::new(reads, groups)?),
         };
         let sandbox = Self { enclosure, limits: JobLimits::default() };
         sandbox.check().await?;
@@ -163,7 +168,7 @@ impl Sandbox {
     /// When the system makes none, and in the mode `none`.
     pub async fn shared_network(&self, names: Vec<String>) -> Result<SharedNetwork, SandboxError> {
         match self.mode() {
-            IsolationMode::Bubblewrap => SharedNetwork::new(names)
+            IsolationMode::Bubblewrap | IsolationMode::Podman => SharedNetwork::new(names)
                 .await
                 .map_err(|source| SandboxError::io("make a network for several jobs", source)),
             IsolationMode::None => {
@@ -192,7 +197,7 @@ impl Sandbox {
     /// Says what to install or to enable.
     pub async fn check(&self) -> Result<(), SandboxError> {
         match self.mode() {
-            IsolationMode::Bubblewrap => self.probe().await,
+            IsolationMode::Bubblewrap | IsolationMode::Podman => self.probe().await,
             IsolationMode::None => Ok(()),
         }
     }
@@ -204,7 +209,7 @@ impl Sandbox {
     /// Says why not.
     pub async fn check_layers(&self, folder: &Path) -> Result<(), SandboxError> {
         match self.mode() {
-            IsolationMode::Bubblewrap => self.try_layers(folder).await,
+            IsolationMode::Bubblewrap | IsolationMode::Podman => self.try_layers(folder).await,
             IsolationMode::None => {
                 Err(SandboxError::Unusable { said: "the mode `none` makes no mounts".to_owned() })
             }
@@ -230,8 +235,15 @@ impl Sandbox {
             Exit::Code(0) => Ok(()),
             exit @ (Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut) => {
                 let said = format!("{exit}: {}", String::from_utf8_lossy(&said.stderr).trim());
-                Err(SandboxError::Unusable { said })
+                Err(self.unusable(said))
             }
+        }
+    }
+
+    fn unusable(&self, said: String) -> SandboxError {
+        match self.mode() {
+            IsolationMode::Podman => SandboxError::PodmanUnusable { said },
+            IsolationMode::Bubblewrap | IsolationMode::None => SandboxError::Unusable { said },
         }
     }
 
@@ -271,9 +283,9 @@ impl Sandbox {
             Ok(ended) if ended.exit == Exit::Code(0) => Ok(()),
             Ok(ended) => {
                 let said = format!("{}: {}", ended.exit, String::from_utf8_lossy(&said.stderr).trim());
-                Err(SandboxError::Unusable { said })
+                Err(self.unusable(said))
             }
-            Err(SandboxError::NotStarted { said, .. }) => Err(SandboxError::Unusable { said }),
+            Err(SandboxError::NotStarted { said, .. }) => Err(self.unusable(said)),
             Err(other) => Err(other),
         }
     }

@@ -47,7 +47,7 @@ pub(super) fn found(plan: &EnvironmentPlan, mode: IsolationMode) -> String {
         None => "this machine's own system and toolchains".to_owned(),
     };
     let walls = match mode {
-        IsolationMode::Bubblewrap => "in a sandbox",
+        IsolationMode::Bubblewrap | IsolationMode::Podman => "in a sandbox",
         IsolationMode::None => "WITHOUT a sandbox, as sandbox.mode says",
     };
     rows.push(("place", format!("{place}, {walls}")));

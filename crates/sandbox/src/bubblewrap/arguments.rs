@@ -1,28 +1,15 @@
 //! What bubblewrap is told: the namespaces, what is shown, and the variables.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::MemfdFlags;
-
+use crate::own_files::{self, GROUP, HOSTS, ID, PASSWD, RESOLV, TEMPORARY};
 use crate::program::HostProgram;
 use crate::readable_paths::ReadablePaths;
-use crate::root::MountPoint;
 use crate::{Job, JobRoot, MountAccess, SandboxNetwork, program, seccomp};
-
-/// Not root: some agents refuse to work as root, and nothing inside needs it.
-const ID: &str = "1000";
-/// Folders of a job's own, in memory, and which part of its memory each may take.
-const TEMPORARY: [(&str, u64); 3] = [("/tmp", 4), ("/var/tmp", 8), ("/dev/shm", 8)];
-/// What says who the users are, and where hosts and name servers are.
-const PASSWD: &str = "/etc/passwd";
-const GROUP: &str = "/etc/group";
-const HOSTS: &str = "/etc/hosts";
-const RESOLV: &str = "/etc/resolv.conf";
 
 /// bubblewrap's arguments, but for the program's own. They hold the variables, so they go through a descriptor and
 /// never stand on a command line.
@@ -37,12 +24,12 @@ pub(super) fn arguments(
     all.add(["--unshare-all", "--unshare-user", "--unshare-cgroup", "--uid", ID, "--gid", ID]);
     all.add(["--disable-userns"]);
     all.add(["--cap-drop", "ALL"]);
-    all.add(["--hostname", "journeyman", "--die-with-parent", "--new-session"]);
+    all.add(["--hostname", own_files::HOSTNAME, "--die-with-parent", "--new-session"]);
     for filter in seccomp::filters()? {
         all.add([OsStr::new("--add-seccomp-fd"), &files.hold("seccomp", &filter)?]);
     }
     if let Some(root) = &job.root {
-        root.make_mount_points(mount_points(job))?;
+        root.make_mount_points(own_files::mount_points(job))?;
         all.bind_at("--bind", &root.layers.at, Path::new("/"));
         all.add(["--tmpfs", "/run"]);
     }
@@ -72,16 +59,11 @@ pub(super) fn arguments(
         all.bind_at("--ro-bind", path, &HostProgram::seen(path));
     }
     let home = job.inside(&job.home);
-    let users = format!("root:x:0:0::/:/bin/false\njourneyman:x:{ID}:{ID}::{}:/bin/sh\n", home.display());
-    let groups = format!("root:x:0:\njourneyman:x:{ID}:\n");
-    all.file(PASSWD, files.hold("passwd", users.as_bytes())?);
-    all.file(GROUP, files.hold("group", groups.as_bytes())?);
+    all.file(PASSWD, files.hold("passwd", own_files::users(&home).as_bytes())?);
+    all.file(GROUP, files.hold("group", own_files::groups().as_bytes())?);
     match job.network {
         SandboxNetwork::None | SandboxNetwork::Gateway(_) => {
-            let names = job.joins.iter().flat_map(|network| &network.names);
-            let names: String = names.map(|name| format!(" {name}")).collect();
-            let hosts = format!("127.0.0.1 localhost journeyman{names}\n::1 localhost journeyman\n");
-            all.file(HOSTS, files.hold("hosts", hosts.as_bytes())?);
+            all.file(HOSTS, files.hold("hosts", own_files::hosts(job).as_bytes())?);
             if job.joins.is_some() {
                 all.add(["--share-net"]);
             }
@@ -121,18 +103,6 @@ pub(super) fn arguments(
     Ok(all.0)
 }
 
-/// What is mounted on in a root of the job's own.
-fn mount_points(job: &Job) -> Vec<(PathBuf, MountPoint)> {
-    let folders = TEMPORARY.iter().map(|(at, _)| *at).chain(["/run", "/proc", "/dev"]);
-    let folders = folders.filter(|at| !at.starts_with("/dev/")).map(|at| (at.into(), MountPoint::Folder));
-    let files = [PASSWD, GROUP, HOSTS, RESOLV].map(|at| (at.into(), MountPoint::File));
-    let mounts = job.mounts.iter().map(|mount| &mount.path).chain([&job.home]).map(|path| {
-        let point = if path.is_file() { MountPoint::File } else { MountPoint::Folder };
-        (job.inside(path), point)
-    });
-    folders.chain(files).chain(mounts).collect()
-}
-
 /// Arguments, each ended by a zero byte.
 #[derive(Default)]
 struct BubblewrapArguments(Vec<u8>);
@@ -167,11 +137,9 @@ pub(super) struct InheritedFiles {
 impl InheritedFiles {
     /// Keeps bytes in memory and says the descriptor's number.
     pub(super) fn hold(&mut self, name: &str, bytes: &[u8]) -> io::Result<OsString> {
-        let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?);
-        file.write_all(bytes)?;
-        file.rewind()?;
+        let file = own_files::in_memory(name, bytes)?;
         let number = file.as_raw_fd().to_string();
-        self.open.push(file.into());
+        self.open.push(file);
         Ok(number.into())
     }
 }

@@ -5,13 +5,11 @@ mod status;
 
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::Pid;
 use tokio::process::Child;
 use tokio::runtime::Handle;
 
@@ -21,16 +19,15 @@ use super::limits::InheritedLimits as _;
 use super::no_sandbox::exit;
 use super::program::HostProgram;
 use super::readable_paths::ReadablePaths;
+use super::start::{StderrTee, cleared};
 use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
-    copy_output, layers, program, seccomp, spawner,
+    copy_output, layers, own_files, program, seccomp, spawner,
 };
 use arguments::{InheritedFiles, arguments};
 use journeyman_order::Exit;
 use status::StatusPipe;
 
-/// After the end of its first process the kernel clears a PID namespace at once; this is for a machine that crawls.
-const CLEARED_AFTER_MS: u32 = 10_000;
 /// How long a sandbox that nobody waits for may take to end by itself.
 const LAST_CHANCE: Duration = Duration::from_secs(2);
 /// What is started first inside. bubblewrap ties the sandbox to us by `PR_SET_PDEATHSIG`, but only at the end of its
@@ -47,9 +44,6 @@ ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes" || exit 1
 ( { read -r _; kill -KILL -1; } <"/proc/self/fd/$lifeline" >/dev/null 2>&1 & )
 exec "$@"
 "#;
-/// The end of what a failed start printed that goes into the error.
-const SAID: usize = 2_000;
-
 /// bubblewrap, as it was found on this machine.
 #[derive(Debug)]
 pub(super) struct Bubblewrap {
@@ -94,7 +88,8 @@ impl IsolationBackend for Bubblewrap {
     async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<JobExit, SandboxError> {
         let program = program::locate(&job, &self.reads)?;
         let prepared = |source| SandboxError::io("prepare a sandbox", source);
-        make_home(&job.home).map_err(|source| SandboxError::io(format!("make {:?}", job.home), source))?;
+        own_files::make_home(&job.home)
+            .map_err(|source| SandboxError::io(format!("make {:?}", job.home), source))?;
         let (status, told) = io::pipe().map_err(prepared)?;
         let (held, lifeline) = io::pipe().map_err(prepared)?;
         let mut files = InheritedFiles::default();
@@ -143,7 +138,7 @@ impl IsolationBackend for Bubblewrap {
         let network = std::mem::replace(&mut job.network, SandboxNetwork::None);
         let first = running.begin(network).await.map_err(prepared)?;
         let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
-        let mut tee = StderrTee { sink, last: Vec::new() };
+        let mut tee = StderrTee::new(sink);
         let reached = LimitWatcher::over(&job).with_first(first).reached(running.group.as_ref());
         let pumped = copy_output::pump(child, &job.stdin, &mut tee, job.timeout, job.most_output, reached)
             .await
@@ -151,7 +146,7 @@ impl IsolationBackend for Bubblewrap {
         let told = running.status.as_mut().map(StatusPipe::now).unwrap_or_default();
         let group = running.group.take();
         drop(running);
-        let said = String::from_utf8_lossy(&tee.last).trim().to_owned();
+        let said = tee.said();
         if let Some(first) = told.first_process {
             cleared(first).await;
         }
@@ -207,48 +202,6 @@ impl Drop for BubblewrapProcess {
                 }
                 drop((status, group));
             });
-        }
-    }
-}
-
-fn make_home(home: &Path) -> io::Result<()> {
-    if let Some(parent) = home.parent() {
-        std::fs::create_dir_all(parent)?;
-    }
-    match std::fs::DirBuilder::new().mode(0o700).create(home) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made,
-    }
-}
-
-/// Hands output on and remembers the end of what was said on standard error, for a sandbox that never started.
-struct StderrTee<'a> {
-    sink: &'a mut dyn Sink,
-    last: Vec<u8>,
-}
-
-impl Sink for StderrTee<'_> {
-    fn stdout(&mut self, bytes: &[u8]) {
-        self.sink.stdout(bytes);
-    }
-
-    fn stderr(&mut self, bytes: &[u8]) {
-        self.sink.stderr(bytes);
-        let start = bytes.len().saturating_sub(SAID);
-        self.last.extend_from_slice(bytes.get(start..).unwrap_or_default());
-        let old = self.last.len().saturating_sub(SAID);
-        self.last.drain(..old);
-    }
-}
-
-/// Waits until the namespace is empty. Its first process counts as ended only when all others in it have.
-async fn cleared(first: Pid) {
-    let Ok(descriptor) = pidfd_open(first, PidfdFlags::empty()) else { return };
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    for _ in 0..CLEARED_AFTER_MS {
-        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&now)) {
-            Ok(0) => tokio::time::sleep(Duration::from_millis(1)).await,
-            Ok(_) | Err(_) => return,
         }
     }
 }

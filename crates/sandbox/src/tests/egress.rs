@@ -29,7 +29,7 @@ fn says(port: u16, word: &str) -> String {
 
 #[tokio::test]
 async fn a_job_reaches_us_by_its_door_and_nothing_else() {
-    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+    for mode in every_mode() {
         let place = SandboxFixture::new(mode).await;
         let door = place.sandbox.egress_socket(answering).unwrap();
         let port = door.port();
@@ -50,15 +50,17 @@ async fn a_job_reaches_us_by_its_door_and_nothing_else() {
 
 #[tokio::test]
 async fn behind_a_door_there_is_no_other_network() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let host = TcpListener::bind("127.0.0.1:0").unwrap();
-    let abstract_name = made_up("socket");
-    let address = <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(
-        abstract_name.as_bytes(),
-    );
-    let _listener = std::os::unix::net::UnixListener::bind_addr(&address.unwrap()).unwrap();
-    let script = format!(
-        "import socket, errno
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let host = TcpListener::bind("127.0.0.1:0").unwrap();
+        let abstract_name = made_up("socket");
+        let address =
+            <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(
+                abstract_name.as_bytes(),
+            );
+        let _listener = std::os::unix::net::UnixListener::bind_addr(&address.unwrap()).unwrap();
+        let script = format!(
+            "import socket, errno
 def tried(family, address):
     s = socket.socket(family, socket.SOCK_STREAM)
     s.settimeout(3)
@@ -75,56 +77,61 @@ tried(socket.AF_UNIX, '\\0{abstract_name}')
 try: print(socket.getaddrinfo('example.org', 443))
 except OSError: print('no name')
 print(len(socket.if_nameindex()))",
-        port = host.local_addr().unwrap().port()
-    );
-    let refused = "ECONNREFUSED\nENETUNREACH\nENETUNREACH\nENETUNREACH\nECONNREFUSED\nno name\n1";
-    for has_door in [false, true] {
-        let mut job = place.job(&["python3", "-c", &script]);
-        if has_door {
-            job.network = SandboxNetwork::Gateway(place.sandbox.egress_socket(answering).unwrap());
+            port = host.local_addr().unwrap().port()
+        );
+        let refused = "ECONNREFUSED\nENETUNREACH\nENETUNREACH\nENETUNREACH\nECONNREFUSED\nno name\n1";
+        for has_door in [false, true] {
+            let mut job = place.job(&["python3", "-c", &script]);
+            if has_door {
+                job.network = SandboxNetwork::Gateway(place.sandbox.egress_socket(answering).unwrap());
+            }
+            let (_, out, err) = place.run(job).await;
+            assert_eq!(out.replace("EADDRNOTAVAIL", "ENETUNREACH"), refused, "{err}");
         }
-        let (_, out, err) = place.run(job).await;
-        assert_eq!(out.replace("EADDRNOTAVAIL", "ENETUNREACH"), refused, "{err}");
     }
 }
 
 #[tokio::test]
 async fn a_door_is_not_on_the_host_and_closes_with_what_listens() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let (opened, open) = mpsc::channel();
-    let door = place.sandbox.egress_socket(move |listener| opened.send(listener).unwrap()).unwrap();
-    let port = door.port();
-    // Another process that is being started right now may hold the listener for a moment longer, and take nothing in.
-    let tries =
-        format!("for i in $(seq 50); do ({}) 2>said; grep -q reset said || break; done", says(port, "x"));
-    let script = format!("while [ -e wait ]; do sleep 0.02; done; {tries}; cat said >&2");
-    let mut job = place.job(&["bash", "-c", &script]);
-    fs::write(place.path("work/wait"), "").unwrap();
-    job.network = SandboxNetwork::Gateway(door);
-    let outside = async {
-        let listener = tokio::task::spawn_blocking(move || open.recv().unwrap()).await.unwrap();
-        let here = fs::read_to_string("/proc/net/tcp").unwrap();
-        let address = format!("0100007F:{port:04X}");
-        let is_seen = here.lines().any(|line| line.contains(&address) && line.contains(" 0A "));
-        drop(listener);
-        fs::remove_file(place.path("work/wait")).unwrap();
-        is_seen
-    };
-    let ((_, out, err), is_seen) = tokio::join!(place.run(job), outside);
-    assert!(!is_seen, "what listens inside is not seen from the host");
-    assert!(out.is_empty() && err.contains("refused"), "{out} {err}");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let (opened, open) = mpsc::channel();
+        let door = place.sandbox.egress_socket(move |listener| opened.send(listener).unwrap()).unwrap();
+        let port = door.port();
+        // Another process that is being started right now may hold the listener for a moment longer, and take nothing in.
+        let tries =
+            format!("for i in $(seq 50); do ({}) 2>said; grep -q reset said || break; done", says(port, "x"));
+        let script = format!("while [ -e wait ]; do sleep 0.02; done; {tries}; cat said >&2");
+        let mut job = place.job(&["bash", "-c", &script]);
+        fs::write(place.path("work/wait"), "").unwrap();
+        job.network = SandboxNetwork::Gateway(door);
+        let outside = async {
+            let listener = tokio::task::spawn_blocking(move || open.recv().unwrap()).await.unwrap();
+            let here = fs::read_to_string("/proc/net/tcp").unwrap();
+            let address = format!("0100007F:{port:04X}");
+            let is_seen = here.lines().any(|line| line.contains(&address) && line.contains(" 0A "));
+            drop(listener);
+            fs::remove_file(place.path("work/wait")).unwrap();
+            is_seen
+        };
+        let ((_, out, err), is_seen) = tokio::join!(place.run(job), outside);
+        assert!(!is_seen, "what listens inside is not seen from the host");
+        assert!(out.is_empty() && err.contains("refused"), "{out} {err}");
+    }
 }
 
 #[tokio::test]
 async fn a_door_of_a_job_that_does_not_start_is_told() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let mut job = place.job(&["no-such-program"]);
-    let (opened, open) = mpsc::channel();
-    job.network =
-        SandboxNetwork::Gateway(place.sandbox.egress_socket(move |_| opened.send(()).unwrap()).unwrap());
-    let error = place.sandbox.run(job, &mut CollectedOutput::default()).await.unwrap_err();
-    assert!(error.to_string().contains("no-such-program"), "{error}");
-    assert!(open.recv().is_err(), "whoever waits for it hears that it will not come");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let mut job = place.job(&["no-such-program"]);
+        let (opened, open) = mpsc::channel();
+        job.network =
+            SandboxNetwork::Gateway(place.sandbox.egress_socket(move |_| opened.send(()).unwrap()).unwrap());
+        let error = place.sandbox.run(job, &mut CollectedOutput::default()).await.unwrap_err();
+        assert!(error.to_string().contains("no-such-program"), "{error}");
+        assert!(open.recv().is_err(), "whoever waits for it hears that it will not come");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -141,37 +141,39 @@ fn first_of(process: u32) -> rustix::process::Pid {
 
 #[tokio::test]
 async fn however_a_job_ends_nothing_of_it_is_left() {
-    const THIS: &str = "leftovers::however_a_job_ends_nothing_of_it_is_left";
     if !is_again() {
         // Alone in its process: open files are counted. And as somebody who may make no control groups.
-        again(THIS, false, &[]);
-        again(THIS, true, &[]);
+        let this = "leftovers::however_a_job_ends_nothing_of_it_is_left";
+        again(this, false, &[]);
+        again(this, true, &[]);
         return;
     }
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    // Once for what stays open from the first run on.
-    run_to(&place, JobEnding::ByItself).await;
-    for end in [
-        JobEnding::ByItself,
-        JobEnding::ByItsTime,
-        JobEnding::ByALimit,
-        JobEnding::Dropped,
-        JobEnding::Killed,
-    ] {
-        let (files, mounted) = (open_files(), mounts());
-        place.sh("rm -rf go pipe sock f").await;
-        let traces = run_to(&place, end).await;
-        let begun = Instant::now();
-        loop {
-            let mut left = traces.left();
-            left.extend(open_files().difference(&files).cloned());
-            if left.is_empty() {
-                break;
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        // Once for what stays open from the first run on.
+        run_to(&place, JobEnding::ByItself).await;
+        for end in [
+            JobEnding::ByItself,
+            JobEnding::ByItsTime,
+            JobEnding::ByALimit,
+            JobEnding::Dropped,
+            JobEnding::Killed,
+        ] {
+            let (files, mounted) = (open_files(), mounts());
+            place.sh("rm -rf go pipe sock f").await;
+            let traces = run_to(&place, end).await;
+            let begun = Instant::now();
+            loop {
+                let mut left = traces.left();
+                left.extend(open_files().difference(&files).cloned());
+                if left.is_empty() {
+                    break;
+                }
+                assert!(begun.elapsed() < SOON, "{end:?}: {left:?}");
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            assert!(begun.elapsed() < SOON, "{end:?}: {left:?}");
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            assert_eq!(mounts(), mounted, "{end:?}");
         }
-        assert_eq!(mounts(), mounted, "{end:?}");
     }
 }
 

@@ -4,6 +4,7 @@ mod egress;
 mod layers;
 mod leftovers;
 mod limits;
+mod mounts;
 mod output;
 mod refused;
 mod roots;
@@ -18,6 +19,34 @@ use tempfile::TempDir;
 
 use super::*;
 use journeyman_order::Exit;
+
+/// Says loudly what is not tried where there is no podman.
+fn has_podman() -> bool {
+    let reads = ReadablePaths::of_this_machine(Vec::new()).unwrap();
+    let missing: Vec<_> = ["podman", "crun", "unshare"]
+        .into_iter()
+        .filter(|name| program::find(name, reads.search_path()).is_none())
+        .collect();
+    if !missing.is_empty() {
+        eprintln!(
+            "SKIPPED: nothing was tried behind the walls of podman, since there is no {missing:?} here"
+        );
+    }
+    missing.is_empty()
+}
+
+/// Each mode that makes walls; the one that is tried now is said, for whoever sees a test fail.
+fn walls() -> impl Iterator<Item = IsolationMode> {
+    tried([IsolationMode::Bubblewrap].into_iter().chain(has_podman().then_some(IsolationMode::Podman)))
+}
+
+fn every_mode() -> impl Iterator<Item = IsolationMode> {
+    tried([IsolationMode::None]).chain(walls())
+}
+
+fn tried(modes: impl IntoIterator<Item = IsolationMode>) -> impl Iterator<Item = IsolationMode> {
+    modes.into_iter().inspect(|mode| eprintln!("in the mode {mode}:"))
+}
 
 /// A place on the host with a folder to work in, a home, and things that are none of a job's business.
 struct SandboxFixture {
@@ -141,7 +170,7 @@ fn again(test: &str, as_somebody: bool, variables: &[(&str, &str)]) -> String {
 
 #[tokio::test]
 async fn a_job_answers_with_its_output_and_its_exit_code() {
-    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+    for mode in every_mode() {
         let place = SandboxFixture::new(mode).await;
         assert_eq!(place.sandbox.mode(), mode);
         let (ended, out, err) = place.sh("pwd; echo wrong >&2; exit 7").await;
@@ -154,29 +183,38 @@ async fn a_job_answers_with_its_output_and_its_exit_code() {
 
 #[tokio::test]
 async fn two_jobs_are_shown_their_own_folders_at_one_path() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    for name in ["one", "two"] {
-        let host = place.path(name);
-        fs::create_dir_all(host.join("tree")).unwrap();
-        fs::write(host.join("tree/name"), name).unwrap();
-        let mut job = place.job(&["sh", "-c", "pwd; cat name; echo \"$HOME\"; echo seen >\"$HOME/kept\""]);
-        (job.directory, job.home) = (host.join("tree"), host.join("home"));
-        job.mounts = vec![Mount { path: host.join("tree"), access: MountAccess::ReadOnly }];
-        job.relocation = Some(Relocation { host: host.clone(), inside: "/somewhere/else".into() });
-        let (_, out, err) = place.run(job).await;
-        assert_eq!((out, err), (format!("/somewhere/else/tree\n{name}/somewhere/else/home"), String::new()));
-        assert_eq!(fs::read_to_string(host.join("home/kept")).unwrap(), "seen\n");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        for name in ["one", "two"] {
+            let host = place.path(name);
+            fs::create_dir_all(host.join("tree")).unwrap();
+            fs::write(host.join("tree/name"), name).unwrap();
+            let mut job =
+                place.job(&["sh", "-c", "pwd; cat name; echo \"$HOME\"; echo seen >\"$HOME/kept\""]);
+            (job.directory, job.home) = (host.join("tree"), host.join("home"));
+            job.mounts = vec![Mount { path: host.join("tree"), access: MountAccess::ReadOnly }];
+            job.relocation = Some(Relocation { host: host.clone(), inside: "/somewhere/else".into() });
+            let (_, out, err) = place.run(job).await;
+            assert_eq!(
+                (out, err),
+                (format!("/somewhere/else/tree\n{name}/somewhere/else/home"), String::new())
+            );
+            assert_eq!(fs::read_to_string(host.join("home/kept")).unwrap(), "seen\n");
+        }
+        let place = SandboxFixture::new(IsolationMode::None).await;
+        let mut job = place.job(&["true"]);
+        job.relocation = Some(Relocation { host: place.path("work"), inside: "/somewhere/else".into() });
+        let refused = place.sandbox.run(job, &mut CollectedOutput::default()).await.unwrap_err();
+        assert!(
+            refused.to_string().contains("without a sandbox, folders are seen where they are"),
+            "{refused}"
+        );
     }
-    let place = SandboxFixture::new(IsolationMode::None).await;
-    let mut job = place.job(&["true"]);
-    job.relocation = Some(Relocation { host: place.path("work"), inside: "/somewhere/else".into() });
-    let refused = place.sandbox.run(job, &mut CollectedOutput::default()).await.unwrap_err();
-    assert!(refused.to_string().contains("without a sandbox, folders are seen where they are"), "{refused}");
 }
 
 #[tokio::test]
 async fn the_environment_is_empty_but_for_what_the_job_names() {
-    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+    for mode in every_mode() {
         let place = SandboxFixture::new(mode).await;
         let mut job = place.job(&["env"]);
         job.environment.insert("COLOUR".into(), "blue\ngreen = x".into());
@@ -193,122 +231,144 @@ async fn the_environment_is_empty_but_for_what_the_job_names() {
             .collect();
         assert!(strange.is_empty(), "{strange:?}");
     }
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let mut job = place.job(&["sh", "-c", "cat /proc/1/environ | tr '\\0' '\\n' | grep -v ^PWD="]);
-    job.environment.insert("KEY".into(), "canary".into());
-    assert_eq!(place.run(job).await.1, "", "the first process shows nothing either");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let mut job = place.job(&["sh", "-c", "cat /proc/1/environ | tr '\\0' '\\n' | grep -v ^PWD="]);
+        job.environment.insert("KEY".into(), "canary".into());
+        // Two of podman's own, which it cannot be told to leave out.
+        let shown = match mode {
+            IsolationMode::Podman => format!("HOSTNAME=journeyman\nHOME={}", place.path("home").display()),
+            IsolationMode::Bubblewrap | IsolationMode::None => String::new(),
+        };
+        assert_eq!(place.run(job).await.1, shown, "the first process shows nothing either");
+    }
 }
 
 #[tokio::test]
 async fn the_host_cannot_be_seen() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let secret = place.path("other/secret").display().to_string();
-    let manifest = journeyman_test_support::repository().join("Cargo.toml").display().to_string();
-    let home = std::env::home_dir().unwrap().join(".bashrc").display().to_string();
-    for hidden in [
-        "/etc/shadow",
-        "/etc/gitconfig",
-        "/etc/ssl/private",
-        "/proc/1/root/etc/shadow",
-        &manifest,
-        concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
-        &secret,
-        &home,
-    ] {
-        let (ended, _, _) = place.run(place.job(&["ls", hidden])).await;
-        assert_ne!(ended.exit, Exit::Code(0), "{hidden}");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let secret = place.path("other/secret").display().to_string();
+        let manifest = journeyman_test_support::repository().join("Cargo.toml").display().to_string();
+        let home = std::env::home_dir().unwrap().join(".bashrc").display().to_string();
+        for hidden in [
+            "/etc/shadow",
+            "/etc/gitconfig",
+            "/etc/ssl/private",
+            "/proc/1/root/etc/shadow",
+            &manifest,
+            concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+            &secret,
+            &home,
+        ] {
+            let (ended, _, _) = place.run(place.job(&["ls", hidden])).await;
+            assert_ne!(ended.exit, Exit::Code(0), "{hidden}");
+        }
+        let (_, out, _) = place
+            .sh("ls -A /tmp /var/tmp /run /mnt 2>/dev/null; ls /proc | grep -c '^[0-9]'; hostname")
+            .await;
+        let tail: Vec<_> = out.lines().rev().take(2).collect();
+        assert_eq!(tail[0], "journeyman");
+        assert!(tail[1].parse::<u32>().unwrap() < 8, "only its own processes: {out}");
     }
-    let (_, out, _) =
-        place.sh("ls -A /tmp /var/tmp /run /mnt 2>/dev/null; ls /proc | grep -c '^[0-9]'; hostname").await;
-    let tail: Vec<_> = out.lines().rev().take(2).collect();
-    assert_eq!(tail[0], "journeyman");
-    assert!(tail[1].parse::<u32>().unwrap() < 8, "only its own processes: {out}");
 }
 
 #[tokio::test]
 async fn a_job_is_nobody_in_particular_and_has_no_capability() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let (_, out, _) =
-        place.sh("id -u; id -un; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status | tr -d '\\t'").await;
-    assert_eq!(out, "1000\njourneyman\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let (_, out, _) = place
+            .sh("id -u; id -un; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status | tr -d '\\t'")
+            .await;
+        assert_eq!(out, "1000\njourneyman\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1");
+    }
 }
 
 #[tokio::test]
 async fn a_job_has_no_terminal_and_no_session_of_ours() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    // A session that was begun outside is none of the namespace's, and shows as nought.
-    let (_, out, _) =
-        place.sh("cut -d' ' -f6,7 /proc/$$/stat; (: < /dev/tty) 2>/dev/null || echo none").await;
-    let (session, rest) = out.split_once(' ').unwrap();
-    assert!(session != "0", "{out}");
-    assert_eq!(rest, "0\nnone");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        // A session that was begun outside is none of the namespace's, and shows as nought.
+        let (_, out, _) =
+            place.sh("cut -d' ' -f6,7 /proc/$$/stat; (: < /dev/tty) 2>/dev/null || echo none").await;
+        let (session, rest) = out.split_once(' ').unwrap();
+        assert!(session != "0", "{out}");
+        assert_eq!(rest, "0\nnone");
+    }
 }
 
 #[tokio::test]
 async fn only_what_is_mounted_for_writing_can_be_written() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let name = made_up("file");
-    let mut job = place.job(&[
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let name = made_up("file");
+        let mut job = place.job(&[
         "sh",
         "-c",
         "for f in /usr/$0 /etc/$0 /$0 /run/$0 /dev/$0 \"$1/x\" \"$2/x\" \"$3/x\" /tmp/$0 /var/tmp/$0 /dev/shm/$0; do \
          (echo hi > \"$f\") 2>/dev/null && echo \"$f\"; done",
         &name,
     ]);
-    let other = place.path("other");
-    for folder in [&other, &place.path("work"), &place.path("home")] {
-        job.program.push(folder.into());
+        let other = place.path("other");
+        for folder in [&other, &place.path("work"), &place.path("home")] {
+            job.program.push(folder.into());
+        }
+        job.mounts.push(Mount { path: other, access: MountAccess::ReadOnly });
+        let (_, out, _) = place.run(job).await;
+        let own = ["/tmp", "/var/tmp", "/dev/shm"].map(|folder| Path::new(folder).join(&name));
+        let expected: Vec<_> = [place.path("work/x"), place.path("home/x")]
+            .iter()
+            .chain(&own)
+            .map(|path| path.display().to_string())
+            .collect();
+        assert_eq!(out.lines().collect::<Vec<_>>(), expected);
+        assert!(place.path("work/x").exists() && own.iter().all(|path| !path.exists()));
     }
-    job.mounts.push(Mount { path: other, access: MountAccess::ReadOnly });
-    let (_, out, _) = place.run(job).await;
-    let own = ["/tmp", "/var/tmp", "/dev/shm"].map(|folder| Path::new(folder).join(&name));
-    let expected: Vec<_> = [place.path("work/x"), place.path("home/x")]
-        .iter()
-        .chain(&own)
-        .map(|path| path.display().to_string())
-        .collect();
-    assert_eq!(out.lines().collect::<Vec<_>>(), expected);
-    assert!(place.path("work/x").exists() && own.iter().all(|path| !path.exists()));
 }
 
 #[tokio::test]
 async fn the_network_is_there_only_when_it_is_asked_for() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let script = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
-    let (ended, _, _) = place.sh(&script).await;
-    assert_ne!(ended.exit, Exit::Code(0));
-    let mut job = place.job(&["sh", "-c", &script]);
-    job.network = SandboxNetwork::Host;
-    let (ended, _, err) = place.run(job).await;
-    assert_eq!(ended.exit, Exit::Code(0), "{err}");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let script = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
+        let (ended, _, _) = place.sh(&script).await;
+        assert_ne!(ended.exit, Exit::Code(0));
+        let mut job = place.job(&["sh", "-c", &script]);
+        job.network = SandboxNetwork::Host;
+        let (ended, _, err) = place.run(job).await;
+        assert_eq!(ended.exit, Exit::Code(0), "{err}");
+    }
 }
 
 #[tokio::test]
 async fn nothing_that_a_job_started_outlives_it() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let daemon = made_up("daemon");
-    let start = format!("setsid sh -c 'while :; do sleep 0.05; done # {daemon}' >/dev/null 2>&1 & ");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let daemon = made_up("daemon");
+        let start = format!("setsid sh -c 'while :; do sleep 0.05; done # {daemon}' >/dev/null 2>&1 & ");
 
-    let (ended, _, _) = place.sh(&format!("{start} sleep 0.2")).await;
-    assert_eq!(ended.exit, Exit::Code(0));
-    assert!(!runs_somewhere(&daemon), "after its end");
+        let (ended, _, _) = place.sh(&format!("{start} sleep 0.2")).await;
+        assert_eq!(ended.exit, Exit::Code(0));
+        assert!(!runs_somewhere(&daemon), "after its end");
 
-    let mut job = place.job(&["sh", "-c", &format!("{start} trap '' TERM; sleep 60")]);
-    job.timeout = Duration::from_millis(400);
-    let (ended, _, _) = place.run(job).await;
-    assert_eq!(ended.exit, Exit::TimedOut);
-    assert!(!runs_somewhere(&daemon), "after its time");
+        let mut job = place.job(&["sh", "-c", &format!("{start} trap '' TERM; sleep 60")]);
+        job.timeout = Duration::from_millis(400);
+        let (ended, _, _) = place.run(job).await;
+        assert_eq!(ended.exit, Exit::TimedOut);
+        assert!(!runs_somewhere(&daemon), "after its time");
 
-    let mut sink = CollectedOutput::default();
-    let job = place.job(&["sh", "-c", &format!("{start} sleep 60")]);
-    let dropped = tokio::time::timeout(Duration::from_millis(400), place.sandbox.run(job, &mut sink)).await;
-    assert!(dropped.is_err());
-    let begun = Instant::now();
-    while runs_somewhere(&daemon) {
-        assert!(begun.elapsed() < Duration::from_secs(10), "after nobody waits for it");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        let mut sink = CollectedOutput::default();
+        let job = place.job(&["sh", "-c", &format!("{start} sleep 60")]);
+        let dropped =
+            tokio::time::timeout(Duration::from_millis(400), place.sandbox.run(job, &mut sink)).await;
+        assert!(dropped.is_err());
+        let begun = Instant::now();
+        while runs_somewhere(&daemon) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "after nobody waits for it");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 }
 
@@ -327,7 +387,7 @@ async fn without_walls_the_process_group_ends_with_the_job() {
 
 #[tokio::test]
 async fn whoever_holds_the_output_open_does_not_hold_us() {
-    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+    for mode in every_mode() {
         let place = SandboxFixture::new(mode).await;
         let (ended, out, _) = place.sh("(sleep 30) & echo done").await;
         assert_eq!((ended.exit, out.as_str()), (Exit::Code(0), "done"));
@@ -337,29 +397,31 @@ async fn whoever_holds_the_output_open_does_not_hold_us() {
 
 #[tokio::test]
 async fn output_without_end_is_cut_and_input_of_any_size_is_fed() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let mut job = place.job(&["sh", "-c", "head -c 50000000 /dev/zero; echo end >&2"]);
-    job.most_output = 100_000;
-    let mut said = CollectedOutput::default();
-    let ended = place.sandbox.run(job, &mut said).await.unwrap();
-    assert_eq!((ended.exit, ended.output_cut), (Exit::Code(0), true));
-    assert_eq!((said.stdout.len(), said.stderr.as_slice()), (100_000, b"end\n".as_slice()));
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let mut job = place.job(&["sh", "-c", "head -c 50000000 /dev/zero; echo end >&2"]);
+        job.most_output = 100_000;
+        let mut said = CollectedOutput::default();
+        let ended = place.sandbox.run(job, &mut said).await.unwrap();
+        assert_eq!((ended.exit, ended.output_cut), (Exit::Code(0), true));
+        assert_eq!((said.stdout.len(), said.stderr.as_slice()), (100_000, b"end\n".as_slice()));
 
-    let mut job = place.job(&["cat"]);
-    job.stdin = vec![b'x'; 5_000_000];
-    job.most_output = u64::MAX;
-    let mut said = CollectedOutput::default();
-    let ended = place.sandbox.run(job, &mut said).await.unwrap();
-    assert_eq!((ended.exit, said.stdout.len()), (Exit::Code(0), 5_000_000));
+        let mut job = place.job(&["cat"]);
+        job.stdin = vec![b'x'; 5_000_000];
+        job.most_output = u64::MAX;
+        let mut said = CollectedOutput::default();
+        let ended = place.sandbox.run(job, &mut said).await.unwrap();
+        assert_eq!((ended.exit, said.stdout.len()), (Exit::Code(0), 5_000_000));
 
-    let mut job = place.job(&["true"]);
-    job.stdin = vec![b'x'; 5_000_000];
-    assert_eq!(place.run(job).await.0.exit, Exit::Code(0), "input that nobody reads is no error");
+        let mut job = place.job(&["true"]);
+        job.stdin = vec![b'x'; 5_000_000];
+        assert_eq!(place.run(job).await.0.exit, Exit::Code(0), "input that nobody reads is no error");
+    }
 }
 
 #[tokio::test]
 async fn variables_never_stand_on_a_command_line() {
-    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+    for mode in every_mode() {
         let place = SandboxFixture::new(mode).await;
         let (secret, marker) = (made_up("secret"), made_up("marker"));
         let mut job = place.job(&["sh", "-c", &format!("echo $KEY; sleep 1; : {marker}")]);
@@ -379,80 +441,86 @@ async fn variables_never_stand_on_a_command_line() {
 
 #[tokio::test]
 async fn the_toolchains_of_this_machine_work_inside() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    fs::write(place.path("work/a.rs"), "fn main() { println!(\"{}\", 6 * 7); }").unwrap();
-    for (tool, script, answer) in [
-        ("git", "git init -q x && git -C x status --short --branch", "No commits yet"),
-        ("python3", "python3 -c 'import json, ssl, sqlite3; print(6 * 7)'", "42"),
-        ("node", "node -e 'console.log(6 * 7)'", "42"),
-        ("npm", "npm --version", "."),
-        ("rustc", "rustc a.rs -o a && ./a", "42"),
-        ("cargo", "cargo init -q --vcs none --name y y && cd y && cargo run -q --offline", "Hello"),
-        ("go", "go version", "go"),
-        ("java", "java -version 2>&1", "version"),
-        ("cc", "echo 'int main(void) { return 42; }' > a.c && cc a.c -o c; ./c || echo $?", "42"),
-    ] {
-        if place.sandbox.find(tool).is_err() {
-            eprintln!("skipped: no {tool} on this machine");
-            continue;
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        fs::write(place.path("work/a.rs"), "fn main() { println!(\"{}\", 6 * 7); }").unwrap();
+        for (tool, script, answer) in [
+            ("git", "git init -q x && git -C x status --short --branch", "No commits yet"),
+            ("python3", "python3 -c 'import json, ssl, sqlite3; print(6 * 7)'", "42"),
+            ("node", "node -e 'console.log(6 * 7)'", "42"),
+            ("npm", "npm --version", "."),
+            ("rustc", "rustc a.rs -o a && ./a", "42"),
+            ("cargo", "cargo init -q --vcs none --name y y && cd y && cargo run -q --offline", "Hello"),
+            ("go", "go version", "go"),
+            ("java", "java -version 2>&1", "version"),
+            ("cc", "echo 'int main(void) { return 42; }' > a.c && cc a.c -o c; ./c || echo $?", "42"),
+        ] {
+            if place.sandbox.find(tool).is_err() {
+                eprintln!("skipped: no {tool} on this machine");
+                continue;
+            }
+            let (ended, out, err) = place.sh(script).await;
+            assert_eq!(ended.exit, Exit::Code(0), "{tool}: {err}");
+            assert!(out.contains(answer), "{tool}: {out} {err}");
         }
-        let (ended, out, err) = place.sh(script).await;
-        assert_eq!(ended.exit, Exit::Code(0), "{tool}: {err}");
-        assert!(out.contains(answer), "{tool}: {out} {err}");
     }
 }
 
 #[tokio::test]
 async fn a_program_outside_the_allowlist_is_shown_with_what_is_its_own_only() {
-    use std::os::unix::fs::{PermissionsExt, symlink};
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    for folder in ["tool/bin", "tool/lib", "links", "server", "node_modules/agent/cli", "node_modules/lib"] {
-        fs::create_dir_all(place.path(folder)).unwrap();
-    }
-    let write = |name: &str, text: String| {
-        fs::write(place.path(name), text).unwrap();
-        fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o755)).unwrap();
-    };
-    write(
-        "tool/bin/agent",
-        format!(
-            "#!/bin/sh\ncat {}\nls {}",
-            place.path("tool/lib/data").display(),
-            place.path("other").display()
-        ),
-    );
-    write("tool/lib/data", "data".to_owned());
-    write("server/agent", format!("#!/bin/sh\ncat {}", place.path("server/app.pem").display()));
-    write("server/app.pem", "the App's key".to_owned());
-    write("node_modules/lib/index", "library".to_owned());
-    write(
-        "node_modules/agent/cli/run",
-        format!("#!/bin/sh\ncat {}", place.path("node_modules/lib/index").display()),
-    );
-    symlink(place.path("tool/bin/agent"), place.path("links/agent")).unwrap();
-    for program in ["tool/bin/agent", "links/agent"] {
-        let job = place.job(&[place.path(program).to_str().unwrap()]);
-        let (ended, out, err) = place.run(job).await;
-        assert_eq!(out, "data", "{program}: {err}");
-        assert_ne!(ended.exit, Exit::Code(0), "what lies elsewhere is not shown");
-    }
-    // A key that lies beside a program is not the program's.
-    let job = place.job(&[place.path("server/agent").to_str().unwrap()]);
-    let (ended, out, _) = place.run(job).await;
-    assert_eq!((ended.exit, out.as_str()), (Exit::Code(1), ""));
+    for mode in walls() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let place = SandboxFixture::new(mode).await;
+        for folder in
+            ["tool/bin", "tool/lib", "links", "server", "node_modules/agent/cli", "node_modules/lib"]
+        {
+            fs::create_dir_all(place.path(folder)).unwrap();
+        }
+        let write = |name: &str, text: String| {
+            fs::write(place.path(name), text).unwrap();
+            fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        write(
+            "tool/bin/agent",
+            format!(
+                "#!/bin/sh\ncat {}\nls {}",
+                place.path("tool/lib/data").display(),
+                place.path("other").display()
+            ),
+        );
+        write("tool/lib/data", "data".to_owned());
+        write("server/agent", format!("#!/bin/sh\ncat {}", place.path("server/app.pem").display()));
+        write("server/app.pem", "the App's key".to_owned());
+        write("node_modules/lib/index", "library".to_owned());
+        write(
+            "node_modules/agent/cli/run",
+            format!("#!/bin/sh\ncat {}", place.path("node_modules/lib/index").display()),
+        );
+        symlink(place.path("tool/bin/agent"), place.path("links/agent")).unwrap();
+        for program in ["tool/bin/agent", "links/agent"] {
+            let job = place.job(&[place.path(program).to_str().unwrap()]);
+            let (ended, out, err) = place.run(job).await;
+            assert_eq!(out, "data", "{program}: {err}");
+            assert_ne!(ended.exit, Exit::Code(0), "what lies elsewhere is not shown");
+        }
+        // A key that lies beside a program is not the program's.
+        let job = place.job(&[place.path("server/agent").to_str().unwrap()]);
+        let (ended, out, _) = place.run(job).await;
+        assert_eq!((ended.exit, out.as_str()), (Exit::Code(1), ""));
 
-    let job = place.job(&[place.path("node_modules/agent/cli/run").to_str().unwrap()]);
-    assert_eq!(place.run(job).await.1, "library");
+        let job = place.job(&[place.path("node_modules/agent/cli/run").to_str().unwrap()]);
+        assert_eq!(place.run(job).await.1, "library");
 
-    // A link that the job made in its own folder leads nowhere.
-    symlink(place.path("tool/bin/agent"), place.path("work/agent")).unwrap();
-    assert_eq!(place.run(place.job(&["./agent"])).await.0.exit, Exit::Code(127));
+        // A link that the job made in its own folder leads nowhere.
+        symlink(place.path("tool/bin/agent"), place.path("work/agent")).unwrap();
+        assert_eq!(place.run(place.job(&["./agent"])).await.0.exit, Exit::Code(127));
+    }
 }
 
 #[tokio::test]
 async fn a_job_that_cannot_be_run_says_why() {
     use std::os::unix::fs::symlink;
-    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+    for mode in every_mode() {
         let place = SandboxFixture::new(mode).await;
         let mut sink = CollectedOutput::default();
         let error = place.sandbox.run(place.job(&["no-such-program"]), &mut sink).await.unwrap_err();
@@ -475,47 +543,56 @@ async fn a_job_that_cannot_be_run_says_why() {
 
 #[tokio::test]
 async fn a_job_outlives_the_thread_that_asked_for_it() {
-    // To the kernel the parent of a process is the thread that started it, and a sandbox dies with its parent.
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let (job, sandbox) = (place.job(&["sh", "-c", "sleep 1; echo done"]), place.sandbox.clone());
-    let mut running = Box::pin(async move {
-        let mut said = CollectedOutput::default();
-        let ended = sandbox.run(job, &mut said).await.unwrap();
-        (ended.exit, said.stdout)
-    });
-    let runtime = tokio::runtime::Handle::current();
-    let asking = tokio::task::spawn_blocking(move || {
-        std::thread::spawn(move || {
-            let early = runtime
-                .block_on(async { tokio::time::timeout(Duration::from_millis(200), &mut running).await });
-            assert!(early.is_err());
-            running
-        })
-        .join()
-        .unwrap()
-    });
-    assert_eq!(asking.await.unwrap().await, (Exit::Code(0), b"done\n".to_vec()));
+    for mode in walls() {
+        // To the kernel the parent of a process is the thread that started it, and a sandbox dies with its parent.
+        let place = SandboxFixture::new(mode).await;
+        let (job, sandbox) = (place.job(&["sh", "-c", "sleep 1; echo done"]), place.sandbox.clone());
+        let mut running = Box::pin(async move {
+            let mut said = CollectedOutput::default();
+            let ended = sandbox.run(job, &mut said).await.unwrap();
+            (ended.exit, said.stdout)
+        });
+        let runtime = tokio::runtime::Handle::current();
+        let asking = tokio::task::spawn_blocking(move || {
+            std::thread::spawn(move || {
+                let early = runtime
+                    .block_on(async { tokio::time::timeout(Duration::from_millis(200), &mut running).await });
+                assert!(early.is_err());
+                running
+            })
+            .join()
+            .unwrap()
+        });
+        assert_eq!(asking.await.unwrap().await, (Exit::Code(0), b"done\n".to_vec()));
+    }
 }
 
 /// The victim of the next test; by itself it does nothing.
 #[tokio::test]
 async fn a_long_job_when_asked_for() {
     if let Ok(marker) = std::env::var("JOURNEYMAN_TEST_LONG_JOB") {
-        let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
+        let mode = walls().find(|mode| marker.starts_with(&mode.to_string())).unwrap();
+        let place = SandboxFixture::new(mode).await;
         place.sh(&format!("setsid sh -c 'while :; do sleep 0.05; done # {marker}' & sleep 60")).await;
     }
 }
 
 #[test]
 fn no_sandbox_outlives_a_journeyman_that_is_killed() {
-    // At once, while bubblewrap prepares, and when all is running.
-    for milliseconds in [0, 1, 2, 4, 8, 300] {
-        a_journeyman_is_killed(Duration::from_millis(milliseconds));
+    for mode in walls() {
+        // At once, while bubblewrap or podman prepares, and when all is running.
+        let preparing: &[u64] = match mode {
+            IsolationMode::Podman => &[15, 30, 50, 70, 90, 110, 140, 180],
+            IsolationMode::Bubblewrap | IsolationMode::None => &[],
+        };
+        for milliseconds in [0, 1, 2, 4, 8].iter().chain(preparing).chain(&[300]) {
+            a_journeyman_is_killed(mode, Duration::from_millis(*milliseconds));
+        }
     }
 }
 
-fn a_journeyman_is_killed(after: Duration) {
-    let marker = made_up("orphan");
+fn a_journeyman_is_killed(mode: IsolationMode, after: Duration) {
+    let marker = made_up(&format!("{mode}-orphan"));
     let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "tests::a_long_job_when_asked_for"])
         .env("JOURNEYMAN_TEST_LONG_JOB", &marker)
@@ -541,35 +618,41 @@ fn a_journeyman_is_killed(after: Duration) {
 
 #[tokio::test]
 async fn a_job_has_no_open_files_but_its_own() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let (_, out, _) = place.sh("ls -l /proc/self/fd | grep -v ' 3 -> ' | sed -n 's/.* -> //p'").await;
-    let others: Vec<_> = out.lines().filter(|to| !to.starts_with("pipe:") && *to != "/dev/null").collect();
-    assert!(others.is_empty(), "{out}");
-    assert!(out.lines().count() <= 4, "input, both outputs, and the lifeline: {out}");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let (_, out, _) = place.sh("ls -l /proc/self/fd | grep -v ' 3 -> ' | sed -n 's/.* -> //p'").await;
+        let others: Vec<_> =
+            out.lines().filter(|to| !to.starts_with("pipe:") && *to != "/dev/null").collect();
+        assert!(others.is_empty(), "{out}");
+        assert!(out.lines().count() <= 4, "input, both outputs, and the lifeline: {out}");
+        // A program that waits for all its children, those that it does not know of too, does not wait for the lifeline's.
+        let wait = "import os\ntry: os.wait()\nexcept ChildProcessError: print('none')";
+        assert_eq!(place.run(place.job(&["python3", "-c", wait])).await.1, "none");
+    }
     match fs::read_link("/proc/self/fd/9") {
         Ok(ours) if is_again() => assert_eq!(ours, Path::new("/dev/zero")),
         Ok(_) | Err(_) => {
             again("a_job_has_no_open_files_but_its_own", false, &[]);
         }
     }
-    // A program that waits for all its children, those that it does not know of too, does not wait for the lifeline's.
-    let wait = "import os\ntry: os.wait()\nexcept ChildProcessError: print('none')";
-    assert_eq!(place.run(place.job(&["python3", "-c", wait])).await.1, "none");
 }
 
 #[tokio::test]
 async fn a_job_that_nobody_waits_for_any_more_ends_whatever_the_moment() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let marker = made_up("moment");
-    for microseconds in (0..40_u64).map(|step| step * 250) {
-        let job = place.job(&["sh", "-c", &format!("setsid sleep 300 & sleep 300; : {marker}")]);
-        let mut sink = CollectedOutput::default();
-        let running = place.sandbox.run(job, &mut sink);
-        drop(tokio::time::timeout(Duration::from_micros(microseconds), running).await);
-    }
-    let begun = Instant::now();
-    while runs_somewhere(&marker) {
-        assert!(begun.elapsed() < Duration::from_secs(20));
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let marker = made_up("moment");
+        let apart = if mode == IsolationMode::Podman { 8_000 } else { 250 };
+        for microseconds in (0..40_u64).map(|step| step * apart) {
+            let job = place.job(&["sh", "-c", &format!("setsid sleep 300 & sleep 300; : {marker}")]);
+            let mut sink = CollectedOutput::default();
+            let running = place.sandbox.run(job, &mut sink);
+            drop(tokio::time::timeout(Duration::from_micros(microseconds), running).await);
+        }
+        let begun = Instant::now();
+        while runs_somewhere(&marker) {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 }

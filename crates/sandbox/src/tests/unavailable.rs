@@ -4,29 +4,81 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
+const MODE: &str = "JOURNEYMAN_TEST_MODE";
+
+/// Programs that are found before the real ones.
+struct FakePrograms {
+    folder: PathBuf,
+    path: String,
+}
+
+impl FakePrograms {
+    fn new(place: &SandboxFixture) -> Self {
+        let folder = place.path("bin");
+        fs::create_dir(&folder).unwrap();
+        let path = std::env::join_paths([folder.as_path(), "/usr/bin".as_ref(), "/bin".as_ref()]).unwrap();
+        Self { folder, path: path.into_string().unwrap() }
+    }
+
+    fn put(&self, name: &str, script: &str) {
+        let at = self.folder.join(name);
+        fs::write(&at, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// What is said when a sandbox is asked for with these.
+    fn said(&self, mode: IsolationMode) -> String {
+        let mode = mode.to_string();
+        let test = "unavailable::without_walls_that_work_there_is_no_sandbox";
+        again(test, false, &[("PATH", &self.path), (MODE, &mode)])
+    }
+}
+
 #[tokio::test]
 async fn without_walls_that_work_there_is_no_sandbox() {
     if is_again() {
-        let error = Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.unwrap_err();
+        let asked = std::env::var(MODE).unwrap();
+        let mode = walls().find(|mode| mode.to_string() == asked).unwrap();
+        let error = Sandbox::new(mode, Vec::new()).await.unwrap_err();
         println!("said: {error}");
         assert!(Sandbox::new(IsolationMode::None, Vec::new()).await.is_ok(), "asked for by name");
         return;
     }
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let folder = place.path("bin");
-    fs::create_dir(&folder).unwrap();
-    // Found before the real one.
-    let path = std::env::join_paths([folder.as_path(), "/usr/bin".as_ref(), "/bin".as_ref()]).unwrap();
-    let path = [("PATH", path.to_str().unwrap())];
-    let test = "unavailable::without_walls_that_work_there_is_no_sandbox";
-    let bwrap = folder.join("bwrap");
-    fs::write(&bwrap, "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
-        .unwrap();
-    fs::set_permissions(&bwrap, fs::Permissions::from_mode(0o755)).unwrap();
-    let said = again(test, false, &path);
-    assert!(said.contains("cannot make its namespaces here (bwrap: No permissions"), "{said}");
-    // What runs anything at all with success is not taken for walls.
-    fs::write(&bwrap, "#!/bin/sh\nexit 0\n").unwrap();
-    let said = again(test, false, &path);
-    assert!(said.contains("cannot make its namespaces here"), "{said}");
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let programs = FakePrograms::new(&place);
+        let (name, error) = match mode {
+            IsolationMode::Podman => ("podman", "cannot start a job here ("),
+            IsolationMode::Bubblewrap | IsolationMode::None => ("bwrap", "cannot make its namespaces here ("),
+        };
+        programs.put(name, "echo 'bwrap: No permissions to create new namespace' >&2\nexit 1");
+        let said = programs.said(mode);
+        assert!(said.contains(&format!("{error}bwrap: No permissions")), "{said}");
+        // What runs anything at all with success is not taken for walls.
+        programs.put(name, "exit 0");
+        let said = programs.said(mode);
+        assert!(said.contains(error), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_runtime_that_does_not_load_the_filter_runs_nothing() {
+    for mode in walls().filter(|mode| *mode == IsolationMode::Podman) {
+        let place = SandboxFixture::new(mode).await;
+        let programs = FakePrograms::new(&place);
+        let real = place.sandbox.locate("crun").unwrap();
+        let forgets = r#"for word; do [ "$before" != --bundle ] || bundle=$word; before=$word; done
+[ -z "$bundle" ] || sed -i 's/"run.oci.seccomp_bpf_data":"[^"]*"/"forgotten":"1"/' "$bundle/config.json""#;
+        programs.put("crun", &format!("{forgets}\nexec {real:?} \"$@\""));
+        let said = programs.said(mode);
+        assert!(said.contains("the runtime did not load our filter of system calls"), "{said}");
+    }
+}
+
+#[test]
+fn it_is_said_what_is_not_installed() {
+    let bubblewrap = SandboxError::Missing.to_string();
+    assert!(bubblewrap.contains("no `bwrap` is on the PATH: install it"), "{bubblewrap}");
+    let podman = SandboxError::PodmanMissing { program: "crun" }.to_string();
+    assert!(podman.contains("no `crun` is on the PATH: install podman 4.3 or newer with crun"), "{podman}");
 }

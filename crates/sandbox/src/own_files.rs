@@ -1,0 +1,71 @@
+//! What a job behind walls has of its own, whoever makes the walls: its user, its name, its few files of `/etc` and its
+//! folders in memory.
+//!
+//! May know: jobs. Must never know: how anything of it is mounted.
+
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::MemfdFlags;
+
+use super::Job;
+use super::root::MountPoint;
+
+/// Not root: some agents refuse to work as root, and nothing inside needs it.
+pub(super) const ID: &str = "1000";
+pub(super) const HOSTNAME: &str = "journeyman";
+/// Folders of a job's own, in memory, and which part of its memory each may take.
+pub(super) const TEMPORARY: [(&str, u64); 3] = [("/tmp", 4), ("/var/tmp", 8), ("/dev/shm", 8)];
+/// What says who the users are, and where hosts and name servers are.
+pub(super) const PASSWD: &str = "/etc/passwd";
+pub(super) const GROUP: &str = "/etc/group";
+pub(super) const HOSTS: &str = "/etc/hosts";
+pub(super) const RESOLV: &str = "/etc/resolv.conf";
+pub(super) fn users(home: &Path) -> String {
+    format!("root:x:0:0::/:/bin/false\njourneyman:x:{ID}:{ID}::{}:/bin/sh\n", home.display())
+}
+
+/// The hosts of a job that is not in the machine's network.
+pub(super) fn hosts(job: &Job) -> String {
+    let names = job.joins.iter().flat_map(|network| &network.names);
+    let names: String = names.map(|name| format!(" {name}")).collect();
+    format!("127.0.0.1 localhost journeyman{names}\n::1 localhost journeyman\n")
+}
+
+pub(super) fn groups() -> String {
+    format!("root:x:0:\njourneyman:x:{ID}:\n")
+}
+
+/// What is mounted on in a root of the job's own.
+pub(super) fn mount_points(job: &Job) -> Vec<(PathBuf, MountPoint)> {
+    let folders = TEMPORARY.iter().map(|(at, _)| *at).chain(["/run", "/proc", "/dev"]);
+    let folders = folders.filter(|at| !at.starts_with("/dev/")).map(|at| (at.into(), MountPoint::Folder));
+    let files = [PASSWD, GROUP, HOSTS, RESOLV].map(|at| (at.into(), MountPoint::File));
+    let mounts = job.mounts.iter().map(|mount| &mount.path).chain([&job.home]).map(|path| {
+        let point = if path.is_file() { MountPoint::File } else { MountPoint::Folder };
+        (job.inside(path), point)
+    });
+    folders.chain(files).chain(mounts).collect()
+}
+
+/// The job's home, which only its user may look into.
+pub(super) fn make_home(home: &Path) -> io::Result<()> {
+    if let Some(parent) = home.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(home) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// A file without a name, for a process that inherits it.
+pub(super) fn in_memory(name: &str, bytes: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file.into())
+}

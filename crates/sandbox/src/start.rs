@@ -1,0 +1,58 @@
+//! What every program that makes walls is watched for: what it says when it cannot start a job, and that nothing is left
+//! of a job that ended.
+//!
+//! May know: processes. Must never know: which program it is.
+
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::Sink;
+
+/// After the end of its first process the kernel clears a PID namespace at once; this is for a machine that crawls.
+const CLEARED_AFTER_MS: u32 = 10_000;
+/// The end of what a failed start printed that goes into the error.
+const SAID: usize = 2_000;
+
+/// Hands output on and remembers the end of what was said on standard error, for a sandbox that never started.
+pub(super) struct StderrTee<'a> {
+    sink: &'a mut dyn Sink,
+    last: Vec<u8>,
+}
+
+impl<'a> StderrTee<'a> {
+    pub(super) fn new(sink: &'a mut dyn Sink) -> Self {
+        Self { sink, last: Vec::new() }
+    }
+
+    pub(super) fn said(&self) -> String {
+        String::from_utf8_lossy(&self.last).trim().to_owned()
+    }
+}
+
+impl Sink for StderrTee<'_> {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.sink.stdout(bytes);
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.sink.stderr(bytes);
+        let start = bytes.len().saturating_sub(SAID);
+        self.last.extend_from_slice(bytes.get(start..).unwrap_or_default());
+        let old = self.last.len().saturating_sub(SAID);
+        self.last.drain(..old);
+    }
+}
+
+/// Waits until the namespace is empty. Its first process counts as ended only when all others in it have.
+pub(super) async fn cleared(first: Pid) {
+    let Ok(descriptor) = pidfd_open(first, PidfdFlags::empty()) else { return };
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    for _ in 0..CLEARED_AFTER_MS {
+        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&now)) {
+            Ok(0) => tokio::time::sleep(Duration::from_millis(1)).await,
+            Ok(_) | Err(_) => return,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a job's folders are inside, however they lie in one another and whatever lies in them.
+
+use super::*;
+
+#[tokio::test]
+async fn folders_in_folders_are_each_as_they_were_asked_for() {
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let odd = "a:b,c \"d\" 'e' $f\\g";
+        for folder in ["work/closed/open", "other/inner", odd] {
+            fs::create_dir_all(place.path(folder)).unwrap();
+        }
+        let tried = "for at in work work/closed work/closed/open other/inner \"$1\"; do \
+                     touch \"$0/$at/made\" 2>/dev/null && echo \"$at\"; done; ls -A \"$0/other\"";
+        let mut job = place.job(&["sh", "-c", tried, place.root.path().to_str().unwrap(), odd]);
+        let mount = |name: &str, access| Mount { path: place.path(name), access };
+        job.mounts.extend([
+            mount("work/closed/open", MountAccess::ReadWrite),
+            mount("work/closed", MountAccess::ReadOnly),
+            mount("other/inner", MountAccess::ReadOnly),
+            // Of two at the same place the later counts.
+            mount(odd, MountAccess::ReadOnly),
+            mount(odd, MountAccess::ReadWrite),
+        ]);
+        let (_, out, said) = place.run(job).await;
+        assert_eq!((out, said), (format!("work\nwork/closed/open\n{odd}\ninner"), String::new()));
+        assert!(place.path(odd).join("made").exists() && !place.path("work/closed/made").exists());
+    }
+}
+
+#[tokio::test]
+async fn a_device_that_lies_in_a_folder_of_a_job_is_none() {
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let made = std::process::Command::new("mknod")
+            .arg(place.path("work/zero"))
+            .args(["c", "1", "5"])
+            .output()
+            .unwrap();
+        if !made.status.success() {
+            eprintln!("skipped: who runs this may make no device");
+            return;
+        }
+        let (_, out, said) = place.sh("head -c 1 zero && echo opened").await;
+        assert_eq!(out, "");
+        assert!(said.contains("Permission denied"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_has_terminals_of_its_own() {
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let open = "import os, pty
+ours, theirs = pty.openpty()
+os.write(theirs, b'x')
+print(os.ttyname(theirs), os.read(ours, 1), sorted(os.listdir('/dev/pts')))";
+        let (_, out, said) = place.run(place.job(&["python3", "-c", open])).await;
+        assert_eq!(out, "/dev/pts/0 b'x' ['0', 'ptmx']", "{said}");
+    }
+}
+
+#[tokio::test]
+async fn variables_of_any_text_arrive_as_they_are() {
+    for mode in every_mode() {
+        let place = SandboxFixture::new(mode).await;
+        let given = [
+            ("QUOTES", "it's \"so\" $HOME `id` \\ $(id)"),
+            ("LINES", "a\nb\n\n"),
+            ("IFS", "0123 x"),
+            ("EMPTY", ""),
+        ];
+        let ask = "import os; print([os.environ.get(name) for name in ('QUOTES', 'LINES', 'EMPTY')])";
+        let mut job = place.job(&["python3", "-c", ask]);
+        job.environment = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let (ended, out, said) = place.run(job).await;
+        assert_eq!(ended.exit, Exit::Code(0), "{said}");
+        assert_eq!(out, r#"['it\'s "so" $HOME `id` \\ $(id)', 'a\nb\n\n', '']"#);
+    }
+}

@@ -200,3 +200,92 @@ async fn without_walls_a_control_group_ends_what_left_the_process_group() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
+
+#[tokio::test]
+async fn nothing_that_a_job_started_outlives_it() {
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let daemon = made_up("daemon");
+        let start = format!("setsid sh -c 'while :; do sleep 0.05; done # {daemon}' >/dev/null 2>&1 & ");
+
+        let (ended, _, _) = place.sh(&format!("{start} sleep 0.2")).await;
+        assert_eq!(ended.exit, Exit::Code(0));
+        assert!(!runs_somewhere(&daemon), "after its end");
+
+        let mut job = place.job(&["sh", "-c", &format!("{start} trap '' TERM; sleep 60")]);
+        job.timeout = Duration::from_millis(400);
+        let (ended, _, _) = place.run(job).await;
+        assert_eq!(ended.exit, Exit::TimedOut);
+        assert!(!runs_somewhere(&daemon), "after its time");
+
+        let mut sink = CollectedOutput::default();
+        let job = place.job(&["sh", "-c", &format!("{start} sleep 60")]);
+        let dropped =
+            tokio::time::timeout(Duration::from_millis(400), place.sandbox.run(job, &mut sink)).await;
+        assert!(dropped.is_err());
+        let begun = Instant::now();
+        while runs_somewhere(&daemon) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "after nobody waits for it");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_walls_the_process_group_ends_with_the_job() {
+    let place = SandboxFixture::new(IsolationMode::None).await;
+    let child = made_up("child");
+    let mut job = place.job(&["sh", "-c", &format!("sh -c 'sleep 61; : {child}' & sleep 61")]);
+    job.timeout = Duration::from_millis(300);
+    let (ended, _, _) = place.run(job).await;
+    assert_eq!(ended.exit, Exit::TimedOut);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!runs_somewhere(&child));
+    assert_eq!(place.sh("kill -9 $$").await.0.exit, Exit::Signal(9));
+}
+
+#[tokio::test]
+async fn a_job_outlives_the_thread_that_asked_for_it() {
+    for mode in walls() {
+        // To the kernel the parent of a process is the thread that started it, and a sandbox dies with its parent.
+        let place = SandboxFixture::new(mode).await;
+        let (job, sandbox) = (place.job(&["sh", "-c", "sleep 1; echo done"]), place.sandbox.clone());
+        let mut running = Box::pin(async move {
+            let mut said = CollectedOutput::default();
+            let ended = sandbox.run(job, &mut said).await.unwrap();
+            (ended.exit, said.stdout)
+        });
+        let runtime = tokio::runtime::Handle::current();
+        let asking = tokio::task::spawn_blocking(move || {
+            std::thread::spawn(move || {
+                let early = runtime
+                    .block_on(async { tokio::time::timeout(Duration::from_millis(200), &mut running).await });
+                assert!(early.is_err());
+                running
+            })
+            .join()
+            .unwrap()
+        });
+        assert_eq!(asking.await.unwrap().await, (Exit::Code(0), b"done\n".to_vec()));
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_nobody_waits_for_any_more_ends_whatever_the_moment() {
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let marker = made_up("moment");
+        let apart = if mode == IsolationMode::Podman { 8_000 } else { 250 };
+        for microseconds in (0..40_u64).map(|step| step * apart) {
+            let job = place.job(&["sh", "-c", &format!("setsid sleep 300 & sleep 300; : {marker}")]);
+            let mut sink = CollectedOutput::default();
+            let running = place.sandbox.run(job, &mut sink);
+            drop(tokio::time::timeout(Duration::from_micros(microseconds), running).await);
+        }
+        let begun = Instant::now();
+        while runs_somewhere(&marker) {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}

@@ -1,11 +1,13 @@
 //! Real jobs behind real walls.
 
 mod egress;
+mod environment;
 mod layers;
 mod leftovers;
 mod limits;
 mod mounts;
 mod output;
+mod programs;
 mod refused;
 mod roots;
 mod unavailable;
@@ -213,38 +215,6 @@ async fn two_jobs_are_shown_their_own_folders_at_one_path() {
 }
 
 #[tokio::test]
-async fn the_environment_is_empty_but_for_what_the_job_names() {
-    for mode in every_mode() {
-        let place = SandboxFixture::new(mode).await;
-        let mut job = place.job(&["env"]);
-        job.environment.insert("COLOUR".into(), "blue\ngreen = x".into());
-        let (_, out, _) = place.run(job).await;
-        assert!(out.contains("COLOUR=blue\ngreen = x"));
-        assert!(out.contains(&format!("HOME={}", place.path("home").display())));
-        let mut names: Vec<_> = out.lines().filter_map(|l| l.split_once('=')).map(|(n, _)| n).collect();
-        names.retain(|name| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'));
-        let known = ["PATH", "HOME", "LANG", "TMPDIR", "COLOUR", "PWD", "SHLVL", "_", "OLDPWD"];
-        let toolchains = ["RUSTUP_HOME", "PYENV_ROOT", "RBENV_ROOT", "NVM_DIR", "GOROOT", "JAVA_HOME"];
-        let strange: Vec<_> = names
-            .iter()
-            .filter(|n| !known.contains(n) && !toolchains.contains(n) && !n.ends_with("_HOME"))
-            .collect();
-        assert!(strange.is_empty(), "{strange:?}");
-    }
-    for mode in walls() {
-        let place = SandboxFixture::new(mode).await;
-        let mut job = place.job(&["sh", "-c", "cat /proc/1/environ | tr '\\0' '\\n' | grep -v ^PWD="]);
-        job.environment.insert("KEY".into(), "canary".into());
-        // Two of podman's own, which it cannot be told to leave out.
-        let shown = match mode {
-            IsolationMode::Podman => format!("HOSTNAME=journeyman\nHOME={}", place.path("home").display()),
-            IsolationMode::Bubblewrap | IsolationMode::None => String::new(),
-        };
-        assert_eq!(place.run(job).await.1, shown, "the first process shows nothing either");
-    }
-}
-
-#[tokio::test]
 async fn the_host_cannot_be_seen() {
     for mode in walls() {
         let place = SandboxFixture::new(mode).await;
@@ -343,49 +313,6 @@ async fn the_network_is_there_only_when_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn nothing_that_a_job_started_outlives_it() {
-    for mode in walls() {
-        let place = SandboxFixture::new(mode).await;
-        let daemon = made_up("daemon");
-        let start = format!("setsid sh -c 'while :; do sleep 0.05; done # {daemon}' >/dev/null 2>&1 & ");
-
-        let (ended, _, _) = place.sh(&format!("{start} sleep 0.2")).await;
-        assert_eq!(ended.exit, Exit::Code(0));
-        assert!(!runs_somewhere(&daemon), "after its end");
-
-        let mut job = place.job(&["sh", "-c", &format!("{start} trap '' TERM; sleep 60")]);
-        job.timeout = Duration::from_millis(400);
-        let (ended, _, _) = place.run(job).await;
-        assert_eq!(ended.exit, Exit::TimedOut);
-        assert!(!runs_somewhere(&daemon), "after its time");
-
-        let mut sink = CollectedOutput::default();
-        let job = place.job(&["sh", "-c", &format!("{start} sleep 60")]);
-        let dropped =
-            tokio::time::timeout(Duration::from_millis(400), place.sandbox.run(job, &mut sink)).await;
-        assert!(dropped.is_err());
-        let begun = Instant::now();
-        while runs_somewhere(&daemon) {
-            assert!(begun.elapsed() < Duration::from_secs(10), "after nobody waits for it");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    }
-}
-
-#[tokio::test]
-async fn without_walls_the_process_group_ends_with_the_job() {
-    let place = SandboxFixture::new(IsolationMode::None).await;
-    let child = made_up("child");
-    let mut job = place.job(&["sh", "-c", &format!("sh -c 'sleep 61; : {child}' & sleep 61")]);
-    job.timeout = Duration::from_millis(300);
-    let (ended, _, _) = place.run(job).await;
-    assert_eq!(ended.exit, Exit::TimedOut);
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert!(!runs_somewhere(&child));
-    assert_eq!(place.sh("kill -9 $$").await.0.exit, Exit::Signal(9));
-}
-
-#[tokio::test]
 async fn whoever_holds_the_output_open_does_not_hold_us() {
     for mode in every_mode() {
         let place = SandboxFixture::new(mode).await;
@@ -440,84 +367,6 @@ async fn variables_never_stand_on_a_command_line() {
 }
 
 #[tokio::test]
-async fn the_toolchains_of_this_machine_work_inside() {
-    for mode in walls() {
-        let place = SandboxFixture::new(mode).await;
-        fs::write(place.path("work/a.rs"), "fn main() { println!(\"{}\", 6 * 7); }").unwrap();
-        for (tool, script, answer) in [
-            ("git", "git init -q x && git -C x status --short --branch", "No commits yet"),
-            ("python3", "python3 -c 'import json, ssl, sqlite3; print(6 * 7)'", "42"),
-            ("node", "node -e 'console.log(6 * 7)'", "42"),
-            ("npm", "npm --version", "."),
-            ("rustc", "rustc a.rs -o a && ./a", "42"),
-            ("cargo", "cargo init -q --vcs none --name y y && cd y && cargo run -q --offline", "Hello"),
-            ("go", "go version", "go"),
-            ("java", "java -version 2>&1", "version"),
-            ("cc", "echo 'int main(void) { return 42; }' > a.c && cc a.c -o c; ./c || echo $?", "42"),
-        ] {
-            if place.sandbox.find(tool).is_err() {
-                eprintln!("skipped: no {tool} on this machine");
-                continue;
-            }
-            let (ended, out, err) = place.sh(script).await;
-            assert_eq!(ended.exit, Exit::Code(0), "{tool}: {err}");
-            assert!(out.contains(answer), "{tool}: {out} {err}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_program_outside_the_allowlist_is_shown_with_what_is_its_own_only() {
-    for mode in walls() {
-        use std::os::unix::fs::{PermissionsExt, symlink};
-        let place = SandboxFixture::new(mode).await;
-        for folder in
-            ["tool/bin", "tool/lib", "links", "server", "node_modules/agent/cli", "node_modules/lib"]
-        {
-            fs::create_dir_all(place.path(folder)).unwrap();
-        }
-        let write = |name: &str, text: String| {
-            fs::write(place.path(name), text).unwrap();
-            fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o755)).unwrap();
-        };
-        write(
-            "tool/bin/agent",
-            format!(
-                "#!/bin/sh\ncat {}\nls {}",
-                place.path("tool/lib/data").display(),
-                place.path("other").display()
-            ),
-        );
-        write("tool/lib/data", "data".to_owned());
-        write("server/agent", format!("#!/bin/sh\ncat {}", place.path("server/app.pem").display()));
-        write("server/app.pem", "the App's key".to_owned());
-        write("node_modules/lib/index", "library".to_owned());
-        write(
-            "node_modules/agent/cli/run",
-            format!("#!/bin/sh\ncat {}", place.path("node_modules/lib/index").display()),
-        );
-        symlink(place.path("tool/bin/agent"), place.path("links/agent")).unwrap();
-        for program in ["tool/bin/agent", "links/agent"] {
-            let job = place.job(&[place.path(program).to_str().unwrap()]);
-            let (ended, out, err) = place.run(job).await;
-            assert_eq!(out, "data", "{program}: {err}");
-            assert_ne!(ended.exit, Exit::Code(0), "what lies elsewhere is not shown");
-        }
-        // A key that lies beside a program is not the program's.
-        let job = place.job(&[place.path("server/agent").to_str().unwrap()]);
-        let (ended, out, _) = place.run(job).await;
-        assert_eq!((ended.exit, out.as_str()), (Exit::Code(1), ""));
-
-        let job = place.job(&[place.path("node_modules/agent/cli/run").to_str().unwrap()]);
-        assert_eq!(place.run(job).await.1, "library");
-
-        // A link that the job made in its own folder leads nowhere.
-        symlink(place.path("tool/bin/agent"), place.path("work/agent")).unwrap();
-        assert_eq!(place.run(place.job(&["./agent"])).await.0.exit, Exit::Code(127));
-    }
-}
-
-#[tokio::test]
 async fn a_job_that_cannot_be_run_says_why() {
     use std::os::unix::fs::symlink;
     for mode in every_mode() {
@@ -539,32 +388,6 @@ async fn a_job_that_cannot_be_run_says_why() {
     }
     let error = Sandbox::new(IsolationMode::None, vec!["/no/such/folder".into()]).await.unwrap_err();
     assert!(error.to_string().contains("/no/such/folder"));
-}
-
-#[tokio::test]
-async fn a_job_outlives_the_thread_that_asked_for_it() {
-    for mode in walls() {
-        // To the kernel the parent of a process is the thread that started it, and a sandbox dies with its parent.
-        let place = SandboxFixture::new(mode).await;
-        let (job, sandbox) = (place.job(&["sh", "-c", "sleep 1; echo done"]), place.sandbox.clone());
-        let mut running = Box::pin(async move {
-            let mut said = CollectedOutput::default();
-            let ended = sandbox.run(job, &mut said).await.unwrap();
-            (ended.exit, said.stdout)
-        });
-        let runtime = tokio::runtime::Handle::current();
-        let asking = tokio::task::spawn_blocking(move || {
-            std::thread::spawn(move || {
-                let early = runtime
-                    .block_on(async { tokio::time::timeout(Duration::from_millis(200), &mut running).await });
-                assert!(early.is_err());
-                running
-            })
-            .join()
-            .unwrap()
-        });
-        assert_eq!(asking.await.unwrap().await, (Exit::Code(0), b"done\n".to_vec()));
-    }
 }
 
 /// The victim of the next test; by itself it does nothing.
@@ -633,26 +456,6 @@ async fn a_job_has_no_open_files_but_its_own() {
         Ok(ours) if is_again() => assert_eq!(ours, Path::new("/dev/zero")),
         Ok(_) | Err(_) => {
             again("a_job_has_no_open_files_but_its_own", false, &[]);
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_job_that_nobody_waits_for_any_more_ends_whatever_the_moment() {
-    for mode in walls() {
-        let place = SandboxFixture::new(mode).await;
-        let marker = made_up("moment");
-        let apart = if mode == IsolationMode::Podman { 8_000 } else { 250 };
-        for microseconds in (0..40_u64).map(|step| step * apart) {
-            let job = place.job(&["sh", "-c", &format!("setsid sleep 300 & sleep 300; : {marker}")]);
-            let mut sink = CollectedOutput::default();
-            let running = place.sandbox.run(job, &mut sink);
-            drop(tokio::time::timeout(Duration::from_micros(microseconds), running).await);
-        }
-        let begun = Instant::now();
-        while runs_somewhere(&marker) {
-            assert!(begun.elapsed() < Duration::from_secs(20));
-            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 }

@@ -86,7 +86,7 @@ async fn system_calls_that_ways_out_begin_with_are_refused() {
         let got_through: Vec<_> =
             expected.iter().filter(|refused| !answers.contains(&refused.as_str())).collect();
         journeyman_test_support::tally::tell(
-            "system calls that ways out of the sandbox begin with",
+            &format!("system calls that ways out of the sandbox begin with, mode {mode}"),
             names.len(),
             &got_through,
         );

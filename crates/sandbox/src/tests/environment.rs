@@ -1,0 +1,54 @@
+//! A job's variables.
+
+use super::*;
+
+#[tokio::test]
+async fn the_environment_is_empty_but_for_what_the_job_names() {
+    for mode in every_mode() {
+        let place = SandboxFixture::new(mode).await;
+        let mut job = place.job(&["env"]);
+        job.environment.insert("COLOUR".into(), "blue\ngreen = x".into());
+        let (_, out, _) = place.run(job).await;
+        assert!(out.contains("COLOUR=blue\ngreen = x"));
+        assert!(out.contains(&format!("HOME={}", place.path("home").display())));
+        let mut names: Vec<_> = out.lines().filter_map(|l| l.split_once('=')).map(|(n, _)| n).collect();
+        names.retain(|name| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'));
+        let known = ["PATH", "HOME", "LANG", "TMPDIR", "COLOUR", "PWD", "SHLVL", "_", "OLDPWD"];
+        let toolchains = ["RUSTUP_HOME", "PYENV_ROOT", "RBENV_ROOT", "NVM_DIR", "GOROOT", "JAVA_HOME"];
+        let strange: Vec<_> = names
+            .iter()
+            .filter(|n| !known.contains(n) && !toolchains.contains(n) && !n.ends_with("_HOME"))
+            .collect();
+        assert!(strange.is_empty(), "{strange:?}");
+    }
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let mut job = place.job(&["sh", "-c", "cat /proc/1/environ | tr '\\0' '\\n' | grep -v ^PWD="]);
+        job.environment.insert("KEY".into(), "canary".into());
+        // Two of podman's own, which it cannot be told to leave out.
+        let shown = match mode {
+            IsolationMode::Podman => format!("HOSTNAME=journeyman\nHOME={}", place.path("home").display()),
+            IsolationMode::Bubblewrap | IsolationMode::None => String::new(),
+        };
+        assert_eq!(place.run(job).await.1, shown, "the first process shows nothing either");
+    }
+}
+
+#[tokio::test]
+async fn variables_of_any_text_arrive_as_they_are() {
+    for mode in every_mode() {
+        let place = SandboxFixture::new(mode).await;
+        let given = [
+            ("QUOTES", "it's \"so\" $HOME `id` \\ $(id)"),
+            ("LINES", "a\nb\n\n"),
+            ("IFS", "0123 x"),
+            ("EMPTY", ""),
+        ];
+        let ask = "import os; print([os.environ.get(name) for name in ('QUOTES', 'LINES', 'EMPTY')])";
+        let mut job = place.job(&["python3", "-c", ask]);
+        job.environment = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let (ended, out, said) = place.run(job).await;
+        assert_eq!(ended.exit, Exit::Code(0), "{said}");
+        assert_eq!(out, r#"['it\'s "so" $HOME `id` \\ $(id)', 'a\nb\n\n', '']"#);
+    }
+}

@@ -1,0 +1,81 @@
+//! Which programs a job finds, and what each brings.
+
+use super::*;
+
+#[tokio::test]
+async fn the_toolchains_of_this_machine_work_inside() {
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        fs::write(place.path("work/a.rs"), "fn main() { println!(\"{}\", 6 * 7); }").unwrap();
+        for (tool, script, answer) in [
+            ("git", "git init -q x && git -C x status --short --branch", "No commits yet"),
+            ("python3", "python3 -c 'import json, ssl, sqlite3; print(6 * 7)'", "42"),
+            ("node", "node -e 'console.log(6 * 7)'", "42"),
+            ("npm", "npm --version", "."),
+            ("rustc", "rustc a.rs -o a && ./a", "42"),
+            ("cargo", "cargo init -q --vcs none --name y y && cd y && cargo run -q --offline", "Hello"),
+            ("go", "go version", "go"),
+            ("java", "java -version 2>&1", "version"),
+            ("cc", "echo 'int main(void) { return 42; }' > a.c && cc a.c -o c; ./c || echo $?", "42"),
+        ] {
+            if place.sandbox.find(tool).is_err() {
+                eprintln!("skipped: no {tool} on this machine");
+                continue;
+            }
+            let (ended, out, err) = place.sh(script).await;
+            assert_eq!(ended.exit, Exit::Code(0), "{tool}: {err}");
+            assert!(out.contains(answer), "{tool}: {out} {err}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_program_outside_the_allowlist_is_shown_with_what_is_its_own_only() {
+    for mode in walls() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let place = SandboxFixture::new(mode).await;
+        for folder in
+            ["tool/bin", "tool/lib", "links", "server", "node_modules/agent/cli", "node_modules/lib"]
+        {
+            fs::create_dir_all(place.path(folder)).unwrap();
+        }
+        let write = |name: &str, text: String| {
+            fs::write(place.path(name), text).unwrap();
+            fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        write(
+            "tool/bin/agent",
+            format!(
+                "#!/bin/sh\ncat {}\nls {}",
+                place.path("tool/lib/data").display(),
+                place.path("other").display()
+            ),
+        );
+        write("tool/lib/data", "data".to_owned());
+        write("server/agent", format!("#!/bin/sh\ncat {}", place.path("server/app.pem").display()));
+        write("server/app.pem", "the App's key".to_owned());
+        write("node_modules/lib/index", "library".to_owned());
+        write(
+            "node_modules/agent/cli/run",
+            format!("#!/bin/sh\ncat {}", place.path("node_modules/lib/index").display()),
+        );
+        symlink(place.path("tool/bin/agent"), place.path("links/agent")).unwrap();
+        for program in ["tool/bin/agent", "links/agent"] {
+            let job = place.job(&[place.path(program).to_str().unwrap()]);
+            let (ended, out, err) = place.run(job).await;
+            assert_eq!(out, "data", "{program}: {err}");
+            assert_ne!(ended.exit, Exit::Code(0), "what lies elsewhere is not shown");
+        }
+        // A key that lies beside a program is not the program's.
+        let job = place.job(&[place.path("server/agent").to_str().unwrap()]);
+        let (ended, out, _) = place.run(job).await;
+        assert_eq!((ended.exit, out.as_str()), (Exit::Code(1), ""));
+
+        let job = place.job(&[place.path("node_modules/agent/cli/run").to_str().unwrap()]);
+        assert_eq!(place.run(job).await.1, "library");
+
+        // A link that the job made in its own folder leads nowhere.
+        symlink(place.path("tool/bin/agent"), place.path("work/agent")).unwrap();
+        assert_eq!(place.run(place.job(&["./agent"])).await.0.exit, Exit::Code(127));
+    }
+}

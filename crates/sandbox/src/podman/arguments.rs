@@ -60,7 +60,7 @@ pub(super) fn arguments(
     }
     let mut mounts = ContainerMounts::default();
     in_memory(&mut mounts, job, stage)?;
-    shown(&mut mounts, program, of_host.as_ref(), reads, job);
+    shown(&mut mounts, program, of_host.as_ref(), reads, job, stage)?;
     etc(&mut mounts, job, stage)?;
     own(&mut mounts, job, stage)?;
     all.0.extend(mounts.arguments());
@@ -195,20 +195,22 @@ fn shown(
     of_host: Option<&HostProgram>,
     reads: &ReadablePaths,
     job: &Job,
-) {
+    stage: &mut PodmanStage,
+) -> io::Result<()> {
     if job.root.is_none() {
         let besides = program::program_mounts(program, job, reads);
         for path in reads.shown().iter().chain(&besides.shown).filter(|path| path.exists()) {
-            mounts.readable(path, path);
+            mounts.readable(&stage.bound(path, MountAccess::ReadOnly)?, path);
         }
         // Nothing can be linked in a folder that is mounted when the root is laid out already.
         if let Some((at, target)) = besides.link.filter(|(at, _)| is_in_memory(at)) {
-            mounts.readable(&target, &at);
+            mounts.readable(&stage.bound(&target, MountAccess::ReadOnly)?, &at);
         }
     }
     for path in of_host.iter().flat_map(|program| &program.shown) {
-        mounts.readable(path, &HostProgram::seen(path));
+        mounts.readable(&stage.bound(path, MountAccess::ReadOnly)?, &HostProgram::seen(path));
     }
+    Ok(())
 }
 
 fn etc(mounts: &mut ContainerMounts, job: &Job, stage: &mut PodmanStage) -> io::Result<()> {
@@ -223,7 +225,7 @@ fn etc(mounts: &mut ContainerMounts, job: &Job, stage: &mut PodmanStage) -> io::
             for at in [HOSTS, RESOLV].map(Path::new) {
                 // Often a link to where whoever looks names up keeps it.
                 if let Ok(real) = at.canonicalize() {
-                    mounts.readable(&real, at);
+                    mounts.readable(&stage.bound(&real, MountAccess::ReadOnly)?, at);
                 }
             }
         }
@@ -238,8 +240,8 @@ fn own(mounts: &mut ContainerMounts, job: &Job, stage: &mut PodmanStage) -> io::
     own.sort_by_key(|(path, _)| path.components().count());
     for (path, access) in own {
         match access {
-            MountAccess::ReadOnly => mounts.readable(path, &job.inside(path)),
-            MountAccess::ReadWrite => mounts.writable(&stage.bound(path)?, &job.inside(path)),
+            MountAccess::ReadOnly => mounts.readable(&stage.bound(path, access)?, &job.inside(path)),
+            MountAccess::ReadWrite => mounts.writable(&stage.bound(path, access)?, &job.inside(path)),
         }
     }
     Ok(())

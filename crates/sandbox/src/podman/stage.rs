@@ -5,20 +5,20 @@
 //! Everything that podman keeps of a job lies in that folder, and so ends with the job, however that ends. The folder hides
 //! the control groups of the machine, in which crun would look for more than it may have.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::fs::{Mode, OFlags, StatVfsMountFlags, mkdir, open, statvfs, symlink};
+use rustix::fs::{Mode, OFlags, mkdir, open, symlink};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
+use rustix::mount::{MountFlags, mount, mount_bind_recursive};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use crate::LayerStack;
 use crate::layers::{OverlayMount, OwnUser, enter_own_namespaces, tell};
+use crate::{LayerStack, MountAccess};
 
 /// Where the folder is: a place that every machine has, and that no job is shown.
 const PLACE: &str = "/sys/fs/cgroup";
@@ -47,10 +47,11 @@ enum StageStep {
     },
     Layers(OverlayMount),
     Terminals(CString),
-    /// Nothing in it is a device or gives rights, whatever crun makes of it.
+    /// With all that is mounted below it.
     Bound {
         host: CString,
         at: CString,
+        access: MountAccess,
     },
 }
 
@@ -102,12 +103,14 @@ impl PodmanStage {
         Ok(path)
     }
 
-    /// Something of the host's that a job may write, under a path without anything that stands for something else.
-    pub(super) fn bound(&mut self, host: &Path) -> io::Result<PathBuf> {
+    /// Something of the host's that a job sees, under a path without anything that stands for something else. Nothing in it
+    /// is a device or gives rights, and what may not be written cannot be: crun sees to that at the uppermost of several
+    /// mounts only, and older ones not even there. To a namespace below this one all of it is locked.
+    pub(super) fn bound(&mut self, host: &Path, access: MountAccess) -> io::Result<PathBuf> {
         let name = format!("bound-{}", self.bound);
         self.bound += 1;
         let at = if host.is_file() { self.file(&name, "")? } else { self.folder(&name)? };
-        self.steps.push(StageStep::Bound { host: named(host)?, at: named(&at)? });
+        self.steps.push(StageStep::Bound { host: named(host)?, at: named(&at)?, access });
         Ok(at)
     }
 
@@ -162,30 +165,33 @@ impl StageStep {
                 let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
                 mount(c"devpts", at.as_c_str(), c"devpts", flags, options)?;
             }
-            Self::Bound { host, at } => {
+            Self::Bound { host, at, access } => {
                 mount_bind_recursive(host.as_c_str(), at.as_c_str())?;
-                // What the mount was forbidden before stays so; the kernel insists.
-                let flags = kept(statvfs(at.as_c_str())?.f_flag) | MountFlags::BIND | harmless;
-                mount_remount(at.as_c_str(), flags, c"")?;
+                let harmless = libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_NOSUID;
+                match access {
+                    MountAccess::ReadOnly => restrict(at, harmless | libc::MOUNT_ATTR_RDONLY)?,
+                    MountAccess::ReadWrite => restrict(at, harmless)?,
+                }
             }
         }
         Ok(())
     }
 }
 
-/// How something is mounted that is mounted again.
-fn kept(now: StatVfsMountFlags) -> MountFlags {
-    // Not all of these have names here.
-    const NOATIME: u64 = libc::ST_NOATIME;
-    const NODIRATIME: u64 = libc::ST_NODIRATIME;
-    const RELATIME: u64 = libc::ST_RELATIME;
-    let known = [
-        (libc::ST_RDONLY, MountFlags::RDONLY),
-        (libc::ST_NOEXEC, MountFlags::NOEXEC),
-        (NOATIME, MountFlags::NOATIME),
-        (NODIRATIME, MountFlags::NODIRATIME),
-        (RELATIME, MountFlags::RELATIME),
-    ];
-    let is_set = |bit: u64| now.bits() & bit != 0;
-    known.iter().filter(|(bit, _)| is_set(*bit)).fold(MountFlags::empty(), |all, (_, flag)| all | *flag)
+/// Has a mount and all below it be like this, and whatever else they are already.
+#[allow(unsafe_code)]
+fn restrict(at: &CStr, how: u64) -> io::Result<()> {
+    let attributes = libc::mount_attr { attr_set: how, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    // SAFETY: both pointers are to what lives until the call is over, and the size is that of the second.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            at.as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -59,3 +59,40 @@ print(os.ttyname(theirs), os.read(ours, 1), sorted(os.listdir('/dev/pts')))";
         assert_eq!(out, "/dev/pts/0 b'x' ['0', 'ptmx']", "{said}");
     }
 }
+
+/// Where the next test finds something that is mounted in a folder, when it is run again.
+const OUTER: &str = "JOURNEYMAN_TEST_OUTER";
+
+#[tokio::test]
+async fn what_is_mounted_in_a_folder_of_the_host_can_be_written_no_more_than_the_folder() {
+    let Some(outer) = std::env::var_os(OUTER).map(PathBuf::from) else {
+        let places = tempfile::tempdir_in(journeyman_test_support::repository().join("target")).unwrap();
+        let outer = places.path().join("outer");
+        fs::create_dir_all(outer.join("inner")).unwrap();
+        let script = "mount -t tmpfs none \"$0/inner\" && echo seen >\"$0/inner/file\" && exec \"$@\"";
+        let test =
+            "tests::mounts::what_is_mounted_in_a_folder_of_the_host_can_be_written_no_more_than_the_folder";
+        let again = std::process::Command::new("unshare")
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+            .arg(&outer)
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture"])
+            .env(OUTER, &outer)
+            .env(PLACES, places.path())
+            .output()
+            .unwrap();
+        let said =
+            [again.stdout, again.stderr].map(|said| String::from_utf8_lossy(&said).into_owned()).join("\n");
+        assert!(again.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    };
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        for (access, answer) in [(MountAccess::ReadOnly, "seen"), (MountAccess::ReadWrite, "seen\nwritten")] {
+            let script = "cat inner/file; touch inner/new 2>/dev/null && echo written";
+            let mut job = place.job(&["sh", "-c", script]);
+            (job.directory, job.mounts) = (outer.clone(), vec![Mount { path: outer.clone(), access }]);
+            assert_eq!(place.run(job).await.1, answer, "{access:?}");
+        }
+    }
+}

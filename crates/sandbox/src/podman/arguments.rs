@@ -174,6 +174,10 @@ fn in_memory(mounts: &mut ContainerMounts, job: &Job, stage: &mut PodmanStage) -
     // Programs of this machine's are shown there, beside a root of the job's own.
     let run = if job.root.is_some() { "rw" } else { "ro" };
     mounts.memory(Path::new("/run"), format!("{run},nosuid,nodev,notmpcopyup,mode=755,size=16m"));
+    // Otherwise these would be the machine's, with all that is mounted there, under what hides them.
+    for at in ["/sys", "/sys/fs/cgroup"] {
+        mounts.memory(Path::new(at), "ro,nosuid,nodev,notmpcopyup,mode=755,size=64k".to_owned());
+    }
     // Here crun takes no `notmpcopyup`; what an image has at this place is hidden before.
     mounts.memory(Path::new("/dev"), "ro,nosuid,mode=755,size=64k".to_owned());
     mounts.terminals(&stage.terminals()?, Path::new("/dev/pts"));

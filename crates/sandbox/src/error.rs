@@ -24,7 +24,7 @@ pub enum SandboxError {
     #[error(
         "podman, which has to be 4.3 or newer with crun 1.8 or newer, cannot start a job here ({said}). Allow \
          unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu \
-         kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for unshare; in a container: a seccomp \
+         kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for journeyman; in a container: a seccomp \
          profile that allows them and an unmasked /proc), or set sandbox.mode = \"bubblewrap\""
     )]
     PodmanUnusable { said: String },

@@ -25,7 +25,7 @@ use crate::own_files::in_memory;
 const LIFELINE: i32 = 3;
 pub(super) const HANDED: i32 = 3;
 
-/// As [`crate::bubblewrap`]'s, but that nothing outside tells who is first, so that it says so itself, and that it stays:
+/// As bubblewrap's, but that nothing outside tells who is first, so that it says so itself, and that it stays:
 /// to the kernel a first process has no signals that it did not ask for, and so cannot be the job itself. It has no
 /// descriptor left over which the job could say how it ended; that is told by podman. What shells say of a child that a
 /// signal ended goes nowhere, as if there were no shell.

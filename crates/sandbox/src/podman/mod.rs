@@ -86,7 +86,8 @@ impl IsolationBackend for Podman {
         };
         format!(
             "podman and crun: user, PID, mount, network, IPC, UTS and cgroup namespaces of its own; no capabilities; \
-             {refused} system calls refused; size and number of files bounded; {counted}; disk watched"
+             {refused} system calls refused, as the job's first process makes sure; size and number of files bounded; \
+             {counted}; disk watched; more programs are trusted than with bubblewrap"
         )
     }
 

@@ -136,21 +136,23 @@ async fn a_door_of_a_job_that_does_not_start_is_told() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn jobs_with_a_network_in_common_reach_one_another_by_name_and_nobody_else() {
-    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
-    let network = place.sandbox.shared_network(vec!["db".to_owned()]).await.unwrap();
-    let serve = "import socket
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        let network = place.sandbox.shared_network(vec!["db".to_owned()]).await.unwrap();
+        let serve = "import socket
 server = socket.create_server(('0.0.0.0', 5432))
 while True:
     client, _ = server.accept()
     client.sendall(b'here')
     client.close()";
-    let mut service = place.job(&["python3", "-c", serve]);
-    service.home = place.path("home-of-the-service");
-    service.joins = Some(network.clone());
-    let sandbox = place.sandbox.clone();
-    let running = tokio::spawn(async move { sandbox.run(service, &mut CollectedOutput::default()).await });
+        let mut service = place.job(&["python3", "-c", serve]);
+        service.home = place.path("home-of-the-service");
+        service.joins = Some(network.clone());
+        let sandbox = place.sandbox.clone();
+        let running =
+            tokio::spawn(async move { sandbox.run(service, &mut CollectedOutput::default()).await });
 
-    let ask = "import socket, sys, time
+        let ask = "import socket, sys, time
 for _ in range(200):
     try:
         print(socket.create_connection(('db', 5432), 1).recv(9).decode())
@@ -165,20 +167,22 @@ try:
     print('reached the world')
 except OSError:
     pass";
-    let mut asks = place.job(&["python3", "-c", ask]);
-    asks.joins = Some(network);
-    assert_eq!(place.run(asks).await.1, "here");
-    // Another network has a loopback of its own.
-    let other = place.sandbox.shared_network(vec!["db".to_owned()]).await.unwrap();
-    for joins in [Some(other), None] {
-        let mut asks = place.job(&["python3", "-c", &ask.replace("range(200)", "range(2)")]);
-        asks.joins = joins;
-        let (_, out, _) = place.run(asks).await;
-        assert!(!out.contains("here") && !out.contains("world"), "{out}");
+        let mut asks = place.job(&["python3", "-c", ask]);
+        asks.joins = Some(network);
+        let (_, out, said) = place.run(asks).await;
+        assert_eq!(out, "here", "{said}");
+        // Another network has a loopback of its own.
+        let other = place.sandbox.shared_network(vec!["db".to_owned()]).await.unwrap();
+        for joins in [Some(other), None] {
+            let mut asks = place.job(&["python3", "-c", &ask.replace("range(200)", "range(2)")]);
+            asks.joins = joins;
+            let (_, out, _) = place.run(asks).await;
+            assert!(!out.contains("here") && !out.contains("world"), "{out}");
+        }
+        assert!(
+            std::net::TcpStream::connect(("127.0.0.1", 5432)).is_err_and(|_| true),
+            "nor is it on the host's"
+        );
+        running.abort();
     }
-    assert!(
-        std::net::TcpStream::connect(("127.0.0.1", 5432)).is_err_and(|_| true),
-        "nor is it on the host's"
-    );
-    running.abort();
 }

@@ -137,8 +137,7 @@ fn rights(all: &mut PodmanArguments, limits: &JobLimits) -> io::Result<()> {
     all.pair("--gidmap", format!("{ID}:0:1"));
     all.pair("--user", format!("{ID}:{ID}"));
     all.add(["--cap-drop", "all", "--security-opt", "no-new-privileges"]);
-    // Of filters podman knows only a list of names. The filter itself goes to crun, and the first process sees to it that
-    // it was loaded.
+    // Of filters podman knows only a list of names. The filter itself goes to crun, and no job begins without it.
     all.add(["--security-opt", "seccomp=unconfined"]);
     all.pair("--annotation", format!("run.oci.seccomp_bpf_data={}", STANDARD.encode(seccomp::joined()?)));
     // To the kernel a job of a server that runs as root is the owner of what root may write there, capabilities or not.

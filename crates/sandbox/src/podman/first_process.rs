@@ -30,19 +30,24 @@ pub(super) const HANDED: i32 = 3;
 /// descriptor left over which the job could say how it ended; that is told by podman. What shells say of a child that a
 /// signal ended goes nowhere, as if there were no shell.
 pub(super) const SCRIPT: &str = r#"
-lifeline=3 filter=
-while read -r name value; do [ "$name" != Seccomp: ] || filter=$value; done </proc/self/status
-[ "$filter" = 2 ] || { echo 'the runtime did not load our filter of system calls' >&2; exit 1; }
+lifeline=3
 echo ready >&4; exec 4>&-
 read -r _ <&3 || exit 1
 ulimit -p "$1" 2>/dev/null || ulimit -u "$1" || exit 1
 shift
 ( { read -r _; kill -KILL -1; } <&3 >/dev/null 2>&1 5<&- & )
-unset HOSTNAME container TERM name value filter
+unset HOSTNAME container TERM lifeline
 . /proc/self/fd/5; exec 3<&- 5<&- 6>&2 2>/dev/null
 (exec "$@") 2>&6 6>&-
 exit "$?"
 "#;
+
+/// What the kernel says of a process that has neither rights nor the calls to get some.
+const HARMLESS: [(&str, &str, &str); 3] = [
+    ("Seccomp:", "2", "the runtime did not load our filter of system calls"),
+    ("NoNewPrivs:", "1", "the runtime lets programs get new rights"),
+    ("CapBnd:", "0000000000000000", "the runtime left capabilities"),
+];
 
 /// Variables that shells keep for themselves, and stop at.
 const OF_SHELLS: [&str; 9] =
@@ -79,6 +84,16 @@ impl FirstStatus {
     /// Waits for the first process, and says which it is to this machine. None: it never was.
     pub(super) async fn first(&self) -> io::Result<Option<Pid>> {
         self.0.async_io(Interest::READABLE, || said_by(self.0.as_fd())).await
+    }
+}
+
+/// Whether the runtime did what matters most, as the kernel tells it of the first process.
+pub(super) fn is_harmless(first: Pid) -> io::Result<()> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", first.as_raw_nonzero()))?;
+    let says = |word: &str| status.lines().find_map(|line| line.strip_prefix(word)).map(str::trim);
+    match HARMLESS.iter().find(|(word, value, _)| says(word) != Some(value)) {
+        Some((.., missing)) => Err(io::Error::other(*missing)),
+        None => Ok(()),
     }
 }
 

@@ -33,7 +33,7 @@ use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, JobLimits, JobRoot, SandboxError,
     SandboxNetwork, Sink, cgroup, copy_output, own_files, program, seccomp, spawner,
 };
-use first_process::FirstProcess;
+use first_process::{FirstProcess, is_harmless};
 use journeyman_order::Exit;
 use stage::PodmanStage;
 
@@ -86,7 +86,7 @@ impl IsolationBackend for Podman {
         };
         format!(
             "podman and crun: user, PID, mount, network, IPC, UTS and cgroup namespaces of its own; no capabilities; \
-             {refused} system calls refused, as the job's first process makes sure; size and number of files bounded; \
+             {refused} system calls refused; size and number of files bounded; \
              {counted}; disk watched; more programs are trusted than with bubblewrap"
         )
     }
@@ -134,7 +134,8 @@ impl IsolationBackend for Podman {
         };
         let network = std::mem::replace(&mut job.network, SandboxNetwork::None);
         let begun = tokio::time::timeout(STARTED_WITHIN, running.begin(network)).await;
-        let first = begun.map_err(|_| not_started("podman took too long".to_owned()))?.map_err(prepared)?;
+        let begun = begun.map_err(|_| not_started("podman took too long".to_owned()))?;
+        let first = begun.map_err(|error| not_started(error.to_string()))?;
         let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
         let mut tee = StderrTee::new(sink);
         let reached = LimitWatcher::over(&job).with_first(first).reached(running.group.as_ref());
@@ -190,6 +191,7 @@ impl PodmanProcess {
         let podman = started.and_then(|started| child_above(first, started));
         // Its number could be anybody's by now.
         self.podman = Some(podman.ok_or_else(|| io::Error::other("the first process is gone"))?);
+        is_harmless(first)?;
         if let Some(group) = &mut self.group {
             group.take(first)?;
         }

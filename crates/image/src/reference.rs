@@ -248,9 +248,9 @@ fn parse(text: &str) -> Result<ImageReference, String> {
 }
 
 /// Whether what stands before the first slash is a registry and not a part of the repository, as docker tells them
-/// apart.
+/// apart; but that a capital letter makes no registry: written small, as hosts are, the name would mean another image.
 fn is_registry(first: &str) -> bool {
-    first == "localhost" || first.contains(['.', ':']) || first.bytes().any(|byte| byte.is_ascii_uppercase())
+    first.eq_ignore_ascii_case("localhost") || first.contains(['.', ':'])
 }
 
 fn checked_registry(text: &str) -> Result<String, String> {

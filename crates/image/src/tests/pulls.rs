@@ -370,6 +370,12 @@ fn names_are_read_by_dockers_rules() {
     assert!(read(&digest).unwrap_err().contains("Write `NAME@sha256:"));
 }
 
+#[test]
+fn a_capital_letter_makes_no_registry() {
+    let error = "A/0:_".parse::<ImageReference>().unwrap_err().to_string();
+    assert!(error.contains("`A` is no part of a repository's name. Write `a`"), "{error}");
+}
+
 proptest::proptest! {
     #[test]
     fn what_is_a_name_stays_the_same_name(text in "[a-zA-Z0-9./:@_\\[\\]-]{0,40}") {

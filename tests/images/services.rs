@@ -7,7 +7,9 @@ use journeyman::order::{RepositorySettings, ServiceSettings, TestVerdict};
 use journeyman_test_support::archives::{TestArchive, TestImage, TestLayer};
 use journeyman_test_support::local_registry::LocalRegistry;
 use journeyman_test_support::repository;
-use journeyman_test_support::root::{as_installed, copy_folder, copy_libraries, copy_program, copy_programs};
+use journeyman_test_support::root::{
+    as_installed, copy_file, copy_folder, copy_libraries, copy_program, copy_programs,
+};
 
 use super::{PROGRAMS, tester};
 use crate::change_tester::TestedChange;
@@ -59,20 +61,14 @@ fn database() -> TestImage {
     copy_programs(root, &PROGRAMS);
     copy_programs(root, &["locale"]);
     let bin = postgres();
-    let mut path = vec!["/bin".to_owned(), as_installed(&bin).display().to_string()];
-    path.dedup();
+    let path = ["/bin".to_owned(), as_installed(&bin).display().to_string()];
     for program in ["postgres", "initdb", "pg_isready", "psql"] {
-        let to = root.join(as_installed(&bin).strip_prefix("/").expect("absolute")).join(program);
-        std::fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
-        std::fs::copy(bin.join(program), to).expect("a copy");
+        copy_file(root, &bin.join(program));
         copy_libraries(root, &bin.join(program));
     }
     let version = bin.parent().expect("a version");
     for library in ["plpgsql.so", "dict_snowball.so"] {
-        let from = version.join("lib").join(library);
-        let to = root.join(as_installed(&from).strip_prefix("/").expect("absolute"));
-        std::fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
-        std::fs::copy(&from, to).expect("a copy");
+        copy_file(root, &version.join("lib").join(library));
     }
     let share = version.ancestors().nth(3).expect("usr").join("share/postgresql");
     copy_folder(root, &share.join(version.file_name().expect("a version")));

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use journeyman_test_support::archives::TestImage;
 use journeyman_test_support::local_registry::LocalRegistry;
 use journeyman_test_support::root::{copy_libraries, copy_programs};
 
@@ -161,6 +162,14 @@ async fn an_agent_and_a_reviewer_run_the_tests_of_go_where_they_work() {
     .await;
 }
 
+/// An image in which agents of these stories can be started, and hand over their work.
+fn image_for_agents(word: &str) -> TestImage {
+    image_with(word, |root| {
+        copy_programs(root, &["git", "git-receive-pack", "git-upload-pack", "find"]);
+        copy_libraries(root, Path::new(env!("CARGO_BIN_EXE_journeyman")));
+    })
+}
+
 const DEVCONTAINER: &str = r#"{
     // By a comment, as people write it.
     "image": "IMAGE",
@@ -171,10 +180,7 @@ const DEVCONTAINER: &str = r#"{
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_development_container_is_what_agents_and_tests_work_in() {
     let registry = LocalRegistry::start();
-    let image = image_with("container", |root| {
-        copy_programs(root, &["git", "git-receive-pack", "git-upload-pack", "find"]);
-        copy_libraries(root, Path::new(env!("CARGO_BIN_EXE_journeyman")));
-    });
+    let image = image_for_agents("container");
     let name = registry.push("team/container", "1", &image).await;
     let test = "[ \"$(cat answer) of the image of the container\" = \"42 $(cat /opt/answer)\" ] && echo '1..1
 ok 1 - answer' && exit; echo '1..1
@@ -217,24 +223,18 @@ not ok 1 - answer'; exit 1";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_and_a_reviewer_work_in_the_image_of_their_repository() {
     let registry = LocalRegistry::start();
-    let image = image_with("story", |root| {
-        copy_programs(root, &["git", "git-receive-pack", "git-upload-pack", "find"]);
-        copy_libraries(root, Path::new(env!("CARGO_BIN_EXE_journeyman")));
-    });
+    let image = image_for_agents("story");
     let name = registry.push("team/tool", "1", &image).await;
     let settings = format!("image: {name}{IN_IMAGE}");
     let story =
-        Story::of(&WORK.replace("TEST", "sh test.sh").replace("; TEST", "; echo poison >/opt/answer; TEST"));
+        Story::of(&WORK.replace("; TEST", "; echo poison >/opt/answer; TEST").replace("TEST", "sh test.sh"));
     let world = story.file(SETTINGS, &settings).file("test.sh", IMAGE_TEST).labeled().await;
     let ended = world.settled().await;
 
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let said = ended.said("implement/1/agent");
-    assert_eq!(
-        said.lines().take(3).collect::<Vec<_>>(),
-        ["red before", "green after", "M  answer"],
-        "{said}"
-    );
+    let seen: Vec<&str> = said.lines().collect();
+    assert_eq!(seen, ["red before", "green after", "M  answer", "spoiled"], "{said}");
     let judged = ended.said("review/1/verify-1");
     assert!(judged.contains("green, and red with the old answer"), "{judged}");
     let url = format!("/api/v1/work-orders/{}/receipt", ended.order);

@@ -46,7 +46,7 @@ pub fn copy_libraries(root: &Path, program: &Path) {
     for word in
         String::from_utf8_lossy(&needed.stdout).split_whitespace().filter(|word| word.starts_with('/'))
     {
-        copy(Path::new(word), &root.join(as_installed(Path::new(word)).strip_prefix("/").unwrap()));
+        copy_file(root, Path::new(word));
     }
 }
 
@@ -57,13 +57,18 @@ pub fn as_installed(path: &Path) -> PathBuf {
     below.map_or_else(|| path.to_owned(), |below| Path::new("/").join(below))
 }
 
-/// Copies a folder to where it would be installed in a root.
+/// Copies a file to where it would be installed in a root.
+pub fn copy_file(root: &Path, file: &Path) {
+    copy(file, &root.join(as_installed(file).strip_prefix("/").unwrap()));
+}
+
+/// The same for all of a folder.
 pub fn copy_folder(root: &Path, folder: &Path) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         match path.is_dir() {
             true => copy_folder(root, &path),
-            false => copy(&path, &root.join(as_installed(&path).strip_prefix("/").unwrap())),
+            false => copy_file(root, &path),
         }
     }
 }

@@ -181,6 +181,12 @@ struct ForwardedVariables {
 }
 
 impl Invocation {
+    /// The program itself, as the settings name it.
+    #[must_use]
+    pub fn executable(&self) -> &str {
+        self.program.first().map_or("", String::as_str)
+    }
+
     /// Which variables the agent had, and which it was to have: for whoever has to mend a credential. Names only.
     pub fn variables(&self, agent: &str) -> String {
         let setting = format!("agents.{agent}.env");

@@ -48,6 +48,11 @@ impl EnvironmentSurvey {
     pub(crate) fn without_plan(problem: EnvironmentProblem) -> Self {
         let remedy = problem.remedy.clone();
         let report = EnvironmentReport { problem: Some(problem), ..EnvironmentReport::default() };
+        Self::begun(report, remedy)
+    }
+
+    /// Before anything is done.
+    fn begun(report: EnvironmentReport, remedy: String) -> Self {
         Self {
             report,
             steps: Vec::new(),
@@ -119,15 +124,7 @@ impl CommitTester {
             notes: notes(&ask.plan),
             ..EnvironmentReport::default()
         };
-        let mut survey = EnvironmentSurvey {
-            report,
-            steps: Vec::new(),
-            setup_failure: None,
-            verdict: None,
-            reading: TestReport::default(),
-            tail: String::new(),
-            remedy: change_the(&ask.plan, "setup"),
-        };
+        let mut survey = EnvironmentSurvey::begun(report, change_the(&ask.plan, "setup"));
         match Box::pin(self.environments.prepare(ask)).await? {
             Preparation::Failed(failed) => {
                 survey.report.problem = Some(of_setup(&ask.plan, &failed));

@@ -241,6 +241,14 @@ pub(super) fn entered(
     groups.map(make).transpose().map_err(|source| SandboxError::io("make a control group", source))
 }
 
+/// How processes and memory are held behind walls, for people.
+pub(super) fn told(groups: Option<&CgroupParent>) -> String {
+    match groups.map(|groups| groups.version) {
+        Some(version) => format!("processes and memory bounded by {version}"),
+        None => "processes and memory watched, since no cgroup can be written here".to_owned(),
+    }
+}
+
 /// A group for a job whose first process is taken in later, where groups can be made.
 pub(super) fn awaiting(
     groups: Option<&CgroupParent>,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::layers::MOST_LAYERS;
+use super::readable_paths::ReadablePaths;
 use super::{EgressSocket, ExceededLimit, JobLimits, JobRoot, LayerStack, SandboxError, SharedNetwork};
 use journeyman_order::Exit;
 
@@ -178,6 +179,24 @@ impl Job {
     pub(super) fn written(&self, path: &Path) -> PathBuf {
         let stack = self.layers.iter().find(|stack| stack.at == path);
         stack.map_or_else(|| path.to_owned(), |stack| stack.upper.clone())
+    }
+
+    /// Its home and its mounts: parents before what lies in them; of two at the same place the later counts.
+    pub(super) fn own_mounts(&self) -> Vec<(&Path, MountAccess)> {
+        let mounts = self.mounts.iter().map(|mount| (mount.path.as_path(), mount.access));
+        let mut own: Vec<_> =
+            std::iter::once((self.home.as_path(), MountAccess::ReadWrite)).chain(mounts).collect();
+        own.sort_by_key(|(path, _)| path.components().count());
+        own
+    }
+
+    /// Its variables behind walls; of two of the same name the later counts.
+    pub(super) fn variables(&self, reads: &ReadablePaths) -> Vec<(String, OsString)> {
+        let of_root = self.root.as_ref().map(JobRoot::own_environment);
+        let of_place = of_root.unwrap_or_else(|| reads.own_environment());
+        let mut all = of_place.all(&self.inside(&self.home), Path::new("/tmp"), &self.search);
+        all.extend(self.environment.iter().map(|(name, value)| (name.clone(), value.into())));
+        all
     }
 
     /// Whether a path lies in the home or in a mount.

@@ -1,13 +1,13 @@
 //! What an agent finds before it, in the environment of its repository: its repository's work tree, or a commit to look at.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{EffectContext, EffectError, soon};
 use crate::environment::{
     Environment, EnvironmentOwner, EnvironmentRequest, PlaceLease, PlanFault, Preparation,
 };
-use crate::job::{readable, writable};
+use crate::job::readable;
 use crate::place::EnvironmentPlace;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_order::{CommitSha, PinnedImages};
@@ -125,9 +125,9 @@ impl EffectContext {
         place.ok_or_else(|| soon("the agent's work tree is gone"))
     }
 
-    /// The agent's origin, to be written, with what it is made of.
-    pub(super) fn origin_mounts(&self) -> Vec<Mount> {
+    /// The agent's origin, to be written or to be read, with what it is made of.
+    pub(super) fn origin_mounts(&self, how: fn(&Path) -> Mount) -> Vec<Mount> {
         let places = self.parts.workspaces.order_dirs(self.order);
-        vec![writable(&places.origin), readable(&places.packs)]
+        vec![how(&places.origin), readable(&places.packs)]
     }
 }

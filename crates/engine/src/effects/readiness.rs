@@ -39,8 +39,8 @@ impl EffectContext {
             let Ok(Runtime::Program(program)) = self.parts.agents.get(&name) else { continue };
             let environment = &self.parts.settings.environment;
             let invocation = program.invocation(&AgentTask::default(), None, "", environment);
-            let first = Path::new(invocation.program.first().map_or("", String::as_str));
-            if let Some(because) = self.parts.environments.unstartable(image, first).await? {
+            let program = Path::new(invocation.executable());
+            if let Some(because) = self.parts.environments.unstartable(image, program).await? {
                 notes.push(format!(
                     "the agent {name} works on this machine's own system and not in the image, so that it may not be able \
                      to run the tests: {because}"
@@ -98,7 +98,7 @@ impl EffectContext {
     fn program(&self, name: &str, program: &dyn AgentProgram, found: &mut PreflightReport) {
         let environment = &self.parts.settings.environment;
         let invocation = program.invocation(&AgentTask::default(), None, "", environment);
-        let first = invocation.program.first().map_or("", String::as_str);
+        let first = invocation.executable();
         if self.parts.sandbox.find(first).is_err() {
             found.problem(format!(
                 "The program {first:?} of the agent {name} was not found: install it, or say in agents.{name}.program \

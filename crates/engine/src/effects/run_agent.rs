@@ -223,7 +223,7 @@ impl EffectContext {
         place.put(&mut job);
         let mut outside = None;
         if let Some(root) = &place.place.root {
-            let program = Path::new(invocation.program.first().map(String::as_str).unwrap_or_default());
+            let program = Path::new(invocation.executable());
             outside = self.parts.environments.unstartable(&root.of.name, program).await?.map(|because| {
                 format!(
                     "could not be started in the image {}, so that it worked on this machine's own system: {because}",

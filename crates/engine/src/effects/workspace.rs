@@ -9,12 +9,12 @@ use globset::GlobBuilder;
 
 use super::agent_filesystem::{AgentFilesystem, put};
 use super::{EffectContext, EffectResult, never, soon};
-use crate::job::{make_folder, readable, short_job, succeed};
+use crate::job::{make_folder, readable, short_job, succeed, writable};
 use crate::place::EnvironmentPlace;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, TreeSha};
 use journeyman_sandbox::{Job, Mount};
 use journeyman_workspace::{
-    DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, OrderDirs, StartPoint, Workspaces,
+    DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, StartPoint, Workspaces,
 };
 
 /// A plan that is longer is cut.
@@ -57,7 +57,7 @@ impl EffectContext {
         let folder = self.order_root();
         let inside = self.parts.environments.inside(&folder);
         let kept = EnvironmentPlace::kept(&folder, &inside).filter(|_| !is_anew);
-        let mut mounts = self.origin_mounts();
+        let mut mounts = self.origin_mounts(writable);
         let (place, index) = match kept {
             Some(kept) => (kept, None),
             None => {
@@ -74,7 +74,7 @@ impl EffectContext {
         mounts.extend(seen.map(readable));
         let script = Workspaces::clone_command(&self.seen_dirs(), branch, seen, &place.installed);
         self.in_place(&place, script, mounts, Vec::new()).await?;
-        self.held(place, self.origin_mounts()).await
+        self.held(place, self.origin_mounts(writable)).await
     }
 
     /// A short command without network where the agent works.
@@ -166,7 +166,7 @@ impl EffectContext {
 
     /// What the agent pushed, as data through a pipe.
     async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<std::path::PathBuf, EffectError> {
-        let OrderDirs { origin, packs, .. } = self.parts.workspaces.order_dirs(self.order);
+        let origin = self.parts.workspaces.order_dirs(self.order).origin;
         let path = self.run_folder()?.join("export");
         let mut file = ExportFile::create(&path)?;
         let program = Workspaces::export_command(&self.seen_dirs(), branch, base);
@@ -175,7 +175,7 @@ impl EffectContext {
             layers: place.home.stack().into_iter().collect(),
             relocation: place.relocation(),
             most_output: journeyman_workspace::MOST_EXPORTED,
-            ..short_job(program, &origin, &place.home.at, vec![readable(&origin), readable(&packs)])
+            ..short_job(program, &origin, &place.home.at, self.origin_mounts(readable))
         };
         let ended = self.parts.sandbox.run(job, &mut file).await?;
         file.finish(&ended)?;

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::{EffectContext, EffectResult, never, soon};
-use crate::job::readable;
+use crate::job::{readable, writable};
 use journeyman_order::artifact::CodeArtifact;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, JournalEvent, Move, MoveKey};
-use journeyman_workspace::{NewFiles, OrderDirs, OriginState, Workspaces};
+use journeyman_workspace::{NewFiles, OriginState, Workspaces};
 
 /// Of the title, in the commit's subject.
 const LONGEST_SUBJECT: usize = 72;
@@ -46,7 +46,7 @@ impl EffectContext {
             restored: &restored,
         };
         let program = Workspaces::write_command(&self.seen_dirs(), branch, parent);
-        let mounts = self.origin_mounts();
+        let mounts = self.origin_mounts(writable);
         self.in_place(&self.agent_place()?, program, mounts, new.stream()).await?;
         Ok(EffectOutcome::ArtifactWritten)
     }
@@ -54,8 +54,7 @@ impl EffectContext {
     /// How the work stands in the agent's origin.
     async fn origin_state(&self, branch: &BranchName, paths: &[&str]) -> Result<OriginState, EffectError> {
         let program = Workspaces::origin_state_command(&self.seen_dirs(), branch, &self.base()?, paths);
-        let OrderDirs { origin, packs, .. } = self.parts.workspaces.order_dirs(self.order);
-        let mounts = vec![readable(&origin), readable(&packs)];
+        let mounts = self.origin_mounts(readable);
         let said = self.in_place(&self.agent_place()?, program, mounts, Vec::new()).await?;
         OriginState::read(&said).ok_or_else(|| soon("the agent's origin does not say where the branch is"))
     }

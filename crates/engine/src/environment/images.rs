@@ -260,7 +260,8 @@ impl Environments {
     ) -> Result<Result<String, String>, EffectError> {
         let place = self.inner.images.folder.join(uuid::Uuid::new_v4().simple().to_string());
         let tried = async {
-            let job = self.job_in(image, &place, trial)?;
+            let mut job = self.job_in(image, &place, trial)?;
+            job.timeout = LONGEST_ANSWER;
             let mut said = CollectedOutput::default();
             let ended = match self.inner.sandbox.run(job, &mut said).await {
                 Ok(ended) => ended,
@@ -279,15 +280,19 @@ impl Environments {
         tried
     }
 
-    fn job_in(&self, image: &UsedImage, place: &Path, trial: RootTrial) -> Result<Job, EffectError> {
+    /// A short command without network in an image, with a home and nothing of a repository.
+    pub(super) fn job_in(
+        &self,
+        image: &UsedImage,
+        place: &Path,
+        RootTrial { program, owner }: RootTrial,
+    ) -> Result<Job, EffectError> {
         let home = place.join(HOME);
         std::fs::create_dir_all(&home).map_err(disk("make a folder"))?;
         let folder = LayeredFolder::make(&place.join(ROOT), &[image.root().to_owned()], LayerMethod::Overlay)
             .map_err(disk("make a folder of layers"))?;
-        let mut job = short_job(trial.program, &home, &home, Vec::new());
-        job.root = PlaceRoot { folder, of: image.facts() }.job_root(trial.owner);
-        job.timeout = LONGEST_ANSWER;
-        Ok(job)
+        let root = PlaceRoot { folder, of: image.facts() }.job_root(owner);
+        Ok(Job { root, ..short_job(program, &home, &home, Vec::new()) })
     }
 }
 

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Environment, EnvironmentRequest, TreePurpose};
 use crate::place::folder::{LayerMethod, LayeredFolder};
-use crate::place::{EnvironmentPlace, HOME, RECORD, TREE};
-use crate::place::{PlaceRoot, ROOT};
+use crate::place::{EnvironmentPlace, HOME, PlaceRoot, RECORD, ROOT, TREE};
 use journeyman_environment::EnvironmentPlan;
 use journeyman_workspace::SourceTree;
 

@@ -12,14 +12,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::{Environments, UsedImage, disk};
-use crate::job::{blocking, short_job};
-use crate::place::folder::{LayerMethod, LayeredFolder};
-use crate::place::{HOME, PlaceRoot, ROOT};
+use super::{Environments, UsedImage};
+use crate::job::blocking;
 use crate::progress::EnvironmentProgress;
 use journeyman_environment::PlannedService;
 use journeyman_order::{EffectError, Exit};
-use journeyman_sandbox::{Job, JobResult, ProgramOwner, SandboxError, SharedNetwork, Sink};
+use journeyman_sandbox::{Job, JobResult, ProgramOwner, RootTrial, SandboxError, SharedNetwork, Sink};
 use journeyman_workspace::remove_all;
 
 /// A service that cannot be used by then is given up.
@@ -167,23 +165,17 @@ impl Environments {
         lifetime: Duration,
     ) -> Result<RunningService, EffectError> {
         let place = self.inner.workspaces.layers().join(uuid::Uuid::new_v4().simple().to_string());
-        let home = place.join(HOME);
-        std::fs::create_dir_all(&home).map_err(disk("make a folder"))?;
-        let layers = [image.root().to_owned()];
-        let folder = LayeredFolder::make(&place.join(ROOT), &layers, LayerMethod::Overlay)
-            .map_err(disk("make a folder of layers"))?;
         let word = format!("ready-{}", uuid::Uuid::new_v4().simple());
         let ready = service.ready.clone().unwrap_or_default();
         let mut program: Vec<OsString> = ["sh", "-c", STARTED, "sh", &word, &ready].map(Into::into).to_vec();
         program.extend(image.command().into_iter().map(Into::into));
         let job = Job {
             environment: service.env.clone(),
-            root: PlaceRoot { folder, of: image.facts() }.job_root(ProgramOwner::Root),
             joins: Some(network.clone()),
             limits: self.inner.sandbox.limits(),
             timeout: lifetime + READY_AFTER,
             most_output: MOST_OUTPUT,
-            ..short_job(program, &home, &home, Vec::new())
+            ..self.job_in(&image, &place, RootTrial { program, owner: ProgramOwner::Root })?
         };
         let (tell, state) = watch::channel(ServiceState::Starting);
         let sandbox = self.inner.sandbox.clone();

@@ -112,18 +112,16 @@ impl Environments {
         let leased: BTreeSet<PathBuf> =
             self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
         let (orders, leases) = (self.inner.workspaces.orders(), Arc::clone(&self.inner.leased));
-        let folder = all.clone();
-        let known = blocking(move || all_environments_in(&folder)).await?;
-        let bytes: u64 = known.iter().map(|(_, _, record)| record.bytes).sum();
-        if bytes.saturating_add(self.inner.images.bytes()) > most {
+        let kept = blocking(move || all_environments_in(&all)).await?;
+        let of_environments: u64 = kept.iter().map(|(_, _, record)| record.bytes).sum();
+        let mut of_images = self.inner.images.bytes();
+        if of_environments.saturating_add(of_images) > most {
             // Images that nobody's environment stands on go first: they are brought again by their digest.
-            let images = known.into_iter().filter_map(|(_, _, record)| record.image).collect();
+            let images = kept.iter().filter_map(|(_, _, record)| record.image.clone()).collect();
             self.inner.images.remove_unused(&images).await?;
+            of_images = self.inner.images.bytes();
         }
-        let of_images = self.inner.images.bytes();
         let left = blocking(move || {
-            let kept = all_environments_in(&all);
-            let of_environments: u64 = kept.iter().map(|(_, _, record)| record.bytes).sum();
             let mut total = of_environments.saturating_add(of_images);
             let mut needed = leased;
             // What an agent's work tree is made of is not taken away before it; an image that is pulled again by its digest.

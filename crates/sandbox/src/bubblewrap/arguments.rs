@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::own_files::{self, GROUP, HOSTS, ID, PASSWD, RESOLV, TEMPORARY};
 use crate::program::HostProgram;
 use crate::readable_paths::ReadablePaths;
-use crate::{Job, JobRoot, MountAccess, SandboxNetwork, program, seccomp};
+use crate::{Job, MountAccess, SandboxNetwork, program, seccomp};
 
 /// bubblewrap's arguments, but for the program's own. They hold the variables, so they go through a descriptor and
 /// never stand on a command line.
@@ -74,11 +74,7 @@ pub(super) fn arguments(
             all.bind("--ro-bind-try", Path::new(RESOLV));
         }
     }
-    let mut mounts: Vec<(&Path, MountAccess)> = vec![(&job.home, MountAccess::ReadWrite)];
-    mounts.extend(job.mounts.iter().map(|mount| (mount.path.as_path(), mount.access)));
-    // Parents before what lies in them; of two at the same place the later counts.
-    mounts.sort_by_key(|(path, _)| path.components().count());
-    for (path, access) in mounts {
+    for (path, access) in job.own_mounts() {
         match access {
             MountAccess::ReadOnly => all.bind_at("--ro-bind", path, &job.inside(path)),
             MountAccess::ReadWrite => all.bind_at("--bind", path, &job.inside(path)),
@@ -92,13 +88,8 @@ pub(super) fn arguments(
         all.add(["--remount-ro", "/"]);
     }
     all.add([OsStr::new("--chdir"), job.inside(&job.directory).as_os_str()]);
-    let of_root = job.root.as_ref().map(JobRoot::own_environment);
-    let variables = of_root.unwrap_or_else(|| reads.own_environment());
-    for (name, value) in variables.all(&home, Path::new("/tmp"), &job.search) {
+    for (name, value) in job.variables(reads) {
         all.add([OsStr::new("--setenv"), name.as_ref(), &value]);
-    }
-    for (name, value) in &job.environment {
-        all.add(["--setenv", name, value]);
     }
     Ok(all.0)
 }

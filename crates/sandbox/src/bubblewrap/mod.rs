@@ -71,10 +71,7 @@ impl IsolationBackend for Bubblewrap {
 
     fn describe(&self) -> String {
         let refused = seccomp::how_many();
-        let counted = match self.groups.as_ref().map(|groups| groups.version) {
-            Some(version) => format!("processes and memory bounded by {version}"),
-            None => "processes and memory watched, since no cgroup can be written here".to_owned(),
-        };
+        let counted = cgroup::told(self.groups.as_ref());
         format!(
             "bubblewrap: user, PID, mount, network, IPC, UTS and cgroup namespaces of its own; no capabilities; \
              {refused} system calls refused; size and number of files bounded; {counted}; disk watched"

@@ -237,11 +237,7 @@ fn etc(mounts: &mut ContainerMounts, job: &Job, stage: &mut PodmanStage) -> io::
 }
 
 fn own(mounts: &mut ContainerMounts, job: &Job, stage: &mut PodmanStage) -> io::Result<()> {
-    let mut own: Vec<(&Path, MountAccess)> = vec![(&job.home, MountAccess::ReadWrite)];
-    own.extend(job.mounts.iter().map(|mount| (mount.path.as_path(), mount.access)));
-    // Parents before what lies in them; of two at the same place the later counts.
-    own.sort_by_key(|(path, _)| path.components().count());
-    for (path, access) in own {
+    for (path, access) in job.own_mounts() {
         match access {
             MountAccess::ReadOnly => mounts.readable(&stage.bound(path, access)?, &job.inside(path)),
             MountAccess::ReadWrite => mounts.writable(&stage.bound(path, access)?, &job.inside(path)),

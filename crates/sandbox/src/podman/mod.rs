@@ -13,8 +13,8 @@ mod stage;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ use super::program::HostProgram;
 use super::readable_paths::ReadablePaths;
 use super::start::{StderrTee, cleared};
 use super::{
-    EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, JobLimits, JobRoot, SandboxError,
-    SandboxNetwork, Sink, cgroup, copy_output, own_files, program, seccomp, spawner,
+    EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, JobLimits, SandboxError, SandboxNetwork,
+    Sink, cgroup, copy_output, own_files, program, seccomp, spawner,
 };
 use first_process::{FirstProcess, is_harmless};
 use journeyman_order::Exit;
@@ -80,10 +80,7 @@ impl IsolationBackend for Podman {
 
     fn describe(&self) -> String {
         let refused = seccomp::how_many();
-        let counted = match self.groups.as_ref().map(|groups| groups.version) {
-            Some(version) => format!("processes and memory bounded by {version}"),
-            None => "processes and memory watched, since no cgroup can be written here".to_owned(),
-        };
+        let counted = cgroup::told(self.groups.as_ref());
         format!(
             "podman and crun: user, PID, mount, network, IPC, UTS and cgroup namespaces of its own; no capabilities; \
              {refused} system calls refused; size and number of files bounded; \
@@ -117,8 +114,9 @@ impl IsolationBackend for Podman {
             network.joined_by(&mut command);
         }
         stage.entered_by(&mut command);
-        let variables = self.variables(&job);
-        let given = variables.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
+        // Of two of the same name the later counts.
+        let variables: BTreeMap<_, _> = job.variables(&self.reads).into_iter().collect();
+        let given = variables.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let first = FirstProcess::handed_by(&mut command, given).map_err(prepared)?;
 
         let not_started = |said: String| SandboxError::NotStarted { program: program.clone(), said };
@@ -155,17 +153,6 @@ impl IsolationBackend for Podman {
                 Ok(JobExit { exit, output_cut: pumped.output_cut, limit })
             }
         }
-    }
-}
-
-impl Podman {
-    fn variables(&self, job: &Job) -> BTreeMap<String, Vec<u8>> {
-        let of_root = job.root.as_ref().map(JobRoot::own_environment);
-        let own = of_root.unwrap_or_else(|| self.reads.own_environment());
-        let own = own.all(&job.inside(&job.home), Path::new("/tmp"), &job.search);
-        let own = own.into_iter().map(|(name, value)| (name, value.into_vec()));
-        let given = job.environment.iter().map(|(name, value)| (name.clone(), value.clone().into_bytes()));
-        own.chain(given).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! One fetch, by git itself: a whole history is here in less than half of the time that libgit2 takes for it.
+//! One fetch, by git itself: a whole history takes about as long as `git clone` takes for it, and libgit2 takes longer.
 //!
 //! May know: git's command line, its environment, and what it says when it fails.
 //! Must never know: whose repository it is. It runs in repositories of ours only, never where an agent could write.

@@ -291,11 +291,14 @@ async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_
     let files = || (Files { setup: ASKS, code: "one\n" }, Files { setup: &edited, code: "one\n" });
     let (before, after) = files();
     let kept_out = sample.tested(before, after).await;
-    assert_eq!(kept_out.run.verdict, TestVerdict::SetupFailed, "{kept_out:#?}");
-    assert!(said(&kept_out, "setup").contains("door: none"), "{kept_out:#?}");
+    let setup = said(&kept_out, "setup");
+    assert!(setup.contains("door: none"), "{kept_out:#?}");
     for words in ["setup.sh", "sandbox.setup_network_for_changes = true", "journeyman.toml"] {
-        assert!(kept_out.run.tail.contains(words), "{}", kept_out.run.tail);
+        assert!(setup.contains(words), "{setup}");
     }
+    // Its code is tested all the same, and nobody says that what it installs was.
+    assert_eq!(kept_out.run.verdict, TestVerdict::Passed, "{kept_out:#?}");
+    insta::assert_snapshot!(kept_out.run.doubt.as_deref().unwrap_or_default(), @"the change edits setup.sh, and its own setup failed without a network, so that its tests ran with what the setup of the base installs; sandbox.setup_network_for_changes = true in journeyman.toml gives it one");
     sample.0.testing.settings.setup_network_for_changes = true;
     let (before, after) = files();
     let let_in = sample.tested(before, after).await;
@@ -306,6 +309,43 @@ async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_
         base.is_some_and(|base| base.kept),
         "its setup had the network while the change's had none: {let_in:#?}"
     );
+}
+
+/// Tests with a tool that the setup installs.
+const TESTED_BY_TOOL: &str = "sh .venv/bin/tool\n";
+/// Installs a tool that looks at the code.
+const HONEST_TOOL: &str = "mkdir -p .venv/bin; cat > .venv/bin/tool <<'END'
+echo 1..1; if grep -q mended code; then echo ok 1 - adds; else echo not ok 1 - adds; exit 1; fi
+END
+";
+
+async fn tested_by_tool(after: [(&str, &str); 2]) -> TestRunResult {
+    let sample = Sample::with(IsolationMode::Bubblewrap, |settings| {
+        settings.setup_network_for_changes = true;
+    })
+    .await;
+    let same = [("test.sh", TESTED_BY_TOOL), (".gitignore", ".venv\n")];
+    let before = [&same[..], &[("setup.sh", HONEST_TOOL), ("code", "broken\n")]].concat();
+    let after = [&same[..], &after].concat();
+    let commits = sample.0.commits_of(&before, &after);
+    sample.0.tested("one", TestedChange::new(commits, setup_and_test())).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_whose_own_setup_makes_its_tests_pass_verifies_nothing() {
+    let forged = "mkdir -p .venv/bin; echo 'echo 1..1; echo ok 1 - adds' > .venv/bin/tool\n";
+    let tested = tested_by_tool([("setup.sh", forged), ("code", "still broken\n")]).await;
+    insta::assert_snapshot!(tested.run.doubt.as_deref().unwrap_or_default(), @"the change edits setup.sh, and its tests were not seen to pass both with what its own setup installs and with what that of the base does");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_passes_with_its_own_setup_and_with_the_bases_is_not_doubted_for_it() {
+    let edited = format!("{HONEST_TOOL}echo installed\n");
+    let tested = tested_by_tool([("setup.sh", &edited), ("code", "mended\n")]).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+    assert_eq!(tested.run.doubt, None);
+    let fixed = tested.run.scrutiny.map(|scrutiny| scrutiny.comparison.fixed.names);
+    assert_eq!(fixed, Some(vec!["adds".to_owned()]));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

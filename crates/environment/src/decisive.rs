@@ -41,9 +41,11 @@ pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<
     all
 }
 
-/// The scripts that a setup's commands run, with those that these run.
+/// The scripts that a setup's commands run, with those that these run; and what package managers run of the repository when
+/// they install it.
 pub(crate) fn scripts(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<String> {
-    let text = script_texts(&plan.setup, files);
+    let mut text = script_texts(&plan.setup, files);
+    text.push_str(&lifecycle_scripts(files));
     let is_script = |path: &str| {
         let kind = path.rsplit('/').next().unwrap_or(path).rsplit_once('.').map(|(_, kind)| kind);
         match kind {
@@ -53,10 +55,41 @@ pub(crate) fn scripts(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Ve
     };
     let named = words(&text).map(|word| word.trim_start_matches("./").to_owned());
     let mut all: Vec<String> = named.filter(|path| is_script(path) && files.text(path).is_some()).collect();
+    all.extend(build_modules(files));
     all.sort();
     all.dedup();
     all.truncate(MOST);
     all
+}
+
+/// What npm and its like run when they install.
+fn lifecycle_scripts(files: &RepositoryFiles<'_>) -> String {
+    let manifest = files.json("package.json").unwrap_or_default();
+    let named = |name| manifest.get("scripts")?.get(name)?.as_str().map(|script| format!("\n{script}"));
+    ["preinstall", "install", "postinstall", "prepare"].into_iter().filter_map(named).collect()
+}
+
+/// The repository's own modules that the build of a Python package runs: those beside `setup.py` that it imports, and the
+/// build backend. A package that it imports is what is tested, and lies below.
+fn build_modules(files: &RepositoryFiles<'_>) -> Vec<String> {
+    let imported = files.text("setup.py").unwrap_or_default();
+    let imported = imported.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let is_import = matches!(words.next(), Some("import" | "from"));
+        let module = words.next().filter(|_| is_import)?.split(['.', ',']).next()?;
+        Some(format!("{module}.py"))
+    });
+    let project = files.toml("pyproject.toml").unwrap_or_default();
+    let build = project.get("build-system");
+    let module = build.and_then(|build| build.get("build-backend")?.as_str()?.split(['.', ':']).next());
+    let folders = build.and_then(|build| build.get("backend-path")?.as_array());
+    let backend = folders.into_iter().flatten().filter_map(|folder| folder.as_str()).flat_map(|folder| {
+        match folder.trim_matches(['.', '/']) {
+            "" => module.map(|module| format!("{module}.py")).into_iter().collect::<Vec<_>>(),
+            folder => files.below(folder).filter(|path| path.ends_with(".py")).map(str::to_owned).collect(),
+        }
+    });
+    imported.chain(backend).filter(|path| files.has(path)).collect()
 }
 
 /// How names of scripts end.
@@ -100,4 +133,47 @@ const DEPENDENCY_FOLDERS: [&str; 24] = [
 pub(crate) fn dependency_folders(files: &RepositoryFiles<'_>) -> Vec<String> {
     let is_free = |pattern: &&&str| !files.all().any(|path| is_in(pattern, path));
     DEPENDENCY_FOLDERS.iter().filter(is_free).map(|pattern| (*pattern).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SetupCommand;
+
+    #[test]
+    fn what_package_managers_run_of_the_repository_are_scripts_of_its_setup() {
+        let written = [
+            ("setup.py", "import os\nimport build_helper, re\nfrom versions import get\nimport package\n"),
+            ("build_helper.py", ""),
+            ("versions.py", ""),
+            ("package/__init__.py", ""),
+            (
+                "pyproject.toml",
+                "[build-system]\nbuild-backend = 'own.api'\nbackend-path = ['.', 'tools/build']\n",
+            ),
+            ("own.py", ""),
+            ("tools/build/backend.py", ""),
+            (
+                "package.json",
+                r#"{"scripts":{"postinstall":"node scripts/after.js","test":"node scripts/test.js"}}"#,
+            ),
+            ("scripts/after.js", ""),
+            ("scripts/test.js", ""),
+        ];
+        let paths = written.map(|(path, _)| path.to_owned());
+        let read = |path: &str| {
+            written.iter().find(|(known, _)| *known == path).map(|(_, text)| text.as_bytes().to_vec())
+        };
+        let plan = EnvironmentPlan {
+            setup: vec![SetupCommand {
+                command: "pip install -e . && npm ci".into(),
+                because: String::new(),
+            }],
+            ..EnvironmentPlan::default()
+        };
+        assert_eq!(
+            scripts(&RepositoryFiles::new(&paths, &read), &plan),
+            ["build_helper.py", "own.py", "scripts/after.js", "tools/build/backend.py", "versions.py"]
+        );
+    }
 }

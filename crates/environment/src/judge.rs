@@ -2,6 +2,8 @@
 //!
 //! May know: two plans. Must never know: commits.
 
+use std::path::PathBuf;
+
 use crate::EnvironmentPlan;
 
 /// The test command of the base, with what the changed tree needs to be installed: a first dependency has to come from
@@ -31,12 +33,16 @@ pub fn without_own_tests(before: &EnvironmentPlan, judged_by: &EnvironmentPlan) 
     (before.test.is_none() && judged_by.test.is_some()).then(|| said.to_owned())
 }
 
-/// Why a pass verifies nothing where the change edits what installs that in which it is judged.
-pub fn edited_setup(before: &EnvironmentPlan, changed: &dyn Fn(&str) -> bool) -> Option<String> {
-    let script = before.setup_scripts.iter().find(|script| changed(script))?;
-    Some(format!(
-        "the change edits {script}, which the setup runs: what the tests find installed is its own doing"
-    ))
+/// The paths that decide what a setup installs, before or after a change, among those that it edits.
+pub fn edited_setup(before: &EnvironmentPlan, after: &EnvironmentPlan, changed: &[PathBuf]) -> Vec<String> {
+    let decides = |plan: &EnvironmentPlan, path: &str| {
+        plan.decisive_files.iter().chain(&plan.setup_scripts).any(|known| known == path)
+    };
+    let changed = changed.iter().filter_map(|path| path.to_str());
+    let mut edited: Vec<String> =
+        changed.filter(|path| decides(before, path) || decides(after, path)).map(str::to_owned).collect();
+    edited.sort();
+    edited
 }
 
 #[cfg(test)]
@@ -72,10 +78,19 @@ mod tests {
         assert!(without_own_tests(&made(None, "s"), &ran).unwrap().contains("came with the change"));
         assert_eq!(without_own_tests(&ran, &ran), None);
         assert_eq!(without_own_tests(&made(None, "s"), &made(None, "s")), None, "none ran");
-        let before = EnvironmentPlan { setup_scripts: vec!["tools/prepare.sh".to_owned()], ..ran.clone() };
-        assert!(
-            edited_setup(&before, &|path| path == "tools/prepare.sh").unwrap().contains("tools/prepare.sh")
-        );
-        assert_eq!(edited_setup(&before, &|path| path == "src/code.py"), None);
+    }
+
+    #[test]
+    fn a_setup_is_edited_by_what_decides_it_before_or_after() {
+        let plan = |decisive: &str, script: &str| EnvironmentPlan {
+            decisive_files: vec![decisive.to_owned()],
+            setup_scripts: vec![script.to_owned()],
+            ..EnvironmentPlan::default()
+        };
+        let (before, after) =
+            (plan("requirements.txt", "tools/prepare.sh"), plan("setup.py", "tools/new.sh"));
+        let changed = ["tools/prepare.sh", "setup.py", "src/code.py"].map(PathBuf::from);
+        assert_eq!(edited_setup(&before, &after, &changed), ["setup.py", "tools/prepare.sh"]);
+        assert!(edited_setup(&before, &after, &["src/code.py".into()]).is_empty());
     }
 }

@@ -229,6 +229,7 @@ pub fn decides(path: &str, command: &str) -> bool {
     signs.chain(DECIDES).any(|sign| fits(sign, name))
         || path.split('/').any(|folder| folder == "requirements" || folder == ".cargo")
         || words(command)
+            .filter(|word| !word.starts_with('/') || word.starts_with("/workspace"))
             .any(|word| word.trim_start_matches("./") == path || word.ends_with(&format!("/{name}")))
 }
 

@@ -21,6 +21,10 @@ fn yes() -> bool {
 pub struct Scrutiny {
     /// The tests of the base on the code of the base.
     pub baseline: Baseline,
+    /// The tests on the commit with what the setup of the base installs, where the change edits its own setup: what follows
+    /// rests on this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_setup: Option<CommandRun>,
     /// The tests of the base on both codes, test by test where both runs name theirs; and what is new.
     pub comparison: Comparison,
     /// What the run on the commit comes to beside the baseline.

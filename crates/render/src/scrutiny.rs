@@ -20,6 +20,12 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
         };
         lines.push(format!("- {sign}{}{tests}", plain(&shorten(&shown.text, 300))));
     }
+    if scrutiny.base_setup.is_some() {
+        lines.push(
+            "- the change edits how it is set up; what is said here is of runs with the setup of the base"
+                .to_owned(),
+        );
+    }
     if let Some(old) = &scrutiny.old_tests {
         lines.push(old_tests(old));
     }

@@ -35,6 +35,17 @@ pub(super) enum CgroupVersion {
     Two,
 }
 
+impl CgroupVersion {
+    /// The file by which a process that has one thread enters a group by itself. Where threads can be moved one by one, the
+    /// kernel need not wait until no process of the machine is just being started, which takes it 7 ms.
+    fn entrance(self) -> &'static str {
+        match self {
+            Self::One => "tasks",
+            Self::Two => "cgroup.procs",
+        }
+    }
+}
+
 impl fmt::Display for CgroupVersion {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
@@ -93,13 +104,13 @@ impl CgroupParent {
     pub(super) fn group(&self, limits: &JobLimits) -> io::Result<JobCgroup> {
         let name = format!("job-{}", self.made.fetch_add(1, Ordering::Relaxed));
         let paths: Vec<_> = self.folders.iter().map(|folder| folder.path.join(&name)).collect();
-        let mut group = JobCgroup { version: self.version, paths, procs_files: Vec::new(), limits: *limits };
+        let mut group = JobCgroup { version: self.version, paths, entrances: Vec::new(), limits: *limits };
         for path in &group.paths {
             fs::create_dir(path)?;
         }
         group.bound()?;
         for path in &group.paths {
-            group.procs_files.push(File::options().write(true).open(path.join("cgroup.procs"))?);
+            group.entrances.push(File::options().write(true).open(path.join(self.version.entrance()))?);
         }
         Ok(group)
     }
@@ -135,8 +146,8 @@ impl CgroupFolder {
 pub(super) struct JobCgroup {
     version: CgroupVersion,
     paths: Vec<PathBuf>,
-    /// The files by which a process enters.
-    procs_files: Vec<File>,
+    /// The files by which a process of one thread enters.
+    entrances: Vec<File>,
     limits: JobLimits,
 }
 
@@ -169,11 +180,11 @@ impl JobCgroup {
     /// Has the process begin in the group, so that nothing that it starts is ever outside.
     #[allow(unsafe_code)]
     pub(super) fn entered_by(&self, command: &mut Command) -> io::Result<()> {
-        let doors = self.procs_files.iter().map(File::try_clone).collect::<io::Result<Vec<_>>>()?;
+        let entrances = self.entrances.iter().map(File::try_clone).collect::<io::Result<Vec<_>>>()?;
         let enter = move || -> io::Result<()> {
-            for door in &doors {
+            for entrance in &entrances {
                 // Nought is the writer itself.
-                rustix::io::write(door, b"0")?;
+                rustix::io::write(entrance, b"0")?;
             }
             Ok(())
         };
@@ -183,9 +194,9 @@ impl JobCgroup {
     }
 
     /// Takes in a process that runs already and has started nothing that matters yet.
-    pub(super) fn take(&mut self, process: Pid) -> io::Result<()> {
+    pub(super) fn take(&self, process: Pid) -> io::Result<()> {
         let process = process.as_raw_nonzero().to_string();
-        self.procs_files.iter_mut().try_for_each(|door| door.write_all(process.as_bytes()))
+        self.paths.iter().try_for_each(|path| fs::write(path.join("cgroup.procs"), &process))
     }
 
     /// The limit that was reached, if one was.

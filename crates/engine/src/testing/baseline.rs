@@ -80,14 +80,7 @@ impl CommitTester {
         judging: &VerdictBasis,
     ) -> Result<CachedBaseline, EffectError> {
         let file = self.file_of(ask, &judging.before);
-        let run = CheckoutRunSpec {
-            what: "-base",
-            commit: &ask.base,
-            overlays: Vec::new(),
-            plan: &judging.before,
-            only: None,
-            environment: std::collections::BTreeMap::new(),
-        };
+        let run = CheckoutRunSpec::all("-base", &ask.base, &judging.before);
         let ran = self.run_in_checkout(ask, judging, run).await?;
         let outputs = ran.outputs().collect();
         let text = ran.last_output();

@@ -17,7 +17,7 @@ use crate::environment::{
 use crate::job::readable;
 use crate::place::EnvironmentPlace;
 use crate::progress::EnvironmentProgress;
-use journeyman_environment::EnvironmentPlan;
+use journeyman_environment::{EnvironmentPlan, SetupNetwork};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
@@ -52,6 +52,8 @@ pub(super) struct CheckoutRunSpec<'a> {
 /// What came of one checkout: its setup, its tests, and what was read of them.
 pub(super) struct CheckoutRun {
     pub(super) setup: Option<FinishedCommand>,
+    /// What that may reach.
+    pub(super) setup_network: SetupNetwork,
     /// None where the setup failed, or there is no test command.
     pub(super) test: Option<FinishedCommand>,
     pub(super) reading: TestReport,
@@ -82,6 +84,13 @@ pub(super) struct TestCommandResult {
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
     reporting: ReportingCommand,
+}
+
+impl<'a> CheckoutRunSpec<'a> {
+    /// All tests of a commit as it is.
+    pub(super) fn all(what: &'a str, commit: &'a CommitSha, plan: &'a EnvironmentPlan) -> Self {
+        Self { what, commit, overlays: Vec::new(), plan, only: None, environment: BTreeMap::new() }
+    }
 }
 
 impl CheckoutRun {
@@ -188,16 +197,19 @@ impl CommitTester {
     ) -> Result<(CheckoutRun, Option<PreparedCheckout>), EffectError> {
         let CheckoutRunSpec { what, commit, overlays, plan, .. } = run;
         let services = &plan.services;
+        let overlays = judging.laid_over(*commit == ask.base, overlays);
+        let (source, laid) = self.source(ask, commit, overlays).await?;
+        let of_plan = (commit, plan, judging);
+        let own = self.own_environment(ask, of_plan, (source.clone(), laid.clone()), place).await?;
         let mut ran = CheckoutRun {
             setup: None,
+            setup_network: own.network.clone(),
             test: None,
             reading: TestReport::default(),
             rewritten: Vec::new(),
             is_selected: false,
             reporting: None,
         };
-        let (source, laid) = self.source(ask, commit, overlays).await?;
-        let own = self.own_environment(ask, (commit, plan), (source.clone(), laid.clone()), place).await?;
         let environment = match self.environment(ask, judging, own).await? {
             Preparation::Ready(environment) => environment,
             Preparation::Failed(failed) => {
@@ -281,16 +293,17 @@ impl CommitTester {
     async fn own_environment(
         &self,
         ask: &TestRunRequest,
-        (commit, plan): (&CommitSha, &EnvironmentPlan),
+        (commit, plan, judging): (&CommitSha, &EnvironmentPlan, &VerdictBasis),
         (source, laid): (SourceTree, Vec<PathBuf>),
         place: &CheckoutPlace,
     ) -> Result<EnvironmentRequest, EffectError> {
-        let paths = laid.iter().map(|path| path.display().to_string()).collect();
+        let edited = source.difference(&judging.base);
+        let edited: Vec<String> = edited.iter().map(|path| path.display().to_string()).collect();
         Ok(EnvironmentRequest {
             repository: ask.repository.clone(),
             plan: plan.clone(),
             commit: commit.clone(),
-            network: self.setup_network(ask, commit, paths, plan).await?,
+            network: self.setup_network((ask, commit, plan), &edited, &judging.edited_setup).await?,
             source,
             laid,
             owner: EnvironmentOwner::Folder(ask.environments.clone()),

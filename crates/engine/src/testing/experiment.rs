@@ -133,6 +133,7 @@ impl ExperimentContext<'_> {
         let mutants = if is_good { self.mutants(&judgement, took).await? } else { None };
         Ok(Scrutiny {
             baseline: self.baseline.shown(self.ask),
+            base_setup: None,
             comparison: judgement.comparison,
             judged: judgement.judged,
             reruns,

@@ -4,6 +4,7 @@
 //! May know: the sandbox, our commits, what test commands there are and what their output says.
 //! Must never know: orders, journals, agents, GitHub. Whoever wants a verdict names two commits and the settings.
 
+mod base_setup;
 mod baseline;
 mod change;
 mod checkout;
@@ -13,8 +14,9 @@ mod experiment;
 mod mutants;
 mod reach;
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::effect_error::never;
 use journeyman_environment::{EnvironmentPlan, edited_setup, judge_by, without_own_tests};
@@ -24,11 +26,13 @@ use journeyman_order::{
     TestVerdict, TestingSettings, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
+use journeyman_verify::Overlay;
 use journeyman_workspace::{GitError, SourceTree, Workspaces};
 
 pub use crate::command::CommandOutput;
 use crate::environment::Environments;
 use crate::job::{blocking, remove};
+use base_setup::BaseSetup;
 use baseline::CachedBaseline;
 use change::read_change;
 use checkout::CheckoutPool;
@@ -104,7 +108,11 @@ struct VerdictBasis {
     plan: EnvironmentPlan,
     /// Why a pass verifies nothing.
     doubt: Option<String>,
-    checkouts: CheckoutPool,
+    checkouts: Arc<CheckoutPool>,
+    /// The paths by which it is set up and that the change edits.
+    edited_setup: Vec<String>,
+    /// What of the base is laid over the change in each run.
+    put_back: Vec<Overlay>,
 }
 
 impl CommitTester {
@@ -174,14 +182,7 @@ impl CommitTester {
         if judging.plan.test.is_none() {
             return Ok(TestRunResult { run, outputs });
         }
-        let first = CheckoutRunSpec {
-            what: "",
-            commit: &ask.commit,
-            overlays: Vec::new(),
-            plan: &judging.plan,
-            only: None,
-            environment: BTreeMap::new(),
-        };
+        let first = |what, judging| CheckoutRunSpec::all(what, &ask.commit, judging);
         // Where the base has no tests of its own, and where the commit is the base, there is nothing to hold it against.
         let is_compared = judging.before.test.is_some() && ask.commit != ask.base;
         let compared = async {
@@ -191,11 +192,33 @@ impl CommitTester {
             let baseline = self.baseline(ask, &judging).await?;
             let change = read_change(self, ask, &judging).await?;
             let bench = ExperimentContext { testing: self, ask, judging: &judging, change, baseline };
-            let early = bench.old_tests_early().await?;
+            let early = if judging.is_set_up_anew() { None } else { bench.old_tests_early().await? };
             Ok(Some((bench, early)))
         };
-        let (ran, compared) = tokio::try_join!(self.run_in_checkout(ask, &judging, first), compared)?;
-        outputs.extend(ran.outputs());
+        let set_up = match is_compared {
+            true => self.with_base_setup(ask, &judging).await?,
+            false => None,
+        };
+        let by_base = async {
+            let Some(BaseSetup::PutBack(by_base)) = &set_up else { return Ok(None) };
+            let ran = self.run_in_checkout(ask, by_base, first("-base-setup", &by_base.plan)).await?;
+            Ok(Some((&**by_base, ran)))
+        };
+        let own = self.run_in_checkout(ask, &judging, first("", &judging.plan));
+        let (own, by_base, compared) = tokio::try_join!(own, by_base, compared)?;
+        outputs.extend(own.outputs());
+        outputs.extend(by_base.iter().flat_map(|(_, ran)| ran.outputs()));
+        let by_base = by_base.filter(|(_, ran)| ran.is_passed());
+        let is_offline = by_base.is_some() && self.is_offline_failure(ask, &judging, &own).await?;
+        if is_offline {
+            run.doubt.get_or_insert_with(|| judging.offline_setup_doubt());
+        } else if set_up.is_some() && (by_base.is_none() || !own.is_passed()) {
+            run.doubt.get_or_insert_with(|| judging.own_setup_doubt());
+        }
+        // What the experiment rests on, and what is told of the commit.
+        let by_base = by_base.filter(|_| is_offline || own.is_passed());
+        let judged = by_base.as_ref().map_or(&own, |(_, ran)| ran);
+        let ran = if is_offline { judged } else { &own };
         run.network = ran.network();
         run.setup = ran.setup.as_ref().map(|ended| ended.run.clone());
         run.tail = journeyman_verify::tail(ran.last_output());
@@ -208,7 +231,11 @@ impl CommitTester {
         run.test = Some(ended.run.clone());
         if let Some((mut bench, early)) = compared {
             outputs.append(&mut bench.baseline.outputs);
-            let scrutiny = bench.experiment(&ran, early, &mut outputs).await?;
+            if let Some((basis, _)) = &by_base {
+                bench.judging = basis;
+            }
+            let mut scrutiny = bench.experiment(judged, early, &mut outputs).await?;
+            scrutiny.base_setup = by_base.as_ref().and_then(|(_, ran)| Some(ran.test.as_ref()?.run.clone()));
             run.verdict = verdict(run.verdict, &scrutiny);
             run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());
             run.scrutiny = Some(Box::new(scrutiny));
@@ -219,20 +246,19 @@ impl CommitTester {
     /// The command is the base commit's affair: settings come from there, and what is found is found there.
     async fn verdict_basis(&self, ask: &TestRunRequest) -> Result<VerdictBasis, EffectError> {
         let TestRunRequest { repository, base, commit, .. } = ask.clone();
-        let checkouts = CheckoutPool::for_mode(self.sandbox.mode());
+        let checkouts = Arc::new(CheckoutPool::for_mode(self.sandbox.mode()));
         let sources = self.git(move |workspaces| {
             Ok((workspaces.source_tree(&repository, &base)?, workspaces.source_tree(&repository, &commit)?))
         });
         let (base, commit) = sources.await?;
         let (before, _) = self.environments.plan(ask.settings.clone(), base.clone(), &ask.images).await?;
         let image = before.image.as_deref();
-        let changed: HashSet<PathBuf> = commit.difference(&base).into_iter().collect();
+        let changed = commit.difference(&base);
         let after = self.environments.plan_on(ask.settings.clone(), commit, image).await?;
-        let is_changed = |path: &str| changed.contains(Path::new(path));
-        let edited = edited_setup(&before, &is_changed);
+        let edited_setup = edited_setup(&before, &after, &changed);
         let plan = judge_by(before.clone(), after);
-        let doubt = without_own_tests(&before, &plan).or(edited);
-        Ok(VerdictBasis { plan, before, base, doubt, checkouts })
+        let doubt = without_own_tests(&before, &plan);
+        Ok(VerdictBasis { plan, before, base, doubt, checkouts, edited_setup, put_back: Vec::new() })
     }
 
     async fn git<T: Send + 'static>(

@@ -1,7 +1,6 @@
 //! How strong the proof is: mutants of the changed lines, each run against the tests that a pass rests on. One checkout for
 //! all, since nothing is judged by it: it informs reviewer and person.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -38,14 +37,7 @@ impl ExperimentContext<'_> {
         let names: Vec<String> = fixed.into_iter().chain(red).collect();
         let only = (!names.is_empty()).then(|| (names.as_slice(), self.named_by()));
         let plan = &self.judging.plan;
-        let run = CheckoutRunSpec {
-            what: "-mutants",
-            commit: &self.ask.commit,
-            overlays: Vec::new(),
-            plan,
-            only: None,
-            environment: BTreeMap::new(),
-        };
+        let run = CheckoutRunSpec::all("-mutants", &self.ask.commit, plan);
         let place = self.judging.checkouts.acquire(self.testing, self.ask).await?;
         let (_, prepared) = Box::pin(self.testing.prepare(self.ask, self.judging, run, &place)).await?;
         let mut tally = MutantTally::default();

@@ -5,28 +5,25 @@ use crate::command::to_reach;
 use journeyman_environment::{EnvironmentPlan, SetupNetwork};
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::{CommitSha, EffectError, TestingSettings};
-use journeyman_workspace::Workspaces;
 
 impl CommitTester {
-    /// Where packages come from for a commit with these paths laid over it. What is changed is only read where there is
-    /// something to install.
+    /// Where packages come from for a commit with files laid over it, of which these differ from the base's; and of these
+    /// `scripts` are run by the setup.
     pub(super) async fn setup_network(
         &self,
-        ask: &TestRunRequest,
-        commit: &CommitSha,
-        laid: Vec<String>,
-        plan: &EnvironmentPlan,
+        (ask, commit, plan): (&TestRunRequest, &CommitSha, &EnvironmentPlan),
+        edited: &[String],
+        scripts: &[String],
     ) -> Result<SetupNetwork, EffectError> {
         let Some(command) = plan.setup_command() else { return Ok(SetupNetwork::Hosts(Vec::new())) };
-        let (repository, base, commit) = (ask.repository.clone(), ask.base.clone(), commit.clone());
-        let read = move |workspaces: Workspaces| {
-            let root = workspaces.root_files(&repository, &commit)?;
-            let changes = workspaces.changes(&repository, &base, &commit)?;
-            Ok((root, changes.into_iter().map(|file| file.path).chain(laid).collect::<Vec<_>>()))
-        };
-        let (root, edited) = self.git(read).await?;
+        let (repository, commit) = (ask.repository.clone(), commit.clone());
+        let root = self.git(move |workspaces| workspaces.root_files(&repository, &commit)).await?;
         let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } = &self.settings;
-        Ok(journeyman_environment::setup_network(setup_network, &root, &command, &edited, *allowed))
+        let run: Vec<String> = edited.iter().filter(|path| scripts.contains(path)).cloned().collect();
+        if !allowed && !run.is_empty() {
+            return Ok(SetupNetwork::Edited(run));
+        }
+        Ok(journeyman_environment::setup_network(setup_network, &root, &command, edited, *allowed))
     }
 
     /// Nothing, unless the repository asks for it and the server's settings allow it.

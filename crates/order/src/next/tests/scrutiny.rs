@@ -76,6 +76,7 @@ fn seen(
         dependencies: Vec::new(),
         mutants: None,
         proof: Some(proof),
+        base_setup: None,
         old_code: None,
         weakenings: Vec::new(),
     }));

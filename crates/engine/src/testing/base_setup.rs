@@ -1,0 +1,142 @@
+//! A change that edits what its own setup uses, set up as the base is: what the tests find installed is then nobody's doing
+//! who is judged by them.
+//!
+//! May know: which files decide a setup. Must never know: what the runs come to.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::checkout_run::CheckoutRun;
+use super::{CommitTester, TestRunRequest, VerdictBasis, remove};
+use crate::environment::{EnvironmentOwner, EnvironmentRequest, Preparation};
+use journeyman_environment::SetupNetwork;
+use journeyman_order::{EffectError, Exit};
+use journeyman_verify::{Overlay, OverlayAction};
+use journeyman_workspace::ChangedContent;
+
+/// Paths that are named in a sentence.
+const MOST_NAMED: usize = 5;
+
+/// What the base has where a change edits its own setup.
+pub(super) enum BaseSetup {
+    /// It is put back.
+    PutBack(Box<VerdictBasis>),
+    /// It cannot be read.
+    Unreadable,
+}
+
+impl VerdictBasis {
+    /// Whether the change is set up in another way than the base, or with other files.
+    pub(super) fn is_set_up_anew(&self) -> bool {
+        !self.edited_setup.is_empty() || self.plan.setup_command() != self.before.setup_command()
+    }
+
+    /// What is laid over a commit: the base's setup is on both sides of the experiment, or on none.
+    pub(super) fn laid_over(&self, is_base: bool, overlays: Vec<Overlay>) -> Vec<Overlay> {
+        let is_own = |overlay: &Overlay| !self.put_back.iter().any(|put_back| put_back.path == overlay.path);
+        let put_back = if is_base { &[][..] } else { &self.put_back };
+        put_back.iter().cloned().chain(overlays.into_iter().filter(is_own)).collect()
+    }
+
+    /// Why a pass verifies nothing, where the change was not seen to pass in both ways.
+    pub(super) fn own_setup_doubt(&self) -> String {
+        format!(
+            "the change edits {}, and its tests were not seen to pass both with what its own setup installs and with \
+             what that of the base does",
+            self.named_setup()
+        )
+    }
+
+    /// Why a pass verifies nothing, where the change's own setup had no network.
+    pub(super) fn offline_setup_doubt(&self) -> String {
+        format!(
+            "the change edits {}, and its own setup failed without a network, so that its tests ran with what the setup of \
+             the base installs; sandbox.setup_network_for_changes = true in journeyman.toml gives it one",
+            self.named_setup()
+        )
+    }
+
+    fn named_setup(&self) -> String {
+        let named: Vec<&str> = self.edited_setup.iter().take(MOST_NAMED).map(String::as_str).collect();
+        match (named.is_empty(), self.edited_setup.len().saturating_sub(MOST_NAMED)) {
+            (true, _) => "how it is set up".to_owned(),
+            (false, 0) => named.join(", "),
+            (false, more) => format!("{} and {more} more", named.join(", ")),
+        }
+    }
+}
+
+impl CommitTester {
+    /// The same change with the base's setup; none where it is set up as the base is anyhow.
+    pub(super) async fn with_base_setup(
+        &self,
+        ask: &TestRunRequest,
+        judging: &VerdictBasis,
+    ) -> Result<Option<BaseSetup>, EffectError> {
+        if !judging.is_set_up_anew() {
+            return Ok(None);
+        }
+        let edited: BTreeSet<String> = judging.edited_setup.iter().cloned().collect();
+        let TestRunRequest { repository, base, commit, .. } = ask.clone();
+        let changes = self.git(move |workspaces| workspaces.changes(&repository, &base, &commit)).await?;
+        let mut put_back = Vec::new();
+        for file in changes.into_iter().filter(|file| edited.contains(&file.path)) {
+            let action = match file.before {
+                Some(ChangedContent::Whole(bytes)) => OverlayAction::Write(bytes),
+                None => OverlayAction::Remove,
+                Some(ChangedContent::NotRead) => return Ok(Some(BaseSetup::Unreadable)),
+            };
+            put_back.push(Overlay { path: file.path, action });
+        }
+        Ok(Some(BaseSetup::PutBack(Box::new(VerdictBasis {
+            before: judging.before.clone(),
+            base: judging.base.clone(),
+            plan: judging.before.clone(),
+            doubt: judging.doubt.clone(),
+            checkouts: Arc::clone(&judging.checkouts),
+            edited_setup: Vec::new(),
+            put_back,
+        }))))
+    }
+}
+
+impl CommitTester {
+    /// Whether the setup of the change failed for want of a network: it had none, and that of the base fails without one too.
+    pub(super) async fn is_offline_failure(
+        &self,
+        ask: &TestRunRequest,
+        judging: &VerdictBasis,
+        own: &CheckoutRun,
+    ) -> Result<bool, EffectError> {
+        if !own.is_offline_failure() {
+            return Ok(false);
+        }
+        let place = judging.checkouts.acquire(self, ask).await?;
+        let of_base = EnvironmentRequest::of_base(
+            &self.settings,
+            (ask.repository.clone(), ask.base.clone()),
+            judging.base.clone(),
+            judging.before.clone(),
+            EnvironmentOwner::Folder(place.folder.join("offline")),
+            place.inside.clone(),
+        );
+        let offline = EnvironmentRequest { network: own.setup_network.clone(), ..of_base };
+        let made = Box::pin(self.environments.prepare(&offline)).await;
+        remove(&place.folder).await?;
+        Ok(matches!(made?, Preparation::Failed(_)))
+    }
+}
+
+impl CheckoutRun {
+    pub(super) fn is_passed(&self) -> bool {
+        self.test.as_ref().is_some_and(|ended| {
+            journeyman_verify::verdict(&ended.run.exit, self.reading.counts.as_ref()).is_pass()
+        })
+    }
+
+    /// Whether its setup failed, and had no network since the change says itself what is installed.
+    fn is_offline_failure(&self) -> bool {
+        let is_failed = self.setup.as_ref().is_some_and(|setup| setup.run.exit != Exit::Code(0));
+        self.test.is_none() && is_failed && matches!(self.setup_network, SetupNetwork::Edited(_))
+    }
+}

@@ -52,18 +52,22 @@ pub(super) fn arguments(
             all.add([OsStr::new("--symlink"), target.as_os_str(), at.as_os_str()]);
         }
         for path in reads.shown().iter().chain(&besides.shown) {
-            all.bind("--ro-bind-try", path);
+            match files.small(path)? {
+                Some(descriptor) => all.copied(path, descriptor),
+                None => all.bind("--ro-bind-try", path),
+            }
         }
     }
     for path in of_host.iter().flat_map(|program| &program.shown) {
         all.bind_at("--ro-bind", path, &HostProgram::seen(path));
     }
     let home = job.inside(&job.home);
-    all.file(PASSWD, files.hold("passwd", own_files::users(&home).as_bytes())?);
-    all.file(GROUP, files.hold("group", own_files::groups().as_bytes())?);
+    let has_own_root = job.root.is_some();
+    all.file(PASSWD, files.hold("passwd", own_files::users(&home).as_bytes())?, has_own_root);
+    all.file(GROUP, files.hold("group", own_files::groups().as_bytes())?, has_own_root);
     match job.network {
         SandboxNetwork::None | SandboxNetwork::Gateway(_) => {
-            all.file(HOSTS, files.hold("hosts", own_files::hosts(job).as_bytes())?);
+            all.file(HOSTS, files.hold("hosts", own_files::hosts(job).as_bytes())?, has_own_root);
             if job.joins.is_some() {
                 all.add(["--share-net"]);
             }
@@ -114,10 +118,23 @@ impl BubblewrapArguments {
         self.add([OsStr::new(how), path.as_os_str(), at.as_os_str()]);
     }
 
-    fn file(&mut self, at: &str, descriptor: OsString) {
-        self.add([OsStr::new("--ro-bind-data"), &descriptor, at.as_ref()]);
+    /// What lies in a root of the job's own is not written over.
+    fn file(&mut self, at: &str, descriptor: OsString, has_own_root: bool) {
+        match has_own_root {
+            true => self.add([OsStr::new("--ro-bind-data"), &descriptor, at.as_ref()]),
+            false => self.copied(Path::new(at), descriptor),
+        }
+    }
+
+    /// In memory, since for each mount bubblewrap reads the list of all of them.
+    fn copied(&mut self, at: &Path, descriptor: OsString) {
+        self.add(["--perms", "0644", "--file"]);
+        self.add([&descriptor, at.as_os_str()]);
     }
 }
+
+/// Bytes of a file that is copied into a sandbox.
+const LARGEST_COPIED: u64 = 256 << 10;
 
 /// Files without a name, which only this sandbox's bubblewrap inherits.
 #[derive(Default)]
@@ -126,6 +143,18 @@ pub(super) struct InheritedFiles {
 }
 
 impl InheritedFiles {
+    /// A small file of the machine's settings, opened to be copied; none where it is to be shown as it is.
+    fn small(&mut self, path: &Path) -> io::Result<Option<OsString>> {
+        let is_small = |found: &std::fs::Metadata| found.is_file() && found.len() <= LARGEST_COPIED;
+        if !path.starts_with("/etc") || !std::fs::metadata(path).is_ok_and(|found| is_small(&found)) {
+            return Ok(None);
+        }
+        let Ok(file) = std::fs::File::open(path) else { return Ok(None) };
+        let number = file.as_raw_fd().to_string();
+        self.open.push(file.into());
+        Ok(Some(number.into()))
+    }
+
     /// Keeps bytes in memory and says the descriptor's number.
     pub(super) fn hold(&mut self, name: &str, bytes: &[u8]) -> io::Result<OsString> {
         let file = own_files::in_memory(name, bytes)?;

@@ -171,14 +171,15 @@ async fn a_tech_lead_who_answers_nonsense_twice_leaves_it_to_a_person() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_nothing_was_pushed_nobody_is_asked_for_advice() {
+async fn where_nothing_was_pushed_in_spite_of_advice_it_is_not_tried_again() {
     let lead = diagnoses("implement", "guide", "It is lazy.", "Work.");
     let world = Story::of(&("\n- stage: implement\n  role: developer\n  say: Done!\n".to_owned() + &lead));
     let world = world.labeled().await;
     let ended = world.settled().await;
 
     assert_eq!(ended.word(), "blocked", "{}", ended.because());
-    assert_eq!(ended.judged_of("implement"), 0);
+    assert_eq!((ended.judged_of("implement"), ended.runs_of("implement")), (1, 3), "twice, advice, once");
+    assert!(ended.because().contains("also after the tech_lead's guidance"), "{}", ended.because());
     assert!(world.pulls().is_empty());
     insta::assert_snapshot!(world.surfaces().await, @"
     label: needs-human

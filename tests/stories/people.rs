@@ -89,8 +89,8 @@ async fn retry_with_guidance_gives_new_attempts_and_the_agent_hears_it() {
     let ended = world.settled().await;
 
     assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.runs_of("implement"), 4);
-    let told = ended.said("implement/4/agent");
+    assert_eq!(ended.runs_of("implement"), 3);
+    let told = ended.said("implement/3/agent");
     assert!(told.contains("write 42 into the file\nand nothing else"), "{told}");
     assert!(told.contains("attempt 1 of 3"), "{told}");
     assert_eq!(world.orders().await.len(), 1, "the order goes on; no other begins");
@@ -110,7 +110,7 @@ async fn retry_by_somebody_without_write_access_changes_nothing() {
     let ended = world.settled().await;
 
     assert_eq!(ended.word(), "blocked");
-    assert_eq!(ended.runs_of("implement"), 3);
+    assert_eq!(ended.runs_of("implement"), 2);
     assert_eq!(signals(&ended), 2, "it is written down, and ignored");
     assert_eq!(world.status_comment(), before);
     world.end().await;

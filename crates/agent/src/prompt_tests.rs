@@ -99,6 +99,7 @@ fn every_template_has_an_argument_for_each_of_its_placeholders_and_uses_all() {
         ("chore", 3),
         ("find_plan_file", 1),
         ("implement", 4),
+        ("answer_words", 2),
         ("create_commit", 2),
         ("create_pull_request", 5),
         ("review", 5),
@@ -129,7 +130,7 @@ fn every_template_has_an_argument_for_each_of_its_placeholders_and_uses_all() {
         let opened = template.matches("<untrusted what=").count();
         assert_eq!(opened, template.matches("</untrusted>").count(), "{name}");
     }
-    assert_eq!(built_in_names().len(), 25);
+    assert_eq!(built_in_names().len(), 26);
 }
 
 #[test]

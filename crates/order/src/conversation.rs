@@ -183,6 +183,9 @@ pub enum PointResolution {
     In(CommitSha),
     /// Nothing was changed for it; the text says why. The thread stays open.
     Nothing,
+    /// This commit was pushed and every check passed on it; whether it answers this, the agent did not say. The thread
+    /// stays open.
+    Unsaid(CommitSha),
     /// It was tried in vain; the text says how. The thread stays open.
     InVain,
 }

@@ -69,9 +69,17 @@ fn of_form(text: &str, form: &Option<Validator>) -> Result<Value, Feedback> {
     if faults.is_empty() { Ok(value) } else { Err(answer::not_of_the_form(faults)) }
 }
 
-/// A verifier's answer. One that contradicts itself is no answer.
+/// A verifier's answer. One that contradicts itself is no answer; words of another scale are read as ours, and named.
 pub(super) fn feedback(text: &str) -> Result<Feedback, Feedback> {
-    let value = of_form(text, &FEEDBACK)?;
+    let mut value = answer::object(text)?;
+    read_scales(&mut value);
+    let faults = match &*FEEDBACK {
+        Some(form) => answer::faults_of_form(&value, form),
+        None => vec!["the form cannot be read".to_owned()],
+    };
+    if !faults.is_empty() {
+        return Err(answer::not_of_the_form(faults));
+    }
     let mut feedback: Feedback =
         serde_json::from_value(value).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
     let weighs = feedback.issues.iter().any(|finding| finding.severity <= Severity::Major);
@@ -85,6 +93,57 @@ pub(super) fn feedback(text: &str) -> Result<Feedback, Feedback> {
     }
     feedback.issues.sort_by_key(|finding| finding.severity);
     Ok(feedback)
+}
+
+/// Severities and categories that reviewers use besides ours. A review that passes finds nothing that weighs: a word that
+/// says neither is minor there, and major in one that does not pass.
+fn read_scales(value: &mut Value) {
+    let passes = value.get("passed") == Some(&Value::Bool(true));
+    let issues = value.get_mut("issues").and_then(Value::as_array_mut);
+    for issue in issues.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let mut notes = Vec::new();
+        for (field, read) in
+            [("severity", severity as fn(&str, bool) -> &'static str), ("category", category)]
+        {
+            let Some(word) = issue.get(field).and_then(Value::as_str).map(str::to_owned) else { continue };
+            let ours = read(&word.trim().to_lowercase().replace([' ', '-'], "_"), passes);
+            if ours != word {
+                notes.push(format!("{field} {:?}", in_short(&word)));
+                issue.insert(field.to_owned(), ours.into());
+            }
+        }
+        if let (false, Some(Value::String(description))) = (notes.is_empty(), issue.get_mut("description")) {
+            description.push_str(&format!(" (the reviewer's {})", notes.join(", ")));
+        }
+    }
+}
+
+fn severity(word: &str, passes: bool) -> &'static str {
+    match word {
+        "critical" | "blocker" | "blocking" | "fatal" | "severe" | "p0" => "critical",
+        "major" | "high" | "error" | "important" | "serious" | "p1" => "major",
+        "minor" | "medium" | "moderate" | "low" | "warning" | "info" | "nit" | "trivial" | "suggestion"
+        | "p2" | "p3" => "minor",
+        _ if passes => "minor",
+        _ => "major",
+    }
+}
+
+fn category(word: &str, _: bool) -> &'static str {
+    match word {
+        "security" | "vulnerability" => "security",
+        "style" | "formatting" | "naming" | "readability" | "documentation" | "docs" => "style",
+        "test_failure" | "tests" | "test" | "testing" | "test_coverage" => "test_failure",
+        "architecture" | "design" | "maintainability" => "architecture",
+        "missing_commit" => "missing_commit",
+        "policy" => "policy",
+        "invalid_output" => "invalid_output",
+        _ => "logic_error",
+    }
+}
+
+fn in_short(word: &str) -> String {
+    word.chars().take(40).collect()
 }
 
 /// An escalation's answer. Guidance that says nothing is none.
@@ -124,11 +183,38 @@ mod tests {
             r#"{"passed": "yes", "score": 1, "summary": "fine", "issues": []}"#.to_owned(),
             r#"{"passed": true, "score": 1, "issues": []}"#.to_owned(),
             "LGTM".to_owned(),
-            good.replace("major", "huge"),
-            good.replace("logic_error", "taste"),
         ] {
             assert!(feedback(&bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn words_of_another_scale_are_read_and_named() {
+        let answer = |passed: bool, severity: &str, category: &str| {
+            let issue = json!({"severity": severity, "category": category, "description": "off by one"});
+            feedback(&json!({"passed": passed, "score": 0.5, "summary": "s", "issues": [issue]}).to_string())
+        };
+        let read = |passed, severity, category| {
+            let finding = answer(passed, severity, category).unwrap().issues.remove(0);
+            (finding.severity, finding.category, finding.description)
+        };
+        use crate::feedback::Category;
+        assert_eq!(
+            read(false, "High", "off-by-one"),
+            (
+                Severity::Major,
+                Category::LogicError,
+                "off by one (the reviewer's severity \"High\", category \"off-by-one\")".to_owned()
+            )
+        );
+        assert_eq!(read(false, "huge", "security").0, Severity::Major);
+        assert_eq!(
+            read(true, "huge", "style").0,
+            Severity::Minor,
+            "a review that passes finds nothing that weighs"
+        );
+        assert_eq!(read(false, "minor", "test_failure").2, "off by one", "ours need no note");
+        assert!(answer(true, "high", "style").is_err(), "and yet it may contradict itself");
     }
 
     #[test]

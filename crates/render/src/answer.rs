@@ -52,6 +52,9 @@ fn row(point: &AnsweredPoint, pages: &RepositoryLinks) -> [String; 3] {
 fn done(done: &PointResolution, pages: &RepositoryLinks) -> String {
     match done {
         PointResolution::In(commit) => format!("Done in {}", pages.commit(commit)),
+        PointResolution::Unsaid(commit) => {
+            format!("See {}: the agent did not say whether it answers this", pages.commit(commit))
+        }
         PointResolution::Nothing => "Not changed".to_owned(),
         PointResolution::InVain => "Tried without success".to_owned(),
     }
@@ -87,6 +90,10 @@ mod tests {
             "Not changed.\n\n`reduce` needs it."
         );
         assert_eq!(said(PointResolution::InVain, ""), "Tried without success.");
+        assert!(
+            said(PointResolution::Unsaid(sha()), "")
+                .ends_with(": the agent did not say whether it answers this.")
+        );
     }
 
     #[test]

@@ -45,6 +45,7 @@ impl ThreadAnswer<'_> {
     fn marker(&self) -> String {
         let how = match &self.reply.done {
             PointResolution::In(commit) => commit.short().to_owned(),
+            PointResolution::Unsaid(commit) => format!("unsaid-{}", commit.short()),
             PointResolution::Nothing => "nothing".to_owned(),
             PointResolution::InVain => "in-vain".to_owned(),
         };
@@ -141,7 +142,10 @@ impl GitHub {
         }
         match answer.reply.done {
             PointResolution::In(_) if !found.resolved => self.resolve(at, pull, thread, &marker).await,
-            PointResolution::In(_) | PointResolution::Nothing | PointResolution::InVain => Ok(()),
+            PointResolution::In(_)
+            | PointResolution::Unsaid(_)
+            | PointResolution::Nothing
+            | PointResolution::InVain => Ok(()),
         }
     }
 

@@ -25,11 +25,12 @@ impl CheckExhaustion {
         Self { because, by: None }
     }
 
-    /// Whether another worker's advice could help: not where nothing is pushed, nor where the judge is at fault.
+    /// Whether another worker's advice could help: not where the judge is at fault.
     fn can_be_guided(&self) -> bool {
         match self.by {
             Some(
                 RoundCheck::Output
+                | RoundCheck::PushedCommit
                 | RoundCheck::Policy
                 | RoundCheck::Tests
                 | RoundCheck::Proof
@@ -37,7 +38,7 @@ impl CheckExhaustion {
                 | RoundCheck::Person,
             ) => true,
             // Whoever bends the tests a second time is for a person to look at.
-            Some(RoundCheck::PushedCommit | RoundCheck::Tampering) | None => false,
+            Some(RoundCheck::Tampering) | None => false,
         }
     }
 }

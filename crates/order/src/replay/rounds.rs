@@ -127,10 +127,13 @@ impl Replay<'_> {
             match self.escalate(worker, round, &exhausted, best.as_ref(), guided) {
                 Ok(EscalationOutcome::Guided(diagnosis)) => {
                     guided = true;
+                    // Whoever does the same again in spite of it is not paid for once more.
+                    counters = Counters { last: counters.last.take(), ..Counters::default() };
                     rework = Some(anew(worker, &history, rework.take(), Some(diagnosis)));
                 }
                 Ok(EscalationOutcome::Retried) => {
                     guided = false;
+                    counters = Counters::default();
                     rework = Some(anew(worker, &history, rework.take(), None));
                 }
                 Ok(EscalationOutcome::Approved { by }) => match best {
@@ -147,7 +150,6 @@ impl Replay<'_> {
                 Err(Suspension::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
                 Err(halt) => return Err(halt),
             }
-            counters = Counters::default();
         }
         Ok(given_up("there are no more rounds".to_owned(), best, EscalationTarget::Person))
     }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one kind of move")]
 
-use super::world::{OrderEnding, SimulatedOrder, quiet, said, sha, tested};
+use super::world::{OrderEnding, SimulatedOrder, nothing, quiet, said, sha, tested};
 use crate::conversation::*;
 use crate::ids::{CommitSha, Person, PullNumber, UserId};
 use crate::moves::{EffectError, EffectOutcome};
@@ -123,18 +123,76 @@ fn words_alone_need_no_commit() {
     assert_eq!(world.made("answer/1/threads/words"), 1);
 }
 
-#[test]
-fn a_point_that_is_left_out_goes_back_to_the_worker() {
+/// Two threads of one review, and what the worker answers first.
+fn two_threads(first: EffectOutcome) -> SimulatedOrder {
     let (world, head) = verified(SimulatedOrder::new());
     let threads = vec![thread("T1", 5, by("bob", 2), "one"), thread("T2", 5, by("bob", 2), "two")];
     let mut world = world
         .when("answer/1/read", vec![read(PullSnapshot { threads, ..quiet(&head) })])
-        .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])])
-        .when("answer/1/2/agent", vec![answers(&[("p1", true, "done"), ("p2", true, "done as well")])]);
+        .when("answer/1/1/agent", vec![first]);
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    world
+}
+
+fn replies_of(world: &SimulatedOrder) -> Vec<(PointResolution, String)> {
+    let Move::AnswerThreads { replies, .. } = moves_of(world, "answer/1/threads")[0] else {
+        panic!("replies")
+    };
+    replies.iter().map(|reply| (reply.done.clone(), reply.text.clone())).collect()
+}
+
+#[test]
+fn where_nothing_was_pushed_a_point_that_is_left_out_goes_back_to_the_worker() {
+    let mut world = two_threads(answers(&[("p1", true, "done")]))
+        .when("answer/1/1/import", vec![nothing()])
+        .when("answer/1/2/agent", vec![answers(&[("p1", true, "done"), ("p2", true, "done as well")])]);
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     let Move::RunAgent(task) = moves_of(&world, "answer/1/2/agent")[0] else { panic!("an agent") };
     assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("p2"));
+    assert_eq!(world.made("answer/1/1/words"), 0);
+}
+
+#[test]
+fn a_pushed_commit_is_kept_and_its_words_are_asked_for_once_more() {
+    let mut world = two_threads(said("All done!"))
+        .when("answer/1/1/words", vec![answers(&[("p1", true, "it is one"), ("p2", false, "two is right")])]);
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    let Move::Push { commit, .. } = moves_of(&world, "answer/1/push")[0] else { panic!("a push") };
+    assert_eq!(
+        replies_of(&world),
+        [
+            (PointResolution::In(commit.clone()), "it is one".to_owned()),
+            (PointResolution::Nothing, "two is right".to_owned())
+        ]
+    );
+    let Move::RunAgent(task) = moves_of(&world, "answer/1/1/words")[0] else { panic!("an agent") };
+    assert_eq!((task.command.as_str(), task.session.as_deref()), ("answer_words", Some("s1")));
+    assert_eq!(
+        (world.made("answer/1/1/tests"), world.made("answer/1/2/agent")),
+        (1, 0),
+        "nobody works twice"
+    );
+}
+
+#[test]
+fn a_pushed_commit_without_usable_words_is_checked_and_the_threads_hear_of_it_in_ours() {
+    let mut world = two_threads(said("All done!")).when("answer/1/1/words", vec![said("As I said: done.")]);
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    let Move::Push { commit, .. } = moves_of(&world, "answer/1/push")[0] else { panic!("a push") };
+    let unsaid = (PointResolution::Unsaid(commit.clone()), String::new());
+    assert_eq!(replies_of(&world), [unsaid.clone(), unsaid]);
+    assert_eq!(world.made("answer/1/2/agent"), 0);
+}
+
+#[test]
+fn words_to_what_can_be_answered_in_words_are_an_answer_once_the_worker_was_told_that_nothing_was_pushed() {
+    let already = || answers(&[("p1", true, "it was so before"), ("p2", true, "and so was that")]);
+    let mut world = two_threads(already())
+        .when("answer/1/2/agent", vec![already()])
+        .when("/import", vec![nothing(), nothing()]);
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    assert_eq!((world.made("answer/1/3/agent"), world.made("answer/1/push")), (0, 0));
+    assert_eq!(replies_of(&world)[0], (PointResolution::Nothing, "it was so before".to_owned()));
 }
 
 #[test]

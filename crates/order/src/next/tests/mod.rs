@@ -48,14 +48,14 @@ fn a_wrong_first_attempt_is_sent_back_and_the_second_is_published() {
 }
 
 #[test]
-fn an_agent_that_pushes_nothing_gets_two_reworks_and_no_pull_request() {
-    let mut world = SimulatedOrder::new().when("/import", vec![nothing(), nothing(), nothing()]);
+fn an_agent_that_pushes_nothing_gets_one_rework_and_no_pull_request() {
+    let mut world = SimulatedOrder::new().when("/import", vec![nothing(), nothing()]);
     let settled = world.settle();
     assert!(
         matches!(&settled, OrderEnding::Blocked { because } if because.contains("nothing was pushed")),
         "{settled:?}"
     );
-    assert_eq!(world.made("implement/"), 6, "three runs and three looks: {:?}", world.made);
+    assert_eq!(world.made("implement/"), 4, "two runs and two looks: {:?}", world.made);
     assert_eq!((world.made("push"), world.made("publish")), (0, 0));
 }
 

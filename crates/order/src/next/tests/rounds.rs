@@ -300,7 +300,7 @@ fn each_check_has_a_counter_of_its_own() {
 }
 
 #[test]
-fn three_refusals_of_the_policy_end_it_and_a_missing_commit_never_counts_as_the_same() {
+fn three_refusals_of_the_policy_end_it_and_so_do_two_missing_commits() {
     let refused = |what: &str| {
         EffectOutcome::ImportRefused(Feedback::failed(Category::Policy, format!("{what} is protected")))
     };
@@ -313,16 +313,24 @@ fn three_refusals_of_the_policy_end_it_and_a_missing_commit_never_counts_as_the_
     );
     assert_eq!((world.made("commit"), world.pushes().len()), (0, 0));
 
-    let mut world = adversarial("human_approval", 3).when("/import", vec![nothing(), nothing(), nothing()]);
+    let mut world = adversarial("human_approval", 3).when("/import", vec![nothing(), nothing()]);
     assert!(matches!(world.settle(), OrderEnding::Blocked { .. }));
-    assert_eq!(world.made("implement/3/agent"), 1, "the same three times, and yet all three are paid for");
+    assert_eq!(world.made("implement/3/agent"), 0, "the same is not paid for a third time");
 }
 
 #[test]
-fn nobody_is_asked_for_guidance_where_nothing_was_pushed() {
-    let mut world = adversarial("tech_lead", 3).when("/import", vec![nothing(), nothing(), nothing()]);
-    assert!(matches!(world.settle(), OrderEnding::Blocked { .. }));
-    assert_eq!(world.made("diagnosis"), 0);
+fn what_fails_in_the_same_way_twice_is_guided_once_and_the_first_repetition_ends_it() {
+    for (key, same) in [("/import", nothing()), ("/tests", red(1, 2))] {
+        let mut world = adversarial("tech_lead", 3)
+            .when(key, vec![same.clone(), same.clone(), same])
+            .when("diagnosis-1", vec![guides("like so")]);
+        let ended = world.settle();
+        let (OrderEnding::Blocked { because } | OrderEnding::Escalated { because, .. }) = &ended else {
+            panic!("{key}: {ended:?}")
+        };
+        assert!(because.contains("also after the tech_lead's guidance"), "{key}: {because}");
+        assert_eq!((world.made("diagnosis-1"), world.made("implement/4/agent")), (1, 0), "{key}");
+    }
 }
 
 #[test]

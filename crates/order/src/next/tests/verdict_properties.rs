@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::chance::{any_pipeline, cases, chance, oracle};
-use super::world::{OrderEnding, SimulatedOrder, said};
+use super::world::{OrderEnding, SimulatedOrder, nothing, said};
 use crate::conversation::CheckRunState;
 use crate::ids::CommitSha;
 use crate::judge_answer;
@@ -295,6 +295,9 @@ stages:
         .when("answer/1/1/agent", vec![said("well, maybe")])
         .when("answer/1/2/agent", vec![said("well, so")])
         .when("answer/1/3/agent", vec![said("well, hm")]);
+    for round in 1..=3 {
+        world = world.when(format!("answer/1/{round}/import"), vec![nothing()]);
+    }
     world.settle();
     assert_eq!(world.survey().verdict, Verdict::Verified);
     happens(&mut world, OutsideEvent::Retry);

@@ -14,16 +14,20 @@ use crate::conversation::PointResolution;
 use crate::effect_name::ReservedWord;
 use crate::feedback::{Category, Feedback};
 use crate::ids::{CommitSha, PullNumber};
+use crate::moves::AgentTask;
 use crate::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
-use crate::replay::judge::RoundOutcome;
+use crate::replay::judge::{RoundCheck, RoundOutcome};
 use crate::replay::rounds::{AbandonedRounds, WorkerOutcome};
 use crate::replay::work::CommitParents;
+use crate::replay::worker::Worker;
 use crate::replay::{Replay, Suspension};
 use crate::settlement::Settlement;
 use crate::trace::StageState;
 
 /// The template for what people and checks ask for.
 const ANSWER: &str = "answer";
+/// The template that asks for nothing but the words to what was pushed.
+const WORDS: &str = "answer_words";
 /// The template for a base branch that contradicts.
 const RESOLVE: &str = "resolve";
 
@@ -161,17 +165,41 @@ impl Replay<'_> {
         self.asked_for_proof.remove(ReservedWord::Answer.word());
         let rounds = self.rounds(&worker, |walk, round, run| {
             let Some(run) = run else { return Ok(RoundOutcome::invalid_output(Feedback::passed(""))) };
-            let answers = if by_deed {
+            let said = if by_deed {
                 passed!(walk.judge_output(&stage, &worker, round, run)?);
-                points.iter().map(PointAnswer::by_deed).collect()
+                Ok(points.iter().map(PointAnswer::by_deed).collect())
             } else {
-                passed!(answers(run, points))
+                answers(run, points)
             };
             // Where words are all there is to say, nothing has to be pushed.
-            if !by_deed && answers.iter().all(|answer| !answer.done) {
-                return Ok(RoundOutcome::Passed((answers, None)));
+            if let Ok(said) = &said
+                && !by_deed
+                && said.iter().all(|answer| !answer.done)
+            {
+                return Ok(RoundOutcome::Passed((said.clone(), None)));
             }
-            let made = passed!(walk.judge_import(&stage, &worker, round, run, onto.clone())?);
+            let made = walk.judge_import(&stage, &worker, round, run, onto.clone())?;
+            if let RoundOutcome::Failed(failed) = &made
+                && failed.by == RoundCheck::PushedCommit
+            {
+                let may_be_words = !by_deed && points.iter().all(|point| !point.needs_a_commit());
+                match said {
+                    Err(fault) => return Ok(RoundOutcome::invalid_output(fault)),
+                    Ok(said) if may_be_words && walk.was_told_of_a_missing_commit(round) => {
+                        return Ok(RoundOutcome::Passed((said, None)));
+                    }
+                    Ok(_) => {}
+                }
+            }
+            let made = passed!(made);
+            let answers = match said {
+                Ok(said) => said,
+                // What was pushed is not thrown away for the words around it.
+                Err(fault) if made.is_some() => {
+                    walk.words_on(&worker, round, run.session_id.clone(), fault, points)?
+                }
+                Err(fault) => return Ok(RoundOutcome::invalid_output(fault)),
+            };
             let Some(mut work) = made else { return Ok(RoundOutcome::Passed((answers, None))) };
             work.changed = union(&before.changed, &work.changed);
             let work = passed!(walk.judge_tests(&stage, &worker, round, work)?);
@@ -229,7 +257,51 @@ impl Replay<'_> {
     }
 }
 
+impl Replay<'_> {
+    /// Whether the round before was sent back since nothing was pushed.
+    fn was_told_of_a_missing_commit(&mut self, round: u32) -> bool {
+        let before = self.trace.round(ReservedWord::Answer.word(), round.saturating_sub(1));
+        let feedback = before.filter(|_| round > 1).and_then(|seen| seen.feedback.as_ref());
+        feedback.is_some_and(|feedback| {
+            feedback.issues.iter().any(|finding| finding.category == Category::MissingCommit)
+        })
+    }
+
+    /// The words to a commit that was pushed, asked for once, in the session that made it. Where there are none, we say so.
+    fn words_on(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        session: Option<String>,
+        fault: Feedback,
+        points: &[FeedbackPoint],
+    ) -> Result<Vec<PointAnswer>, Suspension> {
+        let key = worker.key(round, "words");
+        let asked_for = vec![all_points(points), fault.summary];
+        let mut asked = worker.asks(&worker.name, worker.prefix.clone(), WORDS, asked_for);
+        asked.schema = Some(schema());
+        let task = AgentTask { round, session, ..asked.task() };
+        let said = match self.run_agent(&key, task, &asked) {
+            Ok((run, _)) => answers(run, points),
+            Err(Suspension::OverBudget { .. } | Suspension::Settled(_)) => Err(Feedback::passed("")),
+            Err(halt) => return Err(halt),
+        };
+        if let Ok(said) = said {
+            return Ok(said);
+        }
+        self.trace.note(
+            "The agent pushed a commit and did not say what it does about each point, so Journeyman answered.".to_owned(),
+        );
+        Ok(points.iter().map(PointAnswer::unsaid).collect())
+    }
+}
+
 impl PointAnswer {
+    /// Where the agent pushed something and said nothing of use.
+    fn unsaid(point: &FeedbackPoint) -> Self {
+        Self { point: point.id.clone(), done: false, text: String::new() }
+    }
+
     /// Where the commit is all the answer there is.
     fn by_deed(point: &FeedbackPoint) -> Self {
         Self { point: point.id.clone(), done: true, text: String::new() }
@@ -238,6 +310,8 @@ impl PointAnswer {
     pub(super) fn outcome(&self, commit: Option<&CommitSha>) -> PointResolution {
         match commit {
             Some(commit) if self.done => PointResolution::In(commit.clone()),
+            // An answer that does nothing says why.
+            Some(commit) if self.text.is_empty() => PointResolution::Unsaid(commit.clone()),
             Some(_) | None => PointResolution::Nothing,
         }
     }
@@ -275,15 +349,15 @@ fn prompt_text(points: &[FeedbackPoint], is_wanted: impl Fn(&PointSource) -> boo
     text
 }
 
+/// All points, whatever kind they are.
+fn all_points(points: &[FeedbackPoint]) -> String {
+    prompt_text(points, |_| true)
+}
+
 /// What the worker says of each point; every point once.
-fn answers(run: &AgentRun, points: &[FeedbackPoint]) -> RoundOutcome<Vec<PointAnswer>> {
-    let result = run.result.as_deref().unwrap_or_default();
-    let value = match answer::fitting(result, &schema(), &[]) {
-        Ok(value) => value,
-        Err(feedback) => return RoundOutcome::invalid_output(feedback),
-    };
-    let invalid =
-        |what: String| RoundOutcome::invalid_output(Feedback::failed(Category::InvalidOutput, what));
+fn answers(run: &AgentRun, points: &[FeedbackPoint]) -> Result<Vec<PointAnswer>, Feedback> {
+    let value = answer::fitting(run.result.as_deref().unwrap_or_default(), &schema(), &[])?;
+    let invalid = |what: String| Err(Feedback::failed(Category::InvalidOutput, what));
     let answers = match serde_json::from_value::<PointAnswers>(value) {
         Ok(PointAnswers { answers }) => answers,
         Err(error) => return invalid(format!("the answer is not of its form: {error}")),
@@ -309,7 +383,7 @@ fn answers(run: &AgentRun, points: &[FeedbackPoint]) -> RoundOutcome<Vec<PointAn
     if let Some(point) = undone {
         return invalid(format!("point {} has to be done: words do not answer it", point.id));
     }
-    RoundOutcome::Passed(answers)
+    Ok(answers)
 }
 
 fn in_short(text: &str) -> String {

@@ -45,7 +45,9 @@ async fn the_real_claude_code_goes_from_label_to_pull_request_by_a_wrong_fix_and
     assert!(world.github.file(REPOSITORY, &pull.head, ".journeyman/plans/issue-1-total.md").is_none());
 
     // The wrong fix was found out by the tests, whatever was said of it, and the same session went on.
-    assert!(!of(&model, Task::Implement).is_empty());
+    let asked = of(&model, Task::Implement);
+    let prompt = asked.first().expect("a first round").prompt();
+    assert!(prompt.contains("Sums are never rounded here."), "it is told what CLAUDE.md imports: {prompt}");
     let rework = of(&model, Task::Rework);
     let resumed = rework.first().expect("a second round");
     assert_eq!(resumed.prompts().len(), 2, "{:#?}", resumed.prompts());

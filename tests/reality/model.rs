@@ -13,6 +13,8 @@ pub const FILES: &[(&str, &str)] = &[
          def test_of_none(self):\n        self.assertEqual(total([]), 0)\n",
     ),
     (".github/journeyman.yml", "test: python3 -m unittest -v\n"),
+    ("CLAUDE.md", "Our rules are in @docs/rules.md.\n"),
+    ("docs/rules.md", "Sums are never rounded here.\n"),
 ];
 
 pub const ISSUE: (&str, &str) = ("total() forgets a number", "`total([1, 2, 3])` is 5. It should be 6.");

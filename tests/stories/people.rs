@@ -10,7 +10,7 @@ use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL
 /// Pushes nothing three times, then does what it is told.
 const STUBBORN: &str = "
 - stage: implement
-  round: 4
+  round: 3
   run: |
     cat
     echo 42 > answer

@@ -14,6 +14,7 @@ mod command;
 mod expand;
 mod failure;
 mod history;
+mod instructions;
 mod lines;
 mod prompt;
 mod reach;
@@ -42,6 +43,7 @@ pub use api::{
 };
 pub use claude::ENVIRONMENT as CLAUDE_VARIABLES;
 pub use expand::{ExpandedTemplate, expand};
+pub use instructions::instructions;
 pub use prompt::{Prompt, prompt};
 pub use reach::{AgentNetwork, EndpointKey, ModelEndpoint};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};

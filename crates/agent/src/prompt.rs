@@ -23,20 +23,21 @@ const LONGEST_INPUT: usize = 300_000;
 /// The prompt for a task. `template` is the repository's or ours, with or without front matter.
 ///
 /// A first round is the specification: the template, what is given by name, the form of the answer. A later one adds
-/// the feedback; where a session goes on, which remembers the task, the feedback comes with a reminder only. A role's
-/// words are not in it: see [`AgentProgram::invocation`](super::AgentProgram::invocation).
-pub fn prompt(task: &AgentTask, template: &str) -> Prompt {
+/// the feedback; where a session goes on, which remembers the task, the feedback comes with a reminder only. What the
+/// repository asks of everybody (`instructions`) stands before what is given. A role's words are not in it: see [`AgentProgram::invocation`](super::AgentProgram::invocation).
+pub fn prompt(task: &AgentTask, template: &str, instructions: &str) -> Prompt {
     let arguments: Vec<String> = task.arguments.iter().map(|argument| as_data(argument)).collect();
     let expanded = expand(body(template), &arguments);
+    let known = match instructions {
+        "" => given(&task.inputs),
+        instructions => format!("\n\n{}{}", instructions.trim_end(), given(&task.inputs)),
+    };
     let mut text = match (&task.rework, &task.session) {
-        (None, _) if task.inputs.is_empty() => expanded.text,
-        (None, _) => format!("{}{}", expanded.text.trim_end(), given(&task.inputs)),
-        (Some(rework), None) => format!(
-            "{}{}\n\n---\n\n{}",
-            expanded.text.trim_end(),
-            given(&task.inputs).trim_end(),
-            feedback(rework)
-        ),
+        (None, _) if known.is_empty() => expanded.text,
+        (None, _) => format!("{}{known}", expanded.text.trim_end()),
+        (Some(rework), None) => {
+            format!("{}{}\n\n---\n\n{}", expanded.text.trim_end(), known.trim_end(), feedback(rework))
+        }
         (Some(rework), Some(_)) => format!(
             "Your task is still the one this conversation began with, in full (stage `{}`). It began:\n\n{}\n\n{}",
             task.stage,

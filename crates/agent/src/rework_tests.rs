@@ -11,7 +11,7 @@ use proptest::prelude::*;
 fn told(rework: Rework) -> String {
     let mut task = task("x", &["the sum"]);
     task.rework = Some(rework);
-    prompt(&task, "Fix $1").text
+    prompt(&task, "Fix $1", "").text
 }
 
 fn finding(severity: Severity, category: Category, description: &str) -> Finding {
@@ -74,7 +74,7 @@ fn a_session_that_goes_on_gets_the_feedback_and_a_reminder_only() {
     let mut task = task("x", &["the sum"]);
     task.rework = Some(Rework { failing_tests: Vec::new(), test_output: None, guidance: None, ..rework() });
     task.session = Some("abc".into());
-    let text = prompt(&task, "Fix $1\n\n## Details\n\nMany.").text;
+    let text = prompt(&task, "Fix $1\n\n## Details\n\nMany.", "").text;
     assert!(text.contains("> Fix the sum") && text.contains("# This is attempt 2 of 3"), "{text}");
     for part in ["Many.", "## The tests", "What a person advises", "\n\n\n", "$2", "$4"] {
         assert!(!text.contains(part), "{part:?} is in:\n{text}");

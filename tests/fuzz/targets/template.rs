@@ -93,7 +93,7 @@ fn frames_hold(template: &str, arguments: &[String]) {
     let plain: Vec<String> = arguments.iter().map(|_| "x".to_owned()).collect();
     // A template of a person's own may stand in any relation to what is filled in: ours do not end in a `<`.
     let template = template.replace('<', "(");
-    let hostile = prompt(&task(arguments.to_vec(), arguments.to_vec()), &template);
-    let harmless = prompt(&task(plain.clone(), plain), &template);
+    let hostile = prompt(&task(arguments.to_vec(), arguments.to_vec()), &template, "");
+    let harmless = prompt(&task(plain.clone(), plain), &template, "");
     assert_eq!(frames(&hostile.text), frames(&harmless.text), "{}", hostile.text);
 }

@@ -13,6 +13,9 @@ const CHARACTERS_PER_TOKEN: usize = 4;
 /// Characters of the answer before.
 const LONGEST_ANSWER: usize = 200_000;
 
+/// Templates that ask for a word, a name or a path.
+const SHORT_QUESTIONS: [&str; 4] = ["classify_issue", "generate_branch", "find_plan_file", "answer_words"];
+
 impl EffectContext {
     /// The task with what has to be looked up for it.
     pub(super) async fn with_what_it_needs(
@@ -38,6 +41,27 @@ impl EffectContext {
             }
         }
         Ok(task)
+    }
+
+    /// What the repository asks of whoever works on it, from the base and never from what an agent wrote. A session remembers
+    /// it, and a question of a word or two needs none of it.
+    pub(super) async fn instructions(&self, task: &AgentTask) -> Result<String, EffectError> {
+        if task.session.is_some() || SHORT_QUESTIONS.contains(&task.command.as_str()) {
+            return Ok(String::new());
+        }
+        let (repository, base) = (self.opened().repository.clone(), self.base()?);
+        self.git(move |workspaces| {
+            let source = workspaces.source_tree(&repository, &base)?;
+            let paths: Vec<String> =
+                source.paths().filter_map(|path| path.to_str().map(str::to_owned)).collect();
+            // What cannot be read is no instruction.
+            let read = |path: &str| {
+                let bytes = workspaces.file(&repository, &base, path).ok()??;
+                String::from_utf8(bytes).ok()
+            };
+            Ok(journeyman_agent::instructions(&paths, &read))
+        })
+        .await
     }
 
     /// The commit that the work has come to: the last of ours since it began with this start, or the start itself.

@@ -49,7 +49,8 @@ impl EffectContext {
         }
         let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
         let task = self.with_what_it_needs(task, runtime).await?;
-        let prompt = journeyman_agent::prompt(&task, &self.template(&task.command).await?);
+        let instructions = self.instructions(&task).await?;
+        let prompt = journeyman_agent::prompt(&task, &self.template(&task.command).await?, &instructions);
         if let Err(because) = self.reserve(&task).await? {
             return Ok(EffectOutcome::BudgetSpent { because });
         }

@@ -72,12 +72,16 @@ fn lifecycle_scripts(files: &RepositoryFiles<'_>) -> String {
 /// The repository's own modules that the build of a Python package runs: those beside `setup.py` that it imports, and the
 /// build backend. A package that it imports is what is tested, and lies below.
 fn build_modules(files: &RepositoryFiles<'_>) -> Vec<String> {
-    let imported = files.text("setup.py").unwrap_or_default();
-    let imported = imported.lines().filter_map(|line| {
+    let setup = files.text("setup.py").unwrap_or_default();
+    // What it names in quotes it installs: that is what is tested.
+    let is_installed = |module: &str| {
+        [format!("'{module}'"), format!("\"{module}\"")].iter().any(|name| setup.contains(name))
+    };
+    let imported = setup.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
         let is_import = matches!(words.next(), Some("import" | "from"));
         let module = words.next().filter(|_| is_import)?.split(['.', ',']).next()?;
-        Some(format!("{module}.py"))
+        (!is_installed(module)).then(|| format!("{module}.py"))
     });
     let project = files.toml("pyproject.toml").unwrap_or_default();
     let build = project.get("build-system");
@@ -143,9 +147,13 @@ mod tests {
     #[test]
     fn what_package_managers_run_of_the_repository_are_scripts_of_its_setup() {
         let written = [
-            ("setup.py", "import os\nimport build_helper, re\nfrom versions import get\nimport package\n"),
+            (
+                "setup.py",
+                "import os\nimport build_helper, re, one\nimport one\nfrom versions import get\nimport package\nsetup(py_modules=['one'])\n",
+            ),
             ("build_helper.py", ""),
             ("versions.py", ""),
+            ("one.py", ""),
             ("package/__init__.py", ""),
             (
                 "pyproject.toml",

@@ -46,8 +46,16 @@ pub(super) fn find(
         });
     }
     let (because, command) = plain?;
-    if let Some(file) = importing_pytest(files) {
+    if let Some(file) =
+        reading(files, &|line| line.starts_with("import pytest") || line.starts_with("from pytest"))
+    {
         return Some(pytest(format!("{file}, which imports pytest")));
+    }
+    // unittest finds classes alone.
+    if let Some(file) =
+        reading(files, &|line| line.starts_with("def test_") || line.starts_with("async def test_"))
+    {
+        return Some(pytest(format!("{file}, whose tests are functions")));
     }
     Some(PythonRunner { command, because, is_pytest: false })
 }
@@ -86,12 +94,11 @@ fn is_test(path: &str) -> bool {
     })
 }
 
-fn importing_pytest(files: &RepositoryFiles<'_>) -> Option<String> {
-    let tests = files.all().filter(|path| is_test(path) && !is_aside(path)).take(MOST_READ);
-    let imports = |text: String| {
-        text.lines().any(|line| line.starts_with("import pytest") || line.starts_with("from pytest"))
-    };
-    tests.into_iter().find(|path| files.text(path).is_some_and(imports)).map(str::to_owned)
+/// The first test file with such a line.
+fn reading(files: &RepositoryFiles<'_>, is_sign: &dyn Fn(&str) -> bool) -> Option<String> {
+    let mut tests = files.all().filter(|path| is_test(path) && !is_aside(path)).take(MOST_READ);
+    let has_sign = |path: &&str| files.text(path).is_some_and(|text| text.lines().any(is_sign));
+    tests.find(has_sign).map(str::to_owned)
 }
 
 fn unittest_sign(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<(String, String)> {

@@ -21,8 +21,8 @@ const FINDERS: [Finder; 12] = [
     ruby::find,
     php::find,
     node::find,
-    python::find,
     native::find,
+    python::find,
     native::find_make,
 ];
 

@@ -242,12 +242,39 @@ fn test(
             Some(PlannedTest { command: "bun test".into(), because: "files that Bun takes for tests".into() })
         }
         None => {
+            if let Some(command) = workspaces_test(files, manager, is_workspace) {
+                return Some(PlannedTest { command, because: "test scripts of the workspaces".to_owned() });
+            }
             if !text("test").is_empty() && !text("test").contains("no test specified") {
                 notes.push("the script test of package.json only lints or waits for changes, and no other was found that runs tests".to_owned());
             }
             None
         }
     }
+}
+
+/// The tests of workspaces whose root has none.
+fn workspaces_test(
+    files: &RepositoryFiles<'_>,
+    manager: PackageManager,
+    is_workspace: bool,
+) -> Option<String> {
+    const MOST_READ: usize = 60;
+    let manifests =
+        files.all().filter(|path| path.ends_with("/package.json") && !path.contains("node_modules/"));
+    let has_tests = manifests.take(MOST_READ).filter_map(|path| files.json(path)).any(|manifest| {
+        let text = |name: &str| {
+            let script = manifest.get("scripts").and_then(|scripts| scripts.get(name)?.as_str());
+            script.map(str::trim).unwrap_or_default().to_owned()
+        };
+        runs_tests(&text("test"), &text, 0)
+    });
+    let command = match manager {
+        PackageManager::Npm => "npm test --workspaces --if-present",
+        PackageManager::Pnpm => "pnpm --recursive --if-present run test",
+        PackageManager::Yarn | PackageManager::Berry | PackageManager::Bun => return None,
+    };
+    (is_workspace && has_tests).then(|| command.to_owned())
 }
 
 fn is_bun_test(path: &str) -> bool {

@@ -17,7 +17,15 @@ pub(super) fn environment(port: u16, model: Option<Provider>) -> Vec<(String, St
     for name in ["NO_PROXY", "no_proxy", "npm_config_noproxy"] {
         variables.push((name, near.to_owned()));
     }
-    for name in ["npm_config_https_proxy", "npm_config_proxy", "PIP_PROXY", "CARGO_HTTP_PROXY"] {
+    for name in [
+        "npm_config_https_proxy",
+        "npm_config_proxy",
+        "PIP_PROXY",
+        "CARGO_HTTP_PROXY",
+        // From its second version on Yarn looks at no other.
+        "YARN_HTTPS_PROXY",
+        "YARN_HTTP_PROXY",
+    ] {
         variables.push((name, door.clone()));
     }
     // Node's own fetch does not look at the others without it.

@@ -53,6 +53,9 @@ pub enum TestRunnerName {
     Mocha,
     /// The Test Anything Protocol, of whatever runner.
     Tap,
+    Ctest,
+    Meson,
+    Bun,
 }
 
 /// How one test ended.

@@ -29,6 +29,8 @@ pub struct RepositorySettings {
     pub test: Option<String>,
     /// Where the test command writes a JUnit report, from the repository's root.
     pub report: Option<String>,
+    /// What of the tests has to pass.
+    pub accept: AcceptedRun,
     /// Names of hosts that the tests have to reach; only those that the server's settings allow count.
     pub network: Option<Vec<String>>,
     /// Globs of paths that a change must not touch.
@@ -63,6 +65,17 @@ pub struct ServiceSettings {
     /// A shell command that succeeds in it once it can be used.
     #[serde(default)]
     pub ready: Option<String>,
+}
+
+/// What a run of the tests has to come to, so that it can be believed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AcceptedRun {
+    /// The whole command passes.
+    #[default]
+    AllPass,
+    /// What fails, test by test, fails on the base commit as well, and a test shows that the change does something.
+    NoNewFailures,
 }
 
 /// Whether a person approves the plan.

@@ -46,6 +46,15 @@ pub struct TestRun {
     pub artifacts: Vec<String>,
 }
 
+impl TestRun {
+    /// Whether tests fail, and the run passes all the same, since they fail on the base as well and that is accepted.
+    pub fn is_accepted_red(&self) -> bool {
+        let is_beside_red =
+            |scrutiny: &Scrutiny| scrutiny.judged == crate::comparison::ComparisonVerdict::PassedBesideRed;
+        self.verdict == TestVerdict::Passed && self.scrutiny.as_deref().is_some_and(is_beside_red)
+    }
+}
+
 /// What a run of the tests comes to. The exit code decides; the counts can only take away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -93,7 +93,7 @@ async fn look(
     output.print(&words::setup(&plan, &survey));
     output.print(&words::tests(&plan, &survey, &outcome));
     let pinned = match arguments.init {
-        true => Some(PinnedFile::write(checkout, &environment, &plan).await?),
+        true => Some(PinnedFile::write(checkout, &environment, &plan, &outcome).await?),
         false => None,
     };
     if let Some(pinned) = &pinned {

@@ -13,6 +13,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::checkout::LocalCheckout;
+use super::outcome::EnvironmentOutcome;
 use crate::app::LocalEnvironment;
 use crate::config::repository_settings;
 use crate::engine::SETTINGS_FILE;
@@ -23,6 +24,9 @@ use crate::order::RepositorySettings;
 const LONGEST: usize = 80;
 const CANNOT: &str =
     "what was found cannot be written as .github/journeyman.yml; name `setup` and `test` there yourself";
+/// Where tests fail on the commit that is looked at.
+const ACCEPTED: &str = "\n# Some tests fail already. A change may leave these as they are; whatever else fails stands against it.\n\
+                        accept: no_new_failures\n";
 /// A larger file is not settings.
 const LARGEST: u64 = 64 * 1024;
 
@@ -41,6 +45,7 @@ impl PinnedFile {
         checkout: &LocalCheckout,
         environment: &LocalEnvironment,
         plan: &EnvironmentPlan,
+        tests: &EnvironmentOutcome,
     ) -> anyhow::Result<Self> {
         let path = checkout.work_tree()?.join(SETTINGS_FILE);
         if let Some(there) = read(&path)? {
@@ -51,7 +56,8 @@ impl PinnedFile {
         }
         let nothing = RepositorySettings::default();
         let pinned = PinnedSettings::leanest(environment, plan, &nothing).await?;
-        let text = format!("{}{}", heading(plan), pinned.text(&nothing));
+        let accepted = if *tests == EnvironmentOutcome::Failed { ACCEPTED } else { "" };
+        let text = format!("{}{}{accepted}", heading(plan), pinned.text(&nothing));
         let read_back = repository_settings(text.as_bytes()).context(CANNOT)?;
         let warnings = differences(plan, &environment.plan_with(read_back).await?)?;
         create(&path, &text)?;
@@ -190,8 +196,7 @@ impl PinnedSettings {
             text.push_str(&format!("\n# {comment}\n{entry}"));
         };
         if let (Some(image), None) = (&self.image, &known.image) {
-            let comment = "What setup, tests and agents are to run in; this version still takes this machine's own system.";
-            add(comment, entry("image", image));
+            add("What setup, tests and agents run in.", entry("image", image));
         }
         let is_new = |(name, _): &(&String, &String)| !known.env.contains_key(*name);
         let variables: BTreeMap<_, _> = self.variables.iter().filter(is_new).collect();
@@ -299,7 +304,7 @@ mod tests {
             # How Journeyman prepares and tests this repository. It is read from the default branch.
             # Made by `journeyman environment --init` from Python with pip, found by `pyproject.toml`.
 
-            # What setup, tests and agents are to run in; this version still takes this machine's own system.
+            # What setup, tests and agents run in.
             image: python:3.12-slim
 
             # Variables of setup, tests and agents.

@@ -155,7 +155,7 @@ pub(super) fn tests(
             let _ = writeln!(
                 text,
                 "  The environment works. A change is verified only where the whole command passes: mend these tests, or \
-                 name a `test`\n  in {SETTINGS_FILE} that leaves them out."
+                 name a `test`\n  in {SETTINGS_FILE} that leaves them out, or accept: no_new_failures."
             );
         }
         EnvironmentOutcome::SetupFailed(problem)

@@ -128,6 +128,7 @@ impl CommitTester {
 }
 
 impl CheckoutRun {
+    /// Whether its command passed.
     pub(super) fn is_passed(&self) -> bool {
         self.test.as_ref().is_some_and(|ended| {
             journeyman_verify::verdict(&ended.run.exit, self.reading.counts.as_ref()).is_pass()

@@ -10,7 +10,10 @@ use super::checkout_run::{CheckoutRun, CheckoutRunSpec};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::scrutiny::{ChangedTest, LieVerdict, OldTests};
-use journeyman_order::{CommitSha, EffectError, Exit, Proof, Scrutiny, TestCaseStatus, TestReport};
+use journeyman_order::settings::AcceptedRun;
+use journeyman_order::{
+    CommitSha, ComparisonVerdict, EffectError, Exit, Proof, Scrutiny, TestCaseStatus, TestReport,
+};
 use journeyman_verify as verify;
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{ExperimentMatrix, ExperimentResult, is_of, judge, lie_told, not_loaded};
@@ -67,7 +70,12 @@ impl ExperimentContext<'_> {
             reruns.extend(rerun.test.map(|ended| ended.run));
         }
         // What failed anyhow is not worth the time.
-        let passes = alone.is_pass() || again.iter().any(|(exit, _)| *exit == Exit::Code(0));
+        let is_as_red_as_before = || {
+            self.ask.settings.accept == AcceptedRun::NoNewFailures
+                && self.judged(ran, &again, None, None).judged == ComparisonVerdict::PassedBesideRed
+        };
+        let passes =
+            alone.is_pass() || again.iter().any(|(exit, _)| *exit == Exit::Code(0)) || is_as_red_as_before();
         let tests_differ = passes && !sides.test_paths.is_empty();
         let configuration_differs =
             passes && !sides.configuration.is_empty() && sides.test_paths.len() > sides.configuration.len();

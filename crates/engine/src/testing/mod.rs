@@ -20,10 +20,11 @@ use std::sync::Arc;
 
 use super::effect_error::never;
 use journeyman_environment::{EnvironmentPlan, edited_setup, judge_by, without_own_tests};
+use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
-    CommitSha, EffectError, PinnedImages, RepositoryName, RepositorySettings, Scrutiny, TestReport, TestRun,
-    TestVerdict, TestingSettings, TreeSha,
+    CommitSha, ComparisonVerdict, EffectError, PinnedImages, RepositoryName, RepositorySettings, Scrutiny,
+    TestReport, TestRun, TestVerdict, TestingSettings, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
 use journeyman_verify::Overlay;
@@ -236,8 +237,11 @@ impl CommitTester {
             }
             let mut scrutiny = bench.experiment(judged, early, &mut outputs).await?;
             scrutiny.base_setup = by_base.as_ref().and_then(|(_, ran)| Some(ran.test.as_ref()?.run.clone()));
-            run.verdict = verdict(run.verdict, &scrutiny);
+            run.verdict = verdict(run.verdict, &scrutiny, ask.settings.accept);
             run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());
+            if scrutiny.judged == ComparisonVerdict::PassedBesideRed {
+                run.doubt = run.doubt.or_else(|| scrutiny.unshown_beside_red());
+            }
             run.scrutiny = Some(Box::new(scrutiny));
         }
         Ok(TestRunResult { run, outputs })
@@ -271,15 +275,24 @@ impl CommitTester {
 }
 
 /// What a run comes to, with the experiment around it: a pass can only be taken away, unless what failed was flaky. A
-/// test that is red on the base excuses nothing: it may be the very one that the issue is about.
-fn verdict(alone: TestVerdict, scrutiny: &Scrutiny) -> TestVerdict {
-    use journeyman_order::ComparisonVerdict;
+/// test that is red on the base excuses nothing, unless the repository accepts that: it may be the very one that the issue
+/// is about.
+fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, accepts: AcceptedRun) -> TestVerdict {
     let is_bent = !scrutiny.objections().is_empty();
     match (alone, scrutiny.judged) {
         (TestVerdict::Passed | TestVerdict::NoTests, _) if is_bent => TestVerdict::Weakened,
         (TestVerdict::Passed, ComparisonVerdict::Failed) => TestVerdict::Failed,
         // What failed once passed on the same commit: flaky, and named as that.
         (TestVerdict::Failed, ComparisonVerdict::Passed) if !is_bent => TestVerdict::Passed,
+        (TestVerdict::Failed, ComparisonVerdict::PassedBesideRed)
+            if accepts == AcceptedRun::NoNewFailures =>
+        {
+            if is_bent {
+                TestVerdict::Weakened
+            } else {
+                TestVerdict::Passed
+            }
+        }
         (alone, _) => alone,
     }
 }

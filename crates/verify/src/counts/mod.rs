@@ -10,6 +10,7 @@ mod cases;
 mod go;
 mod javascript;
 mod junit;
+mod native;
 mod node;
 mod python;
 mod tap;
@@ -55,7 +56,10 @@ impl RunnerSummary {
             | TestRunnerName::Node
             | TestRunnerName::Vitest
             | TestRunnerName::Jest
-            | TestRunnerName::Mocha => self.counts,
+            | TestRunnerName::Mocha
+            | TestRunnerName::Ctest
+            | TestRunnerName::Meson
+            | TestRunnerName::Bun => self.counts,
         };
         Self { counts, cases: None, ..self }
     }
@@ -94,6 +98,9 @@ fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool) -> TestReport {
         go::json(lines),
         go::plain(lines),
         tap::tap(lines),
+        native::ctest(lines),
+        native::meson(lines),
+        native::bun(lines),
     ]
     .into_iter()
     .flatten()

@@ -67,7 +67,10 @@ pub fn select(
         TestRunnerName::Libtest
         | TestRunnerName::Unittest
         | TestRunnerName::Nextest
-        | TestRunnerName::Tap => return None,
+        | TestRunnerName::Tap
+        | TestRunnerName::Ctest
+        | TestRunnerName::Meson
+        | TestRunnerName::Bun => return None,
     }
     Some(selected)
 }

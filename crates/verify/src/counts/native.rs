@@ -1,0 +1,104 @@
+//! CTest, Meson and Bun: how many there are. Of CTest and Meson a test is a program, and of none are the names read.
+
+use super::RunnerSummary;
+use journeyman_order::TestCounts;
+use journeyman_order::comparison::TestRunnerName;
+
+fn summary(runner: TestRunnerName, counts: TestCounts, line: usize) -> RunnerSummary {
+    RunnerSummary { counts: Some(counts), failing: Vec::new(), line, runner, cases: None, is_whole: false }
+}
+
+/// `95% tests passed, 1 tests failed out of 20`; what was not run stands in lines of its own.
+pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
+    let total = pattern!(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$")?;
+    let skipped = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*(?:Skipped|Not Run \(Disabled\))")?;
+    let none = lines.iter().rposition(|line| *line == "No tests were found!!!");
+    let told = lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, total.captures(line)?)));
+    let Some((line, told)) = told else {
+        return none.map(|line| summary(TestRunnerName::Ctest, TestCounts::default(), line));
+    };
+    let (failed, of) = (super::number(&told, 1), super::number(&told, 2));
+    let begun = lines.get(..line)?.iter().rposition(|line| line.starts_with("Test project ")).unwrap_or(0);
+    let skipped = lines.get(begun..line)?.iter().filter(|line| skipped.is_match(line)).count() as u64;
+    let passed = of.checked_sub(failed)?.checked_sub(skipped)?;
+    Some(summary(TestRunnerName::Ctest, TestCounts { passed, failed, skipped }, line))
+}
+
+/// The table at the end: `Ok:  12` and so on.
+pub(super) fn meson(lines: &[&str]) -> Option<RunnerSummary> {
+    let row = pattern!(r"^(Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout|Ignored): +(\d+) *$")?;
+    let none = lines.iter().rposition(|line| *line == "No tests defined.");
+    let Some(first) = lines.iter().rposition(|line| row.captures(line).is_some_and(|row| &row[1] == "Ok"))
+    else {
+        return none.map(|line| summary(TestRunnerName::Meson, TestCounts::default(), line));
+    };
+    let mut counts = TestCounts::default();
+    let mut last = first;
+    for (at, line) in lines.iter().enumerate().skip(first) {
+        let Some(found) = row.captures(line) else { if line.trim().is_empty() { continue } else { break } };
+        last = at;
+        let number = super::number(&found, 2);
+        match &found[1] {
+            "Ok" | "Expected Fail" => counts.passed += number,
+            "Skipped" | "Ignored" => counts.skipped += number,
+            _ => counts.failed += number,
+        }
+    }
+    Some(summary(TestRunnerName::Meson, counts, last))
+}
+
+/// ` 12 pass`, ` 1 skip`, ` 0 fail`, and then `Ran 13 tests across 2 files.`
+pub(super) fn bun(lines: &[&str]) -> Option<RunnerSummary> {
+    let ran = pattern!(r"^Ran (\d+) tests? across \d+ files?\.")?;
+    let row = pattern!(r"^ *(\d+) (pass|fail|skip|todo)$")?;
+    let (line, told) =
+        lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, ran.captures(line)?)))?;
+    let mut counts = TestCounts::default();
+    for text in lines.get(line.saturating_sub(8)..line)? {
+        let Some(found) = row.captures(text) else { continue };
+        let number = super::number(&found, 1);
+        match &found[2] {
+            "pass" => counts.passed = number,
+            "fail" => counts.failed = number,
+            _ => counts.skipped = counts.skipped.saturating_add(number),
+        }
+    }
+    let adds_up = counts.ran().saturating_add(counts.skipped) == super::number(&told, 1);
+    adds_up.then(|| summary(TestRunnerName::Bun, counts, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+
+    fn counted(output: &str) -> Option<(u64, u64, u64)> {
+        read(output, None).counts.map(|counts| (counts.passed, counts.failed, counts.skipped))
+    }
+
+    #[test]
+    fn ctest_tells_how_many_programs_passed() {
+        let output = "Test project /work/build\n    Start 1: a\n1/3 Test #1: a ....   Passed    0.00 sec\n    Start 2: b\n\
+                      2/3 Test #2: b ....***Failed    0.01 sec\n3/3 Test #3: c ....***Skipped   0.00 sec\n\n\
+                      67% tests passed, 1 tests failed out of 3\n\nTotal Test time (real) =   0.02 sec\n";
+        assert_eq!(counted(output), Some((1, 1, 1)));
+        assert_eq!(counted("Test project /b\nNo tests were found!!!\n"), Some((0, 0, 0)));
+        assert_eq!(counted("100% tests passed, 9 tests failed out of 3\n"), None, "it does not add up");
+    }
+
+    #[test]
+    fn meson_tells_them_in_a_table_or_that_there_are_none() {
+        let output = "1/2 graphene:matrix   OK   0.02s\n2/2 graphene:box   FAIL   0.01s   exit status 1\n\n\nSummary of Failures:\n\n\
+                      2/2 graphene:box FAIL\n\nOk:                 1\nExpected Fail:      0\nFail:               1\nUnexpected Pass:    0\n\
+                      Skipped:            2\nTimeout:            0\n\nFull log written to /b/meson-logs/testlog.txt\n";
+        assert_eq!(counted(output), Some((1, 1, 2)));
+        assert_eq!(counted("ninja: no work to do.\nNo tests defined.\n"), Some((0, 0, 0)));
+    }
+
+    #[test]
+    fn bun_tells_them_before_how_many_ran() {
+        let output = "a.test.ts:\n(pass) adds\n(fail) subtracts\n\n 12 pass\n 1 skip\n 2 fail\n 30 expect() calls\n\
+                      Ran 15 tests across 2 files. [31.00ms]\n";
+        assert_eq!(counted(output), Some((12, 2, 1)));
+        assert_eq!(counted(" 12 pass\nRan 15 tests across 2 files. [31.00ms]\n"), None);
+    }
+}

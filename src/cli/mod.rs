@@ -18,6 +18,8 @@ mod live;
 mod local;
 mod pipeline;
 mod receipt;
+#[cfg(feature = "eval")]
+mod replay_agent;
 #[cfg(feature = "emulator")]
 mod run;
 #[cfg(feature = "emulator")]
@@ -91,6 +93,10 @@ enum Subcommands {
     #[cfg(feature = "emulator")]
     #[command(hide = true)]
     ScriptedAgent(scripted_agent::ScriptedAgentArguments),
+    /// The agent of suites of real fixes: makes the change of its case.
+    #[cfg(feature = "eval")]
+    #[command(hide = true)]
+    ReplayAgent(replay_agent::ReplayAgentArguments),
     /// The agent of simulated suites: is right as often as it is told to be.
     #[cfg(feature = "eval")]
     #[command(hide = true)]
@@ -126,6 +132,8 @@ pub fn main() -> ExitCode {
         // Agents run inside the sandbox and need no runtime.
         #[cfg(feature = "emulator")]
         Subcommands::ScriptedAgent(arguments) => exit(scripted_agent::main(&arguments)),
+        #[cfg(feature = "eval")]
+        Subcommands::ReplayAgent(arguments) => exit(replay_agent::main(&arguments)),
         #[cfg(feature = "eval")]
         Subcommands::SimulatedAgent(arguments) => exit(simulated_agent::main(&arguments)),
     }

@@ -8,6 +8,7 @@ mod expected;
 mod hidden;
 mod page;
 mod record;
+mod replay;
 mod report;
 #[cfg(test)]
 mod report_tests;
@@ -34,11 +35,15 @@ use crate::config::{AgentSettings, RuntimeKind};
 use crate::emulator::WebPages;
 use crate::order::Pipeline;
 use expected::Guidance;
+pub(super) use replay::CASE;
+use replay::ReplayVariant;
 use report::{EvalResults, EvalSetup, SimulationLine};
 use runner::Retention;
 use simulation::{PassRates, Simulation, percent};
-use suite::EvalSuite;
+use suite::{CaseRepository, EvalSuite, ReplaySelection};
 
+/// The name of the agent that replays real fixes.
+const REPLAY_AGENT: &str = "replay";
 /// The name of the simulated agent.
 const SIMULATED_AGENT: &str = "simulated";
 
@@ -72,6 +77,21 @@ pub(super) struct EvalArguments {
     /// The percentage of simulated attempts that pass after advice.
     #[arg(long, value_name = "PERCENT", conflicts_with = "suite", default_value = "45", value_parser = percent)]
     guided: f64,
+    /// Of a suite of real fixes: a folder with clones of the repositories; what is missing is cloned into it.
+    #[arg(long, value_name = "DIR", conflicts_with = "simulate")]
+    mirrors: Option<PathBuf>,
+    /// Of a suite of real fixes: the forms in which each is replayed.
+    #[arg(
+        long,
+        value_name = "FORMS",
+        value_delimiter = ',',
+        conflicts_with = "simulate",
+        default_value = "right,code_alone,wrong_code,weakened"
+    )]
+    variants: Vec<ReplayVariant>,
+    /// Of a suite of real fixes: only repositories whose names have this in them.
+    #[arg(long, value_name = "WORD", conflicts_with = "simulate")]
+    only: Option<String>,
     /// The agent, by its name in the settings.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -104,17 +124,25 @@ pub(super) async fn main(arguments: EvalArguments) -> anyhow::Result<u8> {
         guided: arguments.guided,
     });
     let suite = match &arguments.suite {
-        Some(folder) => suite::read(folder)?,
+        Some(folder) => suite::read(
+            folder,
+            &ReplaySelection {
+                variants: arguments.variants.clone(),
+                only: arguments.only.clone(),
+                mirrors: arguments.mirrors.clone().unwrap_or_else(|| folder.join("mirrors")),
+            },
+        )?,
         None => suite::simulated(arguments.cases),
     };
     let parallel = usize::from(arguments.parallel.unwrap_or(4));
     // What cannot be written is known before hours of work, not after.
     let json = arguments.json.as_deref().map(|path| create("--json", path)).transpose()?;
     let html = arguments.html.as_deref().map(|path| create("--html", path)).transpose()?;
-    let local = start(&arguments, &suite, simulation.as_ref(), parallel).await?;
+    let patches = tempfile::Builder::new().prefix("journeyman-patches-").tempdir()?;
+    let local = start(&arguments, &suite, simulation.as_ref(), parallel, patches.path()).await?;
     let (began, clock) = (chrono::Utc::now(), Instant::now());
     let keep = if arguments.keep.is_some() { Retention::All } else { Retention::Nothing };
-    let ran = runner::run(&local, &suite.cases, parallel, keep).await?;
+    let ran = runner::run(&local, &suite.cases, parallel, keep, patches.path()).await?;
     let setting = EvalSetup {
         journeyman: env!("CARGO_PKG_VERSION").to_owned(),
         suite: suite.name,
@@ -163,6 +191,7 @@ async fn start(
     suite: &EvalSuite,
     simulation: Option<&Simulation>,
     parallel: usize,
+    patches: &Path,
 ) -> anyhow::Result<LocalStack> {
     let mut agents = sample::agents()?;
     let mut agent = arguments.agent.clone();
@@ -183,6 +212,14 @@ async fn start(
     if let Some(simulation) = simulation {
         agents.extend(simulated_agent(simulation)?);
         agent = Some(SIMULATED_AGENT.to_owned());
+    }
+    let is_replay = suite.cases.iter().any(|case| matches!(case.repository, CaseRepository::Real(_)));
+    if is_replay && agent.is_none() {
+        let settings =
+            own_agent(REPLAY_AGENT, &["replay-agent", "--patches", &patches.display().to_string()])?;
+        let settings = AgentSettings { read: [settings.read, vec![patches.to_owned()]].concat(), ..settings };
+        agents.insert(REPLAY_AGENT.to_owned(), settings);
+        agent = Some(REPLAY_AGENT.to_owned());
     }
     if let Some(folder) = &arguments.keep {
         let wrong =
@@ -208,12 +245,23 @@ async fn start(
     .await
 }
 
-/// The simulated agent: this very program.
-fn simulated_agent(simulation: &Simulation) -> anyhow::Result<BTreeMap<String, AgentSettings>> {
+/// An agent that is this very program.
+fn own_agent(name: &str, words: &[&str]) -> anyhow::Result<AgentSettings> {
     let program = std::env::current_exe()?;
-    let name = program.to_str().ok_or_else(|| anyhow::anyhow!("the path of this program is not UTF-8"))?;
+    let path = program.to_str().ok_or_else(|| anyhow::anyhow!("the path of this program is not UTF-8"))?;
+    Ok(AgentSettings {
+        name: name.to_owned(),
+        runtime: RuntimeKind::Command,
+        model: None,
+        program: std::iter::once(path).chain(words.iter().copied()).map(str::to_owned).collect(),
+        env: Vec::new(),
+        read: vec![program.clone()],
+        network: Vec::new(),
+    })
+}
+
+fn simulated_agent(simulation: &Simulation) -> anyhow::Result<BTreeMap<String, AgentSettings>> {
     let words = [
-        name,
         "simulated-agent",
         "--rates",
         &simulation.rates.to_string(),
@@ -224,14 +272,5 @@ fn simulated_agent(simulation: &Simulation) -> anyhow::Result<BTreeMap<String, A
         "--guided",
         &simulation.guided.to_string(),
     ];
-    let agent = AgentSettings {
-        name: SIMULATED_AGENT.to_owned(),
-        runtime: RuntimeKind::Command,
-        model: None,
-        program: words.map(str::to_owned).to_vec(),
-        env: Vec::new(),
-        read: vec![program.clone()],
-        network: Vec::new(),
-    };
-    Ok(BTreeMap::from([(SIMULATED_AGENT.to_owned(), agent)]))
+    Ok(BTreeMap::from([(SIMULATED_AGENT.to_owned(), own_agent(SIMULATED_AGENT, &words)?)]))
 }

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::replay::{ReplayCase, ReplayVariant};
 use crate::order::moves::DiagnosisDecision;
 use crate::order::next::OrderProjection;
 use crate::order::pipeline::{Check, Stage};
 use crate::order::steps::{Step, StepKind, steps};
 use crate::order::trace::RoundTrace;
-use crate::order::{Category, EffectPart, Journal, TestCounts};
+use crate::order::{Category, EffectPart, Journal, Proof, Scrutiny, TestCounts};
 
 /// What became of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,40 @@ pub(super) struct CaseRecord {
     pub(super) advice: Option<DiagnosisDecision>,
     /// Dollars for that look.
     pub(super) escalation_usd: f64,
+    /// Of which real fix it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) replay: Option<ReplayRecord>,
+}
+
+/// A real fix that was replayed, and what was found of it besides the verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ReplayRecord {
+    pub(super) repository: String,
+    pub(super) language: String,
+    pub(super) fix: String,
+    pub(super) variant: ReplayVariant,
+    /// Where the environment is from; none where there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) environment: Option<String>,
+    /// Whether a test was seen to fail without the change.
+    pub(super) proven: bool,
+}
+
+impl ReplayRecord {
+    pub(super) fn of(case: &ReplayCase, survey: &OrderProjection) -> Self {
+        let scrutiny = survey.trace.work.as_ref().and_then(|work| work.tests.as_ref()?.scrutiny.as_deref());
+        let is_proven = |scrutiny: &Scrutiny| {
+            matches!(scrutiny.proof, Some(Proof::Proven { .. })) || !scrutiny.comparison.fixed.is_empty()
+        };
+        Self {
+            repository: case.fix.repository.clone(),
+            language: case.fix.language.clone(),
+            fix: case.fix.fix.clone(),
+            variant: case.variant,
+            environment: survey.trace.environment.as_ref().map(|report| report.source.clone()),
+            proven: scrutiny.is_some_and(is_proven),
+        }
+    }
 }
 
 /// What the hidden tests said.
@@ -118,6 +153,7 @@ pub(super) fn read(case: &str, journal: &Journal, survey: &OrderProjection) -> C
         tokens: [trace.usage.input_tokens, trace.usage.output_tokens],
         advice: rounds.iter().find_map(advice),
         escalation_usd: escalations.fold(0.0, |sum, step| sum + step.usage.usd),
+        replay: None,
     }
 }
 

@@ -63,6 +63,7 @@ fn case(name: &str, outcome: &str, hidden: HiddenVerdict, letters: &str) -> Case
         seconds: 2.0 * attempts.len() as f64 + 1.0,
         tokens: [1000, 200],
         advice: letters.contains('>').then_some(DiagnosisDecision::Guide),
+        replay: None,
         escalation_usd: if letters.contains('>') { 0.02 } else { 0.0 },
         attempts,
     }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::record::{self, CaseRecord, HiddenVerdict};
+use super::record::{self, CaseRecord, HiddenVerdict, ReplayRecord};
 use super::suite::{CaseRepository, EvalCase, simulated_files};
 use super::{hidden, repository};
 use crate::cli::local::LocalStack;
@@ -46,6 +47,7 @@ pub(super) async fn run(
     cases: &[EvalCase],
     parallel: usize,
     keep: Retention,
+    patches: &Path,
 ) -> anyhow::Result<SuiteRun> {
     if cases.iter().any(|case| matches!(case.repository, CaseRepository::Simulated)) {
         local.put_repository(SIMULATED, RepositorySource::Files(simulated_files())).await?;
@@ -54,8 +56,10 @@ pub(super) async fn run(
     let mut records: BTreeMap<usize, CaseRecord> = BTreeMap::new();
     let mut troubles = Vec::new();
     let mut interrupted = false;
-    let works =
-        cases.iter().enumerate().map(|(place, case)| async move { (place, one(local, case, keep).await) });
+    let works = cases
+        .iter()
+        .enumerate()
+        .map(|(place, case)| async move { (place, one(local, case, keep, patches).await) });
     let mut works = futures_util::stream::iter(works).buffer_unordered(parallel);
     loop {
         let done = tokio::select! {
@@ -83,7 +87,12 @@ pub(super) async fn run(
     Ok(SuiteRun { records: records.into_values().collect(), interrupted, troubles })
 }
 
-async fn one(local: &LocalStack, case: &EvalCase, keep: Retention) -> anyhow::Result<CaseRecord> {
+async fn one(
+    local: &LocalStack,
+    case: &EvalCase,
+    keep: Retention,
+    patches: &Path,
+) -> anyhow::Result<CaseRecord> {
     let name = match &case.repository {
         CaseRepository::Simulated => SIMULATED.to_owned(),
         CaseRepository::Folder(folder) => {
@@ -93,12 +102,23 @@ async fn one(local: &LocalStack, case: &EvalCase, keep: Retention) -> anyhow::Re
             local.put_repository(&name, RepositorySource::Path(place.path().to_owned())).await?;
             name
         }
+        CaseRepository::Real(replay) => {
+            let name = format!("eval/{}", case.name);
+            let place = tempfile::Builder::new().prefix("journeyman-case-").tempdir()?;
+            replay.write(place.path(), &patches.join(format!("{}.patch", case.name)))?;
+            local.put_repository(&name, RepositorySource::Path(place.path().to_owned())).await?;
+            name
+        }
     };
     let issue = local.put_issue(&name, &case.title, &case.body).await?;
     let name: RepositoryName = name.parse()?;
     let order = order(local, &name, issue).await?;
     let (journal, survey) = settled(local, order).await?;
     let mut record = record::read(&case.name, &journal, &survey);
+    if let CaseRepository::Real(replay) = &case.repository {
+        record.false_green = !replay.variant.is_mended() && record.outcome == "verified";
+        record.replay = Some(ReplayRecord::of(replay, &survey));
+    }
     if let (Some(hidden), Some(work)) = (&case.hidden, &survey.trace.work) {
         let (verdict, output) = hidden::judge(local.handle.bench(), &name, &work.commit, hidden).await?;
         record.false_green = verdict == HiddenVerdict::Failed && record.outcome == "verified";

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rust_embed::RustEmbed;
 use serde::Deserialize;
 
+use super::replay::{self, RealFix, ReplayCase, ReplayVariant};
 use crate::cli::{UsageError, issue_file};
 
 /// The repository of every simulated case.
@@ -44,6 +45,8 @@ pub(super) enum CaseRepository {
     Folder(PathBuf),
     /// The simulated repository, one for all cases.
     Simulated,
+    /// A public repository as it was before a fix.
+    Real(Box<ReplayCase>),
 }
 
 /// Tests that no agent sees.
@@ -58,6 +61,8 @@ pub(super) struct HiddenTests {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SuiteFile {
+    /// Real fixes to replay, as a file beside it.
+    fixes: Option<String>,
     name: Option<String>,
     #[serde(default)]
     description: String,
@@ -72,7 +77,7 @@ struct CaseFile {
 }
 
 /// Reads a suite.
-pub(super) fn read(folder: &Path) -> anyhow::Result<EvalSuite> {
+pub(super) fn read(folder: &Path, replays: &ReplaySelection) -> anyhow::Result<EvalSuite> {
     let wrong = |path: &Path, problem: &dyn std::fmt::Display| {
         UsageError(format!("--suite {}: {}: {problem}", folder.display(), path.display()))
     };
@@ -80,11 +85,25 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<EvalSuite> {
     let file: SuiteFile = match std::fs::read_to_string(&about) {
         Ok(yaml) => serde_saphyr::from_str(&yaml).map_err(|error| wrong(&about, &error))?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            SuiteFile { name: None, description: String::new(), pipeline: None }
+            SuiteFile { fixes: None, name: None, description: String::new(), pipeline: None }
         }
         Err(error) => return Err(wrong(&about, &error).into()),
     };
     let own_name = || folder.canonicalize().ok()?.file_name().map(|name| name.to_string_lossy().into_owned());
+    let named = || file.name.clone().or_else(own_name).unwrap_or_else(|| "suite".to_owned());
+    // A pipeline in the suite's own folder is named from there.
+    let pipeline = file.pipeline.clone().map(|name| {
+        let beside = folder.join(&name);
+        if beside.is_file() { beside.to_string_lossy().into_owned() } else { name }
+    });
+    if let Some(fixes) = &file.fixes {
+        let cases = replays
+            .cases(replay::read(&folder.join(fixes)).map_err(|error| wrong(&about, &format!("{error:#}")))?);
+        if cases.is_empty() {
+            return Err(wrong(&about, &"no fix is selected").into());
+        }
+        return Ok(EvalSuite { name: named(), description: file.description, pipeline, cases });
+    }
     let place = folder.join("cases");
     let listed = std::fs::read_dir(&place).map_err(|error| {
         wrong(&place, &format!("{error}; a suite has a folder `cases` with one folder a case"))
@@ -100,17 +119,42 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<EvalSuite> {
     if cases.is_empty() {
         return Err(wrong(&place, &"there are no cases in it").into());
     }
-    // A pipeline in the suite's own folder is named from there.
-    let pipeline = file.pipeline.map(|name| {
-        let beside = folder.join(&name);
-        if beside.is_file() { beside.to_string_lossy().into_owned() } else { name }
-    });
-    Ok(EvalSuite {
-        name: file.name.or_else(own_name).unwrap_or_else(|| "suite".to_owned()),
-        description: file.description,
-        pipeline,
-        cases,
-    })
+    Ok(EvalSuite { name: named(), description: file.description, pipeline, cases })
+}
+
+/// Which of the fixes of a suite are replayed, in which forms.
+#[derive(Debug)]
+pub(super) struct ReplaySelection {
+    pub(super) variants: Vec<ReplayVariant>,
+    /// A part of the repository's name; none: all.
+    pub(super) only: Option<String>,
+    pub(super) mirrors: PathBuf,
+}
+
+impl ReplaySelection {
+    fn cases(&self, fixes: Vec<RealFix>) -> Vec<EvalCase> {
+        let is_wanted =
+            |fix: &RealFix| self.only.as_ref().is_none_or(|only| fix.repository.contains(only.as_str()));
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+        let mut cases = Vec::new();
+        for fix in fixes {
+            let number = numbers.entry(fix.repository.clone()).or_default();
+            *number += 1;
+            for variant in self.variants.iter().filter(|_| is_wanted(&fix)) {
+                let name = format!("{}-{number}-{}", fix.repository.replace('/', "-"), variant.word());
+                let replay =
+                    ReplayCase { fix: fix.clone(), variant: *variant, mirrors: self.mirrors.clone() };
+                cases.push(EvalCase {
+                    title: fix.title.clone(),
+                    body: format!("{}\n\n{}{name}", fix.body, replay::CASE),
+                    name,
+                    repository: CaseRepository::Real(Box::new(replay)),
+                    hidden: None,
+                });
+            }
+        }
+        cases
+    }
 }
 
 type CaseFileProblem = (PathBuf, String);

@@ -35,7 +35,9 @@ fn write(out: &mut String, report: &EvalReport) -> std::fmt::Result {
             report.cases.len()
         )?;
     }
-    if report.cases.len() <= MOST_LISTED {
+    if report.cases.iter().any(|record| record.replay.is_some()) {
+        replays(out, &report.cases)?;
+    } else if report.cases.len() <= MOST_LISTED {
         cases(out, &report.cases)?;
     }
     writeln!(out, "\n{:14}{:>13}  {:>7}   95 % interval (Wilson)", "", "cases", "share")?;
@@ -126,6 +128,41 @@ fn cases(out: &mut String, cases: &[CaseRecord]) -> std::fmt::Result {
             record.seconds,
             line(&wrong(record), 60),
         )?;
+    }
+    Ok(())
+}
+
+/// Real fixes: what was said of each form, and how often that is right.
+fn replays(out: &mut String, cases: &[CaseRecord]) -> std::fmt::Result {
+    let replays: Vec<_> = cases.iter().filter_map(|record| Some((record, record.replay.as_ref()?))).collect();
+    let width =
+        replays.iter().map(|(_, replay)| replay.repository.chars().count()).max().unwrap_or(0).clamp(10, 34);
+    writeln!(
+        out,
+        "\n{:width$}  {:11} {:10} {:11} {:6} {:>8}  environment; what was wrong",
+        "repository", "language", "form", "Journeyman", "proof", "seconds"
+    )?;
+    for (record, replay) in &replays {
+        let word = if record.false_green { "FALSE GREEN" } else { &record.outcome };
+        let because = record.because.as_deref().map(|because| format!("; {because}")).unwrap_or_default();
+        writeln!(
+            out,
+            "{:width$}  {:11} {:10} {:11} {:6} {:>8.1}  {}",
+            line(&replay.repository, width),
+            line(&replay.language, 11),
+            replay.variant.word(),
+            word,
+            if replay.proven { "proven" } else { "-" },
+            record.seconds,
+            line(&format!("{}{because}", replay.environment.as_deref().unwrap_or("none")), 120),
+        )?;
+    }
+    let forms: std::collections::BTreeSet<_> = replays.iter().map(|(_, replay)| replay.variant).collect();
+    for form in forms {
+        let of_form = || replays.iter().filter(|(_, replay)| replay.variant == form);
+        let verified = of_form().filter(|(record, _)| record.outcome == "verified").count();
+        let proven = of_form().filter(|(_, replay)| replay.proven).count();
+        writeln!(out, "{:14}{verified} of {} verified, {proven} proven", form.word(), of_form().count())?;
     }
     Ok(())
 }

@@ -89,6 +89,9 @@ pub(super) struct EvalArguments {
         default_value = "right,code_alone,wrong_code,weakened"
     )]
     variants: Vec<ReplayVariant>,
+    /// Of a suite of real fixes: the file that is each repository's .github/journeyman.yml.
+    #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
+    settings: Option<PathBuf>,
     /// Of a suite of real fixes: only repositories whose names have this in them.
     #[arg(long, value_name = "WORD", conflicts_with = "simulate")]
     only: Option<String>,
@@ -129,6 +132,14 @@ pub(super) async fn main(arguments: EvalArguments) -> anyhow::Result<u8> {
             &ReplaySelection {
                 variants: arguments.variants.clone(),
                 only: arguments.only.clone(),
+                settings: arguments
+                    .settings
+                    .as_ref()
+                    .map(|path| {
+                        std::fs::read_to_string(path)
+                            .map_err(|error| UsageError(format!("--settings {}: {error}", path.display())))
+                    })
+                    .transpose()?,
                 mirrors: arguments.mirrors.clone().unwrap_or_else(|| folder.join("mirrors")),
             },
         )?,

@@ -72,6 +72,8 @@ pub(super) struct ReplayCase {
     pub(super) variant: ReplayVariant,
     /// Where clones of repositories are, and where those are put that are not there.
     pub(super) mirrors: PathBuf,
+    /// `.github/journeyman.yml` of the commit before the fix; none: the repository has none.
+    pub(super) settings: Option<String>,
 }
 
 /// Reads the fixes of a suite.
@@ -117,7 +119,19 @@ impl ReplayCase {
         };
         let (before, after) = (tree(&self.fix.base)?, tree(&self.fix.fix)?);
         std::fs::write(patch, self.patch(&ours, &before, &after)?)?;
-        ours.reference("refs/heads/main", Oid::from_str(&self.fix.base)?, true, "the state before")?;
+        let base = match &self.settings {
+            None => Oid::from_str(&self.fix.base)?,
+            Some(settings) => {
+                let blob = ours.blob(settings.as_bytes())?;
+                let mut added = git2::build::TreeUpdateBuilder::new();
+                added.upsert(".github/journeyman.yml", blob, git2::FileMode::Blob);
+                let tree = ours.find_tree(added.create_updated(&ours, &before)?)?;
+                let by = git2::Signature::new("you", "you@invalid", &git2::Time::new(1_700_000_000, 0))?;
+                let parent = ours.find_commit(Oid::from_str(&self.fix.base)?)?;
+                ours.commit(None, &by, &by, "Settings for Journeyman", &tree, &[&parent])?
+            }
+        };
+        ours.reference("refs/heads/main", base, true, "the state before")?;
         ours.set_head("refs/heads/main")?;
         Ok(())
     }
@@ -306,7 +320,12 @@ mod tests {
             (ReplayVariant::Weakened, ["+# Looked at.", "+pass"]),
         ] {
             let (repository, patch) = (place.path().join(variant.word()), place.path().join("patch"));
-            let case = ReplayCase { fix: fix.clone(), variant, mirrors: place.path().join("mirrors") };
+            let case = ReplayCase {
+                fix: fix.clone(),
+                variant,
+                mirrors: place.path().join("mirrors"),
+                settings: None,
+            };
             case.write(&repository, &patch).unwrap();
             let patch = std::fs::read_to_string(patch).unwrap();
             assert!(has.iter().all(|line| patch.contains(line)), "{variant:?}: {patch}");

@@ -129,6 +129,7 @@ pub(super) struct ReplaySelection {
     /// A part of the repository's name; none: all.
     pub(super) only: Option<String>,
     pub(super) mirrors: PathBuf,
+    pub(super) settings: Option<String>,
 }
 
 impl ReplaySelection {
@@ -142,8 +143,12 @@ impl ReplaySelection {
             *number += 1;
             for variant in self.variants.iter().filter(|_| is_wanted(&fix)) {
                 let name = format!("{}-{number}-{}", fix.repository.replace('/', "-"), variant.word());
-                let replay =
-                    ReplayCase { fix: fix.clone(), variant: *variant, mirrors: self.mirrors.clone() };
+                let replay = ReplayCase {
+                    fix: fix.clone(),
+                    variant: *variant,
+                    mirrors: self.mirrors.clone(),
+                    settings: self.settings.clone(),
+                };
                 cases.push(EvalCase {
                     title: fix.title.clone(),
                     body: format!("{}\n\n{}{name}", fix.body, replay::CASE),

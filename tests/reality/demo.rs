@@ -10,7 +10,7 @@ const WAITS_FOR_ADVICE: &str = r"
 - stage: implement
   say: Everything is fixed.
 - stage: implement
-  round: 4
+  round: 3
   run: |
     cat > /tmp/prompt.txt
     sed -i 's|    sorted.get(sorted.len() / 2).copied()|    let middle = sorted.len() / 2;\n    if middle > 0 \&\& sorted.len() % 2 == 0 {\n        return Some((sorted.get(middle - 1)? + sorted.get(middle)?) / 2.0);\n    }\n    sorted.get(middle).copied()|' src/lib.rs

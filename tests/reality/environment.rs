@@ -115,7 +115,7 @@ async fn tests_that_fail_are_named() {
         ✘ 1 of 2 fail in N s
           │ adds
         The environment works. A change is verified only where the whole command passes: mend these tests, or name a `test`
-        in .github/journeyman.yml that leaves them out.
+        in .github/journeyman.yml that leaves them out, or accept: no_new_failures.
         ");
 }
 

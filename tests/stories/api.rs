@@ -89,7 +89,7 @@ async fn a_closed_issue_and_a_pull_request_are_no_work() {
 async fn an_order_that_has_ended_is_tried_again_over_the_api_and_wakes_at_once() {
     let stubborn = "
 - stage: implement
-  round: 4
+  round: 3
   run: |
     cat
     echo 42 > answer
@@ -104,10 +104,10 @@ async fn an_order_that_has_ended_is_tried_again_over_the_api_and_wakes_at_once()
     let advice = json!({"guidance": "The answer is in the question."});
     let (status, told) = world.api("POST", &format!("{url}/retry"), Some(advice)).await;
     assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
-    world.until_begun("implement/4/agent").await;
+    world.until_begun("implement/3/agent").await;
     let again = world.settled().await;
     assert_eq!((again.word(), again.order), ("verified", ended.order), "{}", again.because());
-    assert!(again.said("implement/4/agent").contains("The answer is in the question."));
+    assert!(again.said("implement/3/agent").contains("The answer is in the question."));
     // It is done: nothing of this changes anything, and that is said.
     for (word, because) in [
         (

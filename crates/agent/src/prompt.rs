@@ -24,7 +24,8 @@ const LONGEST_INPUT: usize = 300_000;
 ///
 /// A first round is the specification: the template, what is given by name, the form of the answer. A later one adds
 /// the feedback; where a session goes on, which remembers the task, the feedback comes with a reminder only. What the
-/// repository asks of everybody (`instructions`) stands before what is given. A role's words are not in it: see [`AgentProgram::invocation`](super::AgentProgram::invocation).
+/// repository asks of everybody (`instructions`) stands before what is given. A role's words are not in it: see
+/// [`AgentProgram::invocation`](super::AgentProgram::invocation).
 pub fn prompt(task: &AgentTask, template: &str, instructions: &str) -> Prompt {
     let arguments: Vec<String> = task.arguments.iter().map(|argument| as_data(argument)).collect();
     let expanded = expand(body(template), &arguments);

@@ -289,9 +289,13 @@ impl Scrutiny {
 
     /// Why a run that fails as the base does says nothing of the change; none where a test shows what it does.
     pub fn unshown_beside_red(&self) -> Option<String> {
-        let is_shown = !self.comparison.fixed.is_empty() || matches!(self.proof, Some(Proof::Proven { .. }));
         let said = "tests fail as they do on the base commit, and no other test shows that the change does what is asked for";
-        (!is_shown).then(|| said.to_owned())
+        (!self.is_shown_by_test()).then(|| said.to_owned())
+    }
+
+    /// Whether a test was seen to fail without the change and to pass with it.
+    pub fn is_shown_by_test(&self) -> bool {
+        !self.comparison.fixed.is_empty() || matches!(self.proof, Some(Proof::Proven { .. }))
     }
 
     /// What stands against the change: tests that are missing or bent, and files that the tests rewrite.

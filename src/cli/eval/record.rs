@@ -8,7 +8,7 @@ use crate::order::next::OrderProjection;
 use crate::order::pipeline::{Check, Stage};
 use crate::order::steps::{Step, StepKind, steps};
 use crate::order::trace::RoundTrace;
-use crate::order::{Category, EffectPart, Journal, Proof, Scrutiny, TestCounts};
+use crate::order::{Category, EffectPart, Journal, Scrutiny, TestCounts};
 
 /// What became of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,16 +67,13 @@ pub(super) struct ReplayRecord {
 impl ReplayRecord {
     pub(super) fn of(case: &ReplayCase, survey: &OrderProjection) -> Self {
         let scrutiny = survey.trace.work.as_ref().and_then(|work| work.tests.as_ref()?.scrutiny.as_deref());
-        let is_proven = |scrutiny: &Scrutiny| {
-            matches!(scrutiny.proof, Some(Proof::Proven { .. })) || !scrutiny.comparison.fixed.is_empty()
-        };
         Self {
             repository: case.fix.repository.clone(),
             language: case.fix.language.clone(),
             fix: case.fix.fix.clone(),
             variant: case.variant,
             environment: survey.trace.environment.as_ref().map(|report| report.source.clone()),
-            proven: scrutiny.is_some_and(is_proven),
+            proven: scrutiny.is_some_and(Scrutiny::is_shown_by_test),
         }
     }
 }

@@ -297,13 +297,11 @@ impl CommitTester {
         (source, laid): (SourceTree, Vec<PathBuf>),
         place: &CheckoutPlace,
     ) -> Result<EnvironmentRequest, EffectError> {
-        let edited = source.difference(&judging.base);
-        let edited: Vec<String> = edited.iter().map(|path| path.display().to_string()).collect();
         Ok(EnvironmentRequest {
             repository: ask.repository.clone(),
             plan: plan.clone(),
             commit: commit.clone(),
-            network: self.setup_network((ask, commit, plan), &edited, &judging.edited_setup).await?,
+            network: self.setup_network((ask, commit, plan), &source, judging).await?,
             source,
             laid,
             owner: EnvironmentOwner::Folder(ask.environments.clone()),

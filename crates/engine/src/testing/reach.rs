@@ -1,29 +1,33 @@
 //! What setup and tests may reach.
 
-use super::{CommitTester, TestRunRequest};
+use super::{CommitTester, TestRunRequest, VerdictBasis};
 use crate::command::to_reach;
 use journeyman_environment::{EnvironmentPlan, SetupNetwork};
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::{CommitSha, EffectError, TestingSettings};
+use journeyman_workspace::SourceTree;
 
 impl CommitTester {
-    /// Where packages come from for a commit with files laid over it, of which these differ from the base's; and of these
-    /// `scripts` are run by the setup.
+    /// Where packages come from for a commit with files laid over it. What differs from the base is only looked at where there
+    /// is something to install.
     pub(super) async fn setup_network(
         &self,
         (ask, commit, plan): (&TestRunRequest, &CommitSha, &EnvironmentPlan),
-        edited: &[String],
-        scripts: &[String],
+        source: &SourceTree,
+        judging: &VerdictBasis,
     ) -> Result<SetupNetwork, EffectError> {
         let Some(command) = plan.setup_command() else { return Ok(SetupNetwork::Hosts(Vec::new())) };
         let (repository, commit) = (ask.repository.clone(), commit.clone());
         let root = self.git(move |workspaces| workspaces.root_files(&repository, &commit)).await?;
         let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } = &self.settings;
-        let run: Vec<String> = edited.iter().filter(|path| scripts.contains(path)).cloned().collect();
+        let edited: Vec<String> =
+            source.difference(&judging.base).iter().map(|path| path.display().to_string()).collect();
+        let run: Vec<String> =
+            edited.iter().filter(|path| judging.edited_setup.contains(path)).cloned().collect();
         if !allowed && !run.is_empty() {
             return Ok(SetupNetwork::Edited(run));
         }
-        Ok(journeyman_environment::setup_network(setup_network, &root, &command, edited, *allowed))
+        Ok(journeyman_environment::setup_network(setup_network, &root, &command, &edited, *allowed))
     }
 
     /// Nothing, unless the repository asks for it and the server's settings allow it.

@@ -277,7 +277,7 @@ impl Replay<'_> {
         points: &[FeedbackPoint],
     ) -> Result<Vec<PointAnswer>, Suspension> {
         let key = worker.key(round, "words");
-        let asked_for = vec![all_points(points), fault.summary];
+        let asked_for = vec![prompt_text(points, |_| true), fault.summary];
         let mut asked = worker.asks(&worker.name, worker.prefix.clone(), WORDS, asked_for);
         asked.schema = Some(schema());
         let task = AgentTask { round, session, ..asked.task() };
@@ -347,11 +347,6 @@ fn prompt_text(points: &[FeedbackPoint], is_wanted: impl Fn(&PointSource) -> boo
         text.push_str(&format!("### {} (from {})\n\n{}\n\n", point.id, point.by, point.asked.trim()));
     }
     text
-}
-
-/// All points, whatever kind they are.
-fn all_points(points: &[FeedbackPoint]) -> String {
-    prompt_text(points, |_| true)
 }
 
 /// What the worker says of each point; every point once.

@@ -188,11 +188,13 @@ impl<'a> Replay<'a> {
         let escalated = self.pipeline.stages.iter().find_map(|stage| {
             let concluded = self.stage_results.get(stage.name.as_str())?;
             let work = concluded.work.clone()?;
-            (concluded.state == StageState::Escalated).then_some((work, concluded.position))
+            (concluded.state == StageState::Escalated).then_some(work)
         });
         let handed = match escalated {
-            Some((work, position)) => {
-                self.position = position;
+            Some(work) => {
+                // A stage beside it may have pushed something else since: what is handed over comes after all of them.
+                let ends = self.stage_results.values().map(|concluded| concluded.position);
+                self.position = ends.max().unwrap_or(self.position);
                 self.trace.work = Some(work.clone());
                 self.hand_over(&work)
             }

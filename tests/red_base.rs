@@ -61,3 +61,58 @@ async fn what_mends_nothing_is_not_accepted_beside_a_red_test() {
     let weak = tested(AcceptedRun::NoNewFailures, WRONG, &weak).await.run;
     assert!(weak.doubt.is_some() || weak.verdict != TestVerdict::Passed, "{weak:#?}");
 }
+
+/// A script whose linter is not installed any more, and tests beside it.
+const PACKAGE: &str = r#"{
+  "name": "total", "version": "1.0.0",
+  "scripts": { "test": "node --test", "posttest": "npm run lint", "lint": "eslint ." }
+}"#;
+
+fn in_javascript(numbers: &str, more: &str) -> [(&'static str, String); 2] {
+    let code = format!("exports.total = (numbers) => {numbers}.reduce((sum, one) => sum + one, 0)\n");
+    let tests = format!(
+        "const test = require('node:test')\nconst assert = require('node:assert')\n\
+         const {{ total }} = require('./total.js')\n\n\
+         test('of none', () => assert.strictEqual(total([]), 0))\n{more}"
+    );
+    [("total.js", code), ("total.test.js", tests)]
+}
+
+async fn tested_in_javascript(settings: RepositorySettings, numbers: &str) -> TestRunResult {
+    let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
+    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
+    let before = in_javascript("numbers.slice(1)", "");
+    let new = "test('of some', () => assert.strictEqual(total([1, 2, 3]), 6))\n";
+    let after = in_javascript(numbers, new);
+    let [code, tests] = &before;
+    let before = [("package.json", PACKAGE), (code.0, &*code.1), (tests.0, &*tests.1)];
+    let [code, tests] = &after;
+    let commits =
+        tester.commits_of(&before, &[("package.json", PACKAGE), (code.0, &*code.1), (tests.0, &*tests.1)]);
+    tester.tested("one", TestedChange::new(commits, settings)).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_only_a_linter_fails_on_the_base_a_change_is_judged_by_the_tests() {
+    let found = tested_in_javascript(RepositorySettings::default(), "numbers").await.run;
+    assert_eq!((found.verdict, found.doubt.as_deref()), (TestVerdict::Passed, None), "{found:#?}");
+    assert_eq!(found.test.as_ref().map(|run| run.command.as_str()), Some("node --test"));
+    let proof = found.scrutiny.and_then(|scrutiny| scrutiny.proof);
+    assert!(matches!(proof, Some(Proof::Proven { .. })), "{proof:?}");
+    let wrong = tested_in_javascript(RepositorySettings::default(), "[]").await.run;
+    assert_eq!(wrong.verdict, TestVerdict::Failed, "{wrong:#?}");
+
+    // Who names the whole command has it.
+    let named = |accept| RepositorySettings {
+        test: Some("npm test".to_owned()),
+        accept,
+        ..RepositorySettings::default()
+    };
+    let refused = tested_in_javascript(named(AcceptedRun::AllPass), "numbers").await.run;
+    assert_eq!(refused.verdict, TestVerdict::Failed);
+    let accepted = tested_in_javascript(named(AcceptedRun::NoNewFailures), "numbers").await.run;
+    assert_eq!((accepted.verdict, accepted.doubt.as_deref()), (TestVerdict::Passed, None), "{accepted:#?}");
+    assert!(accepted.is_accepted_red() && accepted.failing.is_empty());
+    let wrong = tested_in_javascript(named(AcceptedRun::NoNewFailures), "[]").await.run;
+    assert_eq!(wrong.verdict, TestVerdict::Failed);
+}

@@ -33,6 +33,9 @@ pub struct EnvironmentSurvey {
     pub steps: Vec<CommandRun>,
     /// What the command of the setup that failed printed.
     pub setup_failure: Option<CommandOutput>,
+    /// The command by which the tests in the planned one were run, and changes are judged; none where that is the planned
+    /// one.
+    pub tests_alone: Option<String>,
     /// What the tests come to; none where they did not run.
     pub verdict: Option<TestVerdict>,
     /// What the tests say of themselves.
@@ -57,6 +60,7 @@ impl EnvironmentSurvey {
             report,
             steps: Vec::new(),
             setup_failure: None,
+            tests_alone: None,
             verdict: None,
             reading: TestReport::default(),
             tail: String::new(),
@@ -167,8 +171,14 @@ impl CommitTester {
             outcome = self.run_base(tests, BaselineSource::Run).await?;
             problem = of_tests(ask, &outcome);
         }
-        let BaselineOutcome { test, reading, tail, .. } = outcome;
+        let BaselineOutcome { test, reading, tail, tests_alone, .. } = outcome;
         let Some(run) = test else { return Ok(()) };
+        if let (Some(whole), Some(alone)) = (ask.plan.test_command(), &tests_alone) {
+            survey.report.notes.push(format!(
+                "`{whole}` fails on the base commit, and the tests in it do not: changes are judged by `{alone}`"
+            ));
+        }
+        survey.tests_alone = tests_alone;
         survey.report.problem = problem;
         survey.verdict = Some(journeyman_verify::verdict(&run.exit, reading.counts.as_ref()));
         survey.report.baseline = Some(BaselineRun { run, counts: reading.counts });

@@ -27,9 +27,38 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let workspace = table.as_ref().and_then(|table| table.get("workspace"));
     let has_members = workspace.is_some_and(|workspace| workspace.get("members").is_some());
     let is_left_to_cargo = workspace.is_some_and(|workspace| workspace.get("default-members").is_some());
-    match says("package") && has_members && !is_left_to_cargo {
-        true => found.test("cargo test --workspace", "[workspace] in Cargo.toml"),
-        false => found.test("cargo test", "Cargo.toml"),
+    let (command, because) = match says("package") && has_members && !is_left_to_cargo {
+        true => ("cargo test --workspace", "[workspace] in Cargo.toml"),
+        false => ("cargo test", "Cargo.toml"),
+    };
+    // Code behind a feature has its tests there. Features that only a nightly compiler knows, or that exclude one
+    // another, fail on the base, and then the default ones are what is tested.
+    match has_optional_code(table.as_ref()) {
+        true => {
+            found.test(format!("{command} --all-features"), because);
+            found.tests_alone(command);
+        }
+        false => found.test(command, because),
     }
     Some(found)
+}
+
+/// Whether a package has features that are not on by default.
+fn has_optional_code(manifest: Option<&toml::Table>) -> bool {
+    let Some(manifest) = manifest else { return false };
+    let features = manifest.get("features").and_then(toml::Value::as_table);
+    let default =
+        features.and_then(|features| features.get("default")?.as_array().cloned()).unwrap_or_default();
+    let is_on = |name: &str| default.iter().any(|on| on.as_str() == Some(name));
+    let is_off = |name: &String| name != "default" && !is_on(name);
+    let optional = manifest.get("dependencies").and_then(toml::Value::as_table).into_iter().flatten();
+    let is_optional =
+        |value: &toml::Value| value.get("optional").and_then(toml::Value::as_bool) == Some(true);
+    // The compiler that is there would fail after it had built all that they need.
+    let is_nightly = |name: &String| ["nightly", "unstable"].iter().any(|word| name.contains(word));
+    if features.is_some_and(|features| features.keys().any(is_nightly)) {
+        return false;
+    }
+    features.is_some_and(|features| features.keys().any(is_off))
+        || optional.into_iter().any(|(name, value)| is_optional(value) && !is_on(name))
 }

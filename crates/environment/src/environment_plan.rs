@@ -146,6 +146,21 @@ pub struct PlannedTest {
     pub command: String,
     /// The file, or the place in it, that made us run it.
     pub because: String,
+    /// The tests without what the command does beside them, such as a linter: taken where the base fails by the whole
+    /// command, and passes by this one.
+    pub tests_alone: Option<String>,
+}
+
+impl PlannedTest {
+    pub fn new(command: impl Into<String>, because: impl Into<String>) -> Self {
+        Self { command: command.into(), because: because.into(), tests_alone: None }
+    }
+
+    /// The same, by its tests alone.
+    pub fn alone(&self) -> Option<Self> {
+        let command = self.tests_alone.clone()?;
+        Some(Self { command, because: self.because.clone(), tests_alone: None })
+    }
 }
 
 /// A service that runs beside the tests, reachable by its name.

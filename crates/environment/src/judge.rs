@@ -53,7 +53,7 @@ mod tests {
     fn made(test: Option<&str>, setup: &str) -> EnvironmentPlan {
         let text = |text: &str| (text.to_owned(), String::new());
         EnvironmentPlan {
-            test: test.map(text).map(|(command, because)| PlannedTest { command, because }),
+            test: test.map(text).map(|(command, because)| PlannedTest::new(command, because)),
             setup: vec![SetupCommand { command: setup.to_owned(), because: String::new() }],
             image: Some(format!("image-of-{setup}")),
             ..EnvironmentPlan::default()

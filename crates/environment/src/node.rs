@@ -213,16 +213,19 @@ fn test(
             notes.push(format!("the script test of package.json is not run, since it only lints or waits for changes; `{name}` is"));
         }
         let run = manager.run(name);
-        let command = match build_before(files, &scripts, manager, name, is_workspace) {
+        let build = build_before(files, &scripts, manager, name, is_workspace);
+        let after_build = |run: String| match &build {
             Some(build) => format!("{build} && {run}"),
             None => run,
         };
+        let tests_alone = without_linters(name, &text).map(after_build);
+        let command = after_build(run);
         let because = if name == "test" {
             "a test script in package.json".to_owned()
         } else {
             format!("a script {name} in package.json")
         };
-        return Some(PlannedTest { command, because });
+        return Some(PlannedTest { tests_alone, ..PlannedTest::new(command, because) });
     }
     // Without a script: the runner that is installed.
     let has = |name: &str| {
@@ -234,16 +237,15 @@ fn test(
         [("vitest", "vitest run"), ("jest", "jest"), ("mocha", "mocha"), ("ava", "ava"), ("tap", "tap")];
     let runner = runners.into_iter().find(|(name, _)| has(name));
     match runner {
-        Some((name, command)) => Some(PlannedTest {
-            command: format!("npx --no-install {command}"),
-            because: format!("{name} in package.json"),
-        }),
+        Some((name, command)) => {
+            Some(PlannedTest::new(format!("npx --no-install {command}"), format!("{name} in package.json")))
+        }
         None if manager == PackageManager::Bun && files.all().any(is_bun_test) => {
-            Some(PlannedTest { command: "bun test".into(), because: "files that Bun takes for tests".into() })
+            Some(PlannedTest::new("bun test", "files that Bun takes for tests"))
         }
         None => {
             if let Some(command) = workspaces_test(files, manager, is_workspace) {
-                return Some(PlannedTest { command, because: "test scripts of the workspaces".to_owned() });
+                return Some(PlannedTest::new(command, "test scripts of the workspaces"));
             }
             if !text("test").is_empty() && !text("test").contains("no test specified") {
                 notes.push("the script test of package.json only lints or waits for changes, and no other was found that runs tests".to_owned());
@@ -315,6 +317,34 @@ fn runs_tests(script: &str, others: &dyn Fn(&str) -> String, depth: usize) -> bo
             [program, ..] => !LINTERS.contains(program),
         }
     })
+}
+
+/// What a script and those around it run, without the linters among it; none where there are none. The folder of programs
+/// that the setup installs is in the search path.
+fn without_linters(name: &str, others: &dyn Fn(&str) -> String) -> Option<String> {
+    let scripts = [format!("pre{name}"), name.to_owned(), format!("post{name}")].map(|name| others(&name));
+    let mut kept = Vec::new();
+    let mut is_less = false;
+    for script in scripts.iter().filter(|script| !script.is_empty()) {
+        // A part of a quoted text, or of a list that goes on after a failure, is none by itself.
+        if script.contains([';', '|', '\n', '(']) || script.contains("cd ") {
+            match runs_tests(script, others, 0) {
+                true => kept.push(script.as_str()),
+                false => is_less = true,
+            }
+            continue;
+        }
+        for part in script.split("&&").map(str::trim) {
+            if part.matches(['"', '\'']).count() % 2 == 1 {
+                return None;
+            }
+            match runs_tests(part, others, 0) {
+                true => kept.push(part),
+                false => is_less = true,
+            }
+        }
+    }
+    (is_less && !kept.is_empty()).then(|| kept.join(" && "))
 }
 
 /// The build that has to be there before tests can run: of a workspace, whose packages use one another as they are

@@ -70,7 +70,7 @@ pub fn plan(
         plan.notes.extend(code_hosts(files));
     }
     if let Some(command) = present(settings.test.as_deref()) {
-        plan.test = Some(PlannedTest { command, because: ".github/journeyman.yml".into() });
+        plan.test = Some(PlannedTest::new(command, ".github/journeyman.yml"));
     }
     plan.variables.extend(settings.env.clone());
     let programs = ProgramFolder::Home(LOCAL_PROGRAMS.to_owned());

@@ -27,7 +27,14 @@ impl FoundProject {
     }
 
     pub(crate) fn test(&mut self, command: impl Into<String>, because: impl Into<String>) {
-        self.test = Some(PlannedTest { command: command.into(), because: because.into() });
+        self.test = Some(PlannedTest::new(command, because));
+    }
+
+    /// What runs the tests of the command before, and nothing beside them.
+    pub(crate) fn tests_alone(&mut self, command: impl Into<String>) {
+        if let Some(test) = &mut self.test {
+            test.tests_alone = Some(command.into());
+        }
     }
 }
 

@@ -32,7 +32,7 @@ fn test(ask: &Detection<'_, '_>) -> Option<PlannedTest> {
     let planned = |command: &str, because: &str| {
         // Extensions are compiled from the sources that are tested.
         let compile = if rake.contains("ExtensionTask") { "bundle exec rake compile && " } else { "" };
-        Some(PlannedTest { command: format!("{compile}{command}"), because: because.to_owned() })
+        Some(PlannedTest::new(format!("{compile}{command}"), because))
     };
     if files.has("bin/rails") && files.has("test") && !files.has("spec") {
         return planned("bin/rails test", "bin/rails");

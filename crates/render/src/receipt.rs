@@ -83,11 +83,16 @@ impl<'a> ReceiptSource<'a> {
         let commit = &self.work.commit;
         lines.push(format!("- on commit {}, checked out afresh", self.pages.commit(commit)));
         if let Some(tests) = self.tests().filter(|tests| tests.is_accepted_red()) {
-            let failing = tests.counts.map_or(String::new(), |counts| format!("{} ", counts.failed));
-            lines.push(format!(
-                "- ⚠️ {failing}tests fail, all of them on the base commit as well: this repository accepts that \
-                 (`accept: no_new_failures`)"
-            ));
+            let failing = match tests.counts {
+                Some(counts) if counts.failed == 0 => {
+                    "no test fails, and the command fails beside its tests, as on the base commit".to_owned()
+                }
+                Some(counts) => {
+                    format!("{} tests fail, all of them on the base commit as well", counts.failed)
+                }
+                None => "tests fail, all of them on the base commit as well".to_owned(),
+            };
+            lines.push(format!("- ⚠️ {failing}: this repository accepts that (`accept: no_new_failures`)"));
         }
         if let Some(scrutiny) = self.scrutiny() {
             lines.extend(scrutiny::lines(scrutiny, commit, &self.pages));

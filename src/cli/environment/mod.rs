@@ -19,7 +19,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::{INTERRUPTED, UsageError, asked_to_stop, log};
 use crate::app::LocalEnvironment;
 use crate::config::TestRunSettings;
-use crate::engine::EnvironmentProgress;
+use crate::engine::{EnvironmentProgress, EnvironmentSurvey};
+use crate::environment::{EnvironmentPlan, PlannedTest};
 use checkout::LocalCheckout;
 use outcome::EnvironmentOutcome;
 use pin::PinnedFile;
@@ -89,9 +90,13 @@ async fn look(
     let plan = watch("looking", environment.plan(), &mut told, &mut output).await?;
     output.print(&words::found(&plan, environment.mode()));
     let survey = watch("preparing", environment.survey(), &mut told, &mut output).await?;
+    let (whole, plan) = (plan.test_command().map(str::to_owned), as_tested(plan, &survey));
     let outcome = EnvironmentOutcome::of(&plan, &survey);
     output.print(&words::setup(&plan, &survey));
     output.print(&words::tests(&plan, &survey, &outcome));
+    if let (Some(whole), Some(alone)) = (whole, plan.test_command()) {
+        output.print(&words::tests_alone(&whole, alone));
+    }
     let pinned = match arguments.init {
         true => Some(PinnedFile::write(checkout, &environment, &plan, &outcome).await?),
         false => None,
@@ -115,6 +120,14 @@ async fn look(
         println!("{}", serde_json::to_string_pretty(&document)?);
     }
     Ok(outcome.exit_code())
+}
+
+/// The plan with the command that was taken where the whole fails beside its tests.
+fn as_tested(plan: EnvironmentPlan, survey: &EnvironmentSurvey) -> EnvironmentPlan {
+    match plan.test.as_ref().and_then(PlannedTest::alone).filter(|_| survey.tests_alone.is_some()) {
+        Some(alone) => EnvironmentPlan { test: Some(alone), ..plan },
+        None => plan,
+    }
 }
 
 /// Shows what happens until it is over.

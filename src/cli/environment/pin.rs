@@ -280,7 +280,7 @@ mod tests {
                 .iter()
                 .map(|command| SetupCommand { command: (*command).to_owned(), because: because.clone() })
                 .collect(),
-            test: test.map(|command| PlannedTest { command: command.to_owned(), because }),
+            test: test.map(|command| PlannedTest::new(command, because)),
             ..EnvironmentPlan::default()
         }
     }

@@ -129,6 +129,15 @@ pub(super) fn tests(
         }
         EnvironmentOutcome::Failed => {
             match counts {
+                Some(counts) if counts.failed == 0 => {
+                    let exit = survey.report.baseline.as_ref().map(|baseline| baseline.run.exit.to_string());
+                    let (exit, passed) = (exit.unwrap_or_default(), counts.passed);
+                    let _ = writeln!(
+                        text,
+                        "  ✘ the command ends with {exit}{seconds}, though no test fails: {passed} passed{}",
+                        skipped(counts.skipped)
+                    );
+                }
                 Some(counts) => {
                     let (failed, all) = (counts.failed, counts.ran());
                     let skipped = skipped(counts.skipped);
@@ -182,6 +191,15 @@ pub(super) fn tests(
         }
     }
     text
+}
+
+/// That other tests than the whole command are what changes are judged by.
+pub(super) fn tests_alone(whole: &str, alone: &str) -> String {
+    if whole == alone {
+        return String::new();
+    }
+    let [whole, alone] = [whole, alone].map(|command| first_line(command, LONGEST));
+    format!("  `{whole}` fails, and the tests in it do not: changes are judged by `{alone}`.\n")
 }
 
 pub(super) fn pinned(file: &PinnedFile) -> String {

@@ -96,6 +96,7 @@ impl CommitTester {
             checkouts: Arc::clone(&judging.checkouts),
             edited_setup: Vec::new(),
             put_back,
+            is_by_tests_alone: judging.is_by_tests_alone,
         }))))
     }
 }

@@ -16,7 +16,9 @@ use journeyman_order::{
 };
 use journeyman_verify as verify;
 use journeyman_verify::Overlay;
-use journeyman_verify::experiment::{ExperimentMatrix, ExperimentResult, is_of, judge, lie_told, not_loaded};
+use journeyman_verify::experiment::{
+    ExperimentMatrix, ExperimentResult, is_of, judge, lie_told, may_be_flaky_there, not_loaded,
+};
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
 const MOST_TRIES: usize = 3;
@@ -37,6 +39,14 @@ pub(super) struct OldTestsRun {
     pub(super) overlays: Vec<Overlay>,
     /// The paths of the base's tests that do not load there.
     unloaded: Vec<String>,
+}
+
+/// The runs with one side of the base.
+#[derive(Clone, Copy, Default)]
+struct OldRuns<'a> {
+    tests: Option<&'a OldTestsRun>,
+    tests_again: Option<&'a CheckoutRun>,
+    code: Option<&'a OldTestsRun>,
 }
 
 impl ExperimentContext<'_> {
@@ -72,7 +82,7 @@ impl ExperimentContext<'_> {
         // What failed anyhow is not worth the time.
         let is_as_red_as_before = || {
             self.ask.settings.accept == AcceptedRun::NoNewFailures
-                && self.judged(ran, &again, None, None).judged == ComparisonVerdict::PassedBesideRed
+                && self.judged(ran, &again, OldRuns::default()).judged == ComparisonVerdict::PassedBesideRed
         };
         let passes =
             alone.is_pass() || again.iter().any(|(exit, _)| *exit == Exit::Code(0)) || is_as_red_as_before();
@@ -97,7 +107,18 @@ impl ExperimentContext<'_> {
         for loaded in [&old_tests, &old_code].into_iter().flatten() {
             outputs.extend(loaded.ran.outputs());
         }
-        let mut judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
+        let first = OldRuns { tests: old_tests.as_ref(), ..OldRuns::default() };
+        let rerun = match (&old_tests, may_be_flaky_there(&self.matrix(ran, &again, first))) {
+            (Some(old), true) => {
+                let rerun =
+                    self.run("-old-tests-again", &self.ask.commit, old.overlays.clone(), None).await?;
+                outputs.extend(rerun.outputs());
+                Some(rerun)
+            }
+            (Some(_) | None, _) => None,
+        };
+        let tests = OldRuns { tests_again: rerun.as_ref(), ..first };
+        let mut judgement = self.judged(ran, &again, OldRuns { code: old_code.as_ref(), ..tests });
         let is_proven =
             matches!(&judgement.proof, Some(Proof::Proven { .. })) && judgement.against.is_empty();
         let is_selected = old_code.as_ref().is_some_and(|code| code.ran.is_selected);
@@ -108,7 +129,7 @@ impl ExperimentContext<'_> {
             let whole = self.loading("-old-code-whole", &self.ask.base, &sides.new_tests, None).await?;
             outputs.extend(whole.ran.outputs());
             old_code = Some(whole);
-            judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
+            judgement = self.judged(ran, &again, OldRuns { code: old_code.as_ref(), ..tests });
         }
         if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty()
             // Where no program differs, the data is what is mended.
@@ -332,27 +353,31 @@ impl ExperimentContext<'_> {
         Err(super::never("the tests of the base were tried too often".to_owned()))
     }
 
-    fn judged(
-        &self,
-        ran: &CheckoutRun,
-        again: &[(Exit, TestReport)],
-        old_tests: Option<&OldTestsRun>,
-        old_code: Option<&OldTestsRun>,
-    ) -> ExperimentResult {
+    fn judged(&self, ran: &CheckoutRun, again: &[(Exit, TestReport)], old: OldRuns<'_>) -> ExperimentResult {
+        judge(&self.matrix(ran, again, old))
+    }
+
+    fn matrix<'m>(
+        &'m self,
+        ran: &'m CheckoutRun,
+        again: &'m [(Exit, TestReport)],
+        old: OldRuns<'m>,
+    ) -> ExperimentMatrix<'m> {
         let sides = &self.change.sides;
-        judge(&ExperimentMatrix {
+        ExperimentMatrix {
             baseline: self.baseline.cell(),
             change: ran.cell(),
             again,
-            old_tests: old_tests.map(|old| old.ran.cell()),
-            old_code: old_code.map(|code| code.ran.cell()),
-            old_code_unloaded: old_code.map_or(&[], |code| &code.unloaded),
+            old_tests: old.tests.map(|old| old.ran.cell()),
+            old_tests_again: old.tests_again.map(CheckoutRun::cell),
+            old_code: old.code.map(|code| code.ran.cell()),
+            old_code_unloaded: old.code.map_or(&[], |code| &code.unloaded),
             laid: &sides.test_paths,
             configuration: &sides.configuration,
-            unloaded: old_tests.map_or(&[], |old| &old.unloaded),
+            unloaded: old.tests.map_or(&[], |old| &old.unloaded),
             code_differs: sides.code_differs,
-            is_new_word: &|word| self.change.new_words.contains(word),
-        })
+            new_words: &self.change.new_words,
+        }
     }
 
     /// Tests of the base that are others now, by the runs and by their texts, with both.

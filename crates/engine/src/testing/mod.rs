@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::effect_error::never;
-use journeyman_environment::{EnvironmentPlan, edited_setup, judge_by, without_own_tests};
+use journeyman_environment::{EnvironmentPlan, PlannedTest, edited_setup, judge_by, without_own_tests};
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
@@ -90,6 +90,8 @@ pub(crate) struct BaselineOutcome {
     pub(crate) tail: String,
     /// Whether that was known.
     pub(crate) kept: bool,
+    /// The command, where it is not the planned one.
+    pub(crate) tests_alone: Option<String>,
 }
 
 /// Where what is told of a base commit comes from.
@@ -102,6 +104,7 @@ pub enum BaselineSource {
 }
 
 /// By what a commit is judged, and what it changes.
+#[derive(Clone)]
 struct VerdictBasis {
     before: EnvironmentPlan,
     /// The files of the base.
@@ -114,6 +117,8 @@ struct VerdictBasis {
     edited_setup: Vec<String>,
     /// What of the base is laid over the change in each run.
     put_back: Vec<Overlay>,
+    /// Whether the tests in the planned command are what is run, since the whole fails on the base.
+    is_by_tests_alone: bool,
 }
 
 impl CommitTester {
@@ -158,7 +163,8 @@ impl CommitTester {
         };
         remove(&ask.folder).await?;
         let CachedBaseline { test, reading, tail, kept, .. } = ran?;
-        Ok(BaselineOutcome { test, reading, tail, kept })
+        let tests_alone = judging.is_by_tests_alone.then(|| judging.before.test_command().map(str::to_owned));
+        Ok(BaselineOutcome { test, reading, tail, kept, tests_alone: tests_alone.flatten() })
     }
 
     async fn judge(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {
@@ -262,7 +268,31 @@ impl CommitTester {
         let edited_setup = edited_setup(&before, &after, &changed);
         let plan = judge_by(before.clone(), after);
         let doubt = without_own_tests(&before, &plan);
-        Ok(VerdictBasis { plan, before, base, doubt, checkouts, edited_setup, put_back: Vec::new() })
+        let (put_back, is_by_tests_alone) = (Vec::new(), false);
+        let basis =
+            VerdictBasis { plan, before, base, doubt, checkouts, edited_setup, put_back, is_by_tests_alone };
+        Box::pin(self.by_tests_alone(ask, basis)).await
+    }
+
+    /// Where the base fails by what was found, and passes by the tests in it, these are what a change is judged by.
+    async fn by_tests_alone(
+        &self,
+        ask: &TestRunRequest,
+        basis: VerdictBasis,
+    ) -> Result<VerdictBasis, EffectError> {
+        let Some(alone) = basis.before.test.as_ref().and_then(PlannedTest::alone) else { return Ok(basis) };
+        let is_passed = |known: &CachedBaseline| {
+            let exit = known.exit()?;
+            Some(journeyman_verify::verdict(&exit, known.reading.counts.as_ref()).is_pass())
+        };
+        if is_passed(&self.baseline(ask, &basis).await?) != Some(false) {
+            return Ok(basis);
+        }
+        let mut by_tests = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
+        by_tests.before.test = Some(alone.clone());
+        by_tests.plan.test = Some(alone);
+        let is_better = is_passed(&self.baseline(ask, &by_tests).await?) == Some(true);
+        Ok(if is_better { by_tests } else { basis })
     }
 
     async fn git<T: Send + 'static>(

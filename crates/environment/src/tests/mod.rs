@@ -163,6 +163,69 @@ fn a_repository_tells_by_its_files_how_it_is_tested() {
 }
 
 #[test]
+fn the_tests_of_a_command_are_known_apart_from_what_it_does_beside_them() {
+    let scripts = |scripts: &str| format!("{{\"scripts\":{scripts},\"devDependencies\":{{\"tap\":\"1\"}}}}");
+    for (manifest, alone) in [
+        (scripts(r#"{"test":"tap"}"#), None),
+        (
+            scripts(
+                r#"{"test":"tap","posttest":"npm run lint","lint":"eslint . && npm run check","check":"prettier -c ."}"#,
+            ),
+            Some("tap"),
+        ),
+        (scripts(r#"{"test":"standard && tap test/*.js"}"#), Some("tap test/*.js")),
+        (
+            scripts(r#"{"pretest":"npm run build","build":"rollup -c","test":"eslint src && tap -R spec"}"#),
+            Some("npm run build && tap -R spec"),
+        ),
+        (
+            scripts(r#"{"test":"npm run lint && npm run unit","lint":"xo","unit":"tap"}"#),
+            Some("npm run unit"),
+        ),
+        (scripts(r#"{"test":"eslint 'a && b' && tap"}"#), None),
+        (scripts(r#"{"test":"tap; eslint ."}"#), None),
+    ] {
+        let plan = planned(&[("package.json", &manifest)]);
+        assert_eq!(plan.test_command(), Some("npm test"), "{manifest}");
+        assert_eq!(plan.test.unwrap().tests_alone.as_deref(), alone, "{manifest}");
+    }
+    let alone = |files: FileTable<'_>| planned(files).test.unwrap();
+    let rust = alone(&[("Cargo.toml", "[package]\nname='a'\n[features]\ndefault=['std']\nstd=[]\nserde=[]")]);
+    assert_eq!(
+        (rust.command.as_str(), rust.tests_alone.as_deref()),
+        ("cargo test --all-features", Some("cargo test"))
+    );
+    for features in ["[features]\ndefault=['std']\nstd=[]", "[features]\nserde=[]\nnightly=[]"] {
+        let manifest = format!("[package]\nname='a'\n{features}");
+        assert_eq!(alone(&[("Cargo.toml", &manifest)]).command, "cargo test");
+    }
+    let go = alone(&[("go.mod", "module a")]);
+    assert_eq!(go.tests_alone.as_deref(), Some("go test -vet=off ./..."));
+}
+
+#[test]
+fn test_files_that_pytest_does_not_look_for_are_named() {
+    let function = "def test_a():\n    pass\n";
+    for (files, command) in [
+        (&[("setup.py", ""), ("tests/test.py", function)][..], "python3 -m pytest tests/test.py"),
+        (
+            &[("setup.py", ""), ("tests/test.py", function), ("tests/test_b.py", function)][..],
+            "python3 -m pytest",
+        ),
+        (
+            &[
+                ("setup.py", ""),
+                ("tests.py", function),
+                ("setup.cfg", "[tool:pytest]\npython_files = tests.py"),
+            ][..],
+            "python3 -m pytest",
+        ),
+    ] {
+        assert_eq!(planned(files).test_command(), Some(command), "{files:?}");
+    }
+}
+
+#[test]
 fn a_repositorys_settings_win_over_what_is_found() {
     let files = [("requirements.txt", "flask"), ("test_a.py", "")];
     let mut settings = RepositorySettings { test: Some("./check".into()), ..RepositorySettings::default() };

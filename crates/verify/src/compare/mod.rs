@@ -150,10 +150,13 @@ pub(super) fn judged(exits: &ComparedExits, own: &Comparison, old: &Comparison) 
 fn is_red_as_before(exits: &ComparedExits, comparison: &Comparison) -> bool {
     let Exit::Code(code) = exits.after else { return false };
     let passed = comparison.after.is_some_and(|counts| counts.passed > 0) && comparison.unloaded.is_empty();
+    let is_same_end = exits.base == Some(Exit::Code(code));
+    // What the command does beside its tests, such as a linter, may be what fails.
+    let is_beside_tests = comparison.base.is_some_and(|counts| counts.failed == 0 && counts.passed > 0);
     let is_explained = if comparison.already_red.is_empty() {
-        !comparison.flaky.is_empty()
+        !comparison.flaky.is_empty() || (is_same_end && is_beside_tests)
     } else {
-        exits.base == Some(Exit::Code(code))
+        is_same_end
     };
     passed && is_explained
 }

@@ -123,6 +123,17 @@ fn a_run_beside_red_tests_passes_only_where_all_red_is_explained() {
     assert_eq!(judge(exits(1, 1, &[]), "+a -b", "+a -b -c"), ComparisonVerdict::Failed, "a new test fails");
     assert_eq!(judge(exits(1, 1, &[]), "+a -b", "-a -b"), ComparisonVerdict::Failed);
     assert_eq!(judge(exits(0, 1, &[]), "+a", "+a"), ComparisonVerdict::Failed, "no test explains the exit");
+    assert_eq!(
+        judge(exits(1, 1, &[]), "+a", "+a +b"),
+        ComparisonVerdict::PassedBesideRed,
+        "the command fails beside its tests, before as after"
+    );
+    assert_eq!(
+        judge(exits(1, 1, &[]), "+a -b", "+a +b"),
+        ComparisonVerdict::Failed,
+        "the test that explained it passes now"
+    );
+    assert_eq!(judge(exits(2, 1, &[]), "+a", "+a"), ComparisonVerdict::Failed);
     let killed = ComparedExits { base: Some(Exit::Code(1)), after: Exit::Signal(9), reruns: Vec::new() };
     assert_eq!(judge(killed, "+a -b", "+a -b"), ComparisonVerdict::Failed);
     // The exit says that all is well, and the names that it is not.

@@ -40,6 +40,8 @@ pub struct ExperimentMatrix<'a> {
     pub again: &'a [(Exit, TestReport)],
     /// The tests of the base on the code of the change; none where no test changed.
     pub old_tests: Option<ExperimentCell<'a>>,
+    /// And once more, to tell flaky tests.
+    pub old_tests_again: Option<ExperimentCell<'a>>,
     /// The tests of the change on the code of the base; none where no test changed.
     pub old_code: Option<ExperimentCell<'a>>,
     /// Changed paths that are of the tests.
@@ -52,8 +54,8 @@ pub struct ExperimentMatrix<'a> {
     pub old_code_unloaded: &'a [String],
     /// Whether code differs at all.
     pub code_differs: bool,
-    /// Whether a word stands in the code of the change, and nowhere in the base.
-    pub is_new_word: &'a dyn Fn(&str) -> bool,
+    /// Words that stand in the code of the change, and nowhere in the base.
+    pub new_words: &'a BTreeSet<String>,
 }
 
 /// What they come to.
@@ -173,6 +175,11 @@ fn of_old_tests(
         if comparison.flaky.names.contains(name) {
             continue;
         }
+        let again = matrix.old_tests_again.and_then(|again| again.status(name));
+        if old.status(name) == Some(TestCaseStatus::Failed) && again == Some(TestCaseStatus::Passed) {
+            comparison.flaky.add(name);
+            continue;
+        }
         let is_unloaded = changed.iter().any(|test| test.test == *name);
         match (status, old.status(name), matrix.change.status(name)) {
             (TestCaseStatus::Passed, Some(TestCaseStatus::Failed), _) => {
@@ -209,12 +216,26 @@ fn of_old_tests(
         against.push(with_old_configuration(matrix, &format!("{first}{more}")));
     }
     // What the change edits is named, and stands in no other list.
-    let named: BTreeSet<&str> = changed.iter().map(|test| test.test.as_str()).collect();
+    let flaky = comparison.flaky.names.clone();
+    let changed = changed.iter().map(|test| test.test.as_str());
+    let named: BTreeSet<&str> = changed.chain(flaky.iter().map(String::as_str)).collect();
     let broken = std::mem::take(&mut comparison.newly_broken);
     for name in broken.names.iter().filter(|name| !named.contains(name.as_str())) {
         comparison.newly_broken.add(name);
     }
     comparison.already_red = TestList::default();
+}
+
+/// Whether the tests of the base should be run on the code of the change once more: one that passes everywhere else, and
+/// that the change does not edit, failed there.
+pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
+    let (Some(before), Some(old)) = (&matrix.baseline.reading.cases, matrix.old_tests) else { return false };
+    before.tests.iter().any(|(name, status)| {
+        let passed = Some(TestCaseStatus::Passed);
+        (Some(*status), matrix.change.status(name)) == (passed, passed)
+            && old.status(name) == Some(TestCaseStatus::Failed)
+            && !is_edited(matrix, name)
+    })
 }
 
 /// Whether a test as the change has it fails on the code of the base.
@@ -229,6 +250,12 @@ fn is_edited(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
 }
 
 fn with_old_configuration(matrix: &ExperimentMatrix<'_>, what: &str) -> String {
+    if matrix.configuration.is_empty() {
+        return format!(
+            "{what} fails on the code of the change as the base has it, and passes as the change has it; the change touches {}",
+            matrix.laid.join(", ")
+        );
+    }
     format!(
         "with the configuration of the base commit the tests do not pass: {what} fails; the change touches {}",
         matrix.configuration.join(", ")
@@ -264,7 +291,7 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
             continue;
         }
         let before = matrix.baseline.status(name);
-        if names_what_is_new(old.output, name, matrix.is_new_word) {
+        if names_what_is_new(old.output, name, matrix.new_words) {
             of_new_names.push(name.to_owned());
         } else {
             match before {
@@ -385,7 +412,7 @@ pub fn not_loaded(cell: &ExperimentCell<'_>) -> Vec<String> {
 }
 
 /// Whether a test fails for a name that is not there, which the change adds.
-fn names_what_is_new(output: &str, test: &str, is_new: &dyn Fn(&str) -> bool) -> bool {
+fn names_what_is_new(output: &str, test: &str, new_words: &BTreeSet<String>) -> bool {
     const AFTER: usize = 60;
     let own = without_parameters(test);
     let own = own.rsplit([' ', '>', ':', '/']).find(|part| !part.is_empty()).unwrap_or(own);
@@ -406,7 +433,7 @@ fn names_what_is_new(output: &str, test: &str, is_new: &dyn Fn(&str) -> bool) ->
         if is_told
             && line
                 .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .any(|word| word.len() > 1 && is_new(word))
+                .any(|word| word.len() > 1 && new_words.contains(word))
         {
             return true;
         }

@@ -19,7 +19,8 @@ mod titles;
 
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
 pub use judge::{
-    ExperimentCell, ExperimentMatrix, ExperimentResult, evidence_of, judge, lie_told, not_loaded,
+    ExperimentCell, ExperimentMatrix, ExperimentResult, evidence_of, judge, lie_told, may_be_flaky_there,
+    not_loaded,
 };
 pub use lies::{Lie, TestTexts, lies_in};
 pub use names::is_of;

@@ -109,7 +109,16 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         })
         .collect();
     let groups = groups(path, text);
-    let above: Vec<usize> = heads.iter().map(|(start, ..)| with_what_is_above(text, *start)).collect();
+    let is_decorated = LanguageFamily::of(path) != Some(LanguageFamily::JavaScript);
+    let before = std::iter::once(None).chain(heads.iter().map(|(start, ..)| Some(*start)));
+    let above: Vec<usize> = before
+        .zip(&heads)
+        .map(
+            |(before, (start, ..))| {
+                if is_decorated { with_what_is_above(text, before, *start) } else { *start }
+            },
+        )
+        .collect();
     heads
         .iter()
         .enumerate()
@@ -123,16 +132,18 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         .collect()
 }
 
-/// Decorators and attributes belong to what they stand above: lines up to an empty one, or to one that ends a block.
-fn with_what_is_above(text: &str, start: usize) -> usize {
+/// Decorators and attributes belong to what they stand above: lines up to an empty one, to one that ends a block, or to
+/// the test before, which may be one line.
+fn with_what_is_above(text: &str, before: Option<usize>, start: usize) -> usize {
     let mut from = start;
     for line in text.get(..start).unwrap_or_default().split_inclusive('\n').rev().take(40) {
         let trimmed = line.trim();
         let is_end = trimmed.is_empty() || trimmed.ends_with(['{', '}', ';', ':']) || trimmed == "});";
-        if is_end {
+        let begins = from - line.len();
+        if is_end || before.is_some_and(|before| begins <= before) {
             break;
         }
-        from -= line.len();
+        from = begins;
     }
     from
 }
@@ -153,5 +164,27 @@ pub(super) fn is_a_test(path: &str, title: &TestTitle, text: &str) -> bool {
             own.contains("@Test") || own.contains("TEST") || title.text.to_ascii_lowercase().contains("test")
         }
         Some(LanguageFamily::Shell) | None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_of_one_line_is_not_what_stands_above_the_next() {
+        for (path, text) in [
+            ("a.test.js", "test('one', () => is(1))\ntest('two', () => is(2))\n"),
+            ("a.test.js", "test('one', () =>\n  is(1)\n)\ntest('two', () => is(2))\n"),
+            ("test_a.py", "def test_one(): assert f() == 1\ndef test_two(): assert f() == 2\n"),
+        ] {
+            let all = titles(path, text);
+            let own: Vec<_> = all.iter().map(|title| title.own_text(text)).collect();
+            assert!(own[0].contains('1') && !own[0].contains('2'), "{own:?}");
+            assert!(own[1].contains('2') && !own[1].contains('1'), "{own:?}");
+        }
+        let decorated = "import pytest\n\n@pytest.mark.slow\ndef test_one():\n    assert f() == 1\n";
+        let all = titles("test_a.py", decorated);
+        assert!(all[0].own_text(decorated).starts_with("@pytest"), "a decorator belongs to it");
     }
 }

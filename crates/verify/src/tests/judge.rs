@@ -1,6 +1,7 @@
 //! Four runs in small, and what they come to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use crate::experiment::*;
 use journeyman_order::comparison::TestRunnerName;
@@ -44,6 +45,7 @@ struct ExperimentCase {
     baseline: CellRun,
     change: CellRun,
     old_tests: Option<CellRun>,
+    old_tests_again: Option<CellRun>,
     old_code: Option<CellRun>,
     said_on_old_code: &'static str,
     laid: Vec<String>,
@@ -52,12 +54,16 @@ struct ExperimentCase {
     code_differs: bool,
 }
 
+/// Words that the code of the change brings.
+static NEW_WORDS: LazyLock<BTreeSet<String>> = LazyLock::new(|| BTreeSet::from(["VERSION".to_owned()]));
+
 /// Base, change, the base's tests on the change, the change's tests on the base.
 fn case(baseline: CellRun, change: CellRun, old_tests: CellRun, old_code: CellRun) -> ExperimentCase {
     ExperimentCase {
         baseline,
         change,
         old_tests: Some(old_tests),
+        old_tests_again: None,
         old_code: Some(old_code),
         said_on_old_code: "",
         laid: vec!["tests/test_a.py".to_owned()],
@@ -69,27 +75,54 @@ fn case(baseline: CellRun, change: CellRun, old_tests: CellRun, old_code: CellRu
 
 impl ExperimentCase {
     fn judged(&self) -> ExperimentResult {
+        judge(&self.matrix())
+    }
+
+    fn matrix(&self) -> ExperimentMatrix<'_> {
         fn cell<'a>(run: &'a CellRun, output: &'a str) -> ExperimentCell<'a> {
             ExperimentCell { exit: Some(run.0), reading: &run.1, output }
         }
-        judge(&ExperimentMatrix {
+        ExperimentMatrix {
             baseline: cell(&self.baseline, ""),
             change: cell(&self.change, ""),
             again: &[],
             old_tests: self.old_tests.as_ref().map(|run| cell(run, "")),
+            old_tests_again: self.old_tests_again.as_ref().map(|run| cell(run, "")),
             old_code: self.old_code.as_ref().map(|run| cell(run, self.said_on_old_code)),
             laid: &self.laid,
             configuration: &self.configuration,
             unloaded: &self.unloaded,
             old_code_unloaded: &[],
             code_differs: self.code_differs,
-            is_new_word: &|word| word == "VERSION",
-        })
+            new_words: &NEW_WORDS,
+        }
     }
 }
 
 fn proven(by: ProofGrade, red: &str) -> Option<Proof> {
     Some(Proof::Proven { by, red: vec![red.to_owned()] })
+}
+
+#[test]
+fn a_test_of_the_base_that_fails_once_and_passes_once_on_the_same_code_stands_against_nothing() {
+    let other = || vec!["tests/test_z.py".to_owned()];
+    let once = case(run("+a"), run("+a +b"), run("-a"), run("+a -b"));
+    let once = ExperimentCase { laid: other(), ..once };
+    assert_eq!(
+        once.judged().against,
+        [
+            "tests.test_a.a fails on the code of the change as the base has it, and passes as the change has it; the \
+          change touches tests/test_z.py"
+        ]
+    );
+    assert!(may_be_flaky_there(&once.matrix()));
+    let twice = ExperimentCase { old_tests_again: Some(run("-a")), ..once };
+    assert_eq!(twice.judged().against.len(), 1);
+    let flaky = ExperimentCase { old_tests_again: Some(run("+a")), ..twice };
+    let judged = flaky.judged();
+    assert!(judged.against.is_empty(), "{:?}", judged.against);
+    assert_eq!(judged.comparison.flaky.names, ["tests.test_a.a"], "and it is named");
+    assert!(judged.comparison.newly_broken.is_empty());
 }
 
 #[test]

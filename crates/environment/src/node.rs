@@ -128,8 +128,13 @@ impl PackageManager {
 
     fn install(self, is_locked: bool) -> &'static str {
         match (self, is_locked) {
-            (Self::Npm, true) => "npm ci --no-audit --no-fund",
-            (Self::Npm, false) => "npm install --no-audit --no-fund",
+            // Whoever wrote it may have had an npm that did not mind what peers ask for.
+            (Self::Npm, true) => {
+                "npm ci --no-audit --no-fund || npm ci --no-audit --no-fund --legacy-peer-deps"
+            }
+            (Self::Npm, false) => {
+                "npm install --no-audit --no-fund || npm install --no-audit --no-fund --legacy-peer-deps"
+            }
             (Self::Pnpm, true) => "pnpm install --frozen-lockfile",
             (Self::Pnpm, false) => "pnpm install --no-frozen-lockfile",
             (Self::Yarn, true) => "yarn install --frozen-lockfile --non-interactive",

@@ -56,6 +56,7 @@ pub enum TestRunnerName {
     Ctest,
     Meson,
     Bun,
+    Ava,
 }
 
 /// How one test ended.

@@ -201,7 +201,7 @@ fn javascript_with_each_package_manager() {
     }
     insta::assert_snapshot!(text, @"
         from JavaScript with npm, found by `package-lock.json`
-        setup npm ci --no-audit --no-fund   (package-lock.json)
+        setup npm ci --no-audit --no-fund || npm ci --no-audit --no-fund --legacy-peer-deps   (package-lock.json)
         test npm test   (a test script in package.json)
         path TREE/node_modules/.bin:HOME/.local/bin
         from JavaScript with pnpm, found by `pnpm-lock.yaml`
@@ -221,7 +221,7 @@ fn javascript_with_each_package_manager() {
         test bun run test   (a test script in package.json)
         path TREE/node_modules/.bin:HOME/.local/bin
         from JavaScript with npm, found by `package.json`
-        setup npm install --no-audit --no-fund   (package.json)
+        setup npm install --no-audit --no-fund || npm install --no-audit --no-fund --legacy-peer-deps   (package.json)
         test npm test   (a test script in package.json)
         path TREE/node_modules/.bin:HOME/.local/bin
         ");

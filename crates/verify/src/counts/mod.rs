@@ -59,7 +59,8 @@ impl RunnerSummary {
             | TestRunnerName::Mocha
             | TestRunnerName::Ctest
             | TestRunnerName::Meson
-            | TestRunnerName::Bun => self.counts,
+            | TestRunnerName::Bun
+            | TestRunnerName::Ava => self.counts,
         };
         Self { counts, cases: None, ..self }
     }
@@ -101,6 +102,7 @@ fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool) -> TestReport {
         native::ctest(lines),
         native::meson(lines),
         native::bun(lines),
+        native::ava(lines),
     ]
     .into_iter()
     .flatten()

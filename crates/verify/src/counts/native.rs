@@ -1,8 +1,10 @@
-//! CTest, Meson and Bun: how many there are. Of CTest and Meson a test is a program, and of none are the names read.
+//! CTest, Meson, Bun and AVA: how many there are. Of CTest and Meson a test is a program. Names are read of CTest alone:
+//! AVA's are others once there is a second file.
 
 use super::RunnerSummary;
-use journeyman_order::TestCounts;
+use super::cases::CaseList;
 use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::{TestCaseStatus, TestCounts};
 
 fn summary(runner: TestRunnerName, counts: TestCounts, line: usize) -> RunnerSummary {
     RunnerSummary { counts: Some(counts), failing: Vec::new(), line, runner, cases: None, is_whole: false }
@@ -19,9 +21,50 @@ pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     };
     let (failed, of) = (super::number(&told, 1), super::number(&told, 2));
     let begun = lines.get(..line)?.iter().rposition(|line| line.starts_with("Test project ")).unwrap_or(0);
-    let skipped = lines.get(begun..line)?.iter().filter(|line| skipped.is_match(line)).count() as u64;
-    let passed = of.checked_sub(failed)?.checked_sub(skipped)?;
-    Some(summary(TestRunnerName::Ctest, TestCounts { passed, failed, skipped }, line))
+    let own = lines.get(begun..line)?;
+    let are_skipped = own.iter().filter(|line| skipped.is_match(line)).count() as u64;
+    let passed = of.checked_sub(failed)?.checked_sub(are_skipped)?;
+    let counts = TestCounts { passed, failed, skipped: are_skipped };
+    let case = pattern!(r"^ *\d+/\d+ Test +#\d+: (\S.*?) \.{2,} *(Passed|\*\*\*)")?;
+    let mut cases = CaseList::default();
+    for line in own {
+        let Some(found) = case.captures(line) else { continue };
+        let status = match &found[2] {
+            "Passed" => TestCaseStatus::Passed,
+            _ if skipped.is_match(line) => TestCaseStatus::Skipped,
+            _ => TestCaseStatus::Failed,
+        };
+        cases.add(&found[1], status);
+    }
+    let cases = cases.adding_up_to(&counts);
+    let is_failed = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
+    let failing = cases.iter().flatten().filter(is_failed).map(|(name, _)| name.clone()).collect();
+    Some(RunnerSummary { cases, failing, is_whole: true, ..summary(TestRunnerName::Ctest, counts, line) })
+}
+
+/// `  2 tests failed`, `  3 tests passed`, `  1 test skipped` at the end. Where some fail, those that pass are not counted
+/// there, but have each a line before.
+pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
+    let row = pattern!(r"^  (\d+) (?:tests?|known failures?|hooks?) ?(passed|failed|skipped|todo)?$")?;
+    let (passes, fails) = (pattern!(r"^  [✔√] \S")?, pattern!(r"^  [✘✖×] \[fail\]: (.+)$")?);
+    let last = lines.iter().rposition(|line| row.is_match(line))?;
+    let begun = lines.iter().position(|line| passes.is_match(line) || fails.is_match(line))?;
+    let (mut counts, mut is_counted) = (TestCounts::default(), false);
+    for line in lines.get(last.saturating_sub(6)..=last)? {
+        let Some(found) = row.captures(line) else { continue };
+        let number = super::number(&found, 1);
+        match found.get(2).map(|word| word.as_str()) {
+            Some("passed") => (counts.passed, is_counted) = (number, true),
+            Some("failed") => counts.failed = counts.failed.saturating_add(number),
+            _ => counts.skipped = counts.skipped.saturating_add(number),
+        }
+    }
+    let own = lines.get(begun..last)?;
+    if !is_counted {
+        counts.passed = own.iter().filter(|line| passes.is_match(line)).count() as u64;
+    }
+    let failing = own.iter().filter_map(|line| Some(fails.captures(line)?.get(1)?.as_str().to_owned()));
+    Some(RunnerSummary { failing: failing.collect(), ..summary(TestRunnerName::Ava, counts, last) })
 }
 
 /// The table at the end: `Ok:  12` and so on.
@@ -81,6 +124,9 @@ mod tests {
                       2/3 Test #2: b ....***Failed    0.01 sec\n3/3 Test #3: c ....***Skipped   0.00 sec\n\n\
                       67% tests passed, 1 tests failed out of 3\n\nTotal Test time (real) =   0.02 sec\n";
         assert_eq!(counted(output), Some((1, 1, 1)));
+        let read = read(output, None);
+        assert_eq!(read.failing, ["b"]);
+        assert_eq!(read.cases.unwrap().tests.len(), 3, "each is named");
         assert_eq!(counted("Test project /b\nNo tests were found!!!\n"), Some((0, 0, 0)));
         assert_eq!(counted("100% tests passed, 9 tests failed out of 3\n"), None, "it does not add up");
     }
@@ -92,6 +138,18 @@ mod tests {
                       Skipped:            2\nTimeout:            0\n\nFull log written to /b/meson-logs/testlog.txt\n";
         assert_eq!(counted(output), Some((1, 1, 2)));
         assert_eq!(counted("ninja: no work to do.\nNo tests defined.\n"), Some((0, 0, 0)));
+    }
+
+    #[test]
+    fn ava_counts_what_passes_only_where_nothing_fails() {
+        let green = "\n  - [skip] not now\n  ✔ one\n  ✔ two words (300ms)\n  ─\n\n  2 tests passed\n  1 test skipped\n";
+        assert_eq!(counted(green), Some((2, 0, 1)));
+        let red = "  - [skip] ok › not now\n  ✔ ok › one\n  - [todo] test › later\n  ✔ test › adds up\n\
+                   \x20 ✘ [fail]: test › adds up wrong\n  ─\n\n  test › adds up wrong\n\n  ─\n\n  1 test failed\n\
+                   \x20 1 test skipped\n  1 test todo\n";
+        assert_eq!(counted(red), Some((2, 1, 2)));
+        assert_eq!(read(red, None).failing, ["test › adds up wrong"]);
+        assert_eq!(counted("  3 tests passed\n"), None, "whoever prints that is not AVA");
     }
 
     #[test]

@@ -70,7 +70,8 @@ pub fn select(
         | TestRunnerName::Tap
         | TestRunnerName::Ctest
         | TestRunnerName::Meson
-        | TestRunnerName::Bun => return None,
+        | TestRunnerName::Bun
+        | TestRunnerName::Ava => return None,
     }
     Some(selected)
 }

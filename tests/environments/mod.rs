@@ -365,6 +365,33 @@ async fn a_setup_that_fills_the_disk_is_ended_and_told_with_the_setting() {
     assert_eq!(sample.kept("home"), Vec::<String>::new(), "nothing of it is kept");
 }
 
+/// A build that asks git for its version, and a test that asks git as well.
+const ASKS_GIT: &str =
+    "[build-system]\nrequires = [\"setuptools-scm\"]\n[project]\nname = \"a\"\ndynamic = [\"version\"]\n";
+const OLD_VERSION: &str = "git describe --tags > ~/version\n";
+const SAME_VERSION: &str = "test \"$(git describe --tags)\" = v1.4 && test \"$(cat ~/version)\" = v1.4\n";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_build_that_asks_git_for_its_version_is_told_the_newest_behind_the_commit() {
+    let minute = Duration::from_secs(60);
+    let settings = TestingSettings { setup_time: minute, test_time: minute, ..TestingSettings::default() };
+    let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
+    let base =
+        [("pyproject.toml", ASKS_GIT), ("setup.sh", OLD_VERSION), ("test.sh", SAME_VERSION), ("a.py", "1\n")];
+    let change = [base[0], base[1], base[2], ("a.py", "2\n")];
+    let commits = tester.commits_of(&base, &change);
+    let repository = tester.repository();
+    let tagged = |tag: &str, commit| {
+        let object = repository.find_object(commit, None).unwrap();
+        repository.tag_lightweight(tag, &object, false).unwrap();
+    };
+    tagged("v1.4", commits.before);
+    tagged("latest", commits.before);
+    tester.testing.workspaces.import_local(&name(), repository.path()).unwrap();
+    let tested = tester.tested("one", TestedChange::new(commits, setup_and_test())).await.run;
+    assert_eq!(tested.verdict, TestVerdict::Passed, "{tested:#?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_environment_of_a_commit_that_is_gone_is_made_anew() {
     let sample = Sample::new(IsolationMode::Bubblewrap).await;

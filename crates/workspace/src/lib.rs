@@ -54,6 +54,7 @@ mod source;
 mod source_tree;
 mod tree;
 mod update;
+mod version_tags;
 mod worktree_base;
 
 use std::collections::{HashMap, HashSet};

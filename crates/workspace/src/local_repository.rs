@@ -23,10 +23,12 @@ impl Workspaces {
         let Some(line) = objects.to_str().filter(|line| !line.contains(['\n', '"'])) else {
             return Err(GitError::broken(format!("{objects:?} cannot be named as a place of objects")));
         };
-        let file = self.mirror(repository)?.path().join("objects/info/alternates");
+        let mirror = self.mirror(repository)?;
+        let file = mirror.path().join("objects/info/alternates");
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder).map_err(|error| GitError::file("make", folder, &error))?;
         }
-        std::fs::write(&file, format!("{line}\n")).map_err(|error| GitError::file("write", &file, &error))
+        std::fs::write(&file, format!("{line}\n")).map_err(|error| GitError::file("write", &file, &error))?;
+        self.keep_local_tags(&mirror, &lender)
     }
 }

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::commit_origin::CommitOrigin;
 use super::git_fetch::{FetchLimits, GitFetch};
-use super::{GitError, GitErrorKind, Workspaces, leftovers};
+use super::{GitError, GitErrorKind, Workspaces, leftovers, version_tags};
 use journeyman_order::{BranchName, CommitSha, OrderId, OutgoingProxy, RepositoryName};
 
 /// A repository on a server, and what opens it.
@@ -151,6 +151,7 @@ impl Workspaces {
             .connect_auth(Direction::Fetch, Some(login.callbacks()), Some(self.proxy(&remote.url)))
             .map_err(said)?;
         let heads = open.list().map_err(said)?;
+        version_tags::keep(mirror.path(), heads.iter().map(|head| (head.name(), head.oid())))?;
         heads.iter().find(|head| head.name() == reference).map(|head| sha(head.oid())).transpose()
     }
 

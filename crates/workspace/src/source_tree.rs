@@ -29,6 +29,7 @@ const LARGEST_READ: usize = 1 << 20;
 pub struct SourceTree {
     workspaces: Workspaces,
     repository: RepositoryName,
+    commit: CommitSha,
     files: BTreeMap<PathBuf, SourceFile>,
 }
 
@@ -76,7 +77,8 @@ impl Workspaces {
         let odb = commits.odb().map_err(said)?;
         let mut files = BTreeMap::new();
         collect(&odb, tree, Path::new(""), &mut files)?;
-        Ok(SourceTree { workspaces: self.clone(), repository: repository.clone(), files })
+        let (repository, commit) = (repository.clone(), commit.clone());
+        Ok(SourceTree { workspaces: self.clone(), repository, commit, files })
     }
 
     /// The tree of a commit.
@@ -121,6 +123,11 @@ fn collect(
 }
 
 impl SourceTree {
+    /// The newest version behind its commit, by its tag; none where none is known.
+    pub fn version_tag(&self) -> Option<String> {
+        self.workspaces.version_tag(&self.repository, &self.commit).ok().flatten()
+    }
+
     /// All paths, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)

@@ -30,6 +30,9 @@ impl Environments {
             add(value.as_bytes());
         }
         add(&ask.source.digest(Some(&ask.plan.decisive_files)));
+        if let Some(version) = ask.version_tag() {
+            add(version.as_bytes());
+        }
         // Those of an image are told by its digest.
         if ask.plan.image.is_none() {
             for program in self.programs_of(&setup) {

@@ -33,12 +33,13 @@ const INSTALLED: [&str; 2] = [".local/lib", ".local/bin"];
 
 /// Many projects ask git for their version or their files. There is always one commit: how many there are tells nothing of
 /// the run. What is laid over it is named on the standard input, since ignored files would be taken for sources otherwise.
-/// It lives as long as one run: nothing of it has to be small, or to outlast a crash.
+/// It has the tag of the newest version behind the commit, where a build asks for that. It lives as long as one run: nothing of it has to be small, or to outlast a crash.
 const COMMIT: &str = "fast='-c core.fsync=none -c core.looseCompression=0 -c gc.auto=0 -c core.logAllRefUpdates=false'; \
     if [ -d .git ]; then amend=--amend; else amend=; git init -q; fi && \
     git $fast add -Af --pathspec-from-file=- --pathspec-file-nul && \
     git $fast -c user.name=Journeyman -c user.email=journeyman@invalid -c commit.gpgSign=false \
-    commit -q $amend --no-verify --allow-empty -m 'The commit under test'";
+    commit -q $amend --no-verify --allow-empty -m 'The commit under test' && \
+    { [ -z \"$1\" ] || git tag --force --no-sign -- \"$1\" >/dev/null; }";
 
 impl Environments {
     pub(super) async fn make(
@@ -133,7 +134,7 @@ impl Environments {
         home.hide_all(&INSTALLED.map(PathBuf::from)).map_err(disk("hide what was installed before"))?;
         let sources: Vec<PathBuf> = ask.source.paths().map(Path::to_owned).collect();
         let repository = place(folder(TREE, std::slice::from_ref(&checkout))?, home.clone());
-        self.commit_for_tests(&repository, &sources).await;
+        self.commit_for_tests(&repository, &sources, ask.version_tag().as_deref()).await;
         let mut layers = vec![checkout.clone()];
         let tree = match method {
             LayerMethod::Overlay => {
@@ -215,20 +216,20 @@ impl Environments {
     }
 
     /// Makes the repository of one commit that tests see, or commits to it what was laid over it.
-    pub(crate) async fn commit_for_tests(&self, place: &EnvironmentPlace, paths: &[PathBuf]) {
+    pub(crate) async fn commit_for_tests(
+        &self,
+        place: &EnvironmentPlace,
+        paths: &[PathBuf],
+        version: Option<&str>,
+    ) {
         let mut named = Vec::new();
         for path in paths {
             named.extend_from_slice(b":(literal,top)");
             named.extend_from_slice(path.as_os_str().as_bytes());
             named.push(0);
         }
-        let ran = crate::command::short(
-            &self.inner.sandbox,
-            place,
-            &["sh", "-c", COMMIT],
-            place.tree_mount(),
-            named,
-        );
+        let command = ["sh", "-c", COMMIT, "commit", version.unwrap_or_default()];
+        let ran = crate::command::short(&self.inner.sandbox, place, &command, place.tree_mount(), named);
         if let Err(trouble) = ran.await {
             tracing::info!("the checkout has no repository: {}", trouble.message);
         }

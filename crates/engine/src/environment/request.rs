@@ -34,6 +34,11 @@ pub(crate) enum EnvironmentOwner {
 }
 
 impl EnvironmentRequest {
+    /// The version that git is to tell a build that asks it.
+    pub(crate) fn version_tag(&self) -> Option<String> {
+        self.plan.version_from_git.then(|| self.source.version_tag()).flatten()
+    }
+
     /// What a commit asks for by its own plan, whose setup may reach what the settings allow: nothing is laid over it, and
     /// nobody's change is in it.
     pub(crate) fn of_base(

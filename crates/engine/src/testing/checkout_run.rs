@@ -201,6 +201,7 @@ impl CommitTester {
         let (source, laid) = self.source(ask, commit, overlays).await?;
         let of_plan = (commit, plan, judging);
         let own = self.own_environment(ask, of_plan, (source.clone(), laid.clone()), place).await?;
+        let version = own.version_tag();
         let mut ran = CheckoutRun {
             setup: None,
             setup_network: own.network.clone(),
@@ -234,10 +235,10 @@ impl CommitTester {
             made.await?.map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
         match environment.has_repository() {
             true if changed.is_empty() => {}
-            true => self.environments.commit_for_tests(&seen, &changed).await,
+            true => self.environments.commit_for_tests(&seen, &changed, version.as_deref()).await,
             false => {
                 let all: Vec<PathBuf> = source.paths().map(Path::to_owned).collect();
-                self.environments.commit_for_tests(&seen, &all).await;
+                self.environments.commit_for_tests(&seen, &all, version.as_deref()).await;
             }
         }
         // Compiled Python is made of the source that is there, and not taken from what was committed. Elsewhere that would

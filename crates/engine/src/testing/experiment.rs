@@ -22,6 +22,8 @@ use journeyman_verify::experiment::{
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
 const MOST_TRIES: usize = 3;
+/// How often the tests of the change are run again, where it is not the same tests that fail.
+const MOST_RERUNS: usize = 3;
 
 /// What every run of one verdict is about.
 pub(super) struct ExperimentContext<'a> {
@@ -72,12 +74,22 @@ impl ExperimentContext<'_> {
         let alone = verify::verdict(&ran.cell().exit.unwrap_or(Exit::Code(-1)), ran.reading.counts.as_ref());
         let mut again: Vec<(Exit, TestReport)> = Vec::new();
         let mut reruns = Vec::new();
-        // Once more tells flaky tests from broken ones.
+        // Once more tells flaky tests from broken ones; and where others fail each time, it is worth asking again.
         if verify::may_be_flaky(&self.baseline.reading, &ran.reading, alone) {
-            let rerun = self.run("-again", &self.ask.commit, Vec::new(), None).await?;
-            outputs.extend(rerun.outputs());
-            again.extend(rerun.cell().exit.map(|exit| (exit, rerun.reading.clone())));
-            reruns.extend(rerun.test.map(|ended| ended.run));
+            let mut failed = ran.reading.failing.clone();
+            for number in 1..=MOST_RERUNS {
+                let what = if number == 1 { "-again".to_owned() } else { format!("-again-{number}") };
+                let rerun = self.run(&what, &self.ask.commit, Vec::new(), None).await?;
+                outputs.extend(rerun.outputs());
+                let exit = rerun.cell().exit;
+                again.extend(exit.map(|exit| (exit, rerun.reading.clone())));
+                let is_other = rerun.reading.failing != failed;
+                failed.clone_from(&rerun.reading.failing);
+                reruns.extend(rerun.test.map(|ended| ended.run));
+                if exit == Some(Exit::Code(0)) || !is_other {
+                    break;
+                }
+            }
         }
         // What failed anyhow is not worth the time.
         let is_as_red_as_before = || {

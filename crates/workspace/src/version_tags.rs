@@ -1,0 +1,163 @@
+//! The versions of a repository, by its tags: builds that ask git for the version of their project are told the newest one
+//! behind the commit.
+//!
+//! May know: names of tags and what they lead to, as a server lists them. Must never know: who asks for a version.
+//!
+//! A server lists its tags whenever it is asked for a branch. They are written down beside the mirror, and nothing of them
+//! is fetched.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use git2::{Oid, Repository, Sort};
+
+use super::remote::oid;
+use super::{GitError, Workspaces, write_whole};
+use journeyman_order::{CommitSha, RepositoryName};
+
+/// Commits behind one that are looked at.
+const MOST_COMMITS: usize = 20_000;
+/// Tags that are written down.
+const MOST_TAGS: usize = 20_000;
+/// A larger file of these is none of ours.
+const LARGEST: u64 = 4 << 20;
+const LONGEST: usize = 100;
+
+/// Writes down what is tagged, as `refs/tags/NAME` and `refs/tags/NAME^{}` with what they lead to.
+pub(super) fn keep<'n>(mirror: &Path, listed: impl Iterator<Item = (&'n str, Oid)>) -> Result<(), GitError> {
+    let mut tags: HashMap<&str, Oid> = HashMap::new();
+    for (name, id) in listed {
+        let Some(name) = name.strip_prefix("refs/tags/") else { continue };
+        // What an annotated tag leads to stands behind it.
+        let own = name.strip_suffix("^{}").unwrap_or(name);
+        if is_version(own) && tags.len() < MOST_TAGS {
+            tags.insert(own, id);
+        }
+    }
+    let mut lines: Vec<String> = tags.iter().map(|(name, id)| format!("{id} {name}\n")).collect();
+    lines.sort();
+    let (file, text) = (file(mirror), lines.concat());
+    if std::fs::read(&file).is_ok_and(|known| known == text.as_bytes()) {
+        return Ok(());
+    }
+    write_whole(&file, text.as_bytes()).map_err(|error| GitError::file("write", &file, &error))
+}
+
+fn file(mirror: &Path) -> PathBuf {
+    mirror.join("journeyman-tags")
+}
+
+/// Whether a tag names a version, in plain letters.
+fn is_version(name: &str) -> bool {
+    name.len() <= LONGEST
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.contains(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "._/+-".contains(c))
+}
+
+impl Workspaces {
+    /// The newest tag of a version on a commit or behind it; none where there is none that is known.
+    ///
+    /// # Errors
+    /// When the repository cannot be read.
+    pub fn version_tag(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+    ) -> Result<Option<String>, GitError> {
+        let mirror = self.mirror(repository)?;
+        let tags = tags_of(mirror.path());
+        if tags.is_empty() {
+            return Ok(None);
+        }
+        let said = |error: git2::Error| GitError::local("walk over commits", &error);
+        let commits = self.commits(repository)?;
+        let mut walk = commits.revwalk().map_err(said)?;
+        walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME).map_err(said)?;
+        walk.push(oid(commit)?).map_err(said)?;
+        // What is not here, as behind a shallow clone, ends the walk.
+        let found = walk.map_while(Result::ok).take(MOST_COMMITS).find_map(|id| tags.get(&id).cloned());
+        Ok(found)
+    }
+
+    /// Writes down the tags of a repository on this machine.
+    pub(super) fn keep_local_tags(&self, mirror: &Repository, lender: &Repository) -> Result<(), GitError> {
+        let said = |error: git2::Error| GitError::local("list the tags", &error);
+        let mut listed = Vec::new();
+        for tag in lender.references_glob("refs/tags/*").map_err(said)?.filter_map(Result::ok) {
+            if let (Ok(name), Ok(commit)) = (tag.name(), tag.peel_to_commit()) {
+                listed.push((name.to_owned(), commit.id()));
+            }
+        }
+        keep(mirror.path(), listed.iter().map(|(name, id)| (name.as_str(), *id)))
+    }
+}
+
+/// What is tagged, by commit. Of several tags on one, the shortest: `v1.2` and not `package-v1.2`.
+fn tags_of(mirror: &Path) -> HashMap<Oid, String> {
+    let file = file(mirror);
+    let is_ours = std::fs::metadata(&file).is_ok_and(|found| found.len() <= LARGEST);
+    let text = if is_ours { std::fs::read_to_string(&file).unwrap_or_default() } else { String::new() };
+    let mut tags: HashMap<Oid, String> = HashMap::new();
+    for (id, name) in text.lines().filter_map(|line| line.split_once(' ')) {
+        let Ok(id) = Oid::from_str(id) else { continue };
+        let known = tags.entry(id).or_insert_with(|| name.to_owned());
+        if (name.len(), name) < (known.len(), known) {
+            name.clone_into(known);
+        }
+    }
+    tags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_names_with_a_number_are_versions() {
+        for (name, is) in [
+            ("v1.2.3", true),
+            ("package/v1.0+build", true),
+            ("2024-01-01", true),
+            ("latest", false),
+            ("-d1", false),
+            ("v1 2", false),
+            ("v1;reboot", false),
+            ("v1\u{e9}", false),
+            ("", false),
+        ] {
+            assert_eq!(is_version(name), is, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_commit_has_the_newest_version_behind_it() {
+        let (data, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let lender = Repository::init(there.path()).unwrap();
+        let tree = lender.find_tree(lender.treebuilder(None).unwrap().write().unwrap()).unwrap();
+        let mut parent: Option<Oid> = None;
+        let mut all = Vec::new();
+        for second in 1..=4 {
+            let who = git2::Signature::new("A", "a@example.org", &git2::Time::new(second, 0)).unwrap();
+            let before = parent.map(|id| lender.find_commit(id).unwrap());
+            let parents: Vec<_> = before.iter().collect();
+            let id = lender.commit(Some("refs/heads/main"), &who, &who, "One", &tree, &parents).unwrap();
+            parent = Some(id);
+            all.push(id);
+        }
+        let who = git2::Signature::new("A", "a@example.org", &git2::Time::new(9, 0)).unwrap();
+        let object = lender.find_object(all[1], None).unwrap();
+        lender.tag("v1.1", &object, &who, "annotated", false).unwrap();
+        lender.tag_lightweight("package-v1.1", &object, false).unwrap();
+        lender.tag_lightweight("v2.0", &lender.find_object(all[3], None).unwrap(), false).unwrap();
+        lender.tag_lightweight("nightly", &lender.find_object(all[2], None).unwrap(), false).unwrap();
+        let workspaces = Workspaces::new(data.path()).unwrap();
+        let repository: RepositoryName = "octo/sums".parse().unwrap();
+        workspaces.import_local(&repository, there.path()).unwrap();
+        let of = |at: usize| {
+            let commit = all[at].to_string().parse().unwrap();
+            workspaces.version_tag(&repository, &commit).unwrap()
+        };
+        assert_eq!([of(0), of(1), of(2), of(3)].map(Option::unwrap_or_default), ["", "v1.1", "v1.1", "v2.0"]);
+    }
+}

@@ -13,6 +13,7 @@ use crate::config::TestRunSettings;
 use crate::engine::testing::{BaselineSource, CommitTester, TestRunRequest};
 use crate::engine::{EnvironmentProgress, EnvironmentSurvey};
 use crate::environment::EnvironmentPlan;
+use crate::order::environment_report::EnvironmentProblem;
 use crate::order::{CommitSha, EffectError, PinnedImages, RepositoryName, RepositorySettings};
 use crate::sandbox::IsolationMode;
 use crate::workspace::Workspaces;
@@ -107,12 +108,17 @@ impl LocalEnvironment {
         self
     }
 
-    /// Prepares the environment and runs the tests in it, now.
-    ///
-    /// # Errors
-    /// When the sandbox or the disk fails; never by what setup and tests do.
-    pub async fn survey(&self) -> anyhow::Result<EnvironmentSurvey> {
-        Box::pin(self.testing.survey(&self.ask, BaselineSource::Run)).await.map_err(told)
+    /// Prepares the environment and runs the tests in it, now. What stands in the way, be it a registry that does not answer
+    /// or a full disk, is a problem of the environment as any other.
+    pub async fn survey(&self) -> EnvironmentSurvey {
+        let surveyed = Box::pin(self.testing.survey(&self.ask, BaselineSource::Run)).await;
+        surveyed.unwrap_or_else(|trouble| {
+            EnvironmentSurvey::without_plan(EnvironmentProblem {
+                what: trouble.message,
+                line: None,
+                remedy: "Call this again once that is mended.".to_owned(),
+            })
+        })
     }
 }
 

@@ -48,7 +48,7 @@ pub struct EnvironmentSurvey {
 
 impl EnvironmentSurvey {
     /// Of one that nobody can prepare.
-    pub(crate) fn without_plan(problem: EnvironmentProblem) -> Self {
+    pub fn without_plan(problem: EnvironmentProblem) -> Self {
         let remedy = problem.remedy.clone();
         let report = EnvironmentReport { problem: Some(problem), ..EnvironmentReport::default() };
         Self::begun(report, remedy)
@@ -93,17 +93,34 @@ impl CommitTester {
     /// # Errors
     /// When the repository cannot be read.
     pub async fn environment_plan(&self, ask: &TestRunRequest) -> Result<EnvironmentPlan, EffectError> {
-        Ok(self.environment_request(ask).await?.0.plan)
+        match self.environment_request(ask).await {
+            Ok((request, _)) => Ok(request.plan),
+            // What is asked for is known, though its image cannot be had.
+            Err(fault) => {
+                let source = self.base_source(ask).await?;
+                let planned = self.environments.plan_on(ask.settings.clone(), source, None).await;
+                let of_image = |plan: EnvironmentPlan| match plan.image {
+                    // Which tools are in it is not known.
+                    Some(_) => EnvironmentPlan { required_tools: Vec::new(), ..plan },
+                    None => plan,
+                };
+                planned.map(of_image).map_err(|_| fault.into())
+            }
+        }
+    }
+
+    async fn base_source(&self, ask: &TestRunRequest) -> Result<SourceTree, EffectError> {
+        let (workspaces, repository, base) =
+            (self.workspaces.clone(), ask.repository.clone(), ask.base.clone());
+        let source = crate::job::blocking(move || workspaces.source_tree(&repository, &base)).await?;
+        source.map_err(EffectError::from)
     }
 
     async fn environment_request(
         &self,
         ask: &TestRunRequest,
     ) -> Result<(EnvironmentRequest, PinnedImages), PlanFault> {
-        let (workspaces, repository, base) =
-            (self.workspaces.clone(), ask.repository.clone(), ask.base.clone());
-        let source = crate::job::blocking(move || workspaces.source_tree(&repository, &base)).await?;
-        let source = source.map_err(EffectError::from)?;
+        let source = self.base_source(ask).await?;
         let planned = self.environments.plan(ask.settings.clone(), source.clone(), &ask.images).await?;
         let (plan, images) = planned;
         // Where the tests will run: without walls, an environment is good for one place.

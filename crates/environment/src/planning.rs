@@ -97,6 +97,9 @@ fn of_settings(settings: &RepositorySettings) -> SourceStatement {
     }
 }
 
+/// Programs that change the system they run in.
+const IMAGE_TOOLS: [&str; 7] = ["sudo", "apt-get", "apt", "apk", "dnf", "yum", "su"];
+
 /// An image that is only whole with features is none: where they bring what the project needs, this machine is taken.
 fn without_lacking_image(mut said: SourceStatement, found: Option<&Discovery<'_>>) -> SourceStatement {
     let EnvironmentSource::Devcontainer { path } = said.source.clone() else { return said };
@@ -109,6 +112,17 @@ fn without_lacking_image(mut said: SourceStatement, found: Option<&Discovery<'_>
             format!("the image {image} is not used, since {tool} comes with a feature; this machine is");
         said.note(&path, note);
         said.image = None;
+        // What changes the system was written for that image, and would fail here.
+        let is_of_image = |command: &str| {
+            let is_between = |c: char| c.is_whitespace() || ";&|()'\"".contains(c);
+            command.split(is_between).any(|word| IMAGE_TOOLS.contains(&word))
+        };
+        let (left_out, kept) = said.setup.drain(..).partition(|setup| is_of_image(&setup.command));
+        said.setup = kept;
+        let left_out: Vec<SetupCommand> = left_out;
+        for SetupCommand { command, .. } in left_out {
+            said.note(&path, format!("`{command}` is left out, since it is for that image"));
+        }
     }
     said
 }

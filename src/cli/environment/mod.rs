@@ -89,7 +89,7 @@ async fn look(
     output.print(&words::heading(checkout, &uncommitted));
     let plan = watch("looking", environment.plan(), &mut told, &mut output).await?;
     output.print(&words::found(&plan, environment.mode()));
-    let survey = watch("preparing", environment.survey(), &mut told, &mut output).await?;
+    let survey = watch("preparing", environment.survey(), &mut told, &mut output).await;
     let (whole, plan) = (plan.test_command().map(str::to_owned), as_tested(plan, &survey));
     let outcome = EnvironmentOutcome::of(&plan, &survey);
     output.print(&words::setup(&plan, &survey));

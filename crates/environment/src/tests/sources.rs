@@ -96,7 +96,6 @@ fn an_image_without_what_its_features_bring_is_not_taken() {
         setup pip install 'a b'   (onCreateCommand in .devcontainer.json)
         setup pip install -e .   (updateContentCommand.deps in .devcontainer.json)
         setup make deps   (updateContentCommand.more in .devcontainer.json)
-        setup sudo apt-get install -y jq   (postCreateCommand in .devcontainer.json)
         test npm test   (a test script in package.json)
         path TREE/.venv/bin:TREE/node_modules/.bin:HOME/.local/bin:TREE/bin
         note .devcontainer.json: the feature ghcr.io/devcontainers/features/github-cli:1 is not installed: use an image that has it
@@ -106,6 +105,7 @@ fn an_image_without_what_its_features_bring_is_not_taken() {
         note .devcontainer.json: `containerEnv.TOKEN` is left out: its value is not known here, or cannot be set
         note .devcontainer.json: `postCreateCommand` asks for sudo, which nothing of a repository gets here
         note .devcontainer.json: the image mcr.microsoft.com/devcontainers/python:3.12 is not used, since node comes with a feature; this machine is
+        note .devcontainer.json: `sudo apt-get install -y jq` is left out, since it is for that image
         ");
     let tools: Vec<String> = plan.required_tools.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(tools.join("\n"), @"

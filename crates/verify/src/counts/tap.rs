@@ -40,7 +40,7 @@ pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
                 TestCaseStatus::Passed
             };
             let end = directive.map_or(description.len(), |found| found.start());
-            cases.add(description.get(..end).unwrap_or(description), status);
+            cases.add(without_time(description.get(..end).unwrap_or(description)), status);
         } else if text.starts_with("Bail out!") {
             counts.failed += 1;
         }
@@ -80,7 +80,33 @@ pub(super) fn failing(lines: &[&str], depth: TapDepth) -> Vec<String> {
         if depth == TapDepth::Any && block.any(|line| line.contains("failureType: 'subtestsFailed'")) {
             continue;
         }
-        names.push(name.to_owned());
+        names.push(without_time(name).to_owned());
     }
     names
+}
+
+/// A point's description without how long it took, which node-tap puts behind it.
+fn without_time(description: &str) -> &str {
+    let time = pattern!(r" *# *time=[\d.]+ *m?s(?: *\{)?$");
+    let found = time.and_then(|time| time.find(description));
+    found.map_or(description, |found| description.get(..found.start()).unwrap_or(description))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+
+    #[test]
+    fn how_long_a_test_took_is_not_part_of_its_name() {
+        let run = |time: &str| {
+            let text = format!(
+                "TAP version 14\nok 1 - test/a.js # time={time}ms\nnot ok 2 - test/b.js # time={time}ms {{\n}}\n1..2\n"
+            );
+            read(&text, None)
+        };
+        let (one, other) = (run("12.5"), run("3"));
+        assert_eq!(one, other);
+        assert_eq!(one.failing, ["test/b.js"]);
+        assert_eq!(one.cases.unwrap().tests.into_keys().collect::<Vec<_>>(), ["test/a.js", "test/b.js"]);
+    }
 }

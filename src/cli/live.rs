@@ -233,6 +233,9 @@ impl LiveOutput {
             mark(run.failure.is_none()),
             &format!("{}{round}: {} {said} ({:.1} s{cost})", task.stage, who(task), run.duration_seconds),
         );
+        for warning in run.warnings.iter().take(5) {
+            self.line(LineMark::Wrong, &format!("  {}", one_line(warning)));
+        }
     }
 
     fn tested(&self, tests: &TestRun) {

@@ -124,6 +124,9 @@ pub struct ReceiptRound {
     /// What the failing check said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+    /// What was odd about the agent's run and did no harm.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl Receipt {
@@ -221,7 +224,7 @@ fn round_lines(survey: &OrderProjection) -> Vec<ReceiptRound> {
     for stage in &survey.trace.stages {
         for round in &stage.rounds {
             let checked = round.commit.is_some() || round.tests.is_some() || round.review.is_some();
-            if !checked && round.feedback.is_none() {
+            if !checked && round.feedback.is_none() && round.warnings.is_empty() {
                 continue;
             }
             lines.push(ReceiptRound {
@@ -232,6 +235,7 @@ fn round_lines(survey: &OrderProjection) -> Vec<ReceiptRound> {
                 passed: round.feedback.is_none(),
                 score: round.review.as_ref().map(|review| review.score),
                 because: round.feedback.as_ref().map(|feedback| feedback.summary.clone()),
+                warnings: round.warnings.clone(),
             });
         }
     }

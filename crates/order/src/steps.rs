@@ -42,6 +42,9 @@ pub struct Step {
     pub duration_seconds: Option<f64>,
     /// What the agent says it cost.
     pub usage: AgentUsage,
+    /// What was odd about its run and did no harm, such as a placeholder of the template without an argument.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Names of artifacts, those of its checks included.
     pub artifacts: Vec<String>,
     /// The code artifact that it answered, with our run of the tests.
@@ -182,6 +185,7 @@ impl<'a> StepBuilder<'a> {
                 started_at: at,
                 duration_seconds: None,
                 usage: AgentUsage::default(),
+                warnings: Vec::new(),
                 artifacts: Vec::new(),
                 code_artifact: None,
             });
@@ -236,6 +240,7 @@ impl<'a> StepBuilder<'a> {
                 step.result.clone_from(&run.result);
                 step.session_id.clone_from(&run.session_id);
                 step.usage = run.usage;
+                step.warnings.clone_from(&run.warnings);
                 step.add_artifacts(&run.artifacts);
                 let writes_files = self.journal.pipeline().stage(&step.stage).is_some_and(|stage| {
                     step.kind == StepKind::Agent && stage.output == Some(StageOutput::CodeArtifact)

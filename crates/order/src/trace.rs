@@ -85,6 +85,9 @@ pub struct RoundTrace {
     pub agent: Option<String>,
     /// What the agent says it did.
     pub result: Option<String>,
+    /// What was odd about its run and did no harm.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The commit made of what it pushed.
     pub commit: Option<CommitSha>,
     /// The run of the tests on it.

@@ -15,6 +15,7 @@ const MOST_FAILING: usize = 10;
 const MOST_DOUBTS: usize = 10;
 const MOST_NAMES: usize = 6;
 const MOST_ROUNDS: usize = 30;
+const MOST_WARNINGS: usize = 3;
 
 /// The work that is published or about to be, with what is known of it. Commands, names and what agents say are foreign.
 pub(super) struct ReceiptSource<'a> {
@@ -212,6 +213,9 @@ impl<'a> ReceiptSource<'a> {
                 round.round,
                 plain(&shorten(result, 200))
             ));
+            for warning in round.warnings.iter().take(MOST_WARNINGS) {
+                lines.push(format!("    - ⚠️ {}", plain(&shorten(warning, 200))));
+            }
         }
         format!("<details>\n<summary>Receipt</summary>\n\n{}\n\n</details>", lines.join("\n"))
     }

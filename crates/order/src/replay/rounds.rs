@@ -93,6 +93,7 @@ impl Replay<'_> {
                         if let Some(seen) = self.trace.round(&worker.name, round) {
                             seen.agent = Some(worker.agent.clone());
                             seen.result.clone_from(&run.result);
+                            seen.warnings.clone_from(&run.warnings);
                         }
                         judge(self, round, Some(run))
                     }

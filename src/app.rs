@@ -37,6 +37,7 @@ use crate::sandbox::{IsolationMode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::{SecretSet, Workspaces};
 
+pub use crate::agent::built_in_names as built_in_commands;
 pub use doctor::{DoctorFinding, examine};
 pub use environment::LocalEnvironment;
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};

@@ -58,7 +58,38 @@ fn every_problem_is_a_line_with_file_line_and_column() {
     assert_eq!(lines.len(), 3, "{said}");
     assert!(lines[0].starts_with(&format!("{file}:4:22: stage \"a\": `agent`: there is no role")), "{said}");
     assert!(lines[1].starts_with(&format!("{file}:4:38: stage \"a\": `budget`")), "{said}");
-    assert!(lines[2].starts_with(&format!("{file}:5:46: stage \"b\": depends on \"c\"")), "{said}");
+    assert!(
+        lines[2].starts_with(&format!("{file}:5:46: stage \"b\": `depends_on`: depends on \"c\"")),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_command_that_nobody_has_is_an_error_and_the_repositorys_own_are_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), ".github/journeyman/commands/polish.md", "Polish it.\n");
+    write(folder.path(), ".claude/commands/sing.md", "Sing.\n");
+    let pipeline_of = |command: &str| {
+        let stages = format!("  - {{name: a_b, agent: developer, command: {command}}}\n");
+        format!("name: p\nversion: \"1.0\"\nstages:\n{stages}")
+    };
+    let path = ".github/journeyman/pipelines/p.yaml";
+    for command in ["polish", "/sing", "implement"] {
+        let file = write(folder.path(), path, &pipeline_of(command));
+        let checked = pipeline(&["check", &file]);
+        assert!(said(&checked).starts_with("ok\np 1.0: 1 stage"), "{command}: {}", said(&checked));
+    }
+    let file = write(folder.path(), path, &pipeline_of("polsih"));
+    let checked = pipeline(&["check", &file]);
+    assert_eq!(checked.status.code(), Some(1));
+    let expected =
+        format!("{file}:4:44: stage \"a_b\": `command`: there is no template \"polsih\"; these are: again,");
+    assert!(said(&checked).starts_with(&expected), "{}", said(&checked));
+    assert!(
+        said(&checked).contains(", polish, ") && said(&checked).contains(", sing, "),
+        "{}",
+        said(&checked)
+    );
 }
 
 #[test]

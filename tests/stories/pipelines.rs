@@ -121,3 +121,85 @@ async fn a_servers_own_templates_stand_in_place_of_ours() {
     assert!(ended.said("implement/1/agent").contains("Say hello to The answer is wrong"));
     world.end().await;
 }
+
+/// As such pipelines stand in other projects: a version in words, names with underscores, a template with more than nine
+/// arguments.
+const PUBLISHED: &str = "\
+name: coding_harness
+version: \"1.0\"
+stages:
+  - name: develop
+    agent: developer
+    command: develop
+    arguments: ['{{issue.title}}', '{{issue.body}}']
+    checks: [pushed_commit]
+  - name: test
+    depends_on: [develop]
+    agent: developer
+    command: develop
+    arguments: ['{{issue.title}}', '{{issue.body}}']
+    begins_with: checks
+    checks: [pushed_commit, tests]
+  - name: review
+    depends_on: [test]
+    agent: developer
+    command: develop
+    begins_with: checks
+    checks: [verifier]
+    verifier: code_reviewer
+  - name: write_up
+    depends_on: [review]
+    agent: archiver
+    command: note_it
+    arguments: [a, b, c, d, e, f, g, h, '{{develop.code}}', '{{develop.test_files}}', '{{test.test_results}}', '{{review.final_code}}']
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pipeline_that_was_published_elsewhere_runs_as_it_is() {
+    let scenes = "
+- stage: develop
+  usd: 0.05
+  run: |
+    echo 42 > answer; mkdir tests; echo 'the answer is 42' > tests/answer.txt
+    git add . && git commit -q -m 'Give the right answer' && git push -q origin HEAD
+  say: The answer is right now.
+- stage: write_up
+  run: cat
+";
+    let template = "code: $9\ntest files: ${10}\nresults: ${11}\nfinal: ${12}\nnobody: ${13}\n";
+    let world = Story::of(scenes)
+        .file(SETTINGS, "test: sh test.sh\npipeline: coding_harness\n")
+        .file(".github/journeyman/pipelines/coding_harness.yaml", PUBLISHED)
+        .file(".github/journeyman/commands/note_it.md", template)
+        .labeled()
+        .await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let prompt = ended.said("write_up/1/agent");
+    for said in [
+        "code: diff --git a/answer b/answer",
+        "+42\n",
+        "\ntest files: tests/answer.txt\n",
+        "\nresults: 2 passed",
+        "\nfinal: diff --git a/answer b/answer",
+        "\nnobody: ${13}",
+    ] {
+        assert!(prompt.contains(said), "{said}: {prompt}");
+    }
+
+    // What was odd about the step stands on the step, in the receipt and in the API.
+    let warning = "the template asks for ${13}, but 12 arguments were given";
+    let order = ended.journal.opened().order;
+    let (_, steps) = world.api("GET", &format!("/api/v1/work-orders/{order}/steps"), None).await;
+    let steps = steps["steps"].as_array().cloned().unwrap_or_default();
+    let with_warnings: Vec<_> = steps.iter().filter(|step| step.get("warnings").is_some()).collect();
+    assert_eq!(with_warnings.len(), 1);
+    assert_eq!(with_warnings[0]["stage"], "write_up");
+    assert_eq!(with_warnings[0]["warnings"], serde_json::json!([warning]));
+    let (_, receipt) = world.api("GET", &format!("/api/v1/work-orders/{order}/receipt"), None).await;
+    assert_eq!(receipt["pipeline"], "coding_harness v1.0");
+    let rounds = receipt["rounds"].as_array().cloned().unwrap_or_default();
+    let told: Vec<_> = rounds.iter().filter_map(|round| round.get("warnings")).collect();
+    assert_eq!(told, [&serde_json::json!([warning])]);
+    world.end().await;
+}

@@ -48,6 +48,7 @@ pub mod settlement;
 pub mod signal;
 pub mod steps;
 pub mod surfaces;
+pub mod test_path;
 pub mod test_run;
 pub mod title;
 pub mod trace;

@@ -7,6 +7,7 @@
 mod draw;
 mod summary;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -30,7 +31,8 @@ enum PipelineCommand {
     /// Report every problem in a pipeline's file, with line and column.
     #[command(
         after_help = "Exit codes: 0 it can be used, 1 it cannot, 2 it cannot be read, or wrong usage.\n\n\
-                            Roles are ours, those of --templates, and those in `../agents/` beside the file's folder."
+                            Roles and command templates are ours, those of --templates, and those in `../agents/` and \
+                            `../commands/` beside the file's folder (in a repository also `.claude/commands/`)."
     )]
     Check { file: PathBuf },
     /// Draw a pipeline.
@@ -66,7 +68,8 @@ pub(super) fn main(arguments: &PipelineArguments) -> anyhow::Result<u8> {
 fn check(file: &Path, templates: &mut Templates) -> anyhow::Result<u8> {
     let yaml = read(file)?;
     templates.add_roles(&beside(file))?;
-    match Pipeline::parse_with(&yaml, &templates.roles) {
+    let commands = known_commands(file, templates)?;
+    match Pipeline::parse_knowing(&yaml, &templates.roles, &commands) {
         Ok(pipeline) => {
             println!("ok\n{}", summary::paragraph(&pipeline));
             Ok(0)
@@ -78,7 +81,7 @@ fn check(file: &Path, templates: &mut Templates) -> anyhow::Result<u8> {
                     (Some(line), None) => format!(":{line}"),
                     (None, _) => String::new(),
                 };
-                println!("{}{place}: {}", file.display(), problem.said());
+                println!("{}{place}: {}", file.display(), problem.said_with_key());
             }
             Ok(1)
         }
@@ -96,6 +99,28 @@ fn find(wanted: &str, templates: &mut Templates) -> anyhow::Result<Pipeline> {
 /// Where roles are that belong to a file: a repository keeps them beside its pipelines' folder.
 fn beside(file: &Path) -> PathBuf {
     file.parent().unwrap_or(Path::new("")).join("..").join("agents")
+}
+
+/// The names of command templates: ours, those of --templates, and those that a repository keeps where the file is.
+fn known_commands(file: &Path, templates: &Templates) -> anyhow::Result<BTreeSet<String>> {
+    let mut commands: BTreeSet<String> = crate::app::built_in_commands().into_iter().collect();
+    commands.extend(templates.commands.keys().cloned());
+    let folder = file.parent().unwrap_or(Path::new(""));
+    for place in ["../commands", "../../../.claude/commands"] {
+        let entries = match std::fs::read_dir(folder.join(place)) {
+            Ok(entries) => entries,
+            Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(UsageError(format!("{}/{place}: {error}", folder.display())).into()),
+        };
+        for entry in entries {
+            let path = entry?.path();
+            let is_template = path.extension().is_some_and(|extension| extension == "md");
+            commands.extend(
+                path.file_stem().filter(|_| is_template).and_then(|name| name.to_str()).map(str::to_owned),
+            );
+        }
+    }
+    Ok(commands)
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {

@@ -9,7 +9,7 @@ use super::preflight::{PATIENCE, PreflightReport};
 use journeyman_agent::{AgentProgram, KeyProbe, ModelApi, Runtime};
 use journeyman_order::EffectError;
 use journeyman_order::moves::{AgentTask, Retry};
-use journeyman_order::pipeline::{Check, Stage, StageKind, StageOutput, StageStart};
+use journeyman_order::pipeline::{Check, Stage, StageKind, StageStart};
 
 /// The command with which a verifier judges where its role names no other.
 const REVIEW: &str = "review";
@@ -165,12 +165,9 @@ impl EffectContext {
 
     fn commands_of(&self, stage: &Stage) -> Vec<String> {
         let mut commands = Vec::new();
-        if let Some(command) = stage.command.as_deref().filter(|_| has_worker(stage)) {
-            match named(command) {
-                None if command.contains("{{") => {}
-                None => commands.push(command.trim().to_owned()),
-                Some(source) => commands.extend(self.choices(source)),
-            }
+        if has_worker(stage) {
+            let named = self.journal.pipeline().commands_of(stage);
+            commands.extend(named.into_iter().map(|command| command.trim().to_owned()));
         }
         if stage.checks.contains(&Check::Verifier)
             && stage.max_adversarial_rounds > 0
@@ -180,21 +177,6 @@ impl EffectContext {
             commands.push(own.unwrap_or_else(|| REVIEW.to_owned()));
         }
         commands
-    }
-
-    /// What a stage's answer can be, when it is one of a few words.
-    fn choices(&self, stage: &str) -> Vec<String> {
-        let stage = self.journal.pipeline().stage(stage);
-        match stage.and_then(|stage| stage.output.as_ref()) {
-            Some(StageOutput::OneOf(words)) => words.clone(),
-            Some(
-                StageOutput::Text
-                | StageOutput::File(_)
-                | StageOutput::JsonSchema(_)
-                | StageOutput::CodeArtifact,
-            )
-            | None => Vec::new(),
-        }
     }
 
     /// Whether there is something to verify with, as a run of the tests would find it on the base commit.
@@ -265,11 +247,4 @@ fn runs_of_one_round(stage: &Stage) -> usize {
     let worker = has_worker(stage) && stage.begins_with == StageStart::Worker;
     let verifier = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
     usize::from(worker) + usize::from(verifier)
-}
-
-/// The stage whose answer is all of a command: `{{classify.result}}`.
-fn named(command: &str) -> Option<&str> {
-    let inner = command.trim().trim_start_matches('/').strip_prefix("{{")?.strip_suffix("}}")?;
-    let (stage, _) = inner.trim().split_once('.')?;
-    (!inner.contains("{{")).then_some(stage)
 }

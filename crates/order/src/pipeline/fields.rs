@@ -23,7 +23,7 @@ impl Stage {
         };
         for check in &self.checks {
             fields.extend(match check {
-                Check::PushedCommit => &["commit", "changed", "code"][..],
+                Check::PushedCommit => &["commit", "changed", "code", "test_files", "final_code"][..],
                 Check::Policy => &[],
                 Check::Tests => &["test_results"],
                 Check::Verifier => &["verdict", "final_code"],

@@ -12,8 +12,8 @@ pub(crate) const MOST_RUNS: u32 = 3;
 /// How often an agent is asked whose answer is of no use.
 pub(crate) const MOST_QUESTIONS: u32 = 2;
 
-/// Command templates know `$1` to `$9`.
-pub(super) const MOST_ARGUMENTS: usize = 9;
+/// Command templates know `$1` to `$9`, and `${10}` upwards.
+pub(super) const MOST_ARGUMENTS: usize = 40;
 pub(super) const MOST_INPUTS: usize = 20;
 /// Characters of one argument or input; what is filled in does not count.
 pub(super) const LONGEST_TEXT: usize = 4_000;

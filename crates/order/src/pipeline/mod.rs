@@ -21,6 +21,7 @@ mod rules;
 mod seconds;
 #[cfg(test)]
 mod tests;
+mod version;
 mod yaml_locations;
 
 pub use condition::Condition;
@@ -29,13 +30,14 @@ pub(crate) use limits::{MOST_QUESTIONS, MOST_RUNS};
 pub use most_runs::MostRuns;
 pub use problem::{InvalidPipeline, PipelineProblem};
 pub use seconds::Seconds;
+pub use version::PipelineVersion;
 
 /// A pipeline. Made by [`Pipeline::parse`]; its stages are known to have an order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pipeline {
     pub name: String,
-    pub version: u32,
+    pub version: PipelineVersion,
     /// What it is for.
     #[serde(default)]
     pub description: String,

@@ -1,6 +1,6 @@
 //! From a file to a pipeline, or to everything that is wrong with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::found::PipelineDiagnostics;
 use super::limits::{LONGEST_DESCRIPTION, MOST_BYTES};
@@ -18,7 +18,7 @@ impl Pipeline {
     /// # Errors
     /// What is wrong: YAML's first problem, or every broken rule.
     pub fn parse(yaml: &str) -> Result<Self, InvalidPipeline> {
-        read(yaml, None)
+        read(yaml, Known::default())
     }
 
     /// The same, and holds it to these roles: every one that it names is there, and so is every field that a role's
@@ -27,7 +27,20 @@ impl Pipeline {
     /// # Errors
     /// As [`Pipeline::parse`].
     pub fn parse_with(yaml: &str, roles: &BTreeMap<String, Role>) -> Result<Self, InvalidPipeline> {
-        read(yaml, Some(roles))
+        read(yaml, Known { roles: Some(roles), commands: None })
+    }
+
+    /// The same, and holds it to these command templates as well: every one that it names is there, and so is every one
+    /// that a stage's answer may name.
+    ///
+    /// # Errors
+    /// As [`Pipeline::parse`].
+    pub fn parse_knowing(
+        yaml: &str,
+        roles: &BTreeMap<String, Role>,
+        commands: &BTreeSet<String>,
+    ) -> Result<Self, InvalidPipeline> {
+        read(yaml, Known { roles: Some(roles), commands: Some(commands) })
     }
 
     /// Holds a pipeline that was read before to roles that were not known then.
@@ -43,7 +56,14 @@ impl Pipeline {
     }
 }
 
-fn read(yaml: &str, roles: Option<&BTreeMap<String, Role>>) -> Result<Pipeline, InvalidPipeline> {
+/// What a pipeline's names are held to.
+#[derive(Default)]
+struct Known<'a> {
+    roles: Option<&'a BTreeMap<String, Role>>,
+    commands: Option<&'a BTreeSet<String>>,
+}
+
+fn read(yaml: &str, known: Known<'_>) -> Result<Pipeline, InvalidPipeline> {
     if yaml.len() > MOST_BYTES {
         let problem = format!("the file has {} bytes, at most {MOST_BYTES} are read", yaml.len());
         return Err(invalid(PipelineProblem { line: None, column: None, stage: None, field: None, problem }));
@@ -63,12 +83,15 @@ fn read(yaml: &str, roles: Option<&BTreeMap<String, Role>>) -> Result<Pipeline, 
     for (number, stage) in pipeline.stages.iter().enumerate() {
         rules::hold(number, stage, &mut found);
     }
-    if let Some(roles) = roles {
+    if let Some(roles) = known.roles {
         references::check_roles(&pipeline, roles, &mut found);
+    }
+    if let Some(commands) = known.commands {
+        references::check_commands(&pipeline, known.roles, commands, &mut found);
     }
     if graph::order(&mut pipeline, &mut found) == graph::StageOrdering::Yes {
         graph::hold(&pipeline, &mut found);
-        references::check(&pipeline, roles, &mut found);
+        references::check(&pipeline, known.roles, &mut found);
     }
     as_result(found.end())?;
     Ok(pipeline)
@@ -85,5 +108,6 @@ fn invalid(problem: PipelineProblem) -> InvalidPipeline {
 fn of_fault(fault: YamlError, places: &YamlLocations) -> PipelineProblem {
     let (line, column) = fault.place.unzip();
     let stage = line.and_then(|line| places.stage_at(line)).map(|name| name.chars().take(80).collect());
-    PipelineProblem { line, column, stage, field: None, problem: fault.problem }
+    let field = fault.place.and_then(|place| places.key_at(place)).map(str::to_owned);
+    PipelineProblem { line, column, stage, field, problem: fault.problem }
 }

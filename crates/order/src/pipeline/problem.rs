@@ -32,6 +32,15 @@ impl PipelineProblem {
             None => self.problem.clone(),
         }
     }
+
+    /// The same, with its key where the sentence does not name it: `stage "review": `depends_on`: …`.
+    pub fn said_with_key(&self) -> String {
+        let key = self.field.as_ref().map(|field| format!("`{field}`"));
+        match key.filter(|key| !self.problem.contains(key.as_str())) {
+            Some(key) => Self { problem: format!("{key}: {}", self.problem), ..self.clone() }.said(),
+            None => self.said(),
+        }
+    }
 }
 
 impl fmt::Display for PipelineProblem {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::found::PipelineDiagnostics;
 use super::problem::quoted;
 use super::yaml_locations::YamlPathSegment;
-use super::{Pipeline, Stage};
+use super::{Pipeline, Stage, StageOutput};
 use crate::role::Role;
 
 /// Names that are no stages, with their fields.
@@ -97,6 +97,63 @@ pub(super) fn check_roles(
                 let problem = format!("`{field}`: there is no role {}; these are: {}", quoted(role), known());
                 found.at(stage, &[YamlPathSegment::Key(field)], problem);
             }
+        }
+    }
+}
+
+/// Command templates that stages name have to be known; where an answer chooses, every word that it may choose.
+pub(super) fn check_commands(
+    pipeline: &Pipeline,
+    roles: Option<&BTreeMap<String, Role>>,
+    commands: &BTreeSet<String>,
+    found: &mut PipelineDiagnostics<'_>,
+) {
+    let known = || commands.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    for stage in &pipeline.stages {
+        for command in pipeline.commands_of(stage) {
+            let name = command.trim().trim_start_matches('/');
+            if !name.is_empty() && !commands.contains(name) {
+                let problem =
+                    format!("`command`: there is no template {}; these are: {}", quoted(name), known());
+                found.at(stage, &[YamlPathSegment::Key("command")], problem);
+            }
+        }
+        let review = |role: &str| roles?.get(role)?.review_command.as_deref();
+        for (role, command) in stage.verifier.iter().filter_map(|role| Some((role, review(role)?))) {
+            if !commands.contains(command.trim().trim_start_matches('/')) {
+                let problem = format!(
+                    "`verifier`: the role {role} reviews with the template {}, which is not there; these are: {}",
+                    quoted(command),
+                    known()
+                );
+                found.at(stage, &[YamlPathSegment::Key("verifier")], problem);
+            }
+        }
+    }
+}
+
+impl Pipeline {
+    /// The command templates that a stage can come to use, as far as that is known before it runs: the one it names, or
+    /// those that the answer it is filled in with may name.
+    pub fn commands_of<'a>(&'a self, stage: &'a Stage) -> Vec<&'a str> {
+        let Some(command) = stage.command.as_deref() else { return Vec::new() };
+        if !is_filled_in(command) {
+            return vec![command];
+        }
+        // Only where the answer is all of it: `{{classify.result}}`.
+        let inner = command.trim().trim_start_matches('/').strip_prefix("{{");
+        let inner = inner.and_then(|inner| inner.strip_suffix("}}")).filter(|inner| !inner.contains("{{"));
+        let source =
+            inner.and_then(|inner| inner.trim().split_once('.')).and_then(|(name, _)| self.stage(name));
+        match source.and_then(|source| source.output.as_ref()) {
+            Some(StageOutput::OneOf(words)) => words.iter().map(String::as_str).collect(),
+            Some(
+                StageOutput::Text
+                | StageOutput::File(_)
+                | StageOutput::JsonSchema(_)
+                | StageOutput::CodeArtifact,
+            )
+            | None => Vec::new(),
         }
     }
 }

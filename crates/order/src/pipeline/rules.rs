@@ -97,8 +97,9 @@ fn hold_worker(stage: &Stage, wrong: &mut ProblemSink<'_>) {
         }
     }
     if stage.arguments.len() > MOST_ARGUMENTS {
+        let given = stage.arguments.len();
         let problem =
-            format!("at most {MOST_ARGUMENTS} arguments ($1 to $9), here are {}", stage.arguments.len());
+            format!("`arguments`: at most {MOST_ARGUMENTS} ($1 to ${{{MOST_ARGUMENTS}}}), here are {given}");
         wrong(&[YamlPathSegment::Key("arguments")], problem);
     }
     for (place, argument) in stage.arguments.iter().enumerate() {

@@ -72,7 +72,10 @@ fn what_yaml_says_is_told_with_line_stage_and_what_is_expected() {
         (block("agent: y"), "line 6: stage \"a\": \"agent\" is there twice"),
         (block("retry_count: many"), "line 6: stage \"a\": a value of the type u32 is expected"),
         ("name: p\nversion: 1\nstages:\n  - agent: x\n".to_owned(), "line 4: missing field `name`"),
-        ("name: p\nversion: one\nstages: []".to_owned(), "line 2: a value of the type u32 is expected"),
+        (
+            "name: p\nversion: one\nstages: []".to_owned(),
+            "line 2: `version` is a number or a text such as \"1.0\", not \"one\"",
+        ),
         ("name: p\nversion: 1\nstages: [*a]\n".to_owned(), "line 3: anchors, aliases and merge keys"),
         ("name: p\nversion: 1\nstages: &x []\n".to_owned(), "line 3: anchors, aliases and merge keys"),
         (of_stages(&["<<: {name: a}"]), "line 4: anchors, aliases and merge keys"),
@@ -107,8 +110,8 @@ fn every_rule_of_a_stage_has_its_sentence() {
         ("name: a, agent: x, retry_count: 11", "`retry_count` is at most 10, this is 11"),
         ("name: a, agent: x, max_adversarial_rounds: 11", "`max_adversarial_rounds` is at most 10"),
         (
-            "name: a, agent: x, arguments: [1,2,3,4,5,6,7,8,9,10]",
-            "at most 9 arguments ($1 to $9), here are 10",
+            &format!("name: a, agent: x, arguments: [{}]", "1, ".repeat(41)),
+            "`arguments`: at most 40 ($1 to ${40}), here are 41",
         ),
         (&format!("name: a, agent: x, arguments: [{long}]"), "an argument has at most 4000 characters"),
         (&format!("name: a, agent: x, inputs: {{x: {long}}}"), "an input has at most 4000 characters"),
@@ -474,4 +477,75 @@ fn a_commit_that_would_be_in_no_pull_request_is_refused_and_so_is_a_judge_that_c
     let before_ready = "name: s, uses: tests, depends_on: [p]";
     let ready = "name: r, uses: ready, depends_on: [s]";
     assert_eq!(problems_of(&of_stages(&[WRITER, PUBLISH, before_ready, ready])), [""; 0]);
+}
+
+#[test]
+fn a_pipeline_that_was_written_for_another_system_is_read() {
+    let yaml = "\
+name: coding_harness
+version: \"1.0\"
+stages:
+  - name: develop_code
+    agent: developer
+    checks: [pushed_commit]
+  - name: run_tests
+    depends_on: [develop_code]
+    agent: developer
+    begins_with: checks
+    checks: [pushed_commit, tests]
+    inputs: { code: '{{develop_code.code}}', test_files: '{{develop_code.test_files}}' }
+  - name: write_up
+    depends_on: [run_tests]
+    agent: developer
+    arguments: [a, b, c, d, e, f, g, h, i, '{{run_tests.test_results}}', '{{run_tests.final_code}}']
+";
+    let pipeline = Pipeline::parse(yaml).unwrap();
+    assert_eq!(pipeline.version.to_string(), "1.0");
+    assert_eq!(pipeline.stages[2].arguments.len(), 11);
+    let json = serde_json::to_string(&pipeline).unwrap();
+    assert_eq!(serde_json::from_str::<Pipeline>(&json).unwrap(), pipeline, "as the journal keeps it");
+    for version in ["1", "'1'", "1.0"] {
+        assert_eq!(problems_of(&yaml.replace("\"1.0\"", version)), [""; 0], "{version}");
+    }
+}
+
+#[test]
+fn a_command_template_that_is_not_there_is_told_with_those_that_are() {
+    let yaml = of_stages(&[
+        "name: a, agent: x, command: classify, output: {one_of: [/bug, chore]}",
+        "name: b, agent: x, depends_on: [a], command: '{{a.result}}'",
+        "name: c, agent: x, command: /implment, checks: [verifier], verifier: y",
+        "name: d, agent: x",
+    ]);
+    let roles = roles(&[("x", ""), ("y", "review_command: look")]);
+    let known = ["bug", "classify", "work"].map(str::to_owned).into();
+    let invalid = Pipeline::parse_knowing(&yaml, &roles, &known).unwrap_err();
+    assert_eq!(
+        told(&invalid),
+        [
+            "line 5: stage \"b\": `command`: there is no template \"chore\"; these are: bug, classify, work",
+            "line 6: stage \"c\": `command`: there is no template \"implment\"; these are: bug, classify, work",
+            "line 6: stage \"c\": `verifier`: the role y reviews with the template \"look\", which is not there; \
+             these are: bug, classify, work",
+        ]
+    );
+    assert_eq!(Pipeline::parse_with(&yaml, &roles).map(|_| ()), Ok(()), "where templates are not known");
+}
+
+#[test]
+fn every_problem_can_name_its_key() {
+    for (stage, expected) in [
+        ("name: a, agent: x, retry_count: many", "stage \"a\": `retry_count`: a value of the type u32"),
+        ("name: A, agent: x", "stage \"A\": `name`: a name has 1 to 40"),
+        (
+            "name: a, agent: x, depends_on: [b]",
+            "stage \"a\": `depends_on`: depends on \"b\", which is not a stage",
+        ),
+        ("name: a, agent: x, budget: 0", "stage \"a\": `budget` is dollars"),
+        ("name: a, agent: x, agnet: y", "stage \"a\": unknown field `agnet`, expected one of name"),
+    ] {
+        let invalid = Pipeline::parse(&of_stages(&[stage])).unwrap_err();
+        let said = invalid.problems[0].said_with_key();
+        assert!(said.starts_with(expected), "{said}");
+    }
 }

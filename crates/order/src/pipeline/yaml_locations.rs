@@ -69,7 +69,24 @@ impl YamlLocations {
     }
 }
 
+impl YamlLocations {
+    /// The key whose value begins exactly here.
+    pub(super) fn key_at(&self, at: YamlPosition) -> Option<&str> {
+        self.0.as_ref()?.value.key_at(at)
+    }
+}
+
 impl YamlNode {
+    fn key_at(&self, at: YamlPosition) -> Option<&str> {
+        match self {
+            Self::Map(entries) => entries.iter().find_map(|(key, node)| {
+                if place(node) == Some(at) { Some(key.as_str()) } else { node.value.key_at(at) }
+            }),
+            Self::List(items) => items.iter().find_map(|item| item.value.key_at(at)),
+            Self::Text(_) | Self::Other => None,
+        }
+    }
+
     fn inner(&self, step: YamlPathSegment<'_>) -> Option<&Spanned<YamlNode>> {
         match (self, step) {
             (Self::Map(entries), YamlPathSegment::Key(key)) => {

@@ -9,8 +9,9 @@ use crate::checks;
 use crate::feedback::Feedback;
 use crate::ids::BranchName;
 use crate::moves::{EffectOutcome, Move, MoveKey};
-use crate::pipeline::{Check, Escalation, Stage, StageKind, StageStart};
+use crate::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
 use crate::settlement::Settlement;
+use crate::test_path::is_of_tests;
 use crate::test_run::TestVerdict;
 use crate::trace::{CandidateWork, StageChecksOutcome, StageState};
 
@@ -95,7 +96,10 @@ impl Replay<'_> {
         })?;
         Ok(match rounds {
             WorkerOutcome::Passed((mut fields, work)) => {
-                fields.extend(work.iter().flat_map(work_fields));
+                // An artifact names its tests itself, which is more than their paths tell. All else is as we saw it.
+                let names_tests = stage.output == Some(StageOutput::CodeArtifact);
+                let seen = work.iter().flat_map(work_fields);
+                fields.extend(seen.filter(|(field, _)| !(names_tests && field == "test_files")));
                 StageResult::passed(fields, work)
             }
             WorkerOutcome::Approved { mut work, by } => {
@@ -240,8 +244,11 @@ fn work_fields(work: &CandidateWork) -> Vec<(String, String)> {
         format!("{summary}{failing}")
     });
     let review = work.review.as_ref().map(|review| review.summary.clone());
+    let test_files: Vec<&str> =
+        work.changed.iter().map(String::as_str).filter(|path| is_of_tests(path)).collect();
     [
         ("changed", work.changed.join("\n")),
+        ("test_files", test_files.join("\n")),
         ("commit", work.commit.to_string()),
         ("code", work.patch.clone()),
         ("final_code", work.patch.clone()),

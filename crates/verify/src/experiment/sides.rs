@@ -4,7 +4,9 @@
 use super::family::LanguageFamily;
 use crate::configuration::old_configuration;
 use crate::overlay::{Overlay, OverlayAction};
-use crate::tamper::{graft, is_test_path};
+use crate::tamper::graft;
+
+pub use journeyman_order::test_path::is_of_tests;
 
 /// A file that differs, with its bytes on both sides as far as they were read.
 #[derive(Debug, Clone, Copy)]
@@ -33,30 +35,6 @@ pub struct ChangeSplit {
     pub source_differs: bool,
     /// Whether anything else than tests differs.
     pub code_differs: bool,
-}
-
-/// Whether a path is of the tests: a test, its helpers and data, or what says how they are run.
-pub fn is_of_tests(path: &str) -> bool {
-    const FOLDERS: [&str; 9] = [
-        "fixtures",
-        "__fixtures__",
-        "golden",
-        "goldens",
-        "snapshots",
-        "__snapshots__",
-        "__mocks__",
-        "test-data",
-        "test_data",
-    ];
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
-    is_test_path(path)
-        || folders.split('/').any(|folder| FOLDERS.contains(&folder))
-        || [".snap", ".bats", ".approved.txt", ".golden", ".t"].iter().any(|ending| name.ends_with(ending))
-        || (stem.starts_with("test_")
-            || stem.ends_with("_test")
-            || stem.starts_with("test-")
-            || stem == "test")
 }
 
 /// Whether a path is a program's source, and no data.

@@ -2,7 +2,10 @@
 
 use std::sync::LazyLock;
 
+use journeyman_order::test_path::{is_named_as_tests, is_python_tests};
 use tree_sitter::Language as Grammar;
+
+pub use journeyman_order::test_path::is_test_path;
 
 /// The languages whose tests are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,51 +69,9 @@ pub(crate) fn folders(path: &str) -> impl Iterator<Item = &str> {
     path.strip_suffix(name).unwrap_or_default().split('/').filter(|part| !part.is_empty())
 }
 
-/// Folders that hold tests and what tests need.
-const TEST_FOLDERS: &[&str] = &["tests", "test", "__tests__", "spec", "specs", "testdata", "e2e", "testing"];
-
-/// Whether a file belongs to the tests rather than to the code: a file of tests, or a helper, fixture or recorded
-/// output beside them. Rust's files of code may hold tests as well; their path does not tell.
-pub fn is_test_path(path: &str) -> bool {
-    folders(path).any(|folder| TEST_FOLDERS.contains(&folder) || folder == "__snapshots__")
-        || file_name(path) == "conftest.py"
-        || is_named_as_tests(path)
-}
-
 /// Whether a file is source in a language that is read here.
 pub fn is_source_path(path: &str) -> bool {
     Language::of(path).is_some()
-}
-
-/// Whether the name alone makes a file one of tests.
-fn is_named_as_tests(path: &str) -> bool {
-    let name = file_name(path);
-    let stem = name.split('.').next().unwrap_or(name);
-    match Language::of(path) {
-        Some(Language::Python) => is_python_tests(name),
-        Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
-            name.contains(".test.")
-                || name.contains(".spec.")
-                || stem == "test"
-                || stem.starts_with("test-")
-                || stem.ends_with("-test")
-                || stem.ends_with("_test")
-        }
-        Some(Language::Go) => name.ends_with("_test.go"),
-        Some(Language::Java) => {
-            stem.ends_with("Test")
-                || stem.ends_with("Tests")
-                || stem.ends_with("TestCase")
-                || stem.ends_with("IT")
-                || (stem.starts_with("Test") && stem.len() > 4)
-        }
-        Some(Language::Rust) => stem == "tests" || stem.ends_with("_tests") || stem.ends_with("_test"),
-        None => false,
-    }
-}
-
-fn is_python_tests(name: &str) -> bool {
-    (name.starts_with("test") || name.ends_with("_test.py")) && name.ends_with(".py")
 }
 
 /// Whether a runner, left to its defaults, looks for tests in this file.

@@ -1,0 +1,70 @@
+//! What a path says of a file: whether it belongs to the tests or to the code.
+
+/// Folders that hold tests and what tests need.
+const TEST_FOLDERS: &[&str] = &["tests", "test", "__tests__", "spec", "specs", "testdata", "e2e", "testing"];
+
+/// Whether a file belongs to the tests rather than to the code: a file of tests, or a helper, fixture or recorded
+/// output beside them. Rust's files of code may hold tests as well; their path does not tell.
+pub fn is_test_path(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    folders.split('/').any(|folder| TEST_FOLDERS.contains(&folder) || folder == "__snapshots__")
+        || name == "conftest.py"
+        || is_named_as_tests(path)
+}
+
+/// Whether a path is of the tests: a test, its helpers and data, or what says how they are run.
+pub fn is_of_tests(path: &str) -> bool {
+    const FOLDERS: [&str; 9] = [
+        "fixtures",
+        "__fixtures__",
+        "golden",
+        "goldens",
+        "snapshots",
+        "__snapshots__",
+        "__mocks__",
+        "test-data",
+        "test_data",
+    ];
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
+    is_test_path(path)
+        || folders.split('/').any(|folder| FOLDERS.contains(&folder))
+        || [".snap", ".bats", ".approved.txt", ".golden", ".t"].iter().any(|ending| name.ends_with(ending))
+        || (stem.starts_with("test_")
+            || stem.ends_with("_test")
+            || stem.starts_with("test-")
+            || stem == "test")
+}
+
+/// Whether the name alone makes a file one of tests.
+pub fn is_named_as_tests(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.split('.').next().unwrap_or(name);
+    let Some((_, extension)) = name.rsplit_once('.') else { return false };
+    match extension {
+        "py" | "pyi" => is_python_tests(name),
+        "js" | "jsx" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "tsx" => {
+            name.contains(".test.")
+                || name.contains(".spec.")
+                || stem == "test"
+                || stem.starts_with("test-")
+                || stem.ends_with("-test")
+                || stem.ends_with("_test")
+        }
+        "go" => name.ends_with("_test.go"),
+        "java" => {
+            stem.ends_with("Test")
+                || stem.ends_with("Tests")
+                || stem.ends_with("TestCase")
+                || stem.ends_with("IT")
+                || (stem.starts_with("Test") && stem.len() > 4)
+        }
+        "rs" => stem == "tests" || stem.ends_with("_tests") || stem.ends_with("_test"),
+        _ => false,
+    }
+}
+
+/// Whether Python's runners take a file for one of tests by its name.
+pub fn is_python_tests(name: &str) -> bool {
+    (name.starts_with("test") || name.ends_with("_test.py")) && name.ends_with(".py")
+}

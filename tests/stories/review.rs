@@ -253,3 +253,68 @@ async fn a_pass_that_lists_something_grave_is_no_pass() {
     ");
     world.end().await;
 }
+
+/// The reviewer of the repository's pipeline, replaced by three.
+const THREE: &str = "
+name: three_judges
+version: '1.0'
+stages:
+  - name: implement
+    agent: developer
+    command: develop
+    arguments: ['{{issue.title}}', '{{issue.body}}']
+    checks: [pushed_commit, policy, tests]
+  - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [implement], arguments: ['1', '{{issue.title}}', '{{issue.body}}', '', '{{implement.changed}}'] }
+  - name: review
+    agent: developer
+    command: develop
+    arguments: ['{{issue.title}}', '{{issue.body}}']
+    begins_with: checks
+    checks: [pushed_commit, policy, tests, verifier]
+    verifier: [logic_reviewer, security_reviewer, architecture_reviewer]
+    escalate_on_exhaust: human_approval
+    depends_on: [publish]
+  - { name: ready, uses: ready, depends_on: [review] }
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_reviewers_judge_the_same_commit_at_once_and_the_developer_is_told_who_found_what() {
+    let slowly = |scene: String| scene.replace("  usd:", "  think: 700\n  usd:");
+    let scenes = WELL.to_owned()
+        + &slowly(finds("review", "logic_reviewer", Some(1), &["Nobody asks how many more."]))
+        + &slowly(finds("review", "security_reviewer", Some(1), &[]))
+        + &slowly(finds("review", "architecture_reviewer", Some(1), &["The question is in the way."]))
+        + &finds("review", "logic_reviewer", None, &[])
+        + &finds("review", "security_reviewer", None, &[])
+        + &finds("review", "architecture_reviewer", None, &[])
+        + MENDS;
+    let world = Story::of(&scenes)
+        .file(".github/journeyman.yml", "test: sh test.sh\npipeline: three_judges\n")
+        .file(".github/journeyman/pipelines/three_judges.yaml", THREE)
+        .labeled()
+        .await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!((ended.judged_of("review"), ended.runs_of("review")), (6, 1), "two rounds of three");
+    let roles = ["logic_reviewer", "security_reviewer", "architecture_reviewer"];
+    let spans = roles.map(|role| ended.span(&format!("review/1/verify-{role}-1")));
+    let last_begun = spans.iter().map(|span| span.0).max();
+    assert!(last_begun < spans.iter().map(|span| span.1).min(), "not at the same time: {spans:?}");
+    let told = ended.said("review/2/agent");
+    for words in [
+        "attempt 2 of 3",
+        "logic_reviewer: Nobody asks how many more.",
+        "architecture_reviewer: The question is in the way.",
+    ] {
+        assert!(told.contains(words), "{words:?} is not in the developer's prompt: {told}");
+    }
+    let reviews = world.reviews();
+    assert_eq!(reviews.len(), 2, "a comment a round, and not one of each: {reviews:#?}");
+    let first = reviews[0].body.replace('\\', "");
+    assert!(first.contains("by **logic_reviewer, security_reviewer, architecture_reviewer**"), "{first}");
+    assert!(reviews[0].body.contains("changes requested"), "{}", reviews[0].body);
+    assert!(reviews[1].body.contains("round 2: passed"), "{}", reviews[1].body);
+    assert!(!world.pull().draft);
+    world.end().await;
+}

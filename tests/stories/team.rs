@@ -1,8 +1,6 @@
 //! The pipeline `software-team`: analysis, test cases and specification, then whole files from an engineer, and a
 //! tech lead.
 
-use journeyman::order::{Journal, JournalEvent};
-
 use crate::world::judges::{diagnoses, finds, says};
 use crate::world::team::{TESTS, analysts, artifact, artifact_with, engineer};
 use crate::world::{Ended, Story, World};
@@ -27,22 +25,6 @@ async fn told(scenes: &str) -> (World, Ended) {
     (world, ended)
 }
 
-/// Where an effect was first intended and first observed.
-fn span(journal: &Journal, name: &str) -> (u64, u64) {
-    let (mut intended, mut observed) = (None, None);
-    for entry in journal.entries() {
-        match &entry.event {
-            JournalEvent::Intended { key, .. } if key.0 == name => drop(intended.get_or_insert(entry.seq)),
-            JournalEvent::Observed { key, .. } if key.0 == name => drop(observed.get_or_insert(entry.seq)),
-            JournalEvent::Opened(_)
-            | JournalEvent::Signaled { .. }
-            | JournalEvent::Intended { .. }
-            | JournalEvent::Observed { .. } => {}
-        }
-    }
-    intended.zip(observed).unwrap_or_else(|| panic!("{name} was not done"))
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_analysts_at_once_then_whole_files_that_are_written_committed_tested_and_reviewed() {
     let lead = r#"
@@ -56,12 +38,10 @@ async fn two_analysts_at_once_then_whole_files_that_are_written_committed_tested
     let (world, ended) = told(&(analysts() + &engineer(&[artifact(RIGHT, &["US-002"])]) + lead)).await;
 
     assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let (quality, architect) = (
-        span(&ended.journal, "quality_analyst/1/agent"),
-        span(&ended.journal, "technical_architect/1/agent"),
-    );
+    let (quality, architect) =
+        (ended.span("quality_analyst/1/agent"), ended.span("technical_architect/1/agent"));
     assert!(quality.0 < architect.1 && architect.0 < quality.1, "not at once: {quality:?} {architect:?}");
-    let analyst = span(&ended.journal, "business_analyst/1/agent");
+    let analyst = ended.span("business_analyst/1/agent");
     assert!(analyst.1 < quality.0 && analyst.1 < architect.0, "not before there are stories");
     assert_eq!(ended.runs_of("software_engineer"), 1);
     assert!(!ended.moves().iter().any(|name| name.contains("/diagnosis-")));

@@ -142,6 +142,23 @@ impl Ended {
         self.runs().iter().filter(|(key, of, _)| *of == stage && !key.ends_with("/agent")).count()
     }
 
+    /// Where an effect was first intended and first observed.
+    pub fn span(&self, name: &str) -> (u64, u64) {
+        let (mut intended, mut observed) = (None, None);
+        for entry in self.journal.entries() {
+            match &entry.event {
+                JournalEvent::Intended { key, .. } if key.0 == name => {
+                    intended.get_or_insert(entry.seq);
+                }
+                JournalEvent::Observed { key, .. } if key.0 == name => {
+                    observed.get_or_insert(entry.seq);
+                }
+                _ => {}
+            }
+        }
+        intended.zip(observed).unwrap_or_else(|| panic!("{name} was not done"))
+    }
+
     /// What was observed of an agent's run, try after try, and when.
     pub fn observed(&self, name: &str) -> Vec<(DateTime<Utc>, &AgentRun)> {
         let observed = self.journal.entries().iter().filter_map(|entry| match &entry.event {

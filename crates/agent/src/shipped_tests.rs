@@ -89,7 +89,7 @@ fn who_judges_can_judge_and_who_is_asked_can_diagnose() {
                 Escalation::Agent(role) => Some(role),
                 Escalation::None | Escalation::HumanApproval => None,
             };
-            for role in stage.verifier.iter().chain(asked) {
+            for role in stage.verifier.roles().iter().chain(asked) {
                 assert!(roles[role].review_command.is_some(), "{}: {role}", stage.name);
                 assert_ne!(stage.agent.as_ref(), Some(role), "nobody judges their own work");
             }

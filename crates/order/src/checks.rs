@@ -17,6 +17,9 @@ const MOST_NAMED: usize = 5;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
     pub check: Check,
+    /// Who said it, where several roles judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     pub feedback: Feedback,
     /// What it is based on; none when there was nothing to look at.
     pub evidence: Option<CheckEvidence>,
@@ -42,7 +45,7 @@ pub enum CheckEvidence {
 /// What the checks `pushed_commit` and `policy` say of the outcome of an import; nothing of other outcomes.
 #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
 pub fn of_import(outcome: &EffectOutcome) -> Vec<CheckResult> {
-    let result = |check, feedback, evidence| CheckResult { check, feedback, evidence };
+    let result = |check, feedback, evidence| CheckResult { check, by: None, feedback, evidence };
     match outcome {
         EffectOutcome::Imported { pushed, tree, changed, .. } => {
             let files = if changed.len() == 1 { "file" } else { "files" };
@@ -74,15 +77,16 @@ pub fn of_import(outcome: &EffectOutcome) -> Vec<CheckResult> {
 }
 
 /// What the check `verifier` says, by the answer of whoever was asked. An answer that is none says nothing.
-pub fn of_review(answer: &str) -> Option<CheckResult> {
+/// `by` is the role, where several are asked.
+pub fn of_review(answer: &str, by: Option<&str>) -> Option<CheckResult> {
     let feedback = super::judge_answer::feedback(answer).ok()?;
-    Some(CheckResult { check: Check::Verifier, feedback, evidence: None })
+    Some(CheckResult { check: Check::Verifier, by: by.map(str::to_owned), feedback, evidence: None })
 }
 
 /// What the check `tests` says of a run.
 pub fn of_tests(run: &TestRun) -> CheckResult {
     let evidence = Some(CheckEvidence::Tests(Box::new(run.clone())));
-    CheckResult { check: Check::Tests, feedback: tests_feedback(run), evidence }
+    CheckResult { check: Check::Tests, by: None, feedback: tests_feedback(run), evidence }
 }
 
 /// Without tests it passes, and says that nothing is verified.

@@ -157,6 +157,20 @@ impl MoveKey {
         }
     }
 
+    /// The role that judges, of several that judge the same round: `logic_reviewer` of `review/2/verify-logic_reviewer-1`.
+    pub fn verifier_role(&self) -> Option<&str> {
+        let asked = self.0.rsplit('/').next()?.strip_prefix("verify-")?;
+        asked.rsplit_once('-').map(|(role, _)| role)
+    }
+
+    /// Whether both are runs of verifiers that judge the same round at the same time.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.round() == other.round()
+            && self.part() == EffectPart::Verifier
+            && other.part() == EffectPart::Verifier
+            && self.verifier_role() != other.verifier_role()
+    }
+
     /// Whether it is a run of the stage's own worker: `implement/2/agent`, `answer/1/2/agent`; not what is asked
     /// besides, as in `implement/2/message/1/agent`.
     pub fn is_work_of(&self, stage: &str) -> bool {
@@ -184,6 +198,12 @@ mod tests {
         let message = MoveKey::within("implement/2/message", "1/agent");
         assert!(!message.is_work_of("implement"));
         assert_eq!(MoveKey::within("review", "1/verify-2").part(), EffectPart::Verifier);
+        let (logic, security) = ("1/verify-logic_reviewer-1", "1/verify-security-reviewer-2");
+        let (logic, security) = (MoveKey::within("review", logic), MoveKey::within("review", security));
+        assert_eq!((logic.part(), logic.verifier_role()), (EffectPart::Verifier, Some("logic_reviewer")));
+        assert_eq!(security.verifier_role(), Some("security-reviewer"));
+        assert_eq!(MoveKey::within("review", "1/verify-2").verifier_role(), None);
+        assert!(logic.is_beside(&security) && !logic.is_beside(&logic));
         assert_eq!(MoveKey::within("review", "1/diagnosis-1").part(), EffectPart::Diagnosis);
         assert_eq!(MoveKey::only(ReservedWord::Prepare).stage(), "prepare");
         for word in ReservedWord::ALL {

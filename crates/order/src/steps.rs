@@ -274,7 +274,8 @@ impl<'a> StepBuilder<'a> {
                 // With checks to come they decide: an agent that ran out of turns may have done the work.
                 step.success = (run.failure.is_some() || checks == 0).then_some(run.failure.is_none());
                 if step.kind == StepKind::Review
-                    && let Some(check) = run.result.as_deref().and_then(of_review)
+                    && let Some(check) =
+                        run.result.as_deref().and_then(|said| of_review(said, key.verifier_role()))
                 {
                     self.judge_round(key, check);
                 }
@@ -329,7 +330,7 @@ impl<'a> StepBuilder<'a> {
     /// Adds what a check said and draws the conclusion, once every check of the stage has spoken.
     fn judge(&mut self, key: &MoveKey, check: CheckResult) {
         let Some(step) = self.places.get(key).and_then(|place| self.steps.get_mut(*place)) else { return };
-        step.checks.retain(|before| before.check != check.check);
+        step.checks.retain(|before| (before.check, &before.by) != (check.check, &check.by));
         step.checks.push(check);
         let stage = self.journal.pipeline().stage(&step.stage);
         let expected = match step.kind {
@@ -372,10 +373,11 @@ fn checks_of(stage: &Stage) -> usize {
     if checks.contains(&Check::PushedCommit) {
         checks.insert(Check::Policy);
     }
-    if stage.max_adversarial_rounds == 0 {
-        checks.remove(&Check::Verifier);
-    }
-    checks.len()
+    let verifiers = match checks.remove(&Check::Verifier) {
+        true if stage.max_adversarial_rounds > 0 => stage.verifier.roles().len(),
+        true | false => 0,
+    };
+    checks.len() + verifiers
 }
 
 impl Step {

@@ -94,12 +94,20 @@ pub struct RoundTrace {
     pub tests: Option<TestRun>,
     /// What the failing check said; none while it runs and when all passed.
     pub feedback: Option<Feedback>,
-    /// What the verifier said, whether or not it had something to object.
+    /// What the verifiers said, whether or not they had something to object.
     pub review: Option<Feedback>,
-    /// The role that said it.
-    pub reviewer: Option<String>,
+    /// The same as each of them said it of the commit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<RoleReview>,
     /// What the escalation's agent said after it.
     pub diagnosis: Option<Diagnosis>,
+}
+
+/// What one role said of a round.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RoleReview {
+    pub role: String,
+    pub feedback: Feedback,
 }
 
 /// Work that can be published.

@@ -147,15 +147,15 @@ fn reviewers<'p>(pipeline: &'p Pipeline, trace: &'p OrderTrace) -> impl Iterator
             && judges_work(stage)
             && state_of(trace, &stage.name) != Some(StageState::Skipped)
     };
-    pipeline.stages.iter().filter(asks).filter_map(|stage| stage.verifier.as_deref())
+    pipeline.stages.iter().filter(asks).flat_map(|stage| stage.verifier.roles()).map(String::as_str)
 }
 
 /// Whether a role's last word on exactly this commit is a pass.
 fn has_passed(trace: &OrderTrace, role: &str, commit: &CommitSha) -> bool {
     let rounds = trace.stages.iter().flat_map(|stage| &stage.rounds);
-    let said = rounds
-        .filter(|round| round.reviewer.as_deref() == Some(role) && round.commit.as_ref() == Some(commit));
-    said.filter_map(|round| round.review.as_ref()).next_back().is_some_and(|review| review.passed)
+    let of_commit = rounds.filter(|round| round.commit.as_ref() == Some(commit));
+    let mut said = of_commit.flat_map(|round| &round.reviews).filter(|review| review.role == role);
+    said.next_back().is_some_and(|review| review.feedback.passed)
 }
 
 fn state_of(trace: &OrderTrace, name: &str) -> Option<StageState> {

@@ -110,9 +110,9 @@ fn gives(stage: &Stage) -> Option<String> {
 /// The checks of a stage with how often each may fail.
 fn checks(stage: &Stage) -> Vec<String> {
     let one = |check: &Check| {
-        let word = match (check, &stage.verifier) {
-            (Check::Verifier, Some(role)) => role.as_str(),
-            (Check::Verifier, None) | (Check::PushedCommit | Check::Policy | Check::Tests, _) => check.word(),
+        let word = match check {
+            Check::Verifier => stage.verifier.roles().join(" + "),
+            Check::PushedCommit | Check::Policy | Check::Tests => check.word().to_owned(),
         };
         match stage.limit(*check) {
             Some(limit) => format!("{word} ×{limit}"),

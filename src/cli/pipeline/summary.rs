@@ -10,8 +10,7 @@ pub(super) fn paragraph(pipeline: &Pipeline) -> String {
     let stages = &pipeline.stages;
     let roles: BTreeSet<&str> = stages
         .iter()
-        .flat_map(|stage| [&stage.agent, &stage.verifier])
-        .flatten()
+        .flat_map(|stage| stage.agent.iter().chain(stage.verifier.roles()))
         .map(String::as_str)
         .collect();
     let asked = asked(pipeline);

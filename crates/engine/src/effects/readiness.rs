@@ -169,12 +169,11 @@ impl EffectContext {
             let named = self.journal.pipeline().commands_of(stage);
             commands.extend(named.into_iter().map(|command| command.trim().to_owned()));
         }
-        if stage.checks.contains(&Check::Verifier)
-            && stage.max_adversarial_rounds > 0
-            && let Some(role) = &stage.verifier
-        {
-            let own = self.journal.role(role).and_then(|role| role.review_command.clone());
-            commands.push(own.unwrap_or_else(|| REVIEW.to_owned()));
+        if stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0 {
+            for role in stage.verifier.roles() {
+                let own = self.journal.role(role).and_then(|role| role.review_command.clone());
+                commands.push(own.unwrap_or_else(|| REVIEW.to_owned()));
+            }
         }
         commands
     }
@@ -245,6 +244,6 @@ fn has_worker(stage: &Stage) -> bool {
 
 fn runs_of_one_round(stage: &Stage) -> usize {
     let worker = has_worker(stage) && stage.begins_with == StageStart::Worker;
-    let verifier = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
-    usize::from(worker) + usize::from(verifier)
+    let is_judged = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
+    usize::from(worker) + if is_judged { stage.verifier.roles().len() } else { 0 }
 }

@@ -14,6 +14,8 @@ pub(crate) const MOST_QUESTIONS: u32 = 2;
 
 /// Command templates know `$1` to `$9`, and `${10}` upwards.
 pub(super) const MOST_ARGUMENTS: usize = 40;
+/// Roles that judge at the same time, each in a sandbox of its own.
+pub(super) const MOST_VERIFIERS: usize = 4;
 pub(super) const MOST_INPUTS: usize = 20;
 /// Characters of one argument or input; what is filled in does not count.
 pub(super) const LONGEST_TEXT: usize = 4_000;

@@ -21,6 +21,7 @@ mod rules;
 mod seconds;
 #[cfg(test)]
 mod tests;
+mod verifiers;
 mod version;
 mod yaml_locations;
 
@@ -30,6 +31,7 @@ pub(crate) use limits::{MOST_QUESTIONS, MOST_RUNS};
 pub use most_runs::MostRuns;
 pub use problem::{InvalidPipeline, PipelineProblem};
 pub use seconds::Seconds;
+pub use verifiers::Verifiers;
 pub use version::PipelineVersion;
 
 /// A pipeline. Made by [`Pipeline::parse`]; its stages are known to have an order.
@@ -78,10 +80,10 @@ pub struct Stage {
     /// Whether the worker begins, or the checks do, on what is there already.
     #[serde(default)]
     pub begins_with: StageStart,
-    /// The role that the check `verifier` asks.
+    /// The roles that the check `verifier` asks, at the same time.
     #[serde(default)]
-    pub verifier: Option<String>,
-    /// How often the verifier may fail the work before it is escalated; 0: the verifier is not asked.
+    pub verifier: Verifiers,
+    /// How often the verifiers may fail the work before it is escalated; 0: the verifier is not asked.
     #[serde(default = "default_adversarial_rounds")]
     pub max_adversarial_rounds: u32,
     /// How the worker is told what was wrong.
@@ -161,7 +163,7 @@ pub enum Check {
     Policy,
     /// The repository's tests pass on it.
     Tests,
-    /// A second agent has nothing to object.
+    /// A second agent has nothing to object, or each of several.
     Verifier,
 }
 
@@ -272,7 +274,7 @@ impl Default for Stage {
             output: None,
             checks: Vec::new(),
             begins_with: StageStart::default(),
-            verifier: None,
+            verifier: Verifiers::default(),
             max_adversarial_rounds: default_adversarial_rounds(),
             feedback_mode: FeedbackMode::default(),
             escalate_on_exhaust: Escalation::default(),

@@ -47,7 +47,7 @@ impl Stage {
             StageStart::Worker => rounds,
             StageStart::Checks => rounds.saturating_sub(1),
         };
-        let verifier = self.limit(Check::Verifier).unwrap_or(0) * MOST_QUESTIONS;
+        let verifier = self.limit(Check::Verifier).unwrap_or(0) * MOST_QUESTIONS * self.verifier.count();
         match self.escalate_on_exhaust {
             Escalation::None | Escalation::HumanApproval => MostRuns { worker, verifier, escalation: 0 },
             // Guidance grants one more set, in which the worker runs first whatever the stage begins with.
@@ -66,7 +66,7 @@ impl Pipeline {
                 (0, _) | (_, StageStart::Checks) => 0,
                 (_, StageStart::Worker) => 1,
             };
-            worker + u32::from(stage.limit(Check::Verifier).is_some())
+            worker + stage.limit(Check::Verifier).map_or(0, |_| stage.verifier.count())
         };
         self.stages.iter().map(runs).sum()
     }
@@ -98,6 +98,7 @@ mod tests {
             "agent: d, begins_with: checks, verifier: v, checks: [pushed_commit, policy, tests, verifier]";
         assert_eq!(runs(review), (8, 6, 0));
         assert_eq!(runs(&format!("{review}, max_adversarial_rounds: 0")), (6, 0, 0));
+        assert_eq!(runs(&review.replace(": v,", ": [v, w, x],")), (8, 18, 0), "each is asked in every round");
         assert_eq!(runs("uses: tests"), (0, 0, 0));
     }
 }

@@ -119,7 +119,8 @@ pub(super) fn check_commands(
             }
         }
         let review = |role: &str| roles?.get(role)?.review_command.as_deref();
-        for (role, command) in stage.verifier.iter().filter_map(|role| Some((role, review(role)?))) {
+        let judges = stage.verifier.roles().iter();
+        for (role, command) in judges.filter_map(|role| Some((role, review(role)?))) {
             if !commands.contains(command.trim().trim_start_matches('/')) {
                 let problem = format!(
                     "`verifier`: the role {role} reviews with the template {}, which is not there; these are: {}",

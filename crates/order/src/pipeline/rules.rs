@@ -3,7 +3,7 @@
 use super::found::PipelineDiagnostics;
 use super::limits::{
     LONGEST_CHOICE, LONGEST_COMMAND, LONGEST_CONDITION, LONGEST_GLOB, LONGEST_RUN_SECONDS, LONGEST_TEXT,
-    MOST_ARGUMENTS, MOST_CHOICES, MOST_DOLLARS, MOST_INPUTS, MOST_ROUNDS,
+    MOST_ARGUMENTS, MOST_CHOICES, MOST_DOLLARS, MOST_INPUTS, MOST_ROUNDS, MOST_VERIFIERS,
 };
 use super::problem::quoted;
 use super::references::{GIVEN, INPUTS, is_filled_in};
@@ -182,15 +182,23 @@ fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
             wrong(&path, problem);
         }
     }
-    match (&stage.verifier, has(Check::Verifier)) {
-        (None, true) => {
+    let verifier = [YamlPathSegment::Key("verifier")];
+    match (stage.verifier.is_empty(), has(Check::Verifier)) {
+        (true, true) => {
             wrong(&path, "the check `verifier` needs a role that judges; add `verifier: ROLE`".to_owned());
         }
-        (Some(_), false) => {
+        (false, false) => {
             let problem = "`verifier` names a role, but the check `verifier` is not in `checks`";
-            wrong(&[YamlPathSegment::Key("verifier")], problem.to_owned());
+            wrong(&verifier, problem.to_owned());
         }
-        (Some(_), true) | (None, false) => {}
+        (false, true) | (true, false) => {}
+    }
+    let roles = stage.verifier.roles();
+    if roles.len() > MOST_VERIFIERS {
+        wrong(&verifier, format!("`verifier` is at most {MOST_VERIFIERS} roles, these are {}", roles.len()));
+    }
+    if let Some((_, role)) = roles.iter().enumerate().find(|(place, role)| roles[..*place].contains(role)) {
+        wrong(&verifier, format!("`verifier` names {} twice", quoted(role)));
     }
     if stage.begins_with == StageStart::Checks && checks.is_empty() {
         wrong(
@@ -282,12 +290,10 @@ impl Stage {
             Escalation::Agent(role) => Some(role),
             Escalation::None | Escalation::HumanApproval => None,
         };
-        let fields = [
-            ("agent", self.agent.as_ref()),
-            ("verifier", self.verifier.as_ref()),
-            ("escalate_on_exhaust", escalation),
-        ];
-        fields.into_iter().filter_map(|(field, role)| Some((field, role?.as_str())))
+        let verifiers = self.verifier.roles().iter().map(|role| ("verifier", role));
+        let agent = self.agent.iter().map(|role| ("agent", role));
+        let escalation = escalation.into_iter().map(|role| ("escalate_on_exhaust", role));
+        agent.chain(verifiers).chain(escalation).map(|(field, role)| (field, role.as_str()))
     }
 }
 

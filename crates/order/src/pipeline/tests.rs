@@ -141,7 +141,15 @@ fn every_rule_of_a_stage_has_its_sentence() {
         ),
         ("name: a, agent: x, checks: [pushed_commit, pushed_commit]", "`pushed_commit` is there twice"),
         ("name: a, agent: x, checks: [verifier]", "needs a role that judges; add `verifier: ROLE`"),
-        ("name: a, agent: x, verifier: y", "but the check `verifier` is not in `checks`"),
+        ("name: a, agent: x, verifier: v", "but the check `verifier` is not in `checks`"),
+        ("name: a, agent: x, checks: [verifier], verifier: []", "needs a role that judges"),
+        ("name: a, agent: x, checks: [verifier], verifier: [v, v]", "`verifier` names \"v\" twice"),
+        (
+            "name: a, agent: x, checks: [verifier], verifier: y",
+            "`true` are words of YAML: put the role's name in quotes",
+        ),
+        ("name: a, agent: x, checks: [verifier], verifier: [b, c, d, e, f]", "`verifier` is at most 4 roles"),
+        ("name: a, agent: x, checks: [verifier], verifier: [b, The C]", "`verifier` is a role"),
         ("name: a, agent: x, begins_with: checks", "needs checks to begin with"),
         ("name: a, uses: tests, command: x", "`command` does nothing with `uses: tests`; take it out"),
         ("name: a, uses: ready, agent: x", "`agent` does nothing with `uses: ready`; take it out"),
@@ -514,10 +522,10 @@ fn a_command_template_that_is_not_there_is_told_with_those_that_are() {
     let yaml = of_stages(&[
         "name: a, agent: x, command: classify, output: {one_of: [/bug, chore]}",
         "name: b, agent: x, depends_on: [a], command: '{{a.result}}'",
-        "name: c, agent: x, command: /implment, checks: [verifier], verifier: y",
+        "name: c, agent: x, command: /implment, checks: [verifier], verifier: v",
         "name: d, agent: x",
     ]);
-    let roles = roles(&[("x", ""), ("y", "review_command: look")]);
+    let roles = roles(&[("x", ""), ("v", "review_command: look")]);
     let known = ["bug", "classify", "work"].map(str::to_owned).into();
     let invalid = Pipeline::parse_knowing(&yaml, &roles, &known).unwrap_err();
     assert_eq!(
@@ -525,7 +533,7 @@ fn a_command_template_that_is_not_there_is_told_with_those_that_are() {
         [
             "line 5: stage \"b\": `command`: there is no template \"chore\"; these are: bug, classify, work",
             "line 6: stage \"c\": `command`: there is no template \"implment\"; these are: bug, classify, work",
-            "line 6: stage \"c\": `verifier`: the role y reviews with the template \"look\", which is not there; \
+            "line 6: stage \"c\": `verifier`: the role v reviews with the template \"look\", which is not there; \
              these are: bug, classify, work",
         ]
     );

@@ -69,7 +69,7 @@ impl Replay<'_> {
     /// The time that is left for a run, or which limit is reached and what it would cost to go on.
     pub(crate) fn remaining(&self, worker: &Worker, key: &MoveKey) -> Result<TimeDelta, String> {
         let limits = self.limits();
-        self.left(&limits, worker).map_err(|reached| {
+        self.left(&limits, worker, key).map_err(|reached| {
             let further = self.what_a_round_costs(key).map(|cost| format!("; {cost}")).unwrap_or_default();
             let fixed = match limits.retry_renews {
                 true => "",
@@ -79,14 +79,16 @@ impl Replay<'_> {
         })
     }
 
-    fn left(&self, limits: &OrderLimits, worker: &Worker) -> Result<TimeDelta, String> {
+    fn left(&self, limits: &OrderLimits, worker: &Worker, key: &MoveKey) -> Result<TimeDelta, String> {
         let seq = self.counted_from();
         let spent = usage_after(self.entries, seq, None).usd;
         if spent >= limits.usd {
             return Err(format!("the budget of ${:.2} is spent (${spent:.2})", limits.usd));
         }
         if let Some((stage, usd)) = &worker.budget {
-            let spent = usage_after(self.entries, seq, Some(stage)).usd;
+            // Of judges that are asked at the same time, none is left out since another was quicker.
+            let of_stage = |known: &MoveKey| known.stage() == stage && !known.is_beside(key);
+            let spent = usage_of(self.entries, seq, of_stage).usd;
             if spent >= *usd {
                 return Err(format!("the budget of ${usd:.2} for stage {stage} is spent (${spent:.2})"));
             }
@@ -170,7 +172,12 @@ fn runs_after(entries: &[JournalEntry], seq: u64) -> impl Iterator<Item = (&Move
 
 /// What the agents cost, by the entries after this one; of one stage, or of all.
 pub(crate) fn usage_after(entries: &[JournalEntry], seq: u64, stage: Option<&str>) -> AgentUsage {
+    usage_of(entries, seq, |key| stage.is_none_or(|stage| key.stage() == stage))
+}
+
+/// What runs of these names cost.
+fn usage_of(entries: &[JournalEntry], seq: u64, is_counted: impl Fn(&MoveKey) -> bool) -> AgentUsage {
     told_after(entries, seq)
-        .filter(|(key, _)| stage.is_none_or(|stage| key.stage() == stage))
+        .filter(|(key, _)| is_counted(key))
         .fold(AgentUsage::default(), |sum, (_, run)| sum + run.usage)
 }

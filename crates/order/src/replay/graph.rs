@@ -122,6 +122,7 @@ impl<'a> Replay<'a> {
                         Err(
                             halt @ (Suspension::PendingMove(..)
                             | Suspension::Timer(_)
+                            | Suspension::SideBySide(_)
                             | Suspension::PlanReview),
                         ) => {
                             at_work += 1;
@@ -177,6 +178,7 @@ impl<'a> Replay<'a> {
             Err(
                 Suspension::PendingMove(..)
                 | Suspension::Timer(_)
+                | Suspension::SideBySide(_)
                 | Suspension::OverBudget { .. }
                 | Suspension::PlanReview,
             ) => StageReadiness::Waits,

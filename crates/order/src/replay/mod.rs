@@ -57,6 +57,8 @@ pub(crate) enum Suspension {
     /// At an effect that was not observed yet.
     PendingMove(MoveKey, Box<Move>),
     Timer(DateTime<Utc>),
+    /// At several of these two at once.
+    SideBySide(Vec<Suspension>),
     /// At an end that is not a good one.
     Settled(Settlement),
     /// Before a run of an agent that may not be paid for.
@@ -92,6 +94,7 @@ impl ReplayResult {
             Suspension::Timer(until) => {
                 self.wake_at = Some(self.wake_at.map_or(until, |known| known.min(until)))
             }
+            Suspension::SideBySide(halts) => halts.into_iter().for_each(|halt| self.take(halt)),
             Suspension::Settled(settlement) => self.settled = Some(settlement),
             Suspension::OverBudget { because } => self.settled = Some(Settlement::Failed { because }),
             Suspension::PlanReview => self.plan_waits = true,

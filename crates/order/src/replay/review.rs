@@ -12,27 +12,36 @@ use crate::judge_answer;
 use crate::moves::{AgentTask, AgentTaskWorkspace, EffectOutcome, Move, MoveKey, ReviewNote};
 use crate::pipeline::{Check, MOST_QUESTIONS, Stage};
 use crate::review_facts;
-use crate::trace::CandidateWork;
+use crate::trace::{CandidateWork, RoleReview};
 
 /// The template of a verifier whose role names none.
 const REVIEW: &str = "review";
 
-/// Why a verifier said nothing that counts.
+/// Why a verifier said nothing that counts. The first weighs more, where several are asked.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum ReviewFailure {
-    /// What it answered is no feedback.
-    Nonsense(String),
     /// There is no money to ask it.
     NotPaid(String),
+    /// What it answered is no feedback.
+    Nonsense(String),
 }
 
-/// The role that judges a stage's rounds, where one is asked at all.
-fn asked_role(stage: &Stage) -> Option<&str> {
+/// What is judged.
+#[derive(Clone, Copy)]
+enum ReviewSubject<'a> {
+    Work(&'a CandidateWork),
+    /// A plan, an analysis.
+    Answer(&'a str),
+}
+
+/// The roles that judge a stage's rounds, where any is asked at all.
+fn asked_roles(stage: &Stage) -> &[String] {
     let is_asked = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
-    stage.verifier.as_deref().filter(|_| is_asked)
+    if is_asked { stage.verifier.roles() } else { &[] }
 }
 
 impl Replay<'_> {
-    /// What the verifier says of the work. A check that could not be made is never a pass.
+    /// What the verifiers say of the work. A check that could not be made is never a pass.
     pub(crate) fn judge_review(
         &mut self,
         stage: &Stage,
@@ -40,21 +49,25 @@ impl Replay<'_> {
         round: u32,
         work: CandidateWork,
     ) -> Result<RoundOutcome<CandidateWork>, Suspension> {
-        let Some(role) = asked_role(stage) else { return Ok(RoundOutcome::Passed(work)) };
-        let asked = self.verifier(stage, worker, role, Some(&work), &work.patch);
-        match self.verify(&asked, worker, round)? {
-            Ok(feedback) => {
-                self.show_review(stage, round, role, &work, Some(&feedback))?;
+        if asked_roles(stage).is_empty() {
+            return Ok(RoundOutcome::Passed(work));
+        }
+        match self.verify_all(stage, worker, round, ReviewSubject::Work(&work))? {
+            Ok(reviews) => {
+                let feedback = merged(&reviews);
+                self.show_review(stage, round, &work, Some(&feedback))?;
+                if let Some(seen) = self.trace.round(&stage.name, round) {
+                    seen.reviews = reviews;
+                }
                 Ok(self.reviewed(stage, round, work, feedback))
             }
             Err(ReviewFailure::NotPaid(because)) => {
                 Ok(RoundOutcome::NotPaid { candidate: Some(not_verified(work, &because)), because })
             }
-            Err(ReviewFailure::Nonsense(said)) => {
+            Err(ReviewFailure::Nonsense(because)) => {
                 let position = self.position;
-                self.show_review(stage, round, role, &work, None)?;
+                self.show_review(stage, round, &work, None)?;
                 self.position = position;
-                let because = format!("the review by {role} could not be completed: {said}");
                 Ok(RoundOutcome::NotMade { candidate: Some(not_verified(work, &because)), because })
             }
         }
@@ -68,13 +81,16 @@ impl Replay<'_> {
         round: u32,
         fields: Vec<(String, String)>,
     ) -> Result<RoundOutcome<Vec<(String, String)>>, Suspension> {
-        let Some(role) = asked_role(stage) else { return Ok(RoundOutcome::Passed(fields)) };
+        if asked_roles(stage).is_empty() {
+            return Ok(RoundOutcome::Passed(fields));
+        }
         let answer = fields.first().map(|(_, text)| text.clone()).unwrap_or_default();
-        let asked = self.verifier(stage, worker, role, None, &answer);
-        match self.verify(&asked, worker, round)? {
-            Ok(feedback) => {
+        match self.verify_all(stage, worker, round, ReviewSubject::Answer(&answer))? {
+            Ok(reviews) => {
+                let feedback = merged(&reviews);
                 if let Some(seen) = self.trace.round(&stage.name, round) {
                     seen.review = Some(feedback.clone());
+                    seen.reviews = reviews;
                 }
                 Ok(match feedback.passed {
                     true => RoundOutcome::Passed(fields),
@@ -82,10 +98,47 @@ impl Replay<'_> {
                 })
             }
             Err(ReviewFailure::NotPaid(because)) => Ok(RoundOutcome::NotPaid { candidate: None, because }),
-            Err(ReviewFailure::Nonsense(said)) => {
-                let because = format!("the review by {role} could not be completed: {said}");
-                Ok(RoundOutcome::NotMade { candidate: None, because })
+            Err(ReviewFailure::Nonsense(because)) => Ok(RoundOutcome::NotMade { candidate: None, because }),
+        }
+    }
+
+    /// The answers of all verifiers, which are asked at the same time. Nothing is concluded before each of them has come
+    /// to its end: so it makes no difference who is quicker, and nobody's answer is paid for in vain.
+    fn verify_all(
+        &mut self,
+        stage: &Stage,
+        worker: &Worker,
+        round: u32,
+        subject: ReviewSubject<'_>,
+    ) -> Result<Result<Vec<RoleReview>, ReviewFailure>, Suspension> {
+        let roles = asked_roles(stage);
+        let begun = self.position;
+        let mut position = begun;
+        let (mut reviews, mut failures, mut under_way) = (Vec::new(), Vec::new(), Vec::new());
+        let mut settled = None;
+        for role in roles {
+            // What the others have said is nothing that this one rests on.
+            self.position = begun;
+            let asked = self.verifier(stage, worker, role, subject);
+            let name = if roles.len() == 1 { "verify".to_owned() } else { format!("verify-{role}") };
+            match self.verify(&asked, worker, round, &name) {
+                Ok(Ok(feedback)) => reviews.push(RoleReview { role: role.clone(), feedback }),
+                Ok(Err(ReviewFailure::Nonsense(said))) => failures.push(ReviewFailure::Nonsense(format!(
+                    "the review by {role} could not be completed: {said}"
+                ))),
+                Ok(Err(not_paid @ ReviewFailure::NotPaid(_))) => failures.push(not_paid),
+                Err(Suspension::Settled(settlement)) => drop(settled.get_or_insert(settlement)),
+                Err(halt) => under_way.push(halt),
             }
+            position = position.max(self.position);
+        }
+        self.position = position;
+        match (under_way.len(), settled, failures.into_iter().min()) {
+            (1, ..) => Err(under_way.remove(0)),
+            (2.., ..) => Err(Suspension::SideBySide(under_way)),
+            (0, Some(settlement), _) => Err(Suspension::Settled(settlement)),
+            (0, None, Some(failure)) => Ok(Err(failure)),
+            (0, None, None) => Ok(Ok(reviews)),
         }
     }
 
@@ -96,11 +149,12 @@ impl Replay<'_> {
         asked: &Worker,
         worker: &Worker,
         round: u32,
+        name: &str,
     ) -> Result<Result<Feedback, ReviewFailure>, Suspension> {
         let mut fault: Option<Feedback> = None;
         let mut in_vain = 0;
         for question in 1.. {
-            let key = worker.key(round, &format!("verify-{question}"));
+            let key = worker.key(round, &format!("{name}-{question}"));
             if self.was_asked_of_another(&key, &asked.place) {
                 continue;
             }
@@ -165,26 +219,20 @@ impl Replay<'_> {
         key
     }
 
-    fn verifier(
-        &self,
-        stage: &Stage,
-        worker: &Worker,
-        role: &str,
-        work: Option<&CandidateWork>,
-        judged: &str,
-    ) -> Worker {
+    fn verifier(&self, stage: &Stage, worker: &Worker, role: &str, subject: ReviewSubject<'_>) -> Worker {
         let issue = &self.journal.opened().issue;
         let command = self.journal.role(role).and_then(|role| role.review_command.clone());
-        let tests = work.and_then(|work| work.tests.as_ref());
-        let tests = tests.map(review_facts::of_tests);
+        let (judged, tests, commit) = match subject {
+            ReviewSubject::Work(work) => (&*work.patch, work.tests.as_ref(), Some(work.commit.clone())),
+            ReviewSubject::Answer(answer) => (answer, None, self.head_for(stage)),
+        };
         let arguments = vec![
             issue.title.clone(),
             issue.body.clone(),
             judged.to_owned(),
-            tests.unwrap_or_else(|| "No tests were run.".to_owned()),
-            self.earlier_reviews(stage),
+            tests.map_or_else(|| "No tests were run.".to_owned(), review_facts::of_tests),
+            self.earlier_reviews(stage, role),
         ];
-        let commit = work.map(|work| work.commit.clone()).or_else(|| self.head_for(stage));
         let place =
             commit.map_or(AgentTaskWorkspace::Workspace, |commit| AgentTaskWorkspace::Checkout { commit });
         worker.asks_role(
@@ -195,12 +243,13 @@ impl Replay<'_> {
         )
     }
 
-    /// What the verifier said in earlier rounds of this stage, the newest first.
-    fn earlier_reviews(&self, stage: &Stage) -> String {
+    /// What a verifier said in earlier rounds of this stage, the newest first.
+    fn earlier_reviews(&self, stage: &Stage, role: &str) -> String {
         let seen = self.trace.stages.iter().rfind(|known| known.name == stage.name);
         let mut text = String::new();
         for round in seen.iter().flat_map(|stage| stage.rounds.iter().rev()) {
-            let Some(review) = &round.review else { continue };
+            let own = round.reviews.iter().find(|review| review.role == role);
+            let Some(review) = own.map(|own| &own.feedback).or(round.review.as_ref()) else { continue };
             text.push_str(&format!("Round {}: {}\n", round.round, review.summary));
             for finding in &review.issues {
                 let place = finding.location.as_deref().map(|at| format!(" ({at})")).unwrap_or_default();
@@ -219,7 +268,6 @@ impl Replay<'_> {
     ) -> RoundOutcome<CandidateWork> {
         if let Some(seen) = self.trace.round(&stage.name, round) {
             seen.review = Some(feedback.clone());
-            seen.reviewer.clone_from(&stage.verifier);
             seen.commit = Some(work.commit.clone());
         }
         work.review = Some(feedback.clone());
@@ -241,7 +289,6 @@ impl Replay<'_> {
         &mut self,
         stage: &Stage,
         round: u32,
-        verifier: &str,
         work: &CandidateWork,
         feedback: Option<&Feedback>,
     ) -> Result<(), Suspension> {
@@ -250,7 +297,7 @@ impl Replay<'_> {
             pull,
             stage: stage.name.clone(),
             round,
-            verifier: verifier.to_owned(),
+            verifier: stage.verifier.to_string(),
             commit: work.commit.clone(),
             feedback: feedback.cloned(),
         };
@@ -265,4 +312,11 @@ impl Replay<'_> {
             Err(halt) => Err(halt),
         }
     }
+}
+
+/// What all of them say together.
+fn merged(reviews: &[RoleReview]) -> Feedback {
+    let said: Vec<(&str, &Feedback)> =
+        reviews.iter().map(|review| (review.role.as_str(), &review.feedback)).collect();
+    Feedback::merged(&said)
 }

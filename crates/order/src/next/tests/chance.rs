@@ -217,9 +217,11 @@ fn drawn(
                 with_maker(&mut depends);
                 judges.push(name.clone());
                 format!(
-                    "agent: developer, begins_with: checks, checks: [verifier], verifier: code_reviewer, \
+                    "agent: developer, begins_with: checks, checks: [verifier], verifier: {}, \
                      max_adversarial_rounds: {}, escalate_on_exhaust: {}",
-                    sketch.rounds, sketch.escalation
+                    verifiers(sketch),
+                    sketch.rounds,
+                    sketch.escalation
                 )
             }
             (_, _) => {
@@ -262,6 +264,15 @@ fn limits(sketch: &StageDraft) -> String {
     format!(", retry_count: {}, retry_policy: {}{budget}", sketch.retries, sketch.policy)
 }
 
+/// Who judges: most often one.
+fn verifiers(sketch: &StageDraft) -> &'static str {
+    match sketch.checks >> 40 & 7 {
+        0 | 1 => "[code_reviewer, security_reviewer]",
+        2 => "[logic_reviewer, security_reviewer, architecture_reviewer]",
+        _ => "code_reviewer",
+    }
+}
+
 fn worker(sketch: &StageDraft, begins: &str) -> String {
     let mut checks = vec!["pushed_commit"];
     for (bit, check) in ["policy", "tests", "verifier"].into_iter().enumerate() {
@@ -271,7 +282,7 @@ fn worker(sketch: &StageDraft, begins: &str) -> String {
         }
     }
     let verifier = if checks.contains(&"verifier") {
-        format!(", verifier: code_reviewer, max_adversarial_rounds: {}", sketch.rounds)
+        format!(", verifier: {}, max_adversarial_rounds: {}", verifiers(sketch), sketch.rounds)
     } else {
         String::new()
     };

@@ -13,6 +13,7 @@ mod properties;
 mod rounds;
 mod scrutiny;
 mod verdict_properties;
+mod verifiers;
 mod words;
 mod world;
 

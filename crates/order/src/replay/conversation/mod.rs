@@ -121,7 +121,12 @@ impl<'a> Replay<'a> {
                     ran.settled = Some(Settlement::Escalated { pull: Some(pull), because });
                     return;
                 }
-                Err(halt @ (Suspension::PendingMove(..) | Suspension::Timer(_) | Suspension::PlanReview)) => {
+                Err(
+                    halt @ (Suspension::PendingMove(..)
+                    | Suspension::Timer(_)
+                    | Suspension::SideBySide(_)
+                    | Suspension::PlanReview),
+                ) => {
                     ran.settled = None;
                     return ran.take(halt);
                 }

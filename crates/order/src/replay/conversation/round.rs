@@ -93,7 +93,7 @@ impl Replay<'_> {
             checks.push(Check::Tests);
         }
         let judge =
-            of_work().rfind(|stage| stage.checks.contains(&Check::Verifier) && stage.verifier.is_some());
+            of_work().rfind(|stage| stage.checks.contains(&Check::Verifier) && !stage.verifier.is_empty());
         if judge.is_some() {
             checks.push(Check::Verifier);
         }
@@ -107,7 +107,7 @@ impl Replay<'_> {
             output: Some(if output == StageOutput::CodeArtifact { output } else { StageOutput::Text }),
             checks,
             begins_with: StageStart::Worker,
-            verifier: judge.and_then(|stage| stage.verifier.clone()),
+            verifier: judge.map(|stage| stage.verifier.clone()).unwrap_or_default(),
             max_adversarial_rounds: judge.map_or(0, |stage| stage.max_adversarial_rounds),
             escalate_on_exhaust: Escalation::HumanApproval,
             budget: None,
@@ -209,7 +209,10 @@ impl Replay<'_> {
         let rounds = match rounds {
             Ok(rounds) => rounds,
             Err(halt) => {
-                if !matches!(halt, Suspension::PendingMove(..) | Suspension::Timer(_)) {
+                if !matches!(
+                    halt,
+                    Suspension::PendingMove(..) | Suspension::Timer(_) | Suspension::SideBySide(_)
+                ) {
                     self.trace.conclude(ReservedWord::Answer.word(), StageState::Failed);
                 }
                 return Err(halt);

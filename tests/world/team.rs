@@ -26,13 +26,15 @@ pub fn stories() -> Value {
 
 /// One test case.
 pub fn test_cases() -> Value {
-    json!({"test_cases": [{"id": "TC-001", "story_ids": ["US-001"], "title": "The answer", "given": "a checkout",
-        "when": "answer.sh runs", "then": "it prints 42", "kind": "happy_path"}]})
+    json!({"test_cases": [{"test_id": "TC-001", "story_ids": ["US-001"], "title": "The answer",
+        "test_type": "happy_path", "given": ["a checkout"], "when": ["answer.sh runs"], "then": ["it prints 42"],
+        "priority": "high"}]})
 }
 
 /// How it is to be built.
 pub fn specification() -> Value {
-    json!({"specification": "answer.sh prints 42. NOTES.md says why.",
+    json!({"project_name": "answers", "specification": "answer.sh prints 42. NOTES.md says why.",
+        "tech_stack": ["sh"], "data_models": [], "api_contracts": [], "decisions": [],
         "components": [{"name": "answer.sh", "responsibility": "prints the answer"}],
         "files": [{"path": "answer.sh", "purpose": "the answer"}], "risks": []})
 }

@@ -114,8 +114,8 @@ fn every_template_has_an_argument_for_each_of_its_placeholders_and_uses_all() {
         ("work", 0),
         ("answer", 7),
         ("resolve", 5),
-        ("again", 3),
-        ("feedback", 4),
+        ("again", 4),
+        ("feedback", 5),
         ("feedback_advice", 2),
         ("feedback_tests", 2),
     ] {

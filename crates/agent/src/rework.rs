@@ -24,8 +24,12 @@ pub(super) fn feedback(rework: &Rework) -> String {
         return fill("feedback_advice", &[attempt, advice]);
     }
     let wrong = merged(&failed, rework.mode);
+    let score = failed.first().map_or_else(String::new, |newest| previous_score(newest));
     if !ran_tests && failed.first().is_some_and(|newest| is_about_the_answer(newest)) {
-        return fill("again", &[attempt, advice, wrong]);
+        // A fault of form says nothing of what the answer is worth.
+        let score =
+            if failed.first().is_some_and(|newest| newest.score > 0.0) { score } else { String::new() };
+        return fill("again", &[attempt, advice, wrong, score]);
     }
     let tests = if ran_tests {
         let failing = names(&rework.failing_tests);
@@ -33,7 +37,12 @@ pub(super) fn feedback(rework: &Rework) -> String {
     } else {
         String::new()
     };
-    fill("feedback", &[attempt, advice, wrong, tests])
+    fill("feedback", &[attempt, advice, wrong, tests, score])
+}
+
+/// What the check that failed the last attempt gave it, so that the next can be held against it.
+fn previous_score(newest: &Feedback) -> String {
+    format!("`previous_score`: {:.2}, where 0 is worthless and 1 leaves nothing to object.", newest.score)
 }
 
 /// Whether it is the form of the answer alone that was wrong.

@@ -83,12 +83,17 @@ fn the_schemas_hold_what_is_asked_for() {
     let analysis = serde_json::json!({ "summary": "A sum.", "stories": [story], "open_questions": [] });
     assert_eq!(allows(&roles["business_analyst"], analysis.clone()), Ok(()));
     let case = serde_json::json!({
-        "id": "TC-001", "story_ids": ["US-001"], "title": "two", "given": "[1, 2]", "when": "total",
-        "then": "3", "kind": "happy_path",
+        "test_id": "TC-001", "story_ids": ["US-001"], "title": "two", "test_type": "happy_path",
+        "given": ["[1, 2]"], "when": ["total"], "then": ["3"], "priority": "high",
     });
-    assert_eq!(allows(&roles["quality_analyst"], serde_json::json!({ "test_cases": [case] })), Ok(()));
+    let cases = serde_json::json!({ "test_cases": [case] });
+    assert_eq!(allows(&roles["quality_analyst"], cases.clone()), Ok(()));
     let design = serde_json::json!({
-        "specification": "Add total.", "components": [{ "name": "total", "responsibility": "sums" }],
+        "project_name": "sums", "specification": "Add total.", "tech_stack": ["Python 3.12", "pytest"],
+        "components": [{ "name": "total", "responsibility": "sums" }],
+        "data_models": [{ "name": "Sum", "fields": [{ "name": "value", "type": "int" }] }],
+        "api_contracts": [{ "name": "total(numbers)", "input": "list[int]", "output": "Sum", "errors": [] }],
+        "decisions": [{ "decision": "a class", "reason": "it grows", "alternatives": ["an int"] }],
         "files": [{ "path": "total.py", "purpose": "the sum" }], "risks": [],
     });
     assert_eq!(allows(&roles["technical_architect"], design.clone()), Ok(()));
@@ -97,6 +102,17 @@ fn the_schemas_hold_what_is_asked_for() {
         ("business_analyst", &analysis, "/stories/0/id", serde_json::json!("US-1")),
         ("business_analyst", &analysis, "/stories/0/acceptance_criteria", serde_json::json!([])),
         ("business_analyst", &analysis, "/stories", serde_json::json!([])),
+        ("quality_analyst", &cases, "/test_cases/0/test_id", serde_json::json!("1")),
+        ("quality_analyst", &cases, "/test_cases/0/test_type", serde_json::json!("smoke")),
+        ("quality_analyst", &cases, "/test_cases/0/given", serde_json::json!("[1, 2]")),
+        ("quality_analyst", &cases, "/test_cases/0/when", serde_json::json!([])),
+        ("quality_analyst", &cases, "/test_cases/0/then", serde_json::json!([""])),
+        ("quality_analyst", &cases, "/test_cases/0/priority", serde_json::json!("p1")),
+        ("technical_architect", &design, "/project_name", serde_json::json!("")),
+        ("technical_architect", &design, "/tech_stack", serde_json::json!([])),
+        ("technical_architect", &design, "/data_models/0/fields/0/type", serde_json::json!(3)),
+        ("technical_architect", &design, "/api_contracts/0/errors", serde_json::json!("none")),
+        ("technical_architect", &design, "/decisions/0/reason", serde_json::json!("")),
         ("technical_architect", &design, "/specification", serde_json::json!("")),
         ("technical_architect", &design, "/files", serde_json::json!("total.py")),
     ] {

@@ -52,6 +52,48 @@ pub enum CodeFileType {
     Migration,
 }
 
+/// What a code artifact is held to, besides its form.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArtifactRules {
+    /// The id of the artifact that it takes the place of, and has to have; none for a first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps: Option<String>,
+    /// Stories and test cases that its files have to name.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub covers: BTreeSet<String>,
+}
+
+impl ArtifactRules {
+    /// For whoever was given these stories and test cases, and answered under this id before.
+    pub(super) fn of(inputs: &BTreeMap<String, String>, keeps: Option<String>) -> Self {
+        Self { keeps, covers: ids_in(inputs, &ID_FIELDS) }
+    }
+
+    /// As journals had them before they were written down: of a task that says nothing of them.
+    pub(super) fn unwritten(inputs: &BTreeMap<String, String>) -> Self {
+        Self { keeps: None, covers: ids_in(inputs, &ID_FIELDS[..1]) }
+    }
+
+    /// What is wrong with an artifact by these; none: nothing.
+    pub(super) fn fault(&self, artifact: &CodeArtifact) -> Option<Feedback> {
+        match &self.keeps {
+            Some(id) if *id != artifact.artifact_id => Some(
+                Feedback::failed(
+                    Category::InvalidOutput,
+                    format!("/artifact_id: is {}, and was {id} in the attempt before", artifact.artifact_id),
+                )
+                .suggest(format!(
+                    "Give all files again under {id}: this artifact takes the place of that one."
+                )),
+            ),
+            Some(_) | None => artifact.uncovered(&self.covers),
+        }
+    }
+}
+
+/// Where stories and test cases have their ids.
+const ID_FIELDS: [&str; 3] = ["id", "story_id", "test_id"];
+
 /// What is known of an artifact: its files without their contents, and what we found out about it ourselves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArtifactRecord {
@@ -300,8 +342,8 @@ fn shortened(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// The ids in the stories and test cases that a worker was given: JSON lists of objects with an `id`.
-pub(super) fn ids_in(inputs: &BTreeMap<String, String>) -> BTreeSet<String> {
+/// The ids in the stories and test cases that a worker was given: JSON lists of objects.
+fn ids_in(inputs: &BTreeMap<String, String>, fields: &[&str]) -> BTreeSet<String> {
     ["stories", "test_cases"]
         .iter()
         .filter_map(|name| serde_json::from_str::<Value>(inputs.get(*name)?).ok())
@@ -311,7 +353,7 @@ pub(super) fn ids_in(inputs: &BTreeMap<String, String>) -> BTreeSet<String> {
                 Vec::new()
             }
         })
-        .filter_map(|item| item.get("id").and_then(Value::as_str).map(str::to_owned))
+        .filter_map(|item| fields.iter().find_map(|field| item.get(field)?.as_str()).map(str::to_owned))
         .collect()
 }
 
@@ -338,6 +380,15 @@ pub(super) fn schema() -> Value {
             }
         }
     })
+}
+
+/// The same, of an artifact that takes the place of this one.
+pub(super) fn schema_keeping(id: &str) -> Value {
+    let mut schema = schema();
+    if let Some(field) = schema.pointer_mut("/properties/artifact_id") {
+        *field = serde_json::json!({"type": "string", "enum": [id]});
+    }
+    schema
 }
 
 #[cfg(test)]

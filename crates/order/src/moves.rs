@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::agent_run::AgentRun;
+use super::artifact::ArtifactRules;
 use super::conversation::{
     AnswerNote, BranchUpdateMethod, CheckRunState, CommentRef, CommentTarget, NoticeComment, PullSnapshot,
     Reaction, ThreadReply,
@@ -205,6 +206,9 @@ pub struct AgentTask {
     /// The commit that its work tree begins with; none: the base. Another than before is a new work tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<CommitSha>,
+    /// What its artifact is held to; none for other answers, and in journals from before it was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<Box<ArtifactRules>>,
 }
 
 /// Where an agent works.

@@ -6,9 +6,10 @@ use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
 use crate::answer;
-use crate::artifact::{CodeArtifact, ids_in};
+use crate::artifact::{self, ArtifactRules, CodeArtifact};
 use crate::feedback::{Category, Feedback};
-use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::journal::JournalEvent;
+use crate::moves::{AgentAnswerFormat, AgentTask, EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Check, Stage, StageOutput};
 
 /// The longest answer that is passed on, in bytes; whole files come as an artifact.
@@ -16,6 +17,7 @@ const LONGEST_RESULT: usize = 512 * 1024;
 /// More than this is no choice out of a list, in bytes.
 const LONGEST_CHOICE: usize = 20_000;
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "only runs of agents are looked at")]
 impl Replay<'_> {
     /// The result held against the form that the stage asks for.
     pub(crate) fn judge_output(
@@ -67,13 +69,47 @@ impl Replay<'_> {
                 Err(feedback) => RoundOutcome::invalid_output(feedback),
             }),
             StageOutput::CodeArtifact => Ok(match CodeArtifact::parse(result) {
-                Ok(artifact) => match artifact.uncovered(&ids_in(&worker.inputs)) {
+                Ok(artifact) => match self.artifact_rules(worker, round).fault(&artifact) {
                     None => RoundOutcome::Passed(artifact_fields(&artifact)),
                     Some(feedback) => RoundOutcome::invalid_output(feedback),
                 },
                 Err(feedback) => RoundOutcome::invalid_output(feedback),
             }),
         }
+    }
+
+    /// What the artifact of a round is held to, as its task was told.
+    fn artifact_rules(&self, worker: &Worker, round: u32) -> ArtifactRules {
+        let key = worker.key(round, "agent");
+        let written = self.entries.iter().find_map(|entry| match &entry.event {
+            JournalEvent::Intended { key: known, r#move } if *known == key => match &**r#move {
+                Move::RunAgent(task) => task.artifact.as_deref().cloned(),
+                _ => None,
+            },
+            JournalEvent::Opened(_)
+            | JournalEvent::Signaled { .. }
+            | JournalEvent::Intended { .. }
+            | JournalEvent::Observed { .. } => None,
+        });
+        written.unwrap_or_else(|| ArtifactRules::unwritten(&worker.inputs))
+    }
+
+    /// Writes into a task what its artifact is held to. The id of the first that could be read stays.
+    pub(crate) fn hold_artifact(&self, task: &mut AgentTask, id: &mut Option<String>) {
+        if task.answers != AgentAnswerFormat::CodeArtifact {
+            return;
+        }
+        if id.is_none() {
+            let before = task.previous.as_ref().and_then(|key| match self.seen(key)? {
+                EffectOutcome::AgentRan(run) => CodeArtifact::parse(run.result.as_deref()?).ok(),
+                _ => None,
+            });
+            *id = before.map(|artifact| artifact.artifact_id);
+        }
+        if let Some(id) = id {
+            task.schema = Some(artifact::schema_keeping(id));
+        }
+        task.artifact = Some(Box::new(ArtifactRules::of(&task.inputs, id.clone())));
     }
 
     /// The one file that the worker wrote. When there are several, the agent is asked which.

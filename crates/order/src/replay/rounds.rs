@@ -66,6 +66,7 @@ impl Replay<'_> {
         let mut session = worker.session.clone();
         let mut previous = worker.previous.clone();
         let mut guided = false;
+        let mut artifact_id: Option<String> = None;
         for round in 1.. {
             let mut said = None;
             let begins_with_checks = round == 1 && worker.begins_with == StageStart::Checks;
@@ -74,13 +75,14 @@ impl Replay<'_> {
             } else {
                 let key = worker.key(round, "agent");
                 let rework = self.with_advice(worker, rework.take());
-                let task = AgentTask {
+                let mut task = AgentTask {
                     round,
                     rework,
                     session: session.clone(),
                     previous: previous.clone(),
                     ..worker.task()
                 };
+                self.hold_artifact(&mut task, &mut artifact_id);
                 match self.run_agent(&key, task, worker) {
                     Ok((run, seq)) => {
                         self.last_run = self.last_run.max(seq);

@@ -50,6 +50,13 @@ fn team() -> SimulatedOrder {
     SimulatedOrder::with(TEAM).when("analyst/1/agent", vec![said(r#"[{"id": "US-001"}, {"id": "US-002"}]"#)])
 }
 
+/// The same under another id.
+fn renamed(artifact: EffectOutcome) -> EffectOutcome {
+    let EffectOutcome::AgentRan(mut run) = artifact else { panic!("an answer") };
+    run.result = run.result.map(|text| text.replace("CODE-001", "CODE-002"));
+    EffectOutcome::AgentRan(run)
+}
+
 fn whole() -> EffectOutcome {
     artifact(&["US-001", "US-002"])
 }
@@ -139,4 +146,89 @@ fn the_leads_review_of_a_clean_submission_goes_on_from_the_engineers_artifact() 
         "all files again, under the same id"
     );
     assert_eq!((world.made("lead/1/agent"), world.made("lead/2/write")), (0, 1));
+}
+
+#[test]
+fn an_artifact_keeps_its_id_over_the_rounds() {
+    let mut world = team()
+        .when("engineer/1/agent", vec![whole()])
+        .when("engineer/1/tests", vec![red(1, 2)])
+        .when("engineer/2/agent", vec![renamed(whole())])
+        .when("engineer/3/agent", vec![whole()])
+        .when("lead/1/verify-1", vec![objects(&["a name"])])
+        .when("lead/2/agent", vec![renamed(whole())])
+        .when("lead/3/agent", vec![whole()]);
+    assert_eq!(world.settle(), VERIFIED);
+    let first = world.task("engineer/1/agent").unwrap();
+    assert_eq!(first.artifact.unwrap().keeps, None, "any id will do");
+    let second = world.task("engineer/2/agent").unwrap();
+    assert_eq!(second.artifact.unwrap().keeps.as_deref(), Some("CODE-001"));
+    assert_eq!(
+        second.schema.unwrap()["properties"]["artifact_id"]["enum"][0],
+        "CODE-001",
+        "and it is told so"
+    );
+    assert_eq!((world.made("engineer/2/write"), world.made("lead/2/write")), (0, 0), "nothing is written");
+    for round in ["engineer/3/agent", "lead/3/agent"] {
+        let rework = world.task(round).unwrap().rework.unwrap();
+        let said = &rework.feedback[0].summary;
+        assert_eq!(said, "/artifact_id: is CODE-002, and was CODE-001 in the attempt before");
+        assert_eq!(world.task(round).unwrap().artifact.unwrap().keeps.as_deref(), Some("CODE-001"));
+    }
+}
+
+#[test]
+fn test_cases_with_an_id_of_their_own_are_covered_as_well() {
+    let yaml = TEAM.replacen(
+        "inputs: { stories:",
+        "inputs: { test_cases: '[{\"test_id\": \"TC-007\"}]', stories:",
+        1,
+    );
+    let mut world = SimulatedOrder::with(&yaml)
+        .when("analyst/1/agent", vec![said(r#"[{"id": "US-001"}]"#)])
+        .when("engineer/1/agent", vec![artifact(&["US-001"])])
+        .when("engineer/2/agent", vec![artifact(&["US-001", "TC-007"])]);
+    assert_eq!(world.settle(), VERIFIED);
+    let rework = world.task("engineer/2/agent").unwrap().rework.unwrap();
+    assert_eq!(rework.feedback[0].summary, "no file covers TC-007");
+}
+
+/// A journal from before that was asked for: what passed then passes now.
+#[test]
+fn an_order_from_before_artifacts_were_held_to_an_id_replays_as_it_was() {
+    let mut world = team()
+        .when("engineer/1/agent", vec![whole()])
+        .when("engineer/1/tests", vec![red(1, 2)])
+        .when("engineer/2/agent", vec![whole()]);
+    assert_eq!(world.settle(), VERIFIED);
+    let entries = world.journal.entries().iter().map(|entry| {
+        let text = serde_json::to_string(entry).unwrap();
+        let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let key =
+            value.pointer("/event/key").or(value.get("key")).and_then(|key| key.as_str()).unwrap_or_default();
+        let is_second = key == "engineer/2/agent";
+        if is_second {
+            value = serde_json::from_str(&text.replace("CODE-001", "CODE-002")).unwrap();
+        }
+        without_rules(&mut value);
+        serde_json::from_value(value).unwrap()
+    });
+    world.journal = Journal::new(entries.collect()).unwrap();
+    let old = world.task("engineer/2/agent").unwrap();
+    assert_eq!(old.artifact, None);
+    assert_eq!(OrderEnding::of(&world.survey()), Some(VERIFIED));
+}
+
+/// Takes out what older journals do not have.
+fn without_rules(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            if fields.get("answers").is_some() {
+                fields.remove("artifact");
+            }
+            fields.values_mut().for_each(without_rules);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(without_rules),
+        _ => {}
+    }
 }

@@ -17,6 +17,7 @@ pub mod comparison;
 pub mod conversation;
 pub mod effect_name;
 pub mod environment_report;
+pub mod failure_class;
 pub mod feedback;
 pub mod ids;
 mod inconclusive;

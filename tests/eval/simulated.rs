@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::{Bench, assert_stands_alone};
+use super::{Bench, assert_stands_alone, ours};
 use crate::is_all_asked_for;
 use crate::reality::program::Running;
 
@@ -113,4 +113,43 @@ async fn a_tech_leads_guidance_is_told_apart_from_what_passes_without() {
         .collect();
     assert_eq!(told, [(false, 1, 0, 4), (false, 2, 0, 4), (false, 3, 0, 4), (true, 1, 4, 4)]);
     assert!(ended.printed.contains("of 4 cases advised, 4 were verified after it"), "{}", ended.printed);
+}
+
+/// What the nightly workflow runs, with a program and so many cases.
+fn nightly(bench: &Bench, program: &str, cases: &str) -> (Option<i32>, String) {
+    let mut script = std::process::Command::new(ours("scripts/simulated.py"));
+    script.args([program, cases, "simulated"]).current_dir(bench.folder()).env("NO_COLOR", "1");
+    let ended = script.output().expect("python3 runs");
+    (ended.status.code(), String::from_utf8_lossy(&ended.stdout).into_owned())
+}
+
+#[test]
+fn the_nightly_suite_runs_with_the_published_rates_and_its_report_is_held_to_them() {
+    let bench = Bench::new();
+    let (code, said) = nightly(&bench, env!("CARGO_BIN_EXE_journeyman"), "4");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("SIMULATED") && said.contains("failing tests say"), "{said}");
+    let report = bench.report("simulated/report.json");
+    assert_eq!(report["cases"].as_array().map(Vec::len), Some(4));
+    assert!(report["failure_classes"].is_object(), "{report}");
+    let workflow = bench.read(&ours(".github/workflows/nightly.yml"));
+    assert!(workflow.contains("scripts/simulated.py target/release/journeyman 1000 "), "{workflow}");
+
+    // A program whose report says that the loop went wrong.
+    let wrong = r#"{"troubles": ["no sandbox"], "cases": [], "setting": {"cases": 4}, "false_green": {"count": 2},
+        "expectation": {"within": false, "rate": 0.9}, "verified": {"rate": 0.5}}"#;
+    bench.write("wrong.json", wrong);
+    bench.write("program", "#!/bin/sh\ncp wrong.json simulated/report.json; echo a table\n");
+    std::fs::set_permissions(bench.path("program"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("it can be run");
+    let (code, said) = nightly(&bench, "./program", "4");
+    assert_eq!(code, Some(1), "{said}");
+    insta::assert_snapshot!(said, @"
+    a table
+
+    WRONG: 1 cases could not be run, the first: no sandbox
+    WRONG: 0 of 4 cases were run
+    WRONG: 2 cases are verified and fail the hidden tests
+    WRONG: verified is 0.500, and the rates come to 0.900
+    ");
 }

@@ -116,3 +116,23 @@ async fn where_only_a_linter_fails_on_the_base_a_change_is_judged_by_the_tests()
     let wrong = tested_in_javascript(named(AcceptedRun::NoNewFailures), "[]").await.run;
     assert_eq!(wrong.verdict, TestVerdict::Failed);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_test_whose_name_is_another_in_each_run_is_not_missed() {
+    let settings = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
+    let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
+    let check = |more: &str| {
+        format!(
+            "echo TAP version 13\necho \"ok 1 - takes $(date +%s%N)\"\ngrep -q sum total || {{ echo not ok 2 - sums; exit 1; }}\necho ok 2 - sums\n{more}echo 1..2\n"
+        )
+    };
+    let new = "grep -q three total || { echo not ok 3 - three; exit 1; }\necho ok 3 - three\n";
+    let commits = tester.commits_of(
+        &[("total", "sum\n"), ("tests/check.sh", &check(""))],
+        &[("total", "sum\nthree\n"), ("tests/check.sh", &check(new))],
+    );
+    let settings =
+        RepositorySettings { test: Some("sh tests/check.sh".to_owned()), ..RepositorySettings::default() };
+    let run = tester.tested("one", TestedChange::new(commits, settings)).await.run;
+    assert_eq!(run.verdict, TestVerdict::Passed, "{run:#?}");
+}

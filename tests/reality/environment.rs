@@ -119,6 +119,47 @@ async fn tests_that_fail_are_named() {
         ");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_found_is_shown_also_where_the_image_cannot_be_had() {
+    let settings = "image: registry.invalid/none:1\nsetup: pip install roads\n";
+    let repository = Repository::new(&[(".github/journeyman.yml", settings), ("tests/test_a.py", "")]);
+    let looked = repository.look(&[]).await;
+    assert_eq!(looked.code, Some(1));
+    let told = looked.printed.split_once("\nFound\n").expect("found").1;
+    let (found, tests) = told.split_once("\nTests\n").expect("tests");
+    insta::assert_snapshot!(found, @"
+          source    `.github/journeyman.yml`, which has `image` and `setup`
+          place     the image registry.invalid/none:1, in a sandbox
+          setup     pip install roads  (.github/journeyman.yml)
+
+        Setup
+          ✘ not run
+    ");
+    assert!(tests.contains("✘ the registry registry.invalid cannot be reached"), "{tests}");
+    let looked = repository.look(&["--json"]).await;
+    let document: Value = serde_json::from_str(&looked.printed).expect("JSON");
+    assert_eq!(document["found"]["image"], "registry.invalid/none:1");
+    assert_eq!(document["result"], "cannot_run");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tests_that_pass_beside_a_linter_that_does_not_are_found_and_pinned() {
+    let manifest =
+        r#"{"name":"a","scripts":{"test":"node --test","posttest":"npm run lint","lint":"eslint ."}}"#;
+    let test = "require('node:test')('adds', () => {})\n";
+    let repository = Repository::new(&[("package.json", manifest), ("a.test.js", test)]);
+    let looked = repository.look(&["--init"]).await;
+    assert_eq!(looked.code, Some(0), "{}", looked.printed);
+    let tests = looked.printed.split_once("\nTests\n").expect("tests").1;
+    assert!(
+        tests
+            .contains("  `npm test` fails, and the tests in it do not: changes are judged by `node --test`."),
+        "{tests}"
+    );
+    let written = fs::read_to_string(repository.at("sample/.github/journeyman.yml")).expect("the file");
+    assert!(written.contains("\ntest: node --test\n"), "{written}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_setup_that_fails_is_told_with_the_line_that_says_why_and_what_to_change() {
     let repository = sample();

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::command::{CommandOutput, FinishedCommand};
 use crate::environment::{EnvironmentOwner, EnvironmentRequest, PlanFault, Preparation, ServiceFailure};
 use crate::testing::{BaselineOutcome, BaselineSource, CommitTester, TestRunRequest};
-use journeyman_environment::{EnvironmentPlan, EnvironmentSource, ToolFit};
+use journeyman_environment::{EnvironmentPlan, EnvironmentSource, RequiredTool, ToolFit};
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, PinnedImages, TestReport, TestVerdict};
@@ -267,8 +267,31 @@ fn of_tests(ask: &EnvironmentRequest, outcome: &BaselineOutcome) -> Option<Envir
     })
 }
 
-/// What to change, by who said it.
+/// What to change: a tool that is not here comes before everything, and else it goes by who said it.
 fn change_the(plan: &EnvironmentPlan, key: &str) -> String {
+    let lacks = |tool: &&RequiredTool| matches!(tool.fit, ToolFit::Missing | ToolFit::OtherVersion);
+    let lacking: Vec<String> = plan
+        .required_tools
+        .iter()
+        .filter(lacks)
+        .map(|tool| match &tool.version {
+            Some(version) => format!("{} {version}", tool.tool),
+            None => tool.tool.to_owned(),
+        })
+        .collect();
+    if !lacking.is_empty() {
+        let place = if plan.image.is_some() { "in its image" } else { "on this machine" };
+        return format!(
+            "{} is asked for and not {place}: install it there, or name an `image` that has it in {OWN_SETTINGS}. If that \
+             is not why: {}",
+            lacking.join(" and "),
+            change_what_was_said(plan, key)
+        );
+    }
+    change_what_was_said(plan, key)
+}
+
+fn change_what_was_said(plan: &EnvironmentPlan, key: &str) -> String {
     match &plan.source {
         EnvironmentSource::Settings { .. } => {
             format!("Change `{key}` in {OWN_SETTINGS} on the default branch, or what it installs.")

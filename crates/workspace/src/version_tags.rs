@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository, Sort};
 
-use super::remote::oid;
 use super::{GitError, Workspaces, write_whole};
 use journeyman_order::{CommitSha, RepositoryName};
 
@@ -74,7 +73,8 @@ impl Workspaces {
         let commits = self.commits(repository)?;
         let mut walk = commits.revwalk().map_err(said)?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::TIME).map_err(said)?;
-        walk.push(oid(commit)?).map_err(said)?;
+        let id = Oid::from_str(commit.as_str()).map_err(said)?;
+        walk.push(id).map_err(said)?;
         // What is not here, as behind a shallow clone, ends the walk.
         let found = walk.map_while(Result::ok).take(MOST_COMMITS).find_map(|id| tags.get(&id).cloned());
         Ok(found)

@@ -197,6 +197,19 @@ impl ExperimentContext<'_> {
         })
     }
 
+    /// Runs the tests of the base once more, and leaves out those that this run does not name: names that hold a time, a
+    /// chance or a temporary path are others in each run. Whether there were any.
+    pub(super) async fn forget_unstable_names(&mut self) -> Result<bool, EffectError> {
+        let run = CheckoutRunSpec::all("-base-again", &self.ask.base, &self.judging.before);
+        let again = self.testing.run_in_checkout(self.ask, self.judging, run).await?;
+        let (Some(known), Some(again)) = (&mut self.baseline.reading.cases, again.reading.cases) else {
+            return Ok(false);
+        };
+        let before = known.tests.len();
+        known.tests.retain(|name, _| again.tests.contains_key(name));
+        Ok(known.tests.len() < before)
+    }
+
     /// One run, of all tests or of some.
     pub(super) async fn run(
         &self,

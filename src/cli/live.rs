@@ -349,7 +349,7 @@ fn read(reading: &PullSnapshot) -> String {
 /// What a person did, in words.
 fn done(kind: &SignalKind) -> String {
     match kind {
-        SignalKind::Labeled { label } => format!("added the label {}", one_line(label)),
+        SignalKind::Labeled { label, .. } => format!("added the label {}", one_line(label)),
         SignalKind::Unlabeled { label } => format!("removed the label {}", one_line(label)),
         SignalKind::Commanded { command: SlashCommand::Approve, .. } => "commented /approve".to_owned(),
         SignalKind::Commanded { command: SlashCommand::Cancel, .. } => "commented /cancel".to_owned(),

@@ -7,9 +7,12 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::Engine;
+use super::issue_history::IssueHistory;
 use super::retry_clock::RetryClock;
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
-use journeyman_order::{DeliveryGuid, IssueText, OrderId, OrderInput, RepositoryId, Requester, SignalKind};
+use journeyman_order::{
+    DeliveryGuid, IssueText, OrderId, OrderInput, PullNumber, RepositoryId, Requester, Signal, SignalKind,
+};
 use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, StoreError, StoredDelivery};
 use journeyman_webhook::{
     AppIdentity, DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject, understand,
@@ -92,6 +95,15 @@ fn about(subject: &SignalSubject) -> String {
     }
 }
 
+/// What begins an order, said to one whose pull request is open.
+fn going_on(signal: &Signal, pull: PullNumber) -> Signal {
+    let mut signal = signal.clone();
+    if let SignalKind::Labeled { pull: open, .. } = &mut signal.kind {
+        *open = Some(pull);
+    }
+    signal
+}
+
 impl Engine {
     /// Takes in every delivery that waits, and names the orders that were told something.
     pub(super) async fn process_deliveries(
@@ -158,7 +170,7 @@ impl Engine {
             return Ok(IntakeResult::Waiting);
         }
         // Our own labels come and go at every order, and other people's are theirs: neither is news for an order.
-        if let SignalKind::Labeled { label } | SignalKind::Unlabeled { label } = &incoming.signal.kind {
+        if let SignalKind::Labeled { label, .. } | SignalKind::Unlabeled { label } = &incoming.signal.kind {
             match self.is_our_label(incoming, label).await {
                 Ok(true) => {}
                 Ok(false) => {
@@ -178,7 +190,7 @@ impl Engine {
         }
         if begins {
             return match concerned.iter().find(|order| order.active) {
-                Some(order) => self.signal_orders(delivery, &[order.id], incoming).await,
+                Some(order) => self.signal_orders(delivery, &[order.id], &incoming.signal).await,
                 None => self.open_for(delivery, incoming).await,
             };
         }
@@ -192,7 +204,7 @@ impl Engine {
         }
         match newer.filter(|_| told.is_empty()) {
             Some(newer) => self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await,
-            None => self.signal_orders(delivery, &told, incoming).await,
+            None => self.signal_orders(delivery, &told, &incoming.signal).await,
         }
     }
 
@@ -244,9 +256,9 @@ impl Engine {
         &self,
         delivery: &StoredDelivery,
         orders: &[OrderId],
-        incoming: &RoutedSignal,
+        signal: &Signal,
     ) -> Result<IntakeResult, StoreError> {
-        self.parts.store.signal_each(orders, &incoming.signal, &delivery.guid, Utc::now()).await?;
+        self.parts.store.signal_each(orders, signal, &delivery.guid, Utc::now()).await?;
         Ok(IntakeResult::Done(orders.to_vec()))
     }
 
@@ -258,8 +270,20 @@ impl Engine {
         let SignalSubject::Issue(issue) = &incoming.subject else {
             return self.ignore(&delivery.guid, "the label is on a pull request").await;
         };
-        let opened = match self.opened(incoming, issue.clone()).await {
-            Ok(opened) => opened,
+        let at = match self.at(incoming).await {
+            Ok(at) => at,
+            Err(error) => return self.fault(delivery, incoming, error).await,
+        };
+        let IssueHistory { open, earlier } =
+            match self.issue_history(&at, incoming.repository_id, issue.number).await? {
+                Ok(history) => history,
+                Err(error) => return self.fault(delivery, incoming, error).await,
+            };
+        if let Some((order, pull)) = open {
+            return self.signal_orders(delivery, &[order], &going_on(&incoming.signal, pull)).await;
+        }
+        let opened = match self.opened(incoming, &at, issue.clone()).await {
+            Ok(opened) => OrderInput { earlier, ..opened },
             Err(error) => return self.fault(delivery, incoming, error).await,
         };
         let order = opened.order;
@@ -268,19 +292,23 @@ impl Engine {
                 tracing::info!(%order, repository = %incoming.repository, issue = %issue.number, "opened");
                 Ok(IntakeResult::Done(vec![order]))
             }
-            OpenOutcome::Active(order) => self.signal_orders(delivery, &[order], incoming).await,
+            OpenOutcome::Active(order) => self.signal_orders(delivery, &[order], &incoming.signal).await,
             OpenOutcome::DeliveryConcluded => Ok(IntakeResult::Done(Vec::new())),
         }
     }
 
-    async fn opened(&self, incoming: &RoutedSignal, issue: IssueText) -> Result<OrderInput, GitHubError> {
-        let at = self.at(incoming).await?;
+    async fn opened(
+        &self,
+        incoming: &RoutedSignal,
+        at: &InstalledRepository,
+        issue: IssueText,
+    ) -> Result<OrderInput, GitHubError> {
         let default_branch = match &incoming.default_branch {
             Some(branch) => branch.clone(),
-            None => self.parts.github.repository(&at).await?.default_branch,
+            None => self.parts.github.repository(at).await?.default_branch,
         };
         let by = incoming.signal.by.clone();
-        Ok(self.new_order(&at, incoming.repository_id, default_branch, issue, by))
+        Ok(self.new_order(at, incoming.repository_id, default_branch, issue, by))
     }
 
     pub(super) fn new_order(
@@ -304,6 +332,7 @@ impl Engine {
             agent: rules.agent.clone(),
             limits: rules.limits.order,
             roles: rules.roles.clone(),
+            earlier: Vec::new(),
         }
     }
 

@@ -17,6 +17,7 @@ mod environment;
 mod environment_survey;
 mod host_tools;
 mod intake;
+mod issue_history;
 mod job;
 mod live_journal;
 mod order_api;

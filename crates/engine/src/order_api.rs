@@ -6,13 +6,17 @@ use std::sync::PoisonError;
 use chrono::Utc;
 
 use super::Engine;
+use super::issue_history::IssueHistory;
 use journeyman_github::{InstalledRepository, IssueKind, IssueState};
 use journeyman_order::order_api::{OpenOrderResult, OrderRequestError};
-use journeyman_order::{IssueNumber, OrderId, RepositoryName, Requester, Signal, SignalKind, SlashCommand};
+use journeyman_order::{
+    IssueNumber, OrderId, OrderInput, RepositoryName, Requester, Signal, SignalKind, SlashCommand,
+};
 use journeyman_store::OpenOutcome;
 
 impl Engine {
-    /// Opens an order for whoever holds the API's token. When one is active, that is it.
+    /// Opens an order for whoever holds the API's token. When one is active, that is it; when one has an open pull
+    /// request, it goes on, as `/retry` would.
     pub async fn open(
         &self,
         repository: RepositoryName,
@@ -38,7 +42,15 @@ impl Engine {
                 )));
             }
         }
+        let IssueHistory { open, earlier } = self.issue_history(&at, facts.id, issue).await??;
+        if let Some((order, _)) = open
+            && !self.parts.store.latest_order(facts.id, issue).await?.is_some_and(|latest| latest.active)
+        {
+            let signal = self.command(order, SlashCommand::Retry { guidance: None }).await?;
+            return Ok(OpenOrderResult::GoesOn { order, signal });
+        }
         let opened = self.new_order(&at, facts.id, facts.default_branch, found.text, Requester::ApiToken);
+        let opened = OrderInput { earlier, ..opened };
         let order = opened.order;
         let outcome = self.parts.store.open_order(opened, Utc::now(), None).await;
         let outcome = outcome.map_err(|error| OrderRequestError::Unavailable(error.to_string()))?;

@@ -10,6 +10,7 @@ use super::HttpState;
 use super::auth::require_token;
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
+use super::told::told;
 use super::views::{OrderView, order_url};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::order_api::OpenOrderResult;
@@ -49,6 +50,7 @@ pub(super) async fn create(
     let (order, mut response) = match state.orders.open(wish.repository, wish.issue).await? {
         OpenOrderResult::Opened(order) => (order, HttpResponse::Accepted()),
         OpenOrderResult::AlreadyActive(order) => (order, HttpResponse::Ok()),
+        OpenOrderResult::GoesOn { order, signal } => return told(order, signal, &state).await,
     };
     let row = state.store.order(order).await?;
     Ok(response.insert_header((header::LOCATION, order_url(order))).json(OrderView::new(row)))

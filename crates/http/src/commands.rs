@@ -1,8 +1,7 @@
 //! What an order can be told over the API: what people say in comments, by the holder of the token.
 
-use actix_web::http::header;
+use actix_web::HttpRequest;
 use actix_web::web::{Data, Path, Payload};
-use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 
 use super::HttpState;
@@ -10,9 +9,8 @@ use super::api::{ApiResult, MOST_JSON, order_id};
 use super::auth::require_token;
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
-use super::views::{OrderView, SignalView, order_url};
-use journeyman_order::{OrderId, SlashCommand, projection};
-use journeyman_store::JournalStore;
+use super::told::told;
+use journeyman_order::{OrderId, SlashCommand};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,15 +74,7 @@ async fn read<T: Default + for<'de> Deserialize<'de>>(
         .map_err(|error| ProblemDetails::bad_request(format!("{expected} expected: {error}")))
 }
 
-/// Tells the order, and says what became of it as far as its journal tells.
 async fn send_command(order: OrderId, command: SlashCommand, state: &HttpState) -> ApiResult {
     let entry = state.orders.command(order, command).await?;
-    let journal = state.store.journal(order).await?;
-    let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
-    let answer = survey.answers.iter().find(|answered| answered.signal == entry);
-    let signal = SignalView::new(entry, answer.map(|answered| &answered.answer));
-    let row = state.store.order(order).await?;
-    Ok(HttpResponse::Accepted()
-        .insert_header((header::LOCATION, order_url(order)))
-        .json(OrderView::new(row).with_signal(signal)))
+    told(order, entry, state).await
 }

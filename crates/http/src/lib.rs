@@ -15,6 +15,7 @@ mod problem;
 mod server;
 #[cfg(test)]
 mod tests;
+mod told;
 mod views;
 
 use std::sync::Arc;

@@ -84,6 +84,7 @@ fn opened(repository: RepositoryName, issue: IssueNumber) -> OrderInput {
         agent: "claude".to_owned(),
         limits: OrderLimits { minutes: 1, usd: 1.0, ..OrderLimits::default() },
         roles: Default::default(),
+        earlier: Vec::new(),
     }
 }
 

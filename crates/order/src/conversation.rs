@@ -259,6 +259,8 @@ pub enum NoticeComment {
     Status,
     /// Why a command changed nothing.
     NotNow { word: String, because: String },
+    /// The label was put on again and changed nothing, because there is an open pull request.
+    PullIsOpen { pull: PullNumber, because: String },
     /// Only people with write access can command; said at most once on an issue, and only where that is wished.
     NoRight,
     /// The plan, for a person to approve.

@@ -6,7 +6,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::ids::{
-    CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, RepositoryId, RepositoryName,
+    BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, PullNumber, RepositoryId,
+    RepositoryName,
 };
 use super::moves::{EffectOutcome, Move, MoveKey};
 use super::pipeline::Pipeline;
@@ -70,6 +71,18 @@ pub struct OrderInput {
     /// The roles, by name, unless the repository has its own.
     #[serde(default)]
     pub roles: BTreeMap<String, Role>,
+    /// The pull requests that earlier orders of the issue had, the latest first. None of them is open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierPull>,
+}
+
+/// A pull request of an earlier order that is not open any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierPull {
+    pub pull: PullNumber,
+    pub branch: BranchName,
+    /// Merged rather than turned down.
+    pub merged: bool,
 }
 
 /// An issue, as it was when work started.

@@ -8,6 +8,12 @@ pub enum OpenOrderResult {
     Opened(OrderId),
     /// The issue has this active one.
     AlreadyActive(OrderId),
+    /// This one has an open pull request for the issue, and was told to go on there.
+    GoesOn {
+        order: OrderId,
+        /// The entry of its journal that tells it.
+        signal: u64,
+    },
 }
 
 /// Why an order could not be opened, or told something. The texts are shown to whoever asked.

@@ -41,7 +41,12 @@ impl std::fmt::Display for Requester {
 #[serde(tag = "signal", rename_all = "snake_case")]
 pub enum SignalKind {
     /// A label was put on the issue. Whether it is *the* label is for whoever knows the settings to say.
-    Labeled { label: String },
+    Labeled {
+        label: String,
+        /// The open pull request of ours for the issue, at a time when no order was at work: the work goes on there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pull: Option<PullNumber>,
+    },
     /// A label was taken off the issue.
     Unlabeled { label: String },
     /// A comment on the issue, or on its pull request, began with a command.

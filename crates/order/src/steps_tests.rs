@@ -39,6 +39,7 @@ fn opened() -> JournalEvent {
         agent: "claude".to_owned(),
         limits: OrderLimits { minutes: 1, usd: 1.0, ..OrderLimits::default() },
         roles: Default::default(),
+        earlier: Vec::new(),
     }))
 }
 

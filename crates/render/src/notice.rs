@@ -30,6 +30,13 @@ pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeCommen
             let because = plain(&shorten(because, 500));
             format!("{} had no effect: {}.", command(word), because.trim_end_matches('.'))
         }
+        NoticeComment::PullIsOpen { pull, because } => {
+            let because = plain(&shorten(because, 500));
+            format!(
+                "Pull request #{pull} is open for this issue, so no other was begun: {}.",
+                because.trim_end_matches('.')
+            )
+        }
         NoticeComment::NoRight => {
             "Only people with write access to this repository can give Journeyman commands, so nothing was done."
                 .to_owned()

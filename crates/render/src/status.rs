@@ -132,8 +132,13 @@ fn said_last(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
 fn said_line(journal: &Journal, answered: &AnsweredSignal) -> Option<String> {
     let entry = journal.entries().iter().find(|entry| entry.seq == answered.signal)?;
     let JournalEvent::Signaled { signal, .. } = &entry.event else { return None };
-    let SignalKind::Commanded { command, .. } = &signal.kind else { return None };
-    let command = code_span(shown_command(command)?);
+    let command = if let SignalKind::Commanded { command, .. } = &signal.kind {
+        code_span(shown_command(command)?)
+    } else if let SignalKind::Labeled { pull: Some(_), .. } = &signal.kind {
+        "the label".to_owned()
+    } else {
+        return None;
+    };
     let by = plain(&shorten(&signal.by.to_string(), 100));
     match &answered.answer {
         SignalAnswer::Taken | SignalAnswer::Noted => Some(format!("- {command} by {by}: done")),

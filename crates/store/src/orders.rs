@@ -199,6 +199,25 @@ impl Store {
         row.map(order_row).transpose()
     }
 
+    /// The orders of an issue, the latest first. Earlier ones than the last fifty are done with.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn orders_of_issue(
+        &self,
+        repository: RepositoryId,
+        issue: IssueNumber,
+    ) -> Result<Vec<OrderRow>, StoreError> {
+        let rows = select!(
+            self,
+            fetch_all,
+            "WHERE repository_id = $1 AND issue = $2 ORDER BY id DESC LIMIT 50",
+            to_column(repository.0, "a repository's id")?,
+            to_column(issue.0, "an issue's number")?
+        )?;
+        rows.into_iter().map(order_row).collect()
+    }
+
     /// The order whose pull request this is; the latest if several share it.
     ///
     /// # Errors

@@ -86,6 +86,7 @@ fn opened(issue: u64) -> OrderInput {
         agent: "claude".to_owned(),
         limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
         roles: Default::default(),
+        earlier: Vec::new(),
     }
 }
 

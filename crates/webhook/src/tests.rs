@@ -72,7 +72,10 @@ fn a_label_becomes_a_signal_with_the_issue_as_it_was() {
     let by = Person { login: "Codertocat".to_owned(), id: UserId(21_031_067) };
     assert_eq!(
         incoming.signal,
-        Signal { by: Requester::Person(by), kind: SignalKind::Labeled { label: "bug".to_owned() } }
+        Signal {
+            by: Requester::Person(by),
+            kind: SignalKind::Labeled { label: "bug".to_owned(), pull: None }
+        }
     );
 }
 

@@ -158,7 +158,9 @@ static CLOSES: LazyLock<Regex> = LazyLock::new(|| {
 fn is_harmless(body: &str, shown: &Shown, with_ours: bool) {
     for run in &shown.runs {
         // Our own words begin a run.
-        let ours = ["Closes #7", "Pull request #12 was "].iter().find_map(|ours| run.strip_prefix(ours));
+        let ours = ["Closes #7", "Pull request #12 was ", "Pull request #12 is open "]
+            .iter()
+            .find_map(|ours| run.strip_prefix(ours));
         let run = ours.filter(|_| with_ours).unwrap_or(run);
         assert!(!ACTS.is_match(run), "{run:?} would act in {body:?}");
     }
@@ -227,6 +229,7 @@ fn journal(text: &str) -> Journal {
         agent: foreign(),
         limits: OrderLimits::default(),
         roles: Default::default(),
+        earlier: Vec::new(),
     };
     let refused = vec![NetworkRefusal { what: foreign(), why: foreign(), times: 1 }];
     let network = Some(Box::new(NetworkRecord { refused, ..NetworkRecord::default() }));
@@ -380,6 +383,7 @@ fn whole_bodies(text: &str) -> Vec<String> {
     for what in [
         NoticeComment::UnknownCommand { word: foreign() },
         NoticeComment::NotNow { word: foreign(), because: foreign() },
+        NoticeComment::PullIsOpen { pull: pull_number, because: foreign() },
         NoticeComment::Plan { round: 1, text: foreign() },
         NoticeComment::PullClosed { pull: pull_number, merged: false, by: foreign() },
     ] {

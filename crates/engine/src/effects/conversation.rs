@@ -99,6 +99,7 @@ impl EffectContext {
             | NoticeComment::UnknownCommand { .. }
             | NoticeComment::Status
             | NoticeComment::NotNow { .. }
+            | NoticeComment::PullIsOpen { .. }
             | NoticeComment::Plan { .. }
             | NoticeComment::PullClosed { .. } => {
                 format!("say:{}:{}", self.order, self.key.file_name().replace('-', "."))

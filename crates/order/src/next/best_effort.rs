@@ -99,6 +99,7 @@ impl<'a> BestEffortMoves<'a> {
                 SignalKind::Misspoken { comment, pull, word } => {
                     (Some(*comment), *pull, ReceivedCommand::Unknown(word))
                 }
+                SignalKind::Labeled { pull: Some(pull), .. } => (None, None, ReceivedCommand::Label(*pull)),
                 _ => continue,
             };
             // The same comment, brought by another hook.
@@ -129,7 +130,7 @@ impl<'a> BestEffortMoves<'a> {
                         ReceivedCommand::Command(SlashCommand::Status) => {
                             (Reaction::Rocket, Some(NoticeComment::Status))
                         }
-                        ReceivedCommand::Command(_) => (Reaction::Rocket, None),
+                        ReceivedCommand::Command(_) | ReceivedCommand::Label(_) => (Reaction::Rocket, None),
                     };
                     self.answer(seq, comment, reaction, on, saying);
                 }
@@ -141,6 +142,9 @@ impl<'a> BestEffortMoves<'a> {
                         },
                         ReceivedCommand::Unknown(word) => {
                             NoticeComment::UnknownCommand { word: word.to_owned() }
+                        }
+                        ReceivedCommand::Label(pull) => {
+                            NoticeComment::PullIsOpen { pull, because: because.clone() }
                         }
                     };
                     self.answer(seq, comment, Reaction::Confused, on, Some(saying));
@@ -265,4 +269,6 @@ impl<'a> BestEffortMoves<'a> {
 enum ReceivedCommand<'a> {
     Command(&'a SlashCommand),
     Unknown(&'a str),
+    /// The label, put on while this pull request was open.
+    Label(PullNumber),
 }

@@ -199,6 +199,7 @@ impl<'a> Replay<'a> {
         if let Requester::Person(person) = &self.journal.opened().by {
             self.authorize(person)?;
         }
+        self.tell_what_was_before();
         for again in 1_u32.. {
             self.prepare(again)?;
             let Some(ended) = self.looked_at(again)? else { break };
@@ -209,6 +210,13 @@ impl<'a> Replay<'a> {
             self.trace.problems.clear();
         }
         Ok(())
+    }
+
+    /// Whoever starts over hears what became of the pull request that there was.
+    fn tell_what_was_before(&mut self) {
+        let Some(before) = self.journal.opened().earlier.first() else { return };
+        let (pull, how) = (before.pull, if before.merged { "merged" } else { "closed without being merged" });
+        self.trace.note(format!("Pull request #{pull} was {how}: this order starts over, on a new branch."));
     }
 
     /// How the order ends before it began, where something stands in the way.

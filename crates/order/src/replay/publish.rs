@@ -28,14 +28,13 @@ pub(crate) struct LastPush {
 impl<'a> Replay<'a> {
     /// The agent names the branch; whatever it answers is made safe, and there is always a name.
     pub(crate) fn branch_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
-        let issue = self.journal.opened().issue.number;
         let title = self.journal.opened().issue.title.clone();
         let worker = self.worker(stage, &stage.name)?;
-        let named = self.rounds(&worker, |_, _, run| {
+        let named = self.rounds(&worker, |replay, _, run| {
             let line = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let words = line.split_whitespace().count();
             Ok(if words == 1 && line.len() <= 120 && line.chars().any(|c| c.is_ascii_alphanumeric()) {
-                RoundOutcome::Passed(BranchName::for_issue(issue, line, 1))
+                RoundOutcome::Passed(replay.new_branch(line))
             } else {
                 RoundOutcome::invalid_output(
                     Feedback::failed(Category::InvalidOutput, "the answer is no name for a branch").suggest(
@@ -49,12 +48,20 @@ impl<'a> Replay<'a> {
             WorkerOutcome::Approved { .. } | WorkerOutcome::GivenUp(_) => {
                 self.trace
                     .note("The branch was named after the issue's title: no answer was a name.".to_owned());
-                BranchName::for_issue(issue, &title, 1)
+                self.new_branch(&title)
             }
         };
         let name = branch.to_string();
         self.trace.branch = Some(branch);
         Ok(StageResult::passed(vec![("name".to_owned(), name.clone()), ("result".to_owned(), name)], None))
+    }
+
+    /// A name that no pull request of the issue had before, whether its branch is still there or not.
+    pub(crate) fn new_branch(&self, wish: &str) -> BranchName {
+        let opened = self.journal.opened();
+        let name = |again| BranchName::for_issue(opened.issue.number, wish, again);
+        let is_new = |name: &BranchName| opened.earlier.iter().all(|earlier| earlier.branch != *name);
+        (1..=MOST_NAMES).map(name).find(is_new).unwrap_or_else(|| name(1))
     }
 
     /// Push, ask the remote, open the draft.
@@ -111,7 +118,10 @@ impl<'a> Replay<'a> {
                     (push.branch.clone(), over, Some(push.commit.clone()))
                 }
                 None => (
-                    BranchName::for_issue(issue, slug.trim_start_matches("journeyman/"), again),
+                    match again {
+                        1 => wished.clone(),
+                        again => BranchName::for_issue(issue, slug.trim_start_matches("journeyman/"), again),
+                    },
                     MoveKey::within(name, format_args!("{}/push-{again}", work.commit.short())),
                     None,
                 ),

@@ -44,6 +44,8 @@ enum SignalRequest {
         by: Requester,
     },
     Cancel(String),
+    /// The label was put on again, while the pull request was open.
+    GoOn(Requester),
     /// The label was taken off.
     Unlabel(String),
     /// The issue is not here any more.
@@ -144,6 +146,7 @@ impl SignalLog {
                 SignalAnswer::Taken
             }
             SignalRequest::Retry { .. }
+            | SignalRequest::GoOn(_)
             | SignalRequest::Cancel(_)
             | SignalRequest::Unlabel(_)
             | SignalRequest::Approve(_)
@@ -190,6 +193,16 @@ impl SignalLog {
         stood: OrderPhase,
     ) -> Result<(), String> {
         let because = match (wish, stood) {
+            (
+                SignalRequest::GoOn(_),
+                OrderPhase::Rests { retry: RetryCommandKind::Asks { is_content: true }, .. },
+            ) => {
+                "nothing is known to be wrong with it; review it, comment /retry and what to change, or close it and \
+                 add the label again to start over"
+            }
+            (SignalRequest::GoOn(by), stood) => {
+                return self.command(seq, at, SignalRequest::Retry { guidance: None, by }, stood);
+            }
             (
                 SignalRequest::Retry { guidance, .. },
                 OrderPhase::Rests { segment, retry: RetryCommandKind::MoreRounds, .. },
@@ -284,7 +297,10 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
         let by = &signal.by;
         let (seq, at) = (entry.seq, entry.at);
         match &signal.kind {
-            SignalKind::Labeled { .. } => self.ignore(seq, "the work is already running"),
+            SignalKind::Labeled { pull: None, .. } => self.ignore(seq, "the work is already running"),
+            SignalKind::Labeled { pull: Some(_), .. } => {
+                self.of_who_may((seq, at), by, || SignalRequest::GoOn(by.clone()));
+            }
             SignalKind::IssueEdited => {
                 self.log.issue_edited = true;
                 self.ignore(seq, "this order uses the original text");

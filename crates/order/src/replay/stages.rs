@@ -117,10 +117,10 @@ impl Replay<'_> {
 
     /// The branch, or one after the issue's title where no stage names it.
     pub(crate) fn branch_or_default(&mut self) -> BranchName {
-        let issue = &self.journal.opened().issue;
-        let branch =
-            self.trace.branch.get_or_insert_with(|| BranchName::for_issue(issue.number, &issue.title, 1));
-        branch.clone()
+        let named = self.trace.branch.clone();
+        let branch = named.unwrap_or_else(|| self.new_branch(&self.journal.opened().issue.title));
+        self.trace.branch = Some(branch.clone());
+        branch
     }
 
     /// The tests, run on the work as it stands. There is no worker who could be sent back.

@@ -75,6 +75,7 @@ pub(crate) fn journal(events: Vec<(i64, JournalEvent)>) -> Journal {
         agent: "claude".to_owned(),
         limits: OrderLimits::default(),
         roles: BTreeMap::new(),
+        earlier: Vec::new(),
     };
     let opening = (0, JournalEvent::Opened(Box::new(opened)));
     let entries = std::iter::once(opening).chain(events).zip(1..).map(|((seconds, event), seq)| {

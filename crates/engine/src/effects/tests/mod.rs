@@ -128,6 +128,7 @@ impl EffectsFixture {
             agent: AGENT.to_owned(),
             limits: parts.settings.limits.order,
             roles: parts.settings.roles.clone(),
+            earlier: Vec::new(),
         };
         (wishes.opened)(&mut opened);
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");

@@ -406,7 +406,7 @@ fn advice_is_heard_whatever_the_order_had_stopped_at() {
 fn an_outsiders_label_does_not_take_a_maintainers_place() {
     let mut world =
         SimulatedOrder::new().when("authorize/1", vec![EffectOutcome::Authorized { allowed: false }]);
-    let kind = SignalKind::Labeled { label: "journeyman".to_owned() };
+    let kind = SignalKind::Labeled { label: "journeyman".to_owned(), pull: None };
     let maintainer = Person { login: "grace".to_owned(), id: UserId(2) };
     world.write(JournalEvent::Signaled {
         signal: Signal { by: Requester::Person(maintainer.clone()), kind },

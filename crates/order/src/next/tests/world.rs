@@ -135,6 +135,7 @@ impl SimulatedOrder {
             agent: "scripted".to_owned(),
             limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
             roles: Default::default(),
+            earlier: Vec::new(),
         };
         let entries = vec![JournalEntry { seq: 1, at: now, event: JournalEvent::Opened(Box::new(opened)) }];
         Self {

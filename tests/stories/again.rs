@@ -1,0 +1,166 @@
+//! An issue is labelled again after its order has ended: what becomes of the pull request that there was.
+
+use journeyman::emulator::EmulatedIssueState;
+use journeyman::order::{JournalEvent, SignalKind};
+use serde_json::json;
+
+use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
+
+/// Gives the same wrong answer until it is told to try again.
+const WRONG_AT_FIRST: &str = "
+- stage: implement
+  round: 3
+  run: |
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+- stage: implement
+  run: |
+    echo 43 > answer && date +%s%N > tries && git add tries
+    git commit -q -a -m 'Give an answer' && git push -q origin HEAD
+";
+
+/// The label is taken off and put on again by somebody.
+async fn label_again(world: &World, by: &str) {
+    world.github.unlabel(REPOSITORY, world.issue, "journeyman", by).await.expect("it is on");
+    world.label_by(by).await;
+}
+
+/// What is said on the issue beside the status of orders.
+fn said(world: &World) -> Vec<String> {
+    let own = world.own_comments().into_iter().map(|comment| comment.body);
+    let bodies = own.filter(|body| !body.starts_with("<!-- journeyman:status:"));
+    bodies.map(|body| body.lines().skip(1).collect::<Vec<_>>().join("\n").trim().to_owned()).collect()
+}
+
+fn notes(body: &str) -> String {
+    let notes = body.split("**Notes**\n\n").nth(1).unwrap_or_default();
+    notes.split("\n\n").next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_label_again_with_an_open_draft_goes_on_there_as_retry_would() {
+    let world = Story::of(WRONG_AT_FIRST).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    let before = world.pull();
+    label_again(&world, MAINTAINER).await;
+    let again = world.settled().await;
+
+    assert_eq!((again.word(), again.order), ("verified", ended.order), "{}", again.because());
+    assert_eq!((world.pull().issue.number, world.pull().head), (before.issue.number, before.head));
+    assert!(!world.pull().draft);
+    assert_eq!(world.orders().await.len(), 1);
+    assert!(world.status_comment().contains("- the label by mona: done"), "{}", world.status_comment());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_label_again_with_an_open_pull_request_that_is_well_is_answered_with_a_word_that_names_it() {
+    let world = Story::of(WELL).labeled().await;
+    let ended = world.settled().await;
+    label_again(&world, MAINTAINER).await;
+    let again = world.settled().await;
+
+    assert_eq!((again.word(), again.order), ("verified", ended.order));
+    assert_eq!(again.runs_of("implement"), 1, "nothing is paid for");
+    world.pull();
+    insta::assert_snapshot!(said(&world).join("\n---\n"), @"Pull request #2 is open for this issue, so no other was begun: nothing is known to be wrong with it; review it, comment /retry and what to change, or close it and add the label again to start over.");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_label_again_by_somebody_who_may_not_changes_nothing_on_an_open_pull_request() {
+    let world = Story::of(WRONG_AT_FIRST).labeled().await;
+    let ended = world.settled().await;
+    let before = world.status_comment();
+    label_again(&world, OUTSIDER).await;
+    let again = world.settled().await;
+
+    assert_eq!((again.word(), again.order), ("escalated", ended.order));
+    assert_eq!(world.status_comment(), before);
+    assert!(world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_label_again_after_a_merge_is_a_new_order_with_a_new_branch() {
+    let world = Story::of(WELL).labeled().await;
+    let ended = world.settled().await;
+    let first = world.pull();
+    world.github.merge(REPOSITORY, first.issue.number, MAINTAINER).await.expect("it is ready");
+    world.quiet().await;
+    world.rescript(&WELL.replace("echo 42", "echo 'And how many more?' >> question; echo 42"));
+    if world.thread().labels.iter().any(|label| label == "journeyman") {
+        world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    }
+    // GitHub closes the issue with the merge.
+    let _ = world.github.reopen(REPOSITORY, world.issue, MAINTAINER).await;
+    world.label().await;
+    let again = world.settled().await;
+
+    assert_ne!(again.order, ended.order);
+    let heads: Vec<_> = world.pulls().into_iter().map(|pull| pull.head).collect();
+    assert_eq!(heads, ["journeyman/issue-1-right-answer", "journeyman/issue-1-right-answer-2"]);
+    insta::assert_snapshot!(notes(&world.own_comments().last().expect("a status").body), @"- Pull request `#2` was merged: this order starts over, on a new branch.");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_label_again_after_a_pull_request_was_turned_down_is_a_new_order_that_says_so() {
+    let world = Story::of(WELL).file(".github/journeyman.yml", "test: sh test.sh\ndelete_branch: true\n");
+    let world = world.labeled().await;
+    let ended = world.settled().await;
+    world.github.close(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it is open");
+    world.quiet().await;
+    assert!(world.branches().is_empty(), "the name would be free");
+    label_again(&world, MAINTAINER).await;
+    let again = world.settled().await;
+
+    assert_eq!(again.word(), "verified", "{}", again.because());
+    assert_ne!(again.order, ended.order);
+    let heads: Vec<_> = world.pulls().into_iter().map(|pull| (pull.head, pull.issue.state)).collect();
+    assert_eq!(
+        heads,
+        [
+            ("journeyman/issue-1-right-answer".to_owned(), EmulatedIssueState::Closed),
+            ("journeyman/issue-1-right-answer-2".to_owned(), EmulatedIssueState::Open),
+        ]
+    );
+    insta::assert_snapshot!(notes(&world.own_comments().last().expect("a status").body), @"- Pull request `#2` was closed without being merged: this order starts over, on a new branch.");
+    world.end().await;
+}
+
+/// The delivery that tells of the end is lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn github_is_asked_whether_the_pull_request_is_open_still() {
+    let mut world = Story::of(WELL).labeled().await;
+    let ended = world.settled().await;
+    world.github.set_webhook_url("http://127.0.0.1:9/webhook");
+    world.github.close(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it is open");
+    world.stop_bot().await;
+    world.start_bot().await;
+    label_again(&world, MAINTAINER).await;
+    let again = world.settled().await;
+    assert_ne!(again.order, ended.order);
+    assert_eq!(world.pulls().len(), 2);
+    let (first, _) = world.look(ended.order).await;
+    let heard = |event: &JournalEvent| matches!(event, JournalEvent::Signaled { signal, .. } if matches!(signal.kind, SignalKind::PullClosed { .. }));
+    assert!(!first.entries().iter().any(|entry| heard(&entry.event)), "it was not told to the first order");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_over_the_api_goes_on_with_the_open_pull_request_too() {
+    let world = Story::of(WRONG_AT_FIRST).labeled().await;
+    let ended = world.settled().await;
+    let asked = json!({"repository": REPOSITORY, "issue": world.issue});
+    let (status, told) = world.api("POST", "/api/v1/work-orders", Some(asked)).await;
+    assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
+    let again = world.settled().await;
+
+    assert_eq!((again.word(), again.order), ("verified", ended.order), "{}", again.because());
+    let opened = |event: &&JournalEvent| matches!(event, JournalEvent::Signaled { .. });
+    assert_eq!(again.journal.entries().iter().map(|entry| &entry.event).filter(opened).count(), 1);
+    world.pull();
+    world.end().await;
+}

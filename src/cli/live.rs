@@ -358,6 +358,7 @@ fn done(kind: &SignalKind) -> String {
                 .trim_end()
                 .to_owned()
         }
+        SignalKind::Commanded { command: SlashCommand::Start { .. }, .. } => "asked for an order".to_owned(),
         SignalKind::Commanded { command: SlashCommand::Plan { .. }, .. } => "commented /plan".to_owned(),
         SignalKind::Commanded { command: SlashCommand::Status, .. } => "asked for the status".to_owned(),
         SignalKind::Commanded { command: SlashCommand::Help, .. } => "asked for help".to_owned(),

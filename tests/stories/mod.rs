@@ -4,6 +4,7 @@ mod again;
 mod agents;
 mod api;
 mod approve;
+mod asked;
 mod budget;
 mod checks;
 mod conversation;

@@ -1,5 +1,6 @@
 //! From stored deliveries to orders: opens one, tells one, or says why not.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::Utc;
@@ -11,7 +12,8 @@ use super::issue_history::IssueHistory;
 use super::retry_clock::RetryClock;
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{
-    DeliveryGuid, IssueText, OrderId, OrderInput, PullNumber, RepositoryId, Requester, Signal, SignalKind,
+    DeliveryGuid, IssueText, OrderId, OrderInput, OrderRequest, PullNumber, RepositoryId, Requester, Signal,
+    SignalKind, SlashCommand,
 };
 use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, StoreError, StoredDelivery};
 use journeyman_webhook::{
@@ -80,9 +82,19 @@ impl IntakePass<'_> {
 
 /// Whether GitHub may have to be asked about its repository before it is concluded.
 fn asks_github(incoming: &RoutedSignal) -> bool {
-    let is_of_labels =
-        matches!(incoming.signal.kind, SignalKind::Labeled { .. } | SignalKind::Unlabeled { .. });
-    is_of_labels || incoming.condition != SignalCondition::Nothing
+    let is_of_labels = matches!(incoming.signal.kind, SignalKind::Unlabeled { .. });
+    is_of_labels || may_begin(incoming) || incoming.condition != SignalCondition::Nothing
+}
+
+/// Whether it begins an order where none is at work.
+fn may_begin(incoming: &RoutedSignal) -> bool {
+    match (&incoming.signal.kind, &incoming.subject) {
+        (SignalKind::Labeled { .. }, _) => true,
+        (SignalKind::Commanded { command, .. }, SignalSubject::Issue(_)) => {
+            matches!(command, SlashCommand::Start { .. })
+        }
+        (_, _) => false,
+    }
 }
 
 /// A name for what a signal is about, within its repository.
@@ -93,6 +105,14 @@ fn about(subject: &SignalSubject) -> String {
         SignalSubject::Branches(branches) => format!("branches {branches:?}"),
         SignalSubject::Base => "base".to_owned(),
     }
+}
+
+/// The order with what was asked for beside the issue, by a comment.
+fn asked_for(mut order: OrderInput, kind: &SignalKind) -> OrderInput {
+    if let SignalKind::Commanded { comment, command: SlashCommand::Start { request }, .. } = kind {
+        (order.comment, order.request) = (*comment, request.clone());
+    }
+    order
 }
 
 /// What begins an order, said to one whose pull request is open.
@@ -162,7 +182,7 @@ impl Engine {
         pass: &mut IntakePass<'_>,
     ) -> Result<IntakeResult, StoreError> {
         let concerned = self.concerned(incoming).await?;
-        let begins = matches!(incoming.signal.kind, SignalKind::Labeled { .. });
+        let begins = may_begin(incoming);
         if concerned.is_empty() && !begins {
             return self.ignore(&delivery.guid, "no order belongs to it").await;
         }
@@ -179,15 +199,16 @@ impl Engine {
                 Err(error) => return self.fault(delivery, incoming, error).await,
             }
         }
-        match self.unmet_condition(&incoming.condition).await {
-            Ok(None) => {}
-            Ok(Some(because)) => return self.ignore(&delivery.guid, because).await,
+        let incoming = match self.addressed(incoming).await {
+            Ok(Ok(incoming)) => incoming,
+            Ok(Err(because)) => return self.ignore(&delivery.guid, because).await,
             // Whatever GitHub says: this is no fault of the delivery.
             Err(error) => {
                 let key = RetryKey::Repository(incoming.repository_id);
                 return Ok(IntakeResult::Later(key, error.message));
             }
-        }
+        };
+        let incoming = &*incoming;
         if begins {
             return match concerned.iter().find(|order| order.active) {
                 Some(order) => self.signal_orders(delivery, &[order.id], &incoming.signal).await,
@@ -234,16 +255,23 @@ impl Engine {
         })
     }
 
-    /// Why it means nothing to us, of all Apps; GitHub is asked who we are when that matters, and only once.
-    async fn unmet_condition(&self, provided: &SignalCondition) -> Result<Option<&'static str>, GitHubError> {
-        if *provided == SignalCondition::Nothing {
-            return Ok(None);
+    /// As it is meant for us, or why it means nothing to us, of all Apps; GitHub is asked who we are when that matters, and only once.
+    async fn addressed<'s>(
+        &self,
+        incoming: &'s RoutedSignal,
+    ) -> Result<Result<Cow<'s, RoutedSignal>, &'static str>, GitHubError> {
+        if incoming.condition == SignalCondition::Nothing {
+            return Ok(Ok(Cow::Borrowed(incoming)));
         }
         let ask = || async {
             let identity = self.parts.github.identity().await?;
             Ok::<AppIdentity, GitHubError>(AppIdentity { app: identity.app, slug: identity.slug })
         };
-        Ok(provided.unmet_by(self.cache.identity.get_or_try_init(ask).await?))
+        let us = self.cache.identity.get_or_try_init(ask).await?;
+        Ok(match incoming.condition.unmet_by(us) {
+            Some(because) => Err(because),
+            None => Ok(Cow::Owned(incoming.addressed_to(us))),
+        })
     }
 
     /// A later order that is at work on the same issue: an older one is not waken up beside it.
@@ -283,7 +311,7 @@ impl Engine {
             return self.signal_orders(delivery, &[order], &going_on(&incoming.signal, pull)).await;
         }
         let opened = match self.opened(incoming, &at, issue.clone()).await {
-            Ok(opened) => OrderInput { earlier, ..opened },
+            Ok(opened) => asked_for(OrderInput { earlier, ..opened }, &incoming.signal.kind),
             Err(error) => return self.fault(delivery, incoming, error).await,
         };
         let order = opened.order;
@@ -333,6 +361,8 @@ impl Engine {
             limits: rules.limits.order,
             roles: rules.roles.clone(),
             earlier: Vec::new(),
+            request: OrderRequest::default(),
+            comment: None,
         }
     }
 

@@ -85,6 +85,8 @@ fn opened(repository: RepositoryName, issue: IssueNumber) -> OrderInput {
         limits: OrderLimits { minutes: 1, usd: 1.0, ..OrderLimits::default() },
         roles: Default::default(),
         earlier: Vec::new(),
+        request: Default::default(),
+        comment: None,
     }
 }
 

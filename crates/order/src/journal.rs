@@ -10,6 +10,7 @@ use super::ids::{
     RepositoryName,
 };
 use super::moves::{EffectOutcome, Move, MoveKey};
+use super::order_request::OrderRequest;
 use super::pipeline::Pipeline;
 use super::role::Role;
 use super::settings::{OrderLimits, RepositorySettings};
@@ -62,6 +63,12 @@ pub struct OrderInput {
     pub issue: IssueText,
     /// Who asked for it.
     pub by: Requester,
+    /// What they asked for besides. It counts only if they may.
+    #[serde(default, skip_serializing_if = "OrderRequest::is_bare")]
+    pub request: OrderRequest,
+    /// The comment with which they asked; none where it was the label, or the API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<u64>,
     /// The pipeline unless the repository names another.
     pub pipeline: Pipeline,
     /// The agent that does what no role of the pipeline or the repository is given to.

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::ids::{CommitSha, Person, PullNumber};
+use super::order_request::OrderRequest;
 
 /// The words that command an order, for whoever mistyped one.
-pub const COMMANDS: [&str; 6] = ["retry", "cancel", "approve", "status", "plan", "help"];
+pub const COMMANDS: [&str; 7] = ["journeyman", "retry", "cancel", "approve", "status", "plan", "help"];
 /// What looks like a command is at most so long; `/usr/bin/env` and the like are none.
 const LONGEST_WORD: usize = 24;
 
@@ -132,6 +133,11 @@ pub enum ReviewVerdict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum SlashCommand {
+    /// `/journeyman`, or a mention of us on an issue: an order, or advice to the one that is there.
+    Start {
+        #[serde(flatten)]
+        request: OrderRequest,
+    },
     /// `/retry [guidance]`: new rounds, with this advice.
     Retry {
         /// What follows the command: the rest of its line and of the comment.
@@ -166,6 +172,7 @@ impl SlashCommand {
     /// Its word, without the slash.
     pub fn word(&self) -> &'static str {
         match self {
+            Self::Start { .. } => "journeyman",
             Self::Retry { .. } => "retry",
             Self::Cancel => "cancel",
             Self::Approve => "approve",
@@ -185,6 +192,7 @@ impl CommentCommand {
         let (word, rest) = rest.split_at(end);
         let guidance = || Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty());
         Self::Command(match word {
+            "journeyman" => SlashCommand::Start { request: OrderRequest::of(rest) },
             "retry" => SlashCommand::Retry { guidance: guidance() },
             "plan" => SlashCommand::Plan { guidance: guidance() },
             "cancel" => SlashCommand::Cancel,
@@ -216,6 +224,13 @@ mod tests {
             ("/retry", says(SlashCommand::Retry { guidance: None })),
             ("/retry look at parse()\nand at the tests", retry("look at parse()\nand at the tests")),
             ("/retry\r\nuse a checked sum", retry("use a checked sum")),
+            ("/journeyman", says(SlashCommand::Start { request: OrderRequest::default() })),
+            (
+                "/journeyman\nuse a checked sum",
+                says(SlashCommand::Start {
+                    request: OrderRequest { advice: Some("use a checked sum".to_owned()) },
+                }),
+            ),
             ("/cancel", says(SlashCommand::Cancel)),
             ("/cancel please", says(SlashCommand::Cancel)),
             ("/approve", says(SlashCommand::Approve)),

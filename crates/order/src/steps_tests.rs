@@ -40,6 +40,8 @@ fn opened() -> JournalEvent {
         limits: OrderLimits { minutes: 1, usd: 1.0, ..OrderLimits::default() },
         roles: Default::default(),
         earlier: Vec::new(),
+        request: Default::default(),
+        comment: None,
     }))
 }
 

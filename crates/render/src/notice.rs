@@ -73,6 +73,7 @@ fn standing(survey: &OrderProjection) -> String {
 fn help() -> String {
     "**Commands**, for people with write access, at the very beginning of a comment on the issue or on its \
      pull request:\n\n\
+     - `/journeyman`, or a mention of the App on the issue, with advice if you like: start an order\n\
      - `/status`: the state of the order, in one line\n\
      - `/plan`, or `/plan` with advice: make another plan\n\
      - `/approve`: carry out the plan, or accept unverified work as it is\n\

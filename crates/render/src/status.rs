@@ -152,6 +152,7 @@ fn said_line(journal: &Journal, answered: &AnsweredSignal) -> Option<String> {
 /// `/status` and `/help` are answered on the spot.
 fn shown_command(command: &SlashCommand) -> Option<&'static str> {
     match command {
+        SlashCommand::Start { .. } => Some("/journeyman"),
         SlashCommand::Retry { .. } => Some("/retry"),
         SlashCommand::Cancel => Some("/cancel"),
         SlashCommand::Approve => Some("/approve"),

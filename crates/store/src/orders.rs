@@ -180,7 +180,8 @@ impl Store {
         row.map(order_row).transpose()?.ok_or_else(|| StoreError::not_found(format!("order {order}")))
     }
 
-    /// The order of an issue that was opened last, active or not.
+    /// The order of an issue that was opened last, active or not. One that an outsider asked for in vain comes after all
+    /// others: nobody's word is kept from the order that it is about by whoever may only comment.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -192,7 +193,8 @@ impl Store {
         let row = select!(
             self,
             fetch_optional,
-            "WHERE repository_id = $1 AND issue = $2 ORDER BY id DESC LIMIT 1",
+            "WHERE repository_id = $1 AND issue = $2 \
+             ORDER BY CASE WHEN state = 'refused' THEN 1 ELSE 0 END, id DESC LIMIT 1",
             to_column(repository.0, "a repository's id")?,
             to_column(issue.0, "an issue's number")?
         )?;

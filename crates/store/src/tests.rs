@@ -87,6 +87,8 @@ fn opened(issue: u64) -> OrderInput {
         limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
         roles: Default::default(),
         earlier: Vec::new(),
+        request: Default::default(),
+        comment: None,
     }
 }
 

@@ -3,7 +3,9 @@
 use super::meaning::{SignalCondition, SignalSubject};
 use super::mentions::mentions;
 use super::payload::{MissingField, WebhookCheckEvent, WebhookIssueKind, WebhookPayload, shorten};
-use journeyman_order::{BranchName, CommentCommand, CommitSha, PullNumber, SignalKind, SlashCommand, UserId};
+use journeyman_order::{
+    BranchName, CommentCommand, CommitSha, OrderRequest, PullNumber, SignalKind, SlashCommand, UserId,
+};
 
 /// The events that can mean something, and how each is read. The App has to subscribe to all of them.
 pub(super) const READERS: [(&str, WebhookEventReader); 10] = [
@@ -82,7 +84,11 @@ fn issue_comment(payload: &WebhookPayload) -> WebhookEventResult {
     };
     let subject = pull.map_or(SignalSubject::Issue(issue), SignalSubject::Pull);
     let text = payload.comment()?;
+    let is_closed = payload.issue_kind() == WebhookIssueKind::Closed;
     match (CommentCommand::of(text), pull) {
+        (CommentCommand::Command(SlashCommand::Start { .. }), None) if is_closed => {
+            ignore("the issue is closed")
+        }
         (CommentCommand::Command(command), _) => {
             let comment = Some(payload.comment_id()?);
             always(subject, SignalKind::Commanded { comment, pull, command })
@@ -98,7 +104,20 @@ fn issue_comment(payload: &WebhookPayload) -> WebhookEventResult {
             let kind = SignalKind::Remarked { pull, comment: payload.comment_id()? };
             Ok(UnroutedSignal { subject, condition: SignalCondition::Named(names), kind })
         }
-        (CommentCommand::None, None) => ignore("the comment does not begin with a command"),
+        (CommentCommand::None, None) => {
+            let names = mentions(text);
+            if names.is_empty() {
+                return ignore("the comment neither begins with a command nor names anybody");
+            }
+            if is_closed {
+                return ignore("the issue is closed");
+            }
+            // What was said to us is found once it is known who we are.
+            let request = OrderRequest { advice: Some(text.to_owned()) };
+            let command = SlashCommand::Start { request };
+            let kind = SignalKind::Commanded { comment: Some(payload.comment_id()?), pull: None, command };
+            Ok(UnroutedSignal { subject, condition: SignalCondition::Named(names), kind })
+        }
     }
 }
 

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use journeyman_order::{
-    BranchName, InstallationId, IssueText, PullNumber, RepositoryId, RepositoryName, Signal,
+    BranchName, InstallationId, IssueText, OrderRequest, PullNumber, RepositoryId, RepositoryName, Signal,
+    SignalKind, SlashCommand,
 };
+
+use super::mentions::after_mention;
 
 /// What a delivery means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +76,22 @@ pub struct AppIdentity {
     pub app: u64,
     /// The App's name in addresses; `slug[bot]` is our login, `@slug` calls us.
     pub slug: String,
+}
+
+impl RoutedSignal {
+    /// The same, once it is known that we are the one who is named: what follows our name is what is asked of us.
+    pub fn addressed_to(&self, us: &AppIdentity) -> Self {
+        let mut signal = self.clone();
+        if let (
+            SignalCondition::Named(_),
+            SignalKind::Commanded { command: SlashCommand::Start { request }, .. },
+        ) = (&self.condition, &mut signal.signal.kind)
+        {
+            let comment = request.advice.take().unwrap_or_default();
+            *request = OrderRequest::of(after_mention(&comment, &us.slug));
+        }
+        signal
+    }
 }
 
 impl SignalCondition {

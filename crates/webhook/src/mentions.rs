@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeStream};
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeWithOffset};
 
 /// A login has 39 characters at most, an App's slug 34; `[bot]` comes on top.
 const LONGEST_NAME: usize = 44;
@@ -16,12 +18,35 @@ pub fn names(comment: &str, name: &str) -> bool {
 /// would make a mention of them. What is quoted, or stands in code, was said by or for somebody else.
 pub(super) fn mentions(comment: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
+    for (text, _) in prose(comment) {
+        names.extend(names_in(&text).map(|(name, _)| name));
+    }
+    names
+}
+
+/// What follows the first mention of this name, without the marks that end a form of address; nothing where it is not
+/// mentioned.
+pub(super) fn after_mention<'c>(comment: &'c str, name: &str) -> &'c str {
+    let name = name.to_ascii_lowercase();
+    let ends = prose(comment).into_iter().filter_map(|(_, place)| {
+        let mut named = names_in(&comment[place.clone()]).filter(|(found, _)| *found == name);
+        named.next().map(|(_, end)| place.start + end)
+    });
+    let after = ends.map(|end| &comment[end..]).next().unwrap_or_default();
+    after.trim_start_matches(|c: char| {
+        c.is_whitespace() || matches!(c, ',' | ':' | ';' | '.' | '!' | '?' | ')' | '*')
+    })
+}
+
+/// The prose of a comment, and where it stands.
+fn prose(comment: &str) -> Vec<(String, Range<usize>)> {
+    let mut found = Vec::new();
     if !comment.contains('@') {
-        return names;
+        return found;
     }
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut not_prose = 0_usize;
-    for event in TextMergeStream::new(Parser::new_ext(comment, options)) {
+    for (event, place) in TextMergeWithOffset::new(Parser::new_ext(comment, options).into_offset_iter()) {
         match event {
             Event::Start(Tag::BlockQuote(_) | Tag::CodeBlock(_) | Tag::Link { .. } | Tag::Image { .. }) => {
                 not_prose += 1;
@@ -29,7 +54,7 @@ pub(super) fn mentions(comment: &str) -> BTreeSet<String> {
             Event::End(TagEnd::BlockQuote(_) | TagEnd::CodeBlock | TagEnd::Link | TagEnd::Image) => {
                 not_prose = not_prose.saturating_sub(1);
             }
-            Event::Text(text) if not_prose == 0 => names_in(&text, &mut names),
+            Event::Text(text) if not_prose == 0 => found.push((text.into_string(), place)),
             Event::Start(_)
             | Event::End(_)
             | Event::Text(_)
@@ -45,15 +70,16 @@ pub(super) fn mentions(comment: &str) -> BTreeSet<String> {
             | Event::TaskListMarker(_) => {}
         }
     }
-    names
+    found
 }
 
-fn names_in(text: &str, names: &mut BTreeSet<String>) {
-    for (at, _) in text.match_indices('@') {
+/// The names in a text, in small letters, and where each ends.
+fn names_in(text: &str) -> impl Iterator<Item = (String, usize)> {
+    text.match_indices('@').filter_map(|(at, _)| {
         let before = text[..at].chars().next_back();
         if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '/' | '@' | '.' | '-')) {
             // An address, or a path.
-            continue;
+            return None;
         }
         let rest = &text[at + 1..];
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(rest.len());
@@ -63,15 +89,29 @@ fn names_in(text: &str, names: &mut BTreeSet<String>) {
         let goes_on = after.starts_with(['/', '_'])
             || after.strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphanumeric))
             || after.starts_with(char::is_alphanumeric);
-        if (1..=LONGEST_NAME).contains(&name.len()) && !name.starts_with('-') && !goes_on {
-            names.insert(name.to_ascii_lowercase());
-        }
-    }
+        let is_name = (1..=LONGEST_NAME).contains(&name.len()) && !name.starts_with('-') && !goes_on;
+        is_name.then(|| (name.to_ascii_lowercase(), text.len() - after.len()))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_follows_the_name_is_what_is_said() {
+        for (comment, said) in [
+            ("@journeyman use a checked sum", "use a checked sum"),
+            ("@Journeyman[bot]: use a checked sum\n\nand test it", "use a checked sum\n\nand test it"),
+            ("Could you, @journeyman?", ""),
+            ("me@journeyman.de asks @journeyman, please", "please"),
+            ("> @journeyman no\n\n`@journeyman` no\n\n**@journeyman** yes", "yes"),
+            ("&amp; @journeyman go on", "go on"),
+            ("nobody", ""),
+        ] {
+            assert_eq!(after_mention(comment, "journeyman"), said, "{comment:?}");
+        }
+    }
 
     #[test]
     fn a_name_counts_in_prose_and_nowhere_else() {

@@ -230,6 +230,8 @@ fn journal(text: &str) -> Journal {
         limits: OrderLimits::default(),
         roles: Default::default(),
         earlier: Vec::new(),
+        request: Default::default(),
+        comment: None,
     };
     let refused = vec![NetworkRefusal { what: foreign(), why: foreign(), times: 1 }];
     let network = Some(Box::new(NetworkRecord { refused, ..NetworkRecord::default() }));

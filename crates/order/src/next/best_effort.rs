@@ -84,7 +84,7 @@ impl<'a> BestEffortMoves<'a> {
             return;
         }
         let answers_outsiders = self.journal.prepared().is_some_and(|known| known.settings.answer_outsiders);
-        let mut known = BTreeSet::new();
+        let mut known: BTreeSet<u64> = self.journal.opened().comment.into_iter().collect();
         let mut outsiders = 0;
         for answered in &heard.answers {
             let entry =

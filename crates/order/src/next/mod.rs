@@ -88,6 +88,7 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
         next.wake_at = Some(next.wake_at.map_or(again, |known| known.min(again)));
     }
     // Questions about rights come first: their answers may make the rest needless.
+    next.moves.retain(|(key, _)| heard.pending.iter().all(|(asked, _)| asked != key));
     next.moves.splice(0..0, heard.pending.iter().cloned());
 
     let verdict = Verdict::of(pipeline, &trace, next.settled.as_ref());

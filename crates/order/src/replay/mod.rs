@@ -43,10 +43,11 @@ use self::worker::Worker;
 use super::ids::{CommitSha, Person};
 use super::journal::{Journal, JournalEntry, JournalEvent};
 use super::moves::{AgentTask, EffectError, EffectOutcome, Move, MoveKey, Retry};
+use super::order_request::OrderRequest;
 use super::pipeline::{Check, Pipeline, RetryPolicy, Stage, StageKind};
 use super::settings::RepositorySettings;
 use super::settlement::Settlement;
-use super::signal::{Requester, SignalKind};
+use super::signal::{Requester, SignalKind, SlashCommand};
 use super::trace::{CandidateWork, EffectBackoff, OrderTrace};
 
 /// How many pauses that GitHub asks for are kept before they count as attempts.
@@ -118,6 +119,8 @@ pub(crate) struct Replay<'a> {
     /// What can be named everywhere.
     pub(crate) variables: Variables,
     pub(crate) settings: RepositorySettings,
+    /// What was asked for by whoever may.
+    pub(crate) request: OrderRequest,
     pub(crate) base: Option<CommitSha>,
     /// The stages that came to an end.
     pub(crate) stage_results: BTreeMap<&'a str, StageResult>,
@@ -164,6 +167,7 @@ impl<'a> Replay<'a> {
             trace,
             variables,
             settings: RepositorySettings::default(),
+            request: OrderRequest::default(),
             base: None,
             stage_results: BTreeMap::new(),
             entries,
@@ -196,8 +200,9 @@ impl<'a> Replay<'a> {
     }
 
     fn begin(&mut self) -> Result<(), Suspension> {
-        if let Requester::Person(person) = &self.journal.opened().by {
-            self.authorize(person)?;
+        match &self.journal.opened().by {
+            Requester::Person(person) => self.authorize(person)?,
+            Requester::ApiToken => self.request = self.journal.opened().request.clone(),
         }
         self.tell_what_was_before();
         for again in 1_u32.. {
@@ -284,18 +289,22 @@ impl<'a> Replay<'a> {
         }))
     }
 
-    /// Whoever put the label on may ask for work, or somebody who put it on after them: an outsider's label takes
-    /// nobody's place.
+    /// Whoever asked for work may, or somebody who asked after them: an outsider's label takes nobody's place.
     fn authorize(&mut self, opener: &'a Person) -> Result<(), Suspension> {
         let others = self.entries.iter().filter_map(|entry| match &entry.event {
             JournalEvent::Signaled { signal, .. } => match (&signal.kind, &signal.by) {
-                (SignalKind::Labeled { .. }, Requester::Person(person)) => Some((entry.seq, person)),
+                (SignalKind::Labeled { .. }, Requester::Person(person)) => Some((entry.seq, person, None)),
+                (
+                    SignalKind::Commanded { command: SlashCommand::Start { request }, .. },
+                    Requester::Person(person),
+                ) => Some((entry.seq, person, Some(request))),
                 (_, Requester::Person(_) | Requester::ApiToken) => None,
             },
             JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => None,
         });
         let mut refused: Vec<&Person> = Vec::new();
-        for (seq, person) in std::iter::once((1, opener)).chain(others) {
+        let opened = std::iter::once((1, opener, Some(&self.journal.opened().request)));
+        for (seq, person, request) in opened.chain(others) {
             if refused.iter().any(|known| known.id == person.id) {
                 continue;
             }
@@ -303,6 +312,8 @@ impl<'a> Replay<'a> {
             let seen = self.observe(&key, |_| Move::Authorize { person: person.clone() })?;
             if matches!(seen.outcome, EffectOutcome::Authorized { allowed: true }) {
                 self.trace.authorized_by = Some(person.clone());
+                // What an outsider asked for is not done for the one who took their place.
+                self.request = request.cloned().unwrap_or_default();
                 return Ok(());
             }
             refused.push(person);

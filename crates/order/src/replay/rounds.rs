@@ -74,7 +74,7 @@ impl Replay<'_> {
                 judge(self, round, None)
             } else {
                 let key = worker.key(round, "agent");
-                let rework = self.with_advice(worker, rework.take());
+                let rework = self.with_advice(worker, round, rework.take());
                 let mut task = AgentTask {
                     round,
                     rework,
@@ -157,9 +157,10 @@ impl Replay<'_> {
         Ok(given_up("there are no more rounds".to_owned(), best, EscalationTarget::Person))
     }
 
-    /// What a person advised with a `/retry` that nothing was done about yet.
-    fn with_advice(&self, worker: &Worker, rework: Option<Rework>) -> Option<Rework> {
-        let Some(advice) = self.signals.guidance_after(self.last_run) else { return rework };
+    /// What a person advised with a `/retry` that nothing was done about yet, or when they asked for the order.
+    fn with_advice(&self, worker: &Worker, round: u32, rework: Option<Rework>) -> Option<Rework> {
+        let asked = || self.request.advice.as_deref().filter(|_| round == 1 && worker.hears_the_request);
+        let Some(advice) = self.signals.guidance_after(self.last_run).or_else(asked) else { return rework };
         let none = || Rework { attempt: 1, of: MOST_RUNS, mode: worker.mode, ..Rework::default() };
         Some(Rework { guidance: Some(advice.to_owned()), ..rework.unwrap_or_else(none) })
     }

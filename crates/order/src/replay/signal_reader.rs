@@ -98,7 +98,7 @@ impl SignalLog {
             // Read at the first command, and then for all: most journals have none.
             observed: LazyCell::new(|| observations(journal.entries())),
             now,
-            comments: BTreeSet::new(),
+            comments: journal.opened().comment.into_iter().collect(),
             reviews: BTreeSet::new(),
             decided: Vec::new(),
         };
@@ -365,6 +365,9 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
             SignalKind::Commanded { command, .. } => self.of_who_may((seq, at), by, || match command {
                 SlashCommand::Retry { guidance } => {
                     SignalRequest::Retry { guidance: guidance.clone(), by: by.clone() }
+                }
+                SlashCommand::Start { request } => {
+                    SignalRequest::Retry { guidance: request.advice.clone(), by: by.clone() }
                 }
                 SlashCommand::Approve => SignalRequest::Approve(by.to_string()),
                 SlashCommand::Cancel => SignalRequest::Cancel(format!("{by} said /cancel")),

@@ -8,7 +8,7 @@ use super::{Replay, Suspension};
 use crate::ids::{BranchName, CommitSha};
 use crate::moves::{AgentAnswerFormat, AgentTask, AgentTaskWorkspace, MoveKey};
 use crate::pipeline::{
-    Escalation, FeedbackMode, MOST_RUNS, RetryPolicy, Seconds, Stage, StageOutput, StageStart,
+    Escalation, FeedbackMode, MOST_RUNS, RetryPolicy, Seconds, Stage, StageKind, StageOutput, StageStart,
 };
 use crate::settlement::Settlement;
 
@@ -41,6 +41,8 @@ pub(crate) struct Worker {
     /// The run whose answer its first run goes on from.
     pub(crate) previous: Option<MoveKey>,
     pub(crate) begins_with: StageStart,
+    /// Whether its first round is told what was advised when the order was asked for.
+    pub(crate) hears_the_request: bool,
     pub(crate) mode: FeedbackMode,
     pub(crate) escalation: Escalation,
     pub(crate) adversarial_rounds: u32,
@@ -102,6 +104,7 @@ impl Worker {
             session: None,
             previous: None,
             begins_with: StageStart::Worker,
+            hears_the_request: false,
             escalation: Escalation::None,
             ..self.clone()
         }
@@ -159,6 +162,12 @@ impl Replay<'_> {
         })
     }
 
+    /// Whether a stage plans or writes, so that advice is for it.
+    fn makes_something(&self, stage: &Stage) -> bool {
+        stage.uses == StageKind::Agent
+            && (stage.writes_tree() || matches!(self.output(stage), StageOutput::File(_)))
+    }
+
     /// The worker of a stage, its variables filled in.
     pub(crate) fn worker(&self, stage: &Stage, prefix: &str) -> Result<Worker, Suspension> {
         let mut variables = self.visible_to(stage);
@@ -202,6 +211,7 @@ impl Replay<'_> {
             session: None,
             previous: None,
             begins_with: stage.begins_with,
+            hears_the_request: prefix == stage.name && self.makes_something(stage),
             mode: stage.feedback_mode,
             escalation: stage.escalate_on_exhaust.clone(),
             adversarial_rounds: stage.max_adversarial_rounds,

@@ -76,6 +76,8 @@ pub(crate) fn journal(events: Vec<(i64, JournalEvent)>) -> Journal {
         limits: OrderLimits::default(),
         roles: BTreeMap::new(),
         earlier: Vec::new(),
+        request: Default::default(),
+        comment: None,
     };
     let opening = (0, JournalEvent::Opened(Box::new(opened)));
     let entries = std::iter::once(opening).chain(events).zip(1..).map(|((seconds, event), seq)| {

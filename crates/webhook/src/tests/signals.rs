@@ -304,7 +304,12 @@ fn what_means_nothing_is_ignored_with_a_reason() {
         ("issue_comment", vec![action("deleted")], "issue_comment.deleted"),
         ("issue_comment", vec![created(), says("please /retry")], "command"),
         ("issue_comment", vec![created(), says("> /retry")], "command"),
-        ("issue_comment", vec![created(), says("@journeyman look")], "command"),
+        (
+            "issue_comment",
+            vec![created(), says("@journeyman look"), ("/issue/state", json!("closed"))],
+            "closed",
+        ),
+        ("issue_comment", vec![created(), says("/journeyman"), ("/issue/state", json!("closed"))], "closed"),
         ("issue_comment", vec![created(), on_pull(), says("look at this")], "names anybody"),
         ("issue_comment", vec![created(), on_pull(), says("> @journeyman look")], "names anybody"),
         ("issue_comment", vec![created(), ("/comment/user/id", json!(6))], "sender's own"),

@@ -129,6 +129,8 @@ impl EffectsFixture {
             limits: parts.settings.limits.order,
             roles: parts.settings.roles.clone(),
             earlier: Vec::new(),
+            request: Default::default(),
+            comment: None,
         };
         (wishes.opened)(&mut opened);
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");

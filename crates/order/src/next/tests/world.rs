@@ -136,6 +136,8 @@ impl SimulatedOrder {
             limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
             roles: Default::default(),
             earlier: Vec::new(),
+            request: Default::default(),
+            comment: None,
         };
         let entries = vec![JournalEntry { seq: 1, at: now, event: JournalEvent::Opened(Box::new(opened)) }];
         Self {

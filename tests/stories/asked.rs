@@ -1,0 +1,146 @@
+//! What a person asks of one order in a comment: by a mention of the App, or with `/journeyman`.
+
+use crate::world::{Ended, MAINTAINER, OUTSIDER, Story, TRIAGER, WELL, World};
+
+/// Says what it was told, and does it.
+const LISTENING: &str = "
+- stage: implement
+  usd: 0.05
+  run: |
+    cat
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+";
+
+/// Pushes nothing twice, then does what it is told.
+const STUBBORN: &str = "
+- stage: implement
+  round: 3
+  run: |
+    cat
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+- stage: implement
+  say: Nothing to do.
+";
+
+/// Thinks for a moment before it does anything.
+const SLOWLY: &str = "
+- stage: implement
+  think: 1500
+  run: |
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+";
+
+/// What a maintainer says on an issue that nobody has asked anything of.
+async fn asked(scenes: &str, text: &str) -> World {
+    let world = Story::of(scenes).begin().await;
+    world.comment(MAINTAINER, text).await;
+    world
+}
+
+/// Comments of ours beside the status of orders.
+fn said(world: &World) -> Vec<String> {
+    let own = world.own_comments().into_iter().map(|comment| comment.body);
+    let bodies = own.filter(|body| !body.starts_with("<!-- journeyman:status:"));
+    bodies.map(|body| body.lines().skip(1).collect::<Vec<_>>().join("\n").trim().to_owned()).collect()
+}
+
+fn heard(ended: &Ended, run: &str, advice: &str) {
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let told = ended.said(run);
+    assert!(told.contains(advice), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mention_by_somebody_who_may_starts_an_order_and_what_follows_is_its_advice() {
+    let world =
+        asked(LISTENING, "This is a good one.\n\n@journeyman: write 42 into the file\nand nothing else")
+            .await;
+    let ended = world.settled().await;
+    heard(&ended, "implement/1/agent", "write 42 into the file\nand nothing else");
+    assert!(!ended.said("implement/1/agent").contains("This is a good one."));
+    assert!(!world.pull().draft);
+    assert_eq!(said(&world), Vec::<String>::new());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_command_starts_an_order_as_a_mention_does() {
+    let world = asked(LISTENING, "/journeyman write 42 into the file").await;
+    heard(&world.settled().await, "implement/1/agent", "write 42 into the file");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mention_by_somebody_without_write_access_does_nothing_and_keeps_no_word_from_the_order_that_rests()
+{
+    let world = Story::of(STUBBORN).begin().await;
+    for login in [OUTSIDER, TRIAGER] {
+        world.comment(login, "@journeyman go on").await;
+        let ended = world.settled().await;
+        assert_eq!(ended.word(), "refused");
+        assert_eq!(ended.moves(), ["authorize/1"], "as a label that they put on");
+        assert!(world.own_comments().is_empty() && world.labels().is_empty());
+    }
+    world.label().await;
+    let blocked = world.settled().await;
+    assert_eq!(blocked.word(), "blocked");
+    world.comment(OUTSIDER, "@journeyman go on").await;
+    assert_eq!(world.settled().await.word(), "refused");
+    world.comment(MAINTAINER, "/retry write 42").await;
+    world.quiet().await;
+    let (_, survey) = world.look(blocked.order).await;
+    assert_eq!(survey.surfaces().outcome, "verified");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mention_in_a_quote_or_in_code_or_of_somebody_else_is_none() {
+    let world = Story::of(WELL).begin().await;
+    for text in
+        ["> @journeyman go on", "`@journeyman`", "```\n@journeyman\n```", "    @journeyman", "@mona go on"]
+    {
+        world.comment(MAINTAINER, text).await;
+    }
+    world.quiet().await;
+    assert!(world.orders().await.is_empty());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mention_where_an_order_is_at_work_is_heard_as_a_command_with_advice_is() {
+    let world = Story::of(SLOWLY).labeled().await;
+    world.until_begun("implement/1/agent").await;
+    world.comment(MAINTAINER, "@journeyman use a checked sum").await;
+    world.comment(MAINTAINER, "/retry use a checked sum").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(world.orders().await.len(), 1);
+    // Each is answered by itself.
+    let mut said = said(&world);
+    said.sort();
+    assert_eq!(
+        said,
+        [
+            "`/journeyman` had no effect: the work is already running.",
+            "`/retry` had no effect: the work is already running.",
+        ]
+    );
+    world.end().await;
+}
+
+/// The same comment arrives a second time, as from another hook.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_comment_that_started_an_order_is_no_word_to_it() {
+    let world = asked(SLOWLY, "@journeyman go on").await;
+    world.until_begun("implement/1/agent").await;
+    let deliveries = world.github.deliveries().into_iter();
+    let comment = deliveries.filter(|one| one.event == "issue_comment").map(|one| one.payload).next();
+    let body = comment.expect("it was delivered").into_bytes();
+    assert_eq!(world.deliver("0b989ba4-242f-11e5-81e1-c7b6966d2516", "issue_comment", &body).await, 202);
+    assert_eq!(world.settled().await.word(), "verified");
+    assert_eq!(said(&world), Vec::<String>::new());
+    world.end().await;
+}

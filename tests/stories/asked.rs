@@ -144,3 +144,43 @@ async fn the_comment_that_started_an_order_is_no_word_to_it() {
     assert_eq!(said(&world), Vec::<String>::new());
     world.end().await;
 }
+
+/// Plans for a minute, unless it is told how.
+const SLOW_PLAN: &str = "
+- stage: plan
+  round: 2
+  run: |
+    cat
+    mkdir -p .journeyman/plans && echo '# In two steps' > .journeyman/plans/issue-1-answer.md
+  say: .journeyman/plans/issue-1-answer.md
+- stage: plan
+  think: 60000
+  say: No plan.
+- stage: implement
+  run: |
+    cat
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_plan_is_made_at_once_while_no_code_is_written_and_refused_in_one_line_after_that() {
+    let world = Story::of(SLOW_PLAN).labeled().await;
+    world.until_begun("plan/1/agent").await;
+    world.comment(MAINTAINER, "/plan in two steps").await;
+    let ended = world.settled().await;
+    heard(&ended, "implement/1/agent", "# In two steps");
+    assert_eq!(
+        ended.moves().iter().filter(|name| name.starts_with("plan/") && name.ends_with("/agent")).count(),
+        2
+    );
+    assert_eq!(said(&world), Vec::<String>::new());
+
+    world.comment(MAINTAINER, "/plan in three steps").await;
+    world.quiet().await;
+    assert_eq!(
+        said(&world),
+        ["`/plan` had no effect: code was written already: comment /retry and what to change."]
+    );
+    world.end().await;
+}

@@ -31,7 +31,7 @@ pub(super) async fn retry(request: CommandRequest) -> ApiResult {
 }
 
 pub(super) async fn plan(request: CommandRequest) -> ApiResult {
-    guided(request, |guidance| SlashCommand::Plan { guidance }).await
+    guided(request, |guidance| SlashCommand::Plan { guidance, until_code: true }).await
 }
 
 pub(super) async fn approve(request: CommandRequest) -> ApiResult {

@@ -151,6 +151,10 @@ pub enum SlashCommand {
     Plan {
         /// What follows the command.
         guidance: Option<String>,
+        /// Whether it counts wherever no code was written. It did not when older journals were written, and only while
+        /// the plan waited.
+        #[serde(default)]
+        until_code: bool,
     },
     /// `/status`: how does it stand?
     Status,
@@ -194,7 +198,7 @@ impl CommentCommand {
         Self::Command(match word {
             "journeyman" => SlashCommand::Start { request: OrderRequest::of(rest) },
             "retry" => SlashCommand::Retry { guidance: guidance() },
-            "plan" => SlashCommand::Plan { guidance: guidance() },
+            "plan" => SlashCommand::Plan { guidance: guidance(), until_code: true },
             "cancel" => SlashCommand::Cancel,
             "approve" => SlashCommand::Approve,
             "status" => SlashCommand::Status,
@@ -236,8 +240,11 @@ mod tests {
             ("/approve", says(SlashCommand::Approve)),
             ("/status", says(SlashCommand::Status)),
             ("/help me", says(SlashCommand::Help)),
-            ("/plan", says(SlashCommand::Plan { guidance: None })),
-            ("/plan in two steps", says(SlashCommand::Plan { guidance: Some("in two steps".to_owned()) })),
+            ("/plan", says(SlashCommand::Plan { guidance: None, until_code: true })),
+            (
+                "/plan in two steps",
+                says(SlashCommand::Plan { guidance: Some("in two steps".to_owned()), until_code: true }),
+            ),
             ("> /cancel", CommentCommand::None),
             ("```\n/cancel\n```", CommentCommand::None),
             ("    /cancel", CommentCommand::None),

@@ -6,12 +6,69 @@ use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::conversation::{CommentTarget, NoticeComment};
 use crate::feedback::{Category, Feedback};
-use crate::moves::{EffectOutcome, Move};
+use crate::journal::JournalEvent;
+use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Stage, StageOutput};
 use crate::settings::PlanApproval;
 use crate::trace::PendingApproval;
 
-impl Replay<'_> {
+/// That a person wants another plan than the one of this round.
+pub(crate) struct OtherPlan<'a> {
+    pub(crate) said: u64,
+    guidance: Option<&'a str>,
+    /// Whether the plan was there before they said so.
+    pub(crate) was_made: bool,
+}
+
+impl OtherPlan<'_> {
+    pub(crate) fn outcome<T>(&self) -> RoundOutcome<T> {
+        another_plan(self.guidance)
+    }
+}
+
+fn another_plan<T>(guidance: Option<&str>) -> RoundOutcome<T> {
+    let wanted = guidance.unwrap_or("They do not say what should be different.");
+    let feedback = Feedback::failed(Category::Architecture, format!("a person wants another plan: {wanted}"))
+        .suggest("Write the plan anew, in the same file, so that it does what they ask for.");
+    RoundOutcome::failed(RoundCheck::Person, feedback)
+}
+
+impl<'a> Replay<'a> {
+    /// Whether another plan is wanted than the one of this round, whether it was made or is being made.
+    pub(crate) fn other_plan(&self, worker: &Worker, round: u32, key: &MoveKey) -> Option<OtherPlan<'a>> {
+        let begun = self.first_intent(key).filter(|_| worker.plans)?;
+        let next = self.first_intent(&worker.key(round + 1, "agent")).unwrap_or(u64::MAX);
+        let (said, guidance) = self.signals.other_plan_within(begun + 1..next)?;
+        let was_made = self.made_before(key, said);
+        Some(OtherPlan { said, guidance, was_made })
+    }
+
+    /// What was advised before the plan was begun.
+    pub(crate) fn advice_for_the_plan(&self, worker: &Worker, key: &MoveKey) -> Option<&'a str> {
+        let begun = self.first_intent(key).unwrap_or(u64::MAX);
+        self.signals.other_plan_within(0..begun).filter(|_| worker.plans).and_then(|(_, guidance)| guidance)
+    }
+
+    /// Whether an agent's run came to its end before this entry.
+    fn made_before(&self, key: &MoveKey, said: u64) -> bool {
+        self.entries.iter().take_while(|entry| entry.seq < said).any(|entry| match &entry.event {
+            JournalEvent::Observed { key: known, outcome } => {
+                known == key && matches!(**outcome, EffectOutcome::AgentRan(_))
+            }
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => false,
+        })
+    }
+
+    fn first_intent(&self, key: &MoveKey) -> Option<u64> {
+        self.entries.iter().find_map(|entry| match &entry.event {
+            JournalEvent::Intended { key: known, .. } if known == key => Some(entry.seq),
+            JournalEvent::Opened(_)
+            | JournalEvent::Signaled { .. }
+            | JournalEvent::Intended { .. }
+            | JournalEvent::Observed { .. } => None,
+        })
+    }
+
     /// The plan is shown, and a person says whether it is the one.
     pub(crate) fn judge_plan(
         &mut self,
@@ -36,13 +93,7 @@ impl Replay<'_> {
             Some((_, PlanDecision::Approved)) => Ok(RoundOutcome::Passed(fields)),
             Some((said, PlanDecision::Again { guidance })) => {
                 self.position = self.position.max(*said);
-                let wanted = guidance.as_deref().unwrap_or("They do not say what should be different.");
-                let feedback = Feedback::failed(
-                    Category::Architecture,
-                    format!("a person wants another plan: {wanted}"),
-                )
-                .suggest("Write the plan anew, in the same file, so that it does what they ask for.");
-                Ok(RoundOutcome::failed(RoundCheck::Person, feedback))
+                Ok(another_plan(guidance.as_deref()))
             }
             None => {
                 self.trace.asks = Some(PendingApproval::Plan);

@@ -10,7 +10,7 @@ use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
 use crate::feedback::Feedback;
-use crate::moves::{AgentTask, Diagnosis, Rework};
+use crate::moves::{AgentTask, Diagnosis, MoveKey, Rework};
 use crate::pipeline::{Escalation, MOST_RUNS, StageStart};
 use crate::trace::CandidateWork;
 
@@ -74,32 +74,45 @@ impl Replay<'_> {
                 judge(self, round, None)
             } else {
                 let key = worker.key(round, "agent");
-                let rework = self.with_advice(worker, round, rework.take());
-                let mut task = AgentTask {
-                    round,
-                    rework,
-                    session: session.clone(),
-                    previous: previous.clone(),
-                    ..worker.task()
-                };
-                self.hold_artifact(&mut task, &mut artifact_id);
-                match self.run_agent(&key, task, worker) {
-                    Ok((run, seq)) => {
-                        self.last_run = self.last_run.max(seq);
-                        session = run.session_id.clone().or(session);
-                        said.clone_from(&run.result);
-                        // One that was cut off before it answered leaves the one before to go on from.
-                        if run.result.is_some() {
-                            previous = Some(key);
+                let other = self.other_plan(worker, round, &key);
+                let judged = if other.as_ref().is_some_and(|other| !other.was_made) {
+                    // It was stopped: nobody waits for it.
+                    Ok(RoundOutcome::NotMade { because: String::new(), candidate: None })
+                } else {
+                    let rework = self.with_advice(worker, (round, &key), rework.take());
+                    let mut task = AgentTask {
+                        round,
+                        rework,
+                        session: session.clone(),
+                        previous: previous.clone(),
+                        ..worker.task()
+                    };
+                    self.hold_artifact(&mut task, &mut artifact_id);
+                    match self.run_agent(&key, task, worker) {
+                        Ok((run, seq)) => {
+                            self.last_run = self.last_run.max(seq);
+                            session = run.session_id.clone().or(session);
+                            said.clone_from(&run.result);
+                            // One that was cut off before it answered leaves the one before to go on from.
+                            if run.result.is_some() {
+                                previous = Some(key);
+                            }
+                            if let Some(seen) = self.trace.round(&worker.name, round) {
+                                seen.agent = Some(worker.agent.clone());
+                                seen.result.clone_from(&run.result);
+                                seen.warnings.clone_from(&run.warnings);
+                            }
+                            judge(self, round, Some(run))
                         }
-                        if let Some(seen) = self.trace.round(&worker.name, round) {
-                            seen.agent = Some(worker.agent.clone());
-                            seen.result.clone_from(&run.result);
-                            seen.warnings.clone_from(&run.warnings);
-                        }
-                        judge(self, round, Some(run))
+                        Err(halt) => Err(halt),
                     }
-                    Err(halt) => Err(halt),
+                };
+                match other {
+                    Some(other) if !other.was_made || self.position < other.said => {
+                        self.position = self.position.max(other.said);
+                        Ok(other.outcome())
+                    }
+                    Some(_) | None => judged,
                 }
             };
             let exhausted = match judged {
@@ -158,8 +171,17 @@ impl Replay<'_> {
     }
 
     /// What a person advised with a `/retry` that nothing was done about yet, or when they asked for the order.
-    fn with_advice(&self, worker: &Worker, round: u32, rework: Option<Rework>) -> Option<Rework> {
-        let asked = || self.request.advice.as_deref().filter(|_| round == 1 && worker.hears_the_request);
+    fn with_advice(
+        &self,
+        worker: &Worker,
+        (round, key): (u32, &MoveKey),
+        rework: Option<Rework>,
+    ) -> Option<Rework> {
+        let asked = || {
+            let of_plan = self.advice_for_the_plan(worker, key);
+            of_plan.or(self.request.advice.as_deref().filter(|_| worker.hears_the_request))
+        };
+        let asked = || if round == 1 { asked() } else { None };
         let Some(advice) = self.signals.guidance_after(self.last_run).or_else(asked) else { return rework };
         let none = || Rework { attempt: 1, of: MOST_RUNS, mode: worker.mode, ..Rework::default() };
         Some(Rework { guidance: Some(advice.to_owned()), ..rework.unwrap_or_else(none) })

@@ -1,5 +1,7 @@
 //! What was heard so far, as the walk asks for it.
 
+use std::ops::Range;
+
 use chrono::{DateTime, Utc};
 
 use crate::ids::{CommitSha, Person, PullNumber};
@@ -206,6 +208,14 @@ impl<'a> SignalLogView<'a> {
             ResumeCommand::Advised { guidance } => Some(guidance),
             ResumeCommand::Retried | ResumeCommand::Approved { .. } => None,
         }
+    }
+
+    /// The last wish for another plan in a span of entries, and what it advises.
+    pub(crate) fn other_plan_within(self, span: Range<u64>) -> Option<(u64, Option<&'a str>)> {
+        self.log.plan_decisions.iter().rev().find_map(|(said, decision)| match decision {
+            PlanDecision::Again { guidance } if span.contains(said) => Some((*said, guidance.as_deref())),
+            PlanDecision::Again { .. } | PlanDecision::Approved => None,
+        })
     }
 
     /// The first word about the plan after this entry.

@@ -13,8 +13,8 @@ use super::signal_log::{
 use super::{Observation, Replay, observations};
 use crate::ids::Person;
 use crate::journal::{Journal, JournalEntry, JournalEvent};
-use crate::moves::{EffectOutcome, MoveKey};
-use crate::pipeline::Pipeline;
+use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::pipeline::{Check, Pipeline, Stage, StageOutput};
 use crate::settlement::Settlement;
 use crate::signal::{Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 use crate::surfaces::Surfaces;
@@ -51,7 +51,10 @@ enum SignalRequest {
     /// The issue is not here any more.
     Gone(String),
     Approve(String),
-    Plan(Option<String>),
+    Plan {
+        guidance: Option<String>,
+        until_code: bool,
+    },
     /// It is answered by saying something, and changes nothing.
     Talk,
     Closure(PullClosure),
@@ -77,6 +80,16 @@ enum OrderPhase {
         retry: RetryCommandKind,
     },
     Over,
+}
+
+/// How far an order is with its plan.
+#[derive(Clone, Copy)]
+enum PlanProgress {
+    /// Its pipeline makes none.
+    NoPlan,
+    NoCode,
+    /// Somebody was asked to write code.
+    Code,
 }
 
 /// What `/retry` is to an order that rests.
@@ -145,12 +158,19 @@ impl SignalLog {
                 self.cancels.push(Cancellation { seq, because });
                 SignalAnswer::Taken
             }
+            SignalRequest::Plan { guidance, until_code: true } => {
+                let stood = self.phase_at(pipeline, journal, seq, at);
+                self.plan_anew(seq, guidance, stood, plan_progress(pipeline, journal, seq)).map_or_else(
+                    |because| SignalAnswer::Ignored(because.to_owned()),
+                    |()| SignalAnswer::Taken,
+                )
+            }
             SignalRequest::Retry { .. }
             | SignalRequest::GoOn(_)
             | SignalRequest::Cancel(_)
             | SignalRequest::Unlabel(_)
             | SignalRequest::Approve(_)
-            | SignalRequest::Plan(_) => {
+            | SignalRequest::Plan { until_code: false, .. } => {
                 let stood = self.phase_at(pipeline, journal, seq, at);
                 self.command(seq, at, wish, stood)
                     .map_or_else(SignalAnswer::Ignored, |()| SignalAnswer::Taken)
@@ -182,6 +202,48 @@ impl SignalLog {
             None if ran.plan_waits => OrderPhase::PlanWaits,
             None => OrderPhase::AtWork { conversing: segment > 0, has_pull: ran.has_pull },
         }
+    }
+
+    /// Another plan, wherever no code was written; or why there is none.
+    fn plan_anew(
+        &mut self,
+        seq: u64,
+        guidance: Option<String>,
+        stood: OrderPhase,
+        progress: PlanProgress,
+    ) -> Result<(), &'static str> {
+        let resumed = match (progress, stood) {
+            (PlanProgress::NoPlan, _) => {
+                return Err("the pipeline makes no plan: comment /retry and what to change");
+            }
+            (PlanProgress::Code, OrderPhase::AtWork { conversing: false, .. }) => {
+                return Err(
+                    "code is being written already: comment /cancel and start over, or wait and review the pull request",
+                );
+            }
+            (PlanProgress::Code, _) => {
+                return Err("code was written already: comment /retry and what to change");
+            }
+            (PlanProgress::NoCode, OrderPhase::PlanWaits | OrderPhase::AtWork { conversing: false, .. }) => {
+                None
+            }
+            (PlanProgress::NoCode, OrderPhase::Unprepared) => Some(0),
+            (
+                PlanProgress::NoCode,
+                OrderPhase::Rests { segment, retry: RetryCommandKind::MoreRounds, .. },
+            ) => Some(segment),
+            (
+                PlanProgress::NoCode,
+                OrderPhase::AtWork { conversing: true, .. } | OrderPhase::Rests { .. } | OrderPhase::Over,
+            ) => {
+                return Err("it has already ended");
+            }
+        };
+        if let Some(segment) = resumed {
+            self.commands.push(AppliedCommand { seq, segment, command: ResumeCommand::Retried });
+        }
+        self.plan_decisions.push((seq, PlanDecision::Again { guidance }));
+        Ok(())
     }
 
     /// What a command changes as it stood then; or why nothing.
@@ -248,7 +310,7 @@ impl SignalLog {
                 self.plan_decisions.push((seq, PlanDecision::Approved));
                 return Ok(());
             }
-            (SignalRequest::Plan(guidance), OrderPhase::PlanWaits) => {
+            (SignalRequest::Plan { guidance, .. }, OrderPhase::PlanWaits) => {
                 self.plan_decisions.push((seq, PlanDecision::Again { guidance }));
                 return Ok(());
             }
@@ -265,10 +327,10 @@ impl SignalLog {
                 "the pull request is already open: comment /cancel, or close it"
             }
             (SignalRequest::Approve(_), _) => "nothing is waiting for approval",
-            (SignalRequest::Plan(_), OrderPhase::AtWork { has_pull: false, conversing: false }) => {
+            (SignalRequest::Plan { .. }, OrderPhase::AtWork { has_pull: false, conversing: false }) => {
                 "the plan is being made or carried out: comment /cancel and start over, or wait and review the pull request"
             }
-            (SignalRequest::Plan(_), _) => {
+            (SignalRequest::Plan { .. }, _) => {
                 "no plan is waiting for approval: comment /retry and what to change"
             }
             (SignalRequest::Retry { .. }, OrderPhase::AtWork { .. }) => "the work is already running",
@@ -371,7 +433,9 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
                 }
                 SlashCommand::Approve => SignalRequest::Approve(by.to_string()),
                 SlashCommand::Cancel => SignalRequest::Cancel(format!("{by} said /cancel")),
-                SlashCommand::Plan { guidance } => SignalRequest::Plan(guidance.clone()),
+                SlashCommand::Plan { guidance, until_code } => {
+                    SignalRequest::Plan { guidance: guidance.clone(), until_code: *until_code }
+                }
                 SlashCommand::Status | SlashCommand::Help => SignalRequest::Talk,
             }),
         }
@@ -424,6 +488,27 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
     fn ignore(&mut self, signal: u64, because: &str) {
         let answer = SignalAnswer::Ignored(because.to_owned());
         self.log.answers.push(AnsweredSignal { signal, answer });
+    }
+}
+
+/// Whether there is a plan to make, and whether somebody was asked for code before this entry.
+fn plan_progress(pipeline: &Pipeline, journal: &Journal, seq: u64) -> PlanProgress {
+    let plans = |stage: &Stage| matches!(stage.output, Some(StageOutput::File(_)));
+    let writes = |stage: &Stage| {
+        stage.checks.contains(&Check::PushedCommit) || stage.output == Some(StageOutput::CodeArtifact)
+    };
+    let is_code = |entry: &JournalEntry| match &entry.event {
+        JournalEvent::Intended { r#move, .. } => {
+            matches!(&**r#move, Move::RunAgent(task) if pipeline.stage(&task.stage).is_some_and(writes))
+        }
+        JournalEvent::Opened(_) | JournalEvent::Observed { .. } | JournalEvent::Signaled { .. } => false,
+    };
+    if !pipeline.stages.iter().any(plans) {
+        PlanProgress::NoPlan
+    } else if journal.entries().iter().take_while(|entry| entry.seq < seq).any(is_code) {
+        PlanProgress::Code
+    } else {
+        PlanProgress::NoCode
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Worker {
     pub(crate) begins_with: StageStart,
     /// Whether its first round is told what was advised when the order was asked for.
     pub(crate) hears_the_request: bool,
+    /// Whether what it makes is the plan, which a person can want anew.
+    pub(crate) plans: bool,
     pub(crate) mode: FeedbackMode,
     pub(crate) escalation: Escalation,
     pub(crate) adversarial_rounds: u32,
@@ -105,6 +107,7 @@ impl Worker {
             previous: None,
             begins_with: StageStart::Worker,
             hears_the_request: false,
+            plans: false,
             escalation: Escalation::None,
             ..self.clone()
         }
@@ -211,6 +214,7 @@ impl Replay<'_> {
             session: None,
             previous: None,
             begins_with: stage.begins_with,
+            plans: prefix == stage.name && matches!(self.output(stage), StageOutput::File(_)),
             hears_the_request: prefix == stage.name && self.makes_something(stage),
             mode: stage.feedback_mode,
             escalation: stage.escalate_on_exhaust.clone(),

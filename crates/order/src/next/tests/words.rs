@@ -11,7 +11,7 @@ use crate::moves::EffectOutcome;
 use crate::next::*;
 use crate::replay::signal_log::SignalAnswer;
 use crate::settings::{PlanApproval, RepositorySettings};
-use crate::signal::{CommentCommand, SignalKind};
+use crate::signal::{CommentCommand, SignalKind, SlashCommand};
 use crate::test_run::TestVerdict;
 
 const PULL: PullNumber = PullNumber(8);
@@ -33,6 +33,89 @@ fn the_plan_waits_for_a_person_where_the_repository_wishes_it() {
     assert_eq!(world.made("plan/2/show"), 1);
     world.say("/approve");
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+}
+
+/// An order that stands before this effect.
+fn before(key: &str) -> SimulatedOrder {
+    let mut world = SimulatedOrder::new();
+    while world.survey().next.moves.iter().all(|(next, _)| next.0 != key) {
+        assert!(world.step(), "{key} comes: {:?}", world.made);
+    }
+    world
+}
+
+#[test]
+fn another_plan_can_be_wanted_before_it_is_begun_and_the_first_one_does_what_is_advised() {
+    let mut world = before("classify/1/agent");
+    world.say("/plan in two steps, please");
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    assert_eq!(world.made("plan/"), 2, "one run, and the file: {:?}", world.made);
+    assert_eq!(world.advice("plan/1/agent").as_deref(), Some("in two steps, please"));
+    assert_eq!(world.advice("implement/1/agent"), None);
+}
+
+#[test]
+fn a_plan_that_is_being_made_is_stopped_and_made_anew_with_the_advice() {
+    let mut world = SimulatedOrder::new();
+    let key = "plan/1/agent";
+    while world.begin_all() && !world.is_under_way(key) {
+        let first = world.first_under_way();
+        world.finish(&first);
+    }
+    world.say("/plan in two steps, please");
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    let Move::RunAgent(task) = moves_of(&world, "plan/2/agent")[0] else { panic!("an agent") };
+    assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("in two steps"));
+    let Move::RunAgent(task) = moves_of(&world, "implement/1/agent")[0] else { panic!("an agent") };
+    assert!(task.rework.is_none());
+}
+
+#[test]
+fn a_plan_that_was_made_is_made_anew_as_long_as_nobody_was_asked_for_code() {
+    let mut world = before("implement/1/agent");
+    world.say("/plan in two steps, please");
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    assert_eq!((world.made("plan/2/agent"), world.made("implement/1/agent")), (1, 1));
+}
+
+#[test]
+fn an_order_whose_environment_failed_is_prepared_again_and_planned_with_the_advice() {
+    let blocked =
+        EffectOutcome::Preflighted { problems: vec!["no credential".to_owned()], warnings: Vec::new() };
+    let mut world = SimulatedOrder::new().when("preflight/1", vec![blocked]);
+    assert!(matches!(world.settle(), OrderEnding::Failed { .. }));
+    world.say("/plan in two steps, please");
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    assert_eq!(world.advice("plan/1/agent").as_deref(), Some("in two steps, please"));
+}
+
+#[test]
+fn once_code_was_written_another_plan_is_refused_in_one_line() {
+    let refused = |because: &str| Some(SignalAnswer::Ignored(because.to_owned()));
+    let mut world = before("implement/1/import");
+    world.say("/plan in two steps, please");
+    world.settle();
+    assert_eq!(
+        world.last_answer(),
+        refused(
+            "code is being written already: comment /cancel and start over, or wait and review the pull request"
+        )
+    );
+    world.say("/plan in two steps, please");
+    world.settle();
+    assert_eq!(world.last_answer(), refused("code was written already: comment /retry and what to change"));
+    assert_eq!(world.made("plan/2/agent"), 0);
+}
+
+/// In a journal from before, the word counted only while the plan waited.
+#[test]
+fn an_older_journals_wish_for_another_plan_changes_nothing() {
+    let mut world = before("implement/1/agent");
+    let command = SlashCommand::Plan { guidance: None, until_code: false };
+    world.hear(SignalKind::Commanded { comment: None, pull: None, command });
+    world.settle();
+    assert!(matches!(world.last_answer(), Some(SignalAnswer::Ignored(_))));
+    assert_eq!(world.made("plan/2/agent"), 0);
 }
 
 #[test]

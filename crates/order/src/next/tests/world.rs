@@ -256,6 +256,14 @@ impl SimulatedOrder {
         self.most_at_once = self.most_at_once.max(self.under_way.len());
     }
 
+    pub(super) fn is_under_way(&self, key: &str) -> bool {
+        self.under_way.iter().any(|(known, _)| known.0 == key)
+    }
+
+    pub(super) fn first_under_way(&self) -> String {
+        self.under_way.first().expect("something is under way").0.0.clone()
+    }
+
     /// What is under way under this name comes to its end.
     pub(super) fn finish(&mut self, key: &str) {
         let place = self.under_way.iter().position(|(known, _)| known.0 == key);

@@ -27,6 +27,7 @@ use crate::engine::testing::CommitTester;
 use crate::engine::{Engine, EngineParts, EngineSettings, Environments, SETTINGS_FILE};
 use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
+use crate::order::OrderRequest;
 use crate::order::next::OrderProjection;
 use crate::order::order_api::{OpenOrderResult, OrderRequestError};
 use crate::order::{
@@ -360,8 +361,9 @@ impl WorkOrders for EngineOrders {
         &self,
         repository: RepositoryName,
         issue: IssueNumber,
+        request: OrderRequest,
     ) -> Result<OpenOrderResult, OrderRequestError> {
-        self.0.open(repository, issue).await
+        self.0.open(repository, issue, request).await
     }
 
     async fn command(&self, order: OrderId, command: SlashCommand) -> Result<u64, OrderRequestError> {

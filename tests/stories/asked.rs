@@ -1,6 +1,8 @@
 //! What a person asks of one order in a comment: by a mention of the App, or with `/journeyman`.
 
-use crate::world::{Ended, MAINTAINER, OUTSIDER, Story, TRIAGER, WELL, World};
+use serde_json::json;
+
+use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
 
 /// Says what it was told, and does it.
 const LISTENING: &str = "
@@ -183,4 +185,65 @@ async fn another_plan_is_made_at_once_while_no_code_is_written_and_refused_in_on
         ["`/plan` had no effect: code was written already: comment /retry and what to change."]
     );
     world.end().await;
+}
+
+/// Only the agent's own stage: nothing is classified or planned.
+const SHORT: &str = "
+name: short
+version: 1
+stages:
+  - { name: implement, agent: developer, command: develop, arguments: ['{{issue.title}}', '{{issue.body}}'], checks: [pushed_commit, policy, tests] }
+  - { name: publish, uses: publish, depends_on: [implement], agent: developer, command: create_pull_request,
+      arguments: ['{{issue.number}}', '{{issue.title}}', '{{issue.body}}', '', '{{implement.changed}}'] }
+  - { name: ready, uses: ready, depends_on: [publish] }
+";
+
+fn with_a_short_pipeline() -> Story {
+    Story::of(LISTENING).file(".github/journeyman/pipelines/short.yaml", SHORT)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pipeline_and_an_agent_are_chosen_in_the_first_line_and_shown() {
+    let world = with_a_short_pipeline().begin().await;
+    world.comment(MAINTAINER, "@journeyman pipeline=short agent=scripted\nwrite 42").await;
+    let ended = world.settled().await;
+    heard(&ended, "implement/1/agent", "write 42");
+    assert_eq!(ended.runs_of("classify"), 0);
+    let status = world.status_comment();
+    assert!(status.contains("**Chosen:** pipeline `short` · agent `scripted`"), "{status}");
+    let (_, receipt) = world.api("GET", &format!("/api/v1/work-orders/{}/receipt", ended.order), None).await;
+    assert_eq!((&receipt["pipeline"], &receipt["agent"]), (&json!("short v1"), &json!("scripted")));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pipeline_and_an_agent_are_chosen_over_the_api() {
+    let world = with_a_short_pipeline().begin().await;
+    let body = json!({"repository": REPOSITORY, "issue": world.issue, "pipeline": "short", "agent": "scripted",
+        "guidance": "write 42"});
+    let (status, told) = world.api("POST", "/api/v1/work-orders", Some(body)).await;
+    assert_eq!(status, 202, "{told}");
+    let ended = world.settled().await;
+    heard(&ended, "implement/1/agent", "write 42");
+    assert_eq!(ended.journal.pipeline().name, "short");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_chosen_is_said_with_what_can_be_and_nothing_is_paid_for() {
+    for (asked, because) in [
+        ("piepline=short", "piepline cannot be chosen for an order; pipeline=NAME and agent=NAME can"),
+        ("pipeline=none", "pipeline \"none\" is not known"),
+        ("agent=nobody", "agent=nobody: "),
+    ] {
+        let world = with_a_short_pipeline().begin().await;
+        world.comment(MAINTAINER, &format!("/journeyman {asked}")).await;
+        let ended = world.settled().await;
+        assert_eq!(ended.word(), "failed");
+        assert!(ended.because().contains(because), "{}", ended.because());
+        assert_eq!(ended.survey.trace.usage.usd, 0.0);
+        assert!(!ended.moves().iter().any(|name| name.ends_with("/agent")), "{:?}", ended.moves());
+        world.status_comment();
+        world.end().await;
+    }
 }

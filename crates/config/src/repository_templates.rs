@@ -36,6 +36,8 @@ pub struct ServerTemplates<'a> {
     /// Every pipeline that can be named.
     pub pipelines: &'a BTreeMap<String, Pipeline>,
     pub roles: &'a BTreeMap<String, Role>,
+    /// Where a pipeline is named.
+    pub named_in: &'a str,
 }
 
 /// Finds the pipeline that the repository names (`wanted`: a name, or its file's path), and the roles that it needs.
@@ -107,7 +109,7 @@ fn named<E>(
     let names = known.pipelines.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let because =
         format!("pipeline {wanted:?} is not known: there is no file {path}, and these are built in: {names}");
-    Err(unusable(".github/journeyman.yml", because))
+    Err(unusable(known.named_in, because))
 }
 
 fn unusable<E>(path: &str, because: impl std::fmt::Display) -> RepositoryTemplatesError<E> {
@@ -146,6 +148,7 @@ mod tests {
             default: &ours.pipelines["issue-to-pr"],
             pipelines: &ours.pipelines,
             roles: &ours.roles,
+            named_in: ".github/journeyman.yml",
         };
         let read = |path: &str| {
             let file = files.iter().find(|(known, _)| *known == path);

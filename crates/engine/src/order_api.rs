@@ -10,7 +10,8 @@ use super::issue_history::IssueHistory;
 use journeyman_github::{InstalledRepository, IssueKind, IssueState};
 use journeyman_order::order_api::{OpenOrderResult, OrderRequestError};
 use journeyman_order::{
-    IssueNumber, OrderId, OrderInput, RepositoryName, Requester, Signal, SignalKind, SlashCommand,
+    IssueNumber, OrderId, OrderInput, OrderRequest, RepositoryName, Requester, Signal, SignalKind,
+    SlashCommand,
 };
 use journeyman_store::OpenOutcome;
 
@@ -21,6 +22,7 @@ impl Engine {
         &self,
         repository: RepositoryName,
         issue: IssueNumber,
+        request: OrderRequest,
     ) -> Result<OpenOrderResult, OrderRequestError> {
         let installation = self.parts.github.installation(&repository).await?;
         let at = InstalledRepository { repository, installation };
@@ -46,11 +48,15 @@ impl Engine {
         if let Some((order, _)) = open
             && !self.parts.store.latest_order(facts.id, issue).await?.is_some_and(|latest| latest.active)
         {
-            let signal = self.command(order, SlashCommand::Retry { guidance: None }).await?;
+            let command = match request.options.is_empty() {
+                true => SlashCommand::Retry { guidance: request.advice },
+                false => SlashCommand::Start { request },
+            };
+            let signal = self.command(order, command).await?;
             return Ok(OpenOrderResult::GoesOn { order, signal });
         }
         let opened = self.new_order(&at, facts.id, facts.default_branch, found.text, Requester::ApiToken);
-        let opened = OrderInput { earlier, ..opened };
+        let opened = OrderInput { earlier, request, ..opened };
         let order = opened.order;
         let outcome = self.parts.store.open_order(opened, Utc::now(), None).await;
         let outcome = outcome.map_err(|error| OrderRequestError::Unavailable(error.to_string()))?;

@@ -15,7 +15,7 @@ use super::views::{OrderView, order_url};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::order_api::OpenOrderResult;
 use journeyman_order::steps::steps;
-use journeyman_order::{IssueNumber, Journal, OrderId, Receipt, RepositoryName, projection};
+use journeyman_order::{IssueNumber, Journal, OrderId, OrderRequest, Receipt, RepositoryName, projection};
 use journeyman_store::{JournalStore, OrderFilter};
 
 pub(super) const MOST_JSON: usize = 64 * 1024;
@@ -29,6 +29,9 @@ pub(super) type ApiResult = Result<HttpResponse, ProblemDetails>;
 struct OpenOrderRequest {
     repository: RepositoryName,
     issue: IssueNumber,
+    pipeline: Option<String>,
+    agent: Option<String>,
+    guidance: Option<String>,
 }
 
 pub(super) async fn create(
@@ -47,7 +50,11 @@ pub(super) async fn create(
     if wish.issue.0 == 0 || i64::try_from(wish.issue.0).is_err() {
         return Err(ProblemDetails::unprocessable("an issue's number is 1 or more"));
     }
-    let (order, mut response) = match state.orders.open(wish.repository, wish.issue).await? {
+    let chosen = [("pipeline", wish.pipeline), ("agent", wish.agent)];
+    let chosen = chosen.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    let advice = wish.guidance.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let request = OrderRequest { options: chosen.collect(), advice };
+    let (order, mut response) = match state.orders.open(wish.repository, wish.issue, request).await? {
         OpenOrderResult::Opened(order) => (order, HttpResponse::Accepted()),
         OpenOrderResult::AlreadyActive(order) => (order, HttpResponse::Ok()),
         OpenOrderResult::GoesOn { order, signal } => return told(order, signal, &state).await,

@@ -25,6 +25,7 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use journeyman_attest::{Envelope, PublicKey, SigningError};
+use journeyman_order::OrderRequest;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::order_api::{OpenOrderResult, OrderRequestError};
 use journeyman_order::{IssueNumber, Journal, OrderId, RepositoryName, SlashCommand};
@@ -88,6 +89,7 @@ pub trait WorkOrders: Send + Sync {
         &self,
         repository: RepositoryName,
         issue: IssueNumber,
+        request: OrderRequest,
     ) -> Result<OpenOrderResult, OrderRequestError>;
 
     /// Tells an order what the holder of the token says, and wakes it; also one that has ended. The number of the

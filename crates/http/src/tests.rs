@@ -38,6 +38,7 @@ impl WorkOrders for TestWorkOrders {
         &self,
         repository: RepositoryName,
         issue: IssueNumber,
+        _request: OrderRequest,
     ) -> Result<OpenOrderResult, OrderRequestError> {
         let refusal = self.refuses.lock().unwrap().clone();
         if let Some(refusal) = refusal {
@@ -564,7 +565,10 @@ async fn an_order_is_told_what_the_tokens_holder_says() {
     assert_eq!(planned.status(), StatusCode::ACCEPTED);
     let journal = house.store.journal(id).await.unwrap();
     let last = serde_json::to_value(journal.entries().last().unwrap()).unwrap();
-    assert_eq!(last["signal"]["command"], json!({"command": "plan", "guidance": "in two steps", "until_code": true}));
+    assert_eq!(
+        last["signal"]["command"],
+        json!({"command": "plan", "guidance": "in two steps", "until_code": true})
+    );
     let entries = journal.entries().len();
     for (path, body, status) in [
         (format!("{id}/retry"), "{\"guidence\": \"x\"}", 400),

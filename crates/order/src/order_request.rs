@@ -1,24 +1,104 @@
-//! What a person asks of one order besides its issue.
+//! What a person asks of one order besides its issue: which pipeline it goes through, which agent works, and advice.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+/// What can be chosen for one order.
+pub const OPTIONS: [&str; 2] = ["pipeline", "agent"];
+/// A key, or a value, that is longer is prose.
+const LONGEST_WORD: usize = 200;
+const MOST_OPTIONS: usize = 10;
 
 /// What was said with the word that asks for an order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OrderRequest {
+    /// `key=value` of its first line, as it was written. Whether a key is known is seen when the order begins.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
     /// What whoever plans and writes is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
 
 impl OrderRequest {
-    /// Reads what follows the word.
+    /// Reads what follows the word: options at the beginning of its first line, and then advice.
     pub fn of(text: &str) -> Self {
-        Self { advice: Some(text.trim().to_owned()).filter(|advice| !advice.is_empty()) }
+        let mut rest = text.trim_start_matches([' ', '\t']);
+        let mut options = BTreeMap::new();
+        while options.len() < MOST_OPTIONS {
+            let (word, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
+            let Some((key, value)) = option(word) else { break };
+            options.insert(key.to_owned(), value.to_owned());
+            rest = after.trim_start_matches([' ', '\t']);
+        }
+        Self { options, advice: Some(rest.trim().to_owned()).filter(|advice| !advice.is_empty()) }
     }
 
     /// Whether nothing was said with the word.
     pub fn is_bare(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The pipeline that was chosen.
+    pub fn pipeline(&self) -> Option<&str> {
+        self.options.get("pipeline").map(String::as_str)
+    }
+
+    /// The agent that was chosen, for every role.
+    pub fn agent(&self) -> Option<&str> {
+        self.options.get("agent").map(String::as_str)
+    }
+
+    /// What cannot be chosen, with what can be; nothing where all is known.
+    pub fn unknown(&self) -> Option<String> {
+        let unknown: Vec<&str> =
+            self.options.keys().map(String::as_str).filter(|key| !OPTIONS.contains(key)).collect();
+        let known = OPTIONS.map(|key| format!("{key}=NAME")).join(" and ");
+        (!unknown.is_empty())
+            .then(|| format!("{} cannot be chosen for an order; {known} can", unknown.join(", ")))
+    }
+}
+
+fn option(word: &str) -> Option<(&str, &str)> {
+    let (key, value) = word.split_once('=')?;
+    let is_key = (1..=24).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    (is_key && (1..=LONGEST_WORD).contains(&value.len())).then_some((key, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_stand_at_the_beginning_of_the_first_line() {
+        for (text, options, advice) in [
+            ("", &[][..], None),
+            (" use a checked sum", &[], Some("use a checked sum")),
+            (
+                " pipeline=short agent=codex\nuse a checked sum\n",
+                &["agent=codex", "pipeline=short"],
+                Some("use a checked sum"),
+            ),
+            (" agent=codex, please", &["agent=codex,"], Some("please")),
+            ("\nagent=codex", &[], Some("agent=codex")),
+            (" let x=5 be", &[], Some("let x=5 be")),
+            (" a==b X=1 =y", &["a==b"], Some("X=1 =y")),
+        ] {
+            let request = OrderRequest::of(text);
+            let found: Vec<String> =
+                request.options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            assert_eq!(
+                (found.iter().map(String::as_str).collect::<Vec<_>>(), request.advice.as_deref()),
+                (options.to_vec(), advice),
+                "{text:?}"
+            );
+        }
+        assert_eq!(OrderRequest::of("agent=a pipeline=b").unknown(), None);
+        assert_eq!(
+            OrderRequest::of("agnet=a").unknown().as_deref(),
+            Some("agnet cannot be chosen for an order; pipeline=NAME and agent=NAME can")
+        );
     }
 }

@@ -30,6 +30,9 @@ pub struct Receipt {
     pub issue: IssueNumber,
     /// The pipeline and its version.
     pub pipeline: String,
+    /// The agent that was chosen for this order, where one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// How the order stands: `working`, or how it ended.
     pub outcome: &'static str,
     /// Why, when it is not verified.
@@ -144,6 +147,7 @@ impl Receipt {
             repository: opened.repository.clone(),
             issue: opened.issue.number,
             pipeline: format!("{} v{}", journal.pipeline().name, journal.pipeline().version),
+            agent: trace.request.agent().map(str::to_owned),
             outcome: shown.outcome,
             because: shown.because,
             verified: shown.verified,

@@ -232,7 +232,10 @@ mod tests {
             (
                 "/journeyman\nuse a checked sum",
                 says(SlashCommand::Start {
-                    request: OrderRequest { advice: Some("use a checked sum".to_owned()) },
+                    request: OrderRequest {
+                        advice: Some("use a checked sum".to_owned()),
+                        ..OrderRequest::default()
+                    },
                 }),
             ),
             ("/cancel", says(SlashCommand::Cancel)),

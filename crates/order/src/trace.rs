@@ -10,11 +10,15 @@ use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::inconclusive::Inconclusive;
 use super::moves::{Diagnosis, MoveKey};
+use super::order_request::OrderRequest;
 use super::test_run::TestRun;
 
 /// What is known of an order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct OrderTrace {
+    /// What was asked for besides the issue, by whoever may.
+    #[serde(skip_serializing_if = "OrderRequest::is_bare")]
+    pub request: OrderRequest,
     /// Who asked for the work and may; none when it was asked for through the API.
     pub authorized_by: Option<Person>,
     /// The commit that the work starts from.

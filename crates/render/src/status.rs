@@ -32,6 +32,7 @@ pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&U
         parts.push(format!("**Now:** {}", now.join(" · ")));
     }
     parts.extend(environment(survey));
+    parts.extend(chosen(survey));
     parts.extend(section("Blockers", bullets(&trace.problems, MOST_PROBLEMS, 500)));
     parts.extend(stages(journal, survey));
     let (tried, wrong) = if is_with_a_person(survey) {
@@ -79,6 +80,15 @@ fn environment(survey: &OrderProjection) -> Option<String> {
     let image = report.image.as_ref().map(|image| format!(" · image {}", code_span(&shorten(image, 300))));
     let source = plain(&shorten(&report.source.replace('`', ""), 200));
     Some(format!("**Environment:** {source}{}", image.unwrap_or_default()))
+}
+
+/// What was chosen for this order.
+fn chosen(survey: &OrderProjection) -> Option<String> {
+    let request = &survey.trace.request;
+    let pipeline = request.pipeline().map(|name| format!("pipeline {}", code_span(name)));
+    let agent = request.agent().map(|name| format!("agent {}", code_span(name)));
+    let chosen: Vec<String> = pipeline.into_iter().chain(agent).collect();
+    (!chosen.is_empty()).then(|| format!("**Chosen:** {}", chosen.join(" · ")))
 }
 
 /// A heading and its lines; nothing where there are none.

@@ -113,7 +113,7 @@ fn issue_comment(payload: &WebhookPayload) -> WebhookEventResult {
                 return ignore("the issue is closed");
             }
             // What was said to us is found once it is known who we are.
-            let request = OrderRequest { advice: Some(text.to_owned()) };
+            let request = OrderRequest { advice: Some(text.to_owned()), ..OrderRequest::default() };
             let command = SlashCommand::Start { request };
             let kind = SignalKind::Commanded { comment: Some(payload.comment_id()?), pull: None, command };
             Ok(UnroutedSignal { subject, condition: SignalCondition::Named(names), kind })

@@ -17,13 +17,20 @@ impl EffectContext {
         };
         let parts = self.parts.clone();
         let opened = self.opened().clone();
-        let (at, wanted) = (base.clone(), settings.pipeline.clone());
+        let request = &self.survey.trace.request;
+        if let Some(agent) = request.agent() {
+            self.parts.agents.get(agent).map_err(|error| never(format!("agent={agent}: {error}")))?;
+        }
+        let asked = request.pipeline().map(str::to_owned);
+        let named_in = if asked.is_some() { "pipeline=" } else { SETTINGS_FILE };
+        let (at, wanted) = (base.clone(), asked.or_else(|| settings.pipeline.clone()));
         let own = self
             .git(move |workspaces| {
                 let known = ServerTemplates {
                     default: &opened.pipeline,
                     pipelines: &parts.settings.pipelines,
                     roles: &opened.roles,
+                    named_in,
                 };
                 let read = |path: &str| workspaces.file(&opened.repository, &at, path);
                 match load_repository_templates(wanted.as_deref(), known, read) {

@@ -64,10 +64,11 @@ impl EffectContext {
         needed
     }
 
-    /// As the order finds it: as the repository says, or the role, or the server.
+    /// As the order finds it: as was asked for, as the repository says, or the role, or the server.
     fn agent_for(&self, role: &str) -> String {
-        let named = self.settings().agents.get(role).cloned();
-        named
+        let chosen = self.survey.trace.request.agent().map(str::to_owned);
+        chosen
+            .or_else(|| self.settings().agents.get(role).cloned())
             .or_else(|| self.journal.role(role).and_then(|role| role.runtime.clone()))
             .unwrap_or_else(|| self.opened().agent.clone())
     }

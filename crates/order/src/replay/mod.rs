@@ -43,7 +43,6 @@ use self::worker::Worker;
 use super::ids::{CommitSha, Person};
 use super::journal::{Journal, JournalEntry, JournalEvent};
 use super::moves::{AgentTask, EffectError, EffectOutcome, Move, MoveKey, Retry};
-use super::order_request::OrderRequest;
 use super::pipeline::{Check, Pipeline, RetryPolicy, Stage, StageKind};
 use super::settings::RepositorySettings;
 use super::settlement::Settlement;
@@ -119,8 +118,6 @@ pub(crate) struct Replay<'a> {
     /// What can be named everywhere.
     pub(crate) variables: Variables,
     pub(crate) settings: RepositorySettings,
-    /// What was asked for by whoever may.
-    pub(crate) request: OrderRequest,
     pub(crate) base: Option<CommitSha>,
     /// The stages that came to an end.
     pub(crate) stage_results: BTreeMap<&'a str, StageResult>,
@@ -167,7 +164,6 @@ impl<'a> Replay<'a> {
             trace,
             variables,
             settings: RepositorySettings::default(),
-            request: OrderRequest::default(),
             base: None,
             stage_results: BTreeMap::new(),
             entries,
@@ -202,9 +198,12 @@ impl<'a> Replay<'a> {
     fn begin(&mut self) -> Result<(), Suspension> {
         match &self.journal.opened().by {
             Requester::Person(person) => self.authorize(person)?,
-            Requester::ApiToken => self.request = self.journal.opened().request.clone(),
+            Requester::ApiToken => self.trace.request = self.journal.opened().request.clone(),
         }
         self.tell_what_was_before();
+        if let Some(because) = self.trace.request.unknown() {
+            return Err(Suspension::Settled(Settlement::Failed { because }));
+        }
         for again in 1_u32.. {
             self.prepare(again)?;
             let Some(ended) = self.looked_at(again)? else { break };
@@ -313,7 +312,7 @@ impl<'a> Replay<'a> {
             if matches!(seen.outcome, EffectOutcome::Authorized { allowed: true }) {
                 self.trace.authorized_by = Some(person.clone());
                 // What an outsider asked for is not done for the one who took their place.
-                self.request = request.cloned().unwrap_or_default();
+                self.trace.request = request.cloned().unwrap_or_default();
                 return Ok(());
             }
             refused.push(person);

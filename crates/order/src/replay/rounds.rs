@@ -179,7 +179,7 @@ impl Replay<'_> {
     ) -> Option<Rework> {
         let asked = || {
             let of_plan = self.advice_for_the_plan(worker, key);
-            of_plan.or(self.request.advice.as_deref().filter(|_| worker.hears_the_request))
+            of_plan.or(self.trace.request.advice.as_deref().filter(|_| worker.hears_the_request))
         };
         let asked = || if round == 1 { asked() } else { None };
         let Some(advice) = self.signals.guidance_after(self.last_run).or_else(asked) else { return rework };

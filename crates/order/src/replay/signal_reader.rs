@@ -51,6 +51,8 @@ enum SignalRequest {
     /// The issue is not here any more.
     Gone(String),
     Approve(String),
+    /// What is chosen when an order begins.
+    Choose,
     Plan {
         guidance: Option<String>,
         until_code: bool,
@@ -167,6 +169,7 @@ impl SignalLog {
             }
             SignalRequest::Retry { .. }
             | SignalRequest::GoOn(_)
+            | SignalRequest::Choose
             | SignalRequest::Cancel(_)
             | SignalRequest::Unlabel(_)
             | SignalRequest::Approve(_)
@@ -326,6 +329,10 @@ impl SignalLog {
             (SignalRequest::Unlabel(_), OrderPhase::AtWork { has_pull: true, .. }) => {
                 "the pull request is already open: comment /cancel, or close it"
             }
+            (SignalRequest::Choose, _) => {
+                "the pipeline and the agent are chosen when an order begins, and this one goes on: leave them out to \
+                 give advice"
+            }
             (SignalRequest::Approve(_), _) => "nothing is waiting for approval",
             (SignalRequest::Plan { .. }, OrderPhase::AtWork { has_pull: false, conversing: false }) => {
                 "the plan is being made or carried out: comment /cancel and start over, or wait and review the pull request"
@@ -428,6 +435,7 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
                 SlashCommand::Retry { guidance } => {
                     SignalRequest::Retry { guidance: guidance.clone(), by: by.clone() }
                 }
+                SlashCommand::Start { request } if !request.options.is_empty() => SignalRequest::Choose,
                 SlashCommand::Start { request } => {
                     SignalRequest::Retry { guidance: request.advice.clone(), by: by.clone() }
                 }

@@ -26,6 +26,7 @@ mod restarts;
 mod review;
 mod rounds;
 mod side_by_side;
+mod task;
 mod team;
 mod team_api;
 mod together;

@@ -6,6 +6,7 @@ use super::error::Result;
 use super::permissions::RequestAuth;
 use super::service::{GitHub, Identity};
 use super::transport::{GitHubRequest, send};
+use journeyman_order::{Person, UserId};
 
 /// Who wrote a comment, as REST tells it. Some servers and proxies leave out the App.
 #[derive(Deserialize)]
@@ -17,8 +18,23 @@ pub(super) struct Writer {
 #[derive(Deserialize)]
 struct UserWire {
     login: String,
+    id: Option<UserId>,
     #[serde(default)]
     r#type: String,
+}
+
+impl Writer {
+    /// Their login; `ghost` where the account is gone, as GitHub shows it.
+    pub(super) fn login(&self) -> &str {
+        self.user.as_ref().map_or("ghost", |user| user.login.as_str())
+    }
+
+    /// The person; none where it is a bot, or the account is gone.
+    pub(super) fn person(&self) -> Option<Person> {
+        let user =
+            self.user.as_ref().filter(|user| user.r#type != "Bot" && !user.login.ends_with("[bot]"))?;
+        Some(Person { login: user.login.clone(), id: user.id? })
+    }
 }
 
 #[derive(Deserialize)]

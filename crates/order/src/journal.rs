@@ -15,6 +15,7 @@ use super::pipeline::Pipeline;
 use super::role::Role;
 use super::settings::{OrderLimits, RepositorySettings};
 use super::signal::{Requester, Signal};
+use super::task::{TaskComments, TaskText};
 
 /// One line of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,6 +91,24 @@ pub struct EarlierPull {
     pub branch: BranchName,
     /// Merged rather than turned down.
     pub merged: bool,
+}
+
+impl OrderInput {
+    /// What is worked on, as these entries pin it: as it was when the order began, or as it was read last.
+    pub(crate) fn task_after(&self, entries: &[JournalEntry]) -> TaskText {
+        let mut text = TaskText {
+            title: self.issue.title.clone(),
+            body: self.issue.body.clone(),
+            comments: TaskComments::default(),
+        };
+        for entry in entries {
+            let JournalEvent::Observed { outcome, .. } = &entry.event else { continue };
+            if let EffectOutcome::Prepared { comments, .. } = &**outcome {
+                text.comments.clone_from(comments);
+            }
+        }
+        text
+    }
 }
 
 /// An issue, as it was when work started.
@@ -185,7 +204,7 @@ impl Journal {
         // Fetched again after a default branch was mended.
         self.entries.iter().rev().find_map(|entry| {
             if let JournalEvent::Observed { outcome, .. } = &entry.event
-                && let EffectOutcome::Prepared { base, settings, pipeline, roles, subjects } = &**outcome
+                && let EffectOutcome::Prepared { base, settings, pipeline, roles, subjects, .. } = &**outcome
             {
                 Some(PreparedRepository { base, settings, pipeline: pipeline.as_deref(), roles, subjects })
             } else {

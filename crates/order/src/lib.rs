@@ -50,6 +50,7 @@ pub mod settlement;
 pub mod signal;
 pub mod steps;
 pub mod surfaces;
+pub mod task;
 pub mod test_path;
 pub mod test_run;
 pub mod title;
@@ -93,6 +94,7 @@ pub use settings::{BudgetLimits, DayLimits, OrderLimits, RepositorySettings, Ser
 pub use settlement::Settlement;
 pub use signal::{CommentCommand, Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 pub use surfaces::Surfaces;
+pub use task::{CommentRight, TaskComment, TaskComments, TaskText};
 pub use test_run::{TestRun, TestVerdict};
 pub use trace::OrderTrace;
 pub use verdict::Verdict;

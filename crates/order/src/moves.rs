@@ -18,6 +18,7 @@ use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::pipeline::{FeedbackMode, Pipeline};
 use super::role::Role;
 use super::settings::RepositorySettings;
+use super::task::TaskComments;
 use super::test_run::TestRun;
 
 /// An effect. Carrying one out twice is harmless.
@@ -192,6 +193,9 @@ pub struct AgentTask {
     /// What it is given besides its arguments, by name. Data.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, String>,
+    /// The comments on the issue that belong to its task. Data.
+    #[serde(default, skip_serializing_if = "TaskComments::is_empty")]
+    pub comments: TaskComments,
     /// What its answer has to look like, where that is JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<serde_json::Value>,
@@ -317,6 +321,9 @@ pub enum EffectOutcome {
         /// The first lines of the last commits on the base, newest first, at most fifty: how titles are written here.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         subjects: Vec<String>,
+        /// The comments on the issue that belong to the task.
+        #[serde(default, skip_serializing_if = "TaskComments::is_empty")]
+        comments: TaskComments,
     },
     /// Of [`Move::RunAgent`].
     AgentRan(Box<AgentRun>),

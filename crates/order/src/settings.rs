@@ -39,6 +39,8 @@ pub struct RepositorySettings {
     pub allowed_secrets: Option<Vec<String>>,
     /// Role to agent, such as `developer` to `claude`.
     pub agents: BTreeMap<String, String>,
+    /// What belongs to the task beside the issue's own text.
+    pub task: TaskSettings,
     /// Of which changes a test is wanted that fails without them, and how strong it has to be.
     pub prove: ProofSettings,
     /// What an order may cost here; the lower of this and the server's counts.
@@ -76,6 +78,25 @@ pub enum AcceptedRun {
     AllPass,
     /// What fails, test by test, fails on the base commit as well, and a test shows that the change does something.
     NoNewFailures,
+}
+
+/// What belongs to the task beside the issue's own text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TaskSettings {
+    /// Whose comments on the issue belong to it.
+    pub comments: TaskCommentPolicy,
+}
+
+/// Whose comments on the issue belong to the task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskCommentPolicy {
+    /// Those of people with write access and of the issue's author.
+    #[default]
+    Writers,
+    /// Everybody's but our own, bots included.
+    All,
 }
 
 /// Whether a person approves the plan.

@@ -110,7 +110,7 @@ impl EffectContext {
         job
     }
 
-    fn without_secrets(&self, text: &str) -> String {
+    pub(super) fn without_secrets(&self, text: &str) -> String {
         job_log::redacted(&self.without_our_keys(text))
     }
 

@@ -14,6 +14,7 @@ mod pay;
 mod preflight;
 mod prepare;
 mod publish;
+mod read_task;
 mod readiness;
 mod run_agent;
 mod run_tests;

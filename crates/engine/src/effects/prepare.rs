@@ -15,6 +15,7 @@ impl EffectContext {
                 .map_err(|problem| never(format!("{SETTINGS_FILE}: {problem}")))?,
             None => RepositorySettings::default(),
         };
+        let comments = self.task_comments(settings.task.comments).await?;
         let parts = self.parts.clone();
         let opened = self.opened().clone();
         let request = &self.survey.trace.request;
@@ -47,6 +48,7 @@ impl EffectContext {
             pipeline: own.pipeline.map(Box::new),
             roles: own.roles,
             subjects,
+            comments,
         })
     }
 

@@ -47,6 +47,7 @@ use super::pipeline::{Check, Pipeline, RetryPolicy, Stage, StageKind};
 use super::settings::RepositorySettings;
 use super::settlement::Settlement;
 use super::signal::{Requester, SignalKind, SlashCommand};
+use super::task::TaskText;
 use super::trace::{CandidateWork, EffectBackoff, OrderTrace};
 
 /// How many pauses that GitHub asks for are kept before they count as attempts.
@@ -115,6 +116,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) pipeline: &'a Pipeline,
     pub(crate) signals: SignalLogView<'a>,
     pub(crate) trace: OrderTrace,
+    /// What is worked on.
+    pub(crate) task: TaskText,
     /// What can be named everywhere.
     pub(crate) variables: Variables,
     pub(crate) settings: RepositorySettings,
@@ -147,11 +150,11 @@ impl<'a> Replay<'a> {
     ) -> Self {
         let entries = &journal.entries()[..length.min(journal.entries().len())];
         let opened = journal.opened();
-        let issue = &opened.issue;
+        let (issue, task) = (&opened.issue, opened.task_after(entries));
         let variables = Variables::from([
             ("issue.number".to_owned(), issue.number.to_string()),
-            ("issue.title".to_owned(), issue.title.clone()),
-            ("issue.body".to_owned(), issue.body.clone()),
+            ("issue.title".to_owned(), task.title.clone()),
+            ("issue.body".to_owned(), task.body.clone()),
             ("issue.url".to_owned(), issue.url.clone()),
             ("order.id".to_owned(), opened.order.to_string()),
             ("repository.name".to_owned(), opened.repository.to_string()),
@@ -162,6 +165,7 @@ impl<'a> Replay<'a> {
             pipeline,
             signals: SignalLogView { log: heard, segment: 0 },
             trace,
+            task,
             variables,
             settings: RepositorySettings::default(),
             base: None,

@@ -11,6 +11,7 @@ use crate::journal::JournalEvent;
 use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Check, Stage, StageKind};
 use crate::settlement::Settlement;
+use crate::task::TaskComments;
 use crate::title::{self, TitleStyle};
 use crate::trace::{CandidateWork, PullTrace, StageState};
 use crate::verdict::Verdict;
@@ -29,7 +30,9 @@ impl<'a> Replay<'a> {
     /// The agent names the branch; whatever it answers is made safe, and there is always a name.
     pub(crate) fn branch_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let title = self.journal.opened().issue.title.clone();
-        let worker = self.worker(stage, &stage.name)?;
+        let mut worker = self.worker(stage, &stage.name)?;
+        // A name needs no more than the issue.
+        worker.comments = TaskComments::default();
         let named = self.rounds(&worker, |replay, _, run| {
             let line = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let words = line.split_whitespace().count();
@@ -205,7 +208,7 @@ impl<'a> Replay<'a> {
 
     /// Title and text: the agent's, or the issue's own title when it has none to offer.
     fn pull_text(&mut self, stage: &Stage, work: &CandidateWork) -> Result<(String, String), Suspension> {
-        let title = self.journal.opened().issue.title.trim();
+        let title = self.task.title.trim();
         let title: String = title.chars().take(200).collect();
         let title = if title.is_empty() { "Change for an issue without a title".to_owned() } else { title };
         let subjects = self.journal.prepared().map_or(&[][..], |prepared| prepared.subjects);

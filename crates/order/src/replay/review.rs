@@ -220,15 +220,15 @@ impl Replay<'_> {
     }
 
     fn verifier(&self, stage: &Stage, worker: &Worker, role: &str, subject: ReviewSubject<'_>) -> Worker {
-        let issue = &self.journal.opened().issue;
+        let task = &self.task;
         let command = self.journal.role(role).and_then(|role| role.review_command.clone());
         let (judged, tests, commit) = match subject {
             ReviewSubject::Work(work) => (&*work.patch, work.tests.as_ref(), Some(work.commit.clone())),
             ReviewSubject::Answer(answer) => (answer, None, self.head_for(stage)),
         };
         let arguments = vec![
-            issue.title.clone(),
-            issue.body.clone(),
+            task.title.clone(),
+            task.body.clone(),
             judged.to_owned(),
             tests.map_or_else(|| "No tests were run.".to_owned(), review_facts::of_tests),
             self.earlier_reviews(stage, role),

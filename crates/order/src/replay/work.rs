@@ -313,7 +313,7 @@ impl Replay<'_> {
         round: u32,
         changed: &[String],
     ) -> Result<String, Suspension> {
-        let title = self.journal.opened().issue.title.clone();
+        let title = self.task.title.clone();
         let asked = worker.asks(
             "commit_message",
             format!("{}/{round}/message", worker.prefix),

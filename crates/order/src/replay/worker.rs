@@ -11,6 +11,7 @@ use crate::pipeline::{
     Escalation, FeedbackMode, MOST_RUNS, RetryPolicy, Seconds, Stage, StageKind, StageOutput, StageStart,
 };
 use crate::settlement::Settlement;
+use crate::task::TaskComments;
 
 /// How often whoever bends the tests may go on.
 const MOST_TAMPERINGS: u32 = 2;
@@ -30,6 +31,8 @@ pub(crate) struct Worker {
     pub(crate) command: String,
     pub(crate) arguments: Vec<String>,
     pub(crate) inputs: BTreeMap<String, String>,
+    /// The comments on the issue that belong to the task.
+    pub(crate) comments: TaskComments,
     pub(crate) branch: Option<BranchName>,
     /// What its work tree begins with, where that is not the base.
     pub(crate) start: Option<CommitSha>,
@@ -84,6 +87,7 @@ impl Worker {
             command: self.command.clone(),
             arguments: self.arguments.clone(),
             inputs: self.inputs.clone(),
+            comments: self.comments.clone(),
             branch: self.branch.clone(),
             start: self.start.clone(),
             place: self.place.clone(),
@@ -101,6 +105,7 @@ impl Worker {
             command: command.to_owned(),
             arguments,
             inputs: BTreeMap::new(),
+            comments: TaskComments::default(),
             answers: AgentAnswerFormat::Freely,
             schema: None,
             session: None,
@@ -121,11 +126,12 @@ impl Worker {
         arguments: Vec<String>,
         (place, schema): (AgentTaskWorkspace, serde_json::Value),
     ) -> Self {
-        let inputs = self.inputs.clone();
+        let (inputs, comments) = (self.inputs.clone(), self.comments.clone());
         Self {
             role: role.to_owned(),
             agent,
             inputs,
+            comments,
             place,
             schema: Some(schema),
             branch: None,
@@ -206,6 +212,7 @@ impl Replay<'_> {
             command: command.trim().trim_start_matches('/').to_owned(),
             arguments,
             inputs,
+            comments: self.task.comments.clone(),
             // Whoever only reads needs none, and what it is named meanwhile is nothing to them.
             branch: self.trace.branch.clone().filter(|_| stage.writes_tree()),
             start: None,

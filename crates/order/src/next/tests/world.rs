@@ -179,6 +179,7 @@ impl SimulatedOrder {
             pipeline: None,
             roles: Default::default(),
             subjects: Vec::new(),
+            comments: Default::default(),
         };
         self.when("prepare", vec![prepared])
     }
@@ -348,6 +349,7 @@ impl SimulatedOrder {
                 pipeline: None,
                 roles: Default::default(),
                 subjects: Vec::new(),
+                comments: Default::default(),
             },
             Move::RunAgent(task) => said(match task.command.as_str() {
                 "classify_issue" => "/bug",

@@ -138,8 +138,8 @@ impl Replay<'_> {
             (BaseUpdateOutcome::Conflict { paths, .. }, [_]) => Some(paths.join("\n")),
             _ => None,
         };
-        let issue = &self.journal.opened().issue;
-        let known = [branch.to_string(), issue.title.clone(), issue.body.clone(), before.patch.clone()];
+        let task = &self.task;
+        let known = [branch.to_string(), task.title.clone(), task.body.clone(), before.patch.clone()];
         let by_deed = conflict.is_some() || stage.output == Some(StageOutput::CodeArtifact);
         let asked = match conflict {
             Some(paths) => {

@@ -10,7 +10,7 @@ use journeyman::emulator::signature;
 use journeyman::http::{self, BodyLimits, HttpState, Readiness, ReceiptAttester, WorkOrders};
 use journeyman::order::next::OrderProjection;
 use journeyman::order::order_api::{OpenOrderResult, OrderRequestError};
-use journeyman::order::{IssueNumber, Journal, OrderId, RepositoryName, SlashCommand};
+use journeyman::order::{IssueNumber, Journal, OrderId, OrderRequest, RepositoryName, SlashCommand};
 use journeyman::store::Store;
 use secrecy::SecretString;
 
@@ -27,7 +27,12 @@ struct Nobody;
 impl WorkOrders for Nobody {
     fn delivery_arrived(&self) {}
 
-    async fn open(&self, _: RepositoryName, _: IssueNumber) -> Result<OpenOrderResult, OrderRequestError> {
+    async fn open(
+        &self,
+        _: RepositoryName,
+        _: IssueNumber,
+        _: OrderRequest,
+    ) -> Result<OpenOrderResult, OrderRequestError> {
         Err(OrderRequestError::Refused("nobody is here".to_owned()))
     }
 

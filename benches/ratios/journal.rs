@@ -6,7 +6,7 @@ use std::time::Instant;
 use chrono::Utc;
 use journeyman::order::{
     InstallationId, IssueNumber, IssueText, JournalEvent, Move, MoveKey, OrderId, OrderInput, OrderLimits,
-    Pipeline, RepositoryId, Requester,
+    OrderRequest, Pipeline, RepositoryId, Requester,
 };
 use journeyman::store::{JournalStore, Store};
 use sqlx::Connection;
@@ -32,6 +32,9 @@ fn opened() -> OrderInput {
             labels: Vec::new(),
         },
         by: Requester::ApiToken,
+        request: OrderRequest::default(),
+        comment: None,
+        earlier: Vec::new(),
         pipeline: Pipeline::parse(pipeline).expect("the pipeline that ships"),
         agent: "claude".to_owned(),
         limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },

@@ -114,6 +114,9 @@ impl LiveOutput {
             EffectOutcome::Authorized { allowed: false } => {
                 self.line(LineMark::Wrong, "the sender has no write access")
             }
+            EffectOutcome::IssueRead { .. } => {
+                self.line(LineMark::Done, "read the issue again, as it was changed")
+            }
             EffectOutcome::Prepared { base, .. } => {
                 self.line(LineMark::Done, &format!("fetched the base, {}", base.short()))
             }
@@ -364,6 +367,7 @@ fn done(kind: &SignalKind) -> String {
         SignalKind::Commanded { command: SlashCommand::Help, .. } => "asked for help".to_owned(),
         SignalKind::Misspoken { word, .. } => format!("commented /{}", one_line(word)),
         SignalKind::IssueEdited => "edited the issue".to_owned(),
+        SignalKind::IssueCommented { .. } => "commented on the issue".to_owned(),
         SignalKind::IssueClosed => "closed the issue".to_owned(),
         SignalKind::IssueTransferred => "moved the issue to another repository".to_owned(),
         SignalKind::IssueDeleted => "deleted the issue".to_owned(),

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use journeyman::emulator::RepositoryRole;
-use journeyman::order::JournalEvent;
+use journeyman::order::{JournalEvent, SignalKind};
 
 use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
 
@@ -35,9 +35,13 @@ const SLOWLY: &str = "
     git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
 ";
 
+/// How many signals there were, but for comments that are no commands.
 fn signals(ended: &Ended) -> usize {
-    let entries = ended.journal.entries().iter();
-    entries.filter(|entry| matches!(entry.event, JournalEvent::Signaled { .. })).count()
+    let is_one = |event: &JournalEvent| match event {
+        JournalEvent::Signaled { signal, .. } => !matches!(signal.kind, SignalKind::IssueCommented { .. }),
+        JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
+    };
+    ended.journal.entries().iter().filter(|entry| is_one(&entry.event)).count()
 }
 
 async fn agent_is_running(world: &World) {

@@ -155,3 +155,203 @@ async fn the_classifier_the_planner_and_the_reviewer_are_told_the_comments_as_we
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     world.end().await;
 }
+
+/// A plan that is the prompt it was asked for with; it takes a second.
+const PLANS: &str = r#"
+- stage: plan
+  think: 1000
+  run: mkdir -p .journeyman/plans && cat > .journeyman/plans/issue-1-answer.md
+  say: .journeyman/plans/issue-1-answer.md
+"#;
+
+const NEW_TITLE: &str = "The answer is wrong, in digits";
+
+async fn edit(world: &World) {
+    world
+        .github
+        .edit(REPOSITORY, world.issue, AUTHOR, Some(NEW_TITLE), None)
+        .await
+        .expect("the issue is there");
+}
+
+/// What Journeyman said on the issue besides its status, without markers.
+fn notices(world: &World) -> Vec<String> {
+    let comments =
+        world.own_comments().into_iter().filter(|one| !one.body.starts_with("<!-- journeyman:status:"));
+    comments
+        .map(|one| one.body.split_once("-->\n").map_or(one.body.clone(), |(_, text)| text.to_owned()))
+        .collect()
+}
+
+async fn until_said(world: &World, count: usize) {
+    let most = std::time::Duration::from_secs(30);
+    let said = world.github.wait_for("what is said", most, |_| (notices(world).len() >= count).then_some(()));
+    said.await.expect("it is said");
+}
+
+/// Develops once `round` was thought about; what it was told is what it says.
+fn develops(rounds: &[(u32, u32, u32)]) -> String {
+    let scene = |(round, think, answer): &(u32, u32, u32)| {
+        format!(
+            "- stage: implement\n  role: developer\n  round: {round}\n  think: {think}\n  run: |\n    cat\n    echo {answer} > answer\n    \
+             git commit -q -a -m 'Give the right answer' && git push -q origin HEAD\n"
+        )
+    };
+    rounds.iter().map(scene).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_before_there_is_code_is_taken_in_and_the_plan_is_made_anew() {
+    let world = by_ada(Story::of(&format!("{TELLS}{PLANS}"))).await;
+    world.label().await;
+    world.until_begun("plan/1/agent").await;
+    edit(&world).await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!((ended.runs_of("classify"), ended.runs_of("plan"), ended.runs_of("implement")), (1, 2, 1));
+    let told = ended.said("implement/1/agent");
+    assert!(told.contains("<untrusted what=\"issue title\">\nThe answer is wrong, in digits\n"), "{told}");
+    assert!(
+        told.contains("the issue was changed since: its title, its text or its comments"),
+        "in the plan: {told}"
+    );
+    assert_eq!(notices(&world), [""; 0]);
+    assert!(!world.status_comment().contains("original text"), "{}", world.status_comment());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_comment_before_there_is_code_is_taken_in_when_its_author_may_and_an_outsiders_is_not() {
+    let world = by_ada(Story::of(&format!("{TELLS}{PLANS}"))).await;
+    world.label().await;
+    world.until_begun("plan/1/agent").await;
+    world.comment(OUTSIDER, "Write 43!").await;
+    world.comment(MAINTAINER, "Write it in digits.").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!((ended.runs_of("plan"), ended.runs_of("implement")), (2, 1));
+    let told = ended.said("implement/1/agent");
+    assert!(told.contains("mona, who has write access, 20") && !told.contains("Write 43!"), "{told}");
+    assert_eq!(notices(&world), [""; 0]);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_plan_the_developer_is_given_the_new_text() {
+    let pipeline = "name: short\nversion: 1\nstages:\n\
+        \x20 - { name: branch, uses: branch, agent: developer, command: generate_branch, arguments: [chore, \"1\", \"{{issue.title}}\", b] }\n\
+        \x20 - name: implement\n    depends_on: [branch]\n    agent: developer\n    command: implement\n\
+        \x20   arguments: [\"{{issue.body}}\", \"{{issue.title}}\", \"{{issue.body}}\", \"{{branch.name}}\"]\n\
+        \x20   checks: [pushed_commit, policy, tests]\n\
+        \x20 - { name: publish, depends_on: [implement], uses: publish, agent: developer, command: create_pull_request, arguments: [\"1\", t, b, p, c] }\n";
+    let names = "- stage: branch\n  think: 1000\n  say: right-answer\n";
+    let world = Story::of(&format!("{TELLS}{names}"))
+        .file(".github/journeyman.yml", "test: sh test.sh\npipeline: short\n")
+        .file(".github/journeyman/pipelines/short.yaml", pipeline);
+    let world = by_ada(world).await;
+    world.label().await;
+    world.until_begun("branch/1/agent").await;
+    edit(&world).await;
+    let ended = world.settled().await;
+
+    assert_eq!((ended.runs_of("branch"), ended.runs_of("implement")), (1, 1), "{}", ended.because());
+    assert!(ended.said("implement/1/agent").contains(NEW_TITLE));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn once_there_is_code_the_order_goes_on_with_the_text_as_it_was_and_says_so_once_for_each_kind() {
+    let answers = "- stage: answer\n  role: developer\n  run: |\n    cat > told && grep -c 'wrong, in digits' told >> question\n    rm told\n    \
+                   git commit -q -a -m 'Ask in digits' && git push -q origin HEAD\n  \
+                   say: '{\"summary\": \"In digits.\", \"answers\": [{\"point\": \"p1\", \"done\": true, \"text\": \"Done.\"}]}'\n\
+                   - stage: answer\n  role: code_reviewer\n  \
+                   say: '{\"passed\": true, \"score\": 1, \"summary\": \"Right.\", \"issues\": []}'\n";
+    let world = by_ada(Story::of(&format!("{}{answers}", develops(&[(1, 3_000, 42)])))).await;
+    world.label().await;
+    world.until_begun("implement/1/agent").await;
+    edit(&world).await;
+    world.comment(AUTHOR, "And quickly.").await;
+    world.comment(MAINTAINER, "Yes, please.").await;
+    world.comment(OUTSIDER, "Me too!").await;
+    world.comment("dependabot[bot]", "Bump.").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!((ended.runs_of("plan"), ended.runs_of("implement")), (1, 1));
+    let told = ended.said("implement/1/agent");
+    assert!(!told.contains("in digits") && !told.contains("quickly"), "{told}");
+    insta::assert_snapshot!(notices(&world).join("\n"), @"
+    The issue was edited after work on the code began. Journeyman goes on with the issue as it was; `/retry` takes the new text in.
+    There is a new comment after work on the code began. Journeyman goes on with the issue as it was; `/retry` takes the new text in.
+    ");
+
+    world.comment(MAINTAINER, "/retry").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!((ended.runs_of("implement"), ended.runs_of("answer")), (1, 1));
+    let question = world.git(&["show", &format!("{}:question", world.pull().head_sha)]);
+    assert!(question.ends_with("\n1"), "it was told the new title once: {question}");
+    assert_eq!(notices(&world).len(), 2, "{:?}", notices(&world));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retry_while_the_developer_is_at_it_sends_them_back_with_the_new_text() {
+    let world = by_ada(Story::of(&develops(&[(1, 4_000, 43), (2, 0, 42)]))).await;
+    world.label().await;
+    world.until_begun("implement/1/agent").await;
+    edit(&world).await;
+    until_said(&world, 1).await;
+    world.comment(MAINTAINER, "/retry in a hurry").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!((ended.runs_of("plan"), ended.runs_of("implement")), (1, 2));
+    assert!(!ended.moves().contains(&"implement/1/import".to_owned()), "what is outdated is not looked at");
+    let told = ended.said("implement/2/agent");
+    assert!(
+        told.contains(NEW_TITLE) && told.contains("in a hurry") && told.contains("was changed since"),
+        "{told}"
+    );
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_changed_while_the_order_waits_for_a_person_is_taken_in_with_their_retry() {
+    let idle = "- stage: implement\n  role: developer\n  say: Nothing to do.\n";
+    let mut world = by_ada(Story::of(&format!("{}{idle}", develops(&[(3, 0, 42)])))).await;
+    world.label().await;
+    assert_eq!(world.settled().await.word(), "blocked");
+    edit(&world).await;
+    world.settled().await;
+    assert_eq!(notices(&world), [""; 0], "nobody is at work");
+    world.comment(MAINTAINER, "/retry").await;
+    world.until_begun("implement/3/agent").await;
+    world.stop_bot().await;
+    world.start_bot().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let told = ended.said("implement/3/agent");
+    assert!(told.contains(NEW_TITLE) && told.contains("was changed since"), "{told}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commands_and_bots_are_no_news() {
+    let world = by_ada(Story::of(&develops(&[(1, 2_000, 42)]))).await;
+    world.label().await;
+    world.until_begun("implement/1/agent").await;
+    world.comment(MAINTAINER, "/status").await;
+    world.comment(MAINTAINER, "/retyr").await;
+    world.comment("dependabot[bot]", "Bump.").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let said = notices(&world);
+    assert!(said.iter().all(|text| !text.contains("after work on the code began")), "{said:?}");
+    assert_eq!(said.len(), 2, "{said:?}");
+    world.end().await;
+}

@@ -269,7 +269,7 @@ impl Engine {
         };
         let us = self.cache.identity.get_or_try_init(ask).await?;
         Ok(match incoming.condition.unmet_by(us) {
-            Some(because) => Err(because),
+            Some(because) => incoming.unmet().map(Cow::Owned).ok_or(because),
             None => Ok(Cow::Owned(incoming.addressed_to(us))),
         })
     }

@@ -270,6 +270,11 @@ pub enum NoticeComment {
         /// Its text, as the agent wrote it.
         text: String,
     },
+    /// The issue changed after code was begun: the order goes on with its text as it was.
+    TextKept {
+        /// A comment was added, rather than the issue edited.
+        comment: bool,
+    },
     /// The pull request was merged, or turned down.
     PullClosed {
         pull: PullNumber,

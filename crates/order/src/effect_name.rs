@@ -38,6 +38,8 @@ pub enum ReservedWord {
     Ended,
     /// What the work happens in.
     Environment,
+    /// The issue, read again.
+    IssueText,
     /// What is looked at before anything is paid for.
     Preflight,
     /// The base branch and its settings.
@@ -50,7 +52,7 @@ pub enum ReservedWord {
 
 impl ReservedWord {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Answer,
         Self::Authorize,
         Self::Check,
@@ -58,6 +60,7 @@ impl ReservedWord {
         Self::CommitMessage,
         Self::Ended,
         Self::Environment,
+        Self::IssueText,
         Self::Preflight,
         Self::Prepare,
         Self::React,
@@ -75,6 +78,7 @@ impl ReservedWord {
             Self::CommitMessage => "commit_message",
             Self::Ended => "ended",
             Self::Environment => "environment",
+            Self::IssueText => "issue_text",
             Self::Preflight => "preflight",
             Self::Prepare => "prepare",
             Self::React => "react",

@@ -106,6 +106,9 @@ impl OrderInput {
             if let EffectOutcome::Prepared { comments, .. } = &**outcome {
                 text.comments.clone_from(comments);
             }
+            if let EffectOutcome::IssueRead { title, body, comments } = &**outcome {
+                text = TaskText { title: title.clone(), body: body.clone(), comments: comments.clone() };
+            }
         }
         text
     }

@@ -106,6 +106,8 @@ pub enum Move {
     },
     /// Find everything that would stop the work after it was paid for.
     Preflight,
+    /// Read the issue again: its title, its text, and the comments that belong to the task.
+    ReadIssue,
     /// Prepare the environment of the commit that the work starts from, and run its tests there.
     PrepareEnvironment,
     /// Read what is said on the pull request and how its checks stand.
@@ -395,6 +397,8 @@ pub enum EffectOutcome {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<String>,
     },
+    /// Of [`Move::ReadIssue`].
+    IssueRead { title: String, body: String, comments: TaskComments },
     /// Of [`Move::PrepareEnvironment`].
     EnvironmentPrepared(Box<EnvironmentReport>),
     /// Of [`Move::ReadPull`].

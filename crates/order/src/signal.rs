@@ -73,6 +73,14 @@ pub enum SignalKind {
     },
     /// The issue's title or text was changed. What the order works on is pinned.
     IssueEdited,
+    /// A comment on the issue that is no command.
+    IssueCommented {
+        /// The comment's numeric id.
+        comment: u64,
+        /// Whether its author opened the issue.
+        #[serde(default)]
+        by_author: bool,
+    },
     /// The issue was closed.
     IssueClosed,
     /// The issue was moved to another repository.

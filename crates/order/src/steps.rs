@@ -130,6 +130,7 @@ impl<'a> StepBuilder<'a> {
             // What is only said, and what is only asked, is no step.
             Move::Authorize { .. }
             | Move::ShowStatus { .. }
+            | Move::ReadIssue
             | Move::ShowReview(_)
             | Move::ShowAnswer(_)
             | Move::ShowCheck { .. }
@@ -204,6 +205,7 @@ impl<'a> StepBuilder<'a> {
             EffectOutcome::Authorized { .. }
             | EffectOutcome::StatusShown { .. }
             | EffectOutcome::ReviewShown
+            | EffectOutcome::IssueRead { .. }
             | EffectOutcome::Done => {}
             EffectOutcome::ArtifactWritten => {}
             EffectOutcome::Preflighted { problems, .. } if problems.is_empty() => step.end_well(None),

@@ -41,6 +41,13 @@ pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeCommen
             "Only people with write access to this repository can give Journeyman commands, so nothing was done."
                 .to_owned()
         }
+        NoticeComment::TextKept { comment } => {
+            let what = if *comment { "There is a new comment" } else { "The issue was edited" };
+            format!(
+                "{what} after work on the code began. Journeyman goes on with the issue as it was; `/retry` takes the new \
+                 text in."
+            )
+        }
         NoticeComment::Plan { round, text } => plan(*round, text),
         NoticeComment::PullClosed { pull, merged, by } => {
             let by = plain(&shorten(by, 100));

@@ -26,6 +26,7 @@ fn in_words(key: &MoveKey, doing: &Move) -> Option<String> {
             }
         }
         Move::Prepare => "fetching the repository".to_owned(),
+        Move::ReadIssue => "reading the issue again".to_owned(),
         Move::Preflight => "running preflight checks".to_owned(),
         Move::PrepareEnvironment => "preparing the environment and running the tests in it".to_owned(),
         Move::RunTests { commit } => format!("testing {}", commit.short()),

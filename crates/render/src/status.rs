@@ -11,7 +11,8 @@ use super::{ROOM, headline, waits_for_the_plan};
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{
-    AnsweredSignal, Finding, Journal, JournalEvent, Settlement, SignalAnswer, SignalKind, SlashCommand,
+    AnsweredSignal, EffectOutcome, Finding, Journal, JournalEvent, Settlement, SignalAnswer, SignalKind,
+    SlashCommand,
 };
 
 /// Rounds, findings, notes, problems, commands that are shown.
@@ -120,8 +121,22 @@ fn explanation(survey: &OrderProjection) -> Option<String> {
 /// What should be known besides. Foreign in part.
 fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
     let mut notes = survey.trace.notes.clone();
+    // What was read since is what is worked on.
+    let read = journal.entries().iter().rev().find_map(|entry| match &entry.event {
+        JournalEvent::Observed { outcome, .. } => {
+            matches!(**outcome, EffectOutcome::IssueRead { .. }).then_some(entry.seq)
+        }
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
+    });
+    let answers = &survey.answers;
+    let is_taken = |seq| {
+        read > Some(seq)
+            || answers.iter().any(|answered| answered.signal == seq && answered.answer == SignalAnswer::Taken)
+    };
     let is_edited = journal.entries().iter().any(|entry| match &entry.event {
-        JournalEvent::Signaled { signal, .. } => signal.kind == SignalKind::IssueEdited,
+        JournalEvent::Signaled { signal, .. } => {
+            signal.kind == SignalKind::IssueEdited && !is_taken(entry.seq)
+        }
         JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
     });
     if is_edited {

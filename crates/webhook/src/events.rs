@@ -29,6 +29,8 @@ pub(super) struct UnroutedSignal {
     pub(super) subject: SignalSubject,
     pub(super) condition: SignalCondition,
     pub(super) kind: SignalKind,
+    /// What it is where the condition is not met.
+    pub(super) otherwise: Option<SignalKind>,
 }
 
 /// Why there is no signal.
@@ -102,12 +104,16 @@ fn issue_comment(payload: &WebhookPayload) -> WebhookEventResult {
                 return ignore("the comment neither begins with a command nor names anybody");
             }
             let kind = SignalKind::Remarked { pull, comment: payload.comment_id()? };
-            Ok(UnroutedSignal { subject, condition: SignalCondition::Named(names), kind })
+            Ok(UnroutedSignal { subject, condition: SignalCondition::Named(names), kind, otherwise: None })
         }
         (CommentCommand::None, None) => {
+            let comment = payload.comment_id()?;
+            let by_author =
+                payload.sender().is_ok_and(|sender| Some(sender.person.id) == payload.issue_author());
+            let news = SignalKind::IssueCommented { comment, by_author };
             let names = mentions(text);
             if names.is_empty() {
-                return ignore("the comment neither begins with a command nor names anybody");
+                return always(subject, news);
             }
             if is_closed {
                 return ignore("the issue is closed");
@@ -115,8 +121,9 @@ fn issue_comment(payload: &WebhookPayload) -> WebhookEventResult {
             // What was said to us is found once it is known who we are.
             let request = OrderRequest { advice: Some(text.to_owned()), ..OrderRequest::default() };
             let command = SlashCommand::Start { request };
-            let kind = SignalKind::Commanded { comment: Some(payload.comment_id()?), pull: None, command };
-            Ok(UnroutedSignal { subject, condition: SignalCondition::Named(names), kind })
+            let kind = SignalKind::Commanded { comment: Some(comment), pull: None, command };
+            let condition = SignalCondition::Named(names);
+            Ok(UnroutedSignal { subject, condition, kind, otherwise: Some(news) })
         }
     }
 }
@@ -221,6 +228,7 @@ fn on_our_check(
     Ok(UnroutedSignal {
         subject: SignalSubject::Branches(check.branches),
         condition: check.app.map_or(SignalCondition::Nothing, SignalCondition::Of),
+        otherwise: None,
         kind: SignalKind::Commanded { comment: None, pull: None, command },
     })
 }
@@ -261,6 +269,7 @@ fn on_our_branches(
     Ok(UnroutedSignal {
         subject: SignalSubject::Branches(branches),
         condition: provided,
+        otherwise: None,
         kind: SignalKind::ChecksFinished { head },
     })
 }
@@ -271,7 +280,7 @@ fn is_the_senders_own(payload: &WebhookPayload, author: Option<UserId>) -> bool 
 }
 
 fn always(subject: SignalSubject, kind: SignalKind) -> WebhookEventResult {
-    Ok(UnroutedSignal { subject, condition: SignalCondition::Nothing, kind })
+    Ok(UnroutedSignal { subject, condition: SignalCondition::Nothing, kind, otherwise: None })
 }
 
 fn ignore(because: &str) -> WebhookEventResult {

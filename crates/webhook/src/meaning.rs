@@ -40,6 +40,8 @@ pub struct RoutedSignal {
     pub subject: SignalSubject,
     /// Whether it means anything depends on who we are.
     pub condition: SignalCondition,
+    /// What it is to us where the condition is not met; none where it is nothing then.
+    pub otherwise: Option<SignalKind>,
     pub signal: Signal,
 }
 
@@ -79,6 +81,13 @@ pub struct AppIdentity {
 }
 
 impl RoutedSignal {
+    /// What it is once it is known that its condition is not met.
+    pub fn unmet(&self) -> Option<Self> {
+        let mut other = Self { condition: SignalCondition::Nothing, otherwise: None, ..self.clone() };
+        other.signal.kind = self.otherwise.clone()?;
+        Some(other)
+    }
+
     /// The same, once it is known that we are the one who is named: what follows our name is what is asked of us.
     pub fn addressed_to(&self, us: &AppIdentity) -> Self {
         let mut signal = self.clone();

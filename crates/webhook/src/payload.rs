@@ -167,6 +167,10 @@ impl WebhookPayload {
         self.number("/comment/id").ok_or(MissingField("comment.id"))
     }
 
+    pub(super) fn issue_author(&self) -> Option<UserId> {
+        self.number("/issue/user/id").map(UserId)
+    }
+
     pub(super) fn comment_author(&self) -> Option<UserId> {
         self.number("/comment/user/id").map(UserId)
     }

@@ -33,7 +33,7 @@ pub fn understand(event: &str, body: &[u8]) -> DeliveryMeaning {
 }
 
 fn place(meaning: UnroutedSignal, payload: &WebhookPayload) -> Result<RoutedSignal, NoSignal> {
-    let UnroutedSignal { subject, condition: provided, kind } = meaning;
+    let UnroutedSignal { subject, condition: provided, kind, otherwise } = meaning;
     let (repository, repository_id) = payload.repository()?;
     let sender = payload.sender()?;
     let provided = match sender.kind {
@@ -47,6 +47,7 @@ fn place(meaning: UnroutedSignal, payload: &WebhookPayload) -> Result<RoutedSign
         default_branch: payload.default_branch(),
         subject,
         condition: provided,
+        otherwise,
         signal: Signal { by: Requester::Person(sender.person), kind },
     })
 }
@@ -62,6 +63,7 @@ fn of_a_bot(
         SignalKind::Labeled { .. }
         | SignalKind::Commanded { .. }
         | SignalKind::Misspoken { .. }
+        | SignalKind::IssueCommented { .. }
         | SignalKind::Reviewed { .. }
         | SignalKind::Remarked { .. }
         | SignalKind::PullReopened { .. } => {

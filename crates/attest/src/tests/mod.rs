@@ -23,6 +23,7 @@ pub(super) fn verified() -> Receipt {
         repository: "octo-org/hello".parse().unwrap(),
         issue: IssueNumber(7),
         pipeline: "issue-to-pr v1".to_owned(),
+        agent: None,
         outcome: "verified",
         because: None,
         verified: true,

@@ -100,6 +100,7 @@ impl EffectContext {
             | NoticeComment::Status
             | NoticeComment::NotNow { .. }
             | NoticeComment::PullIsOpen { .. }
+            | NoticeComment::TextKept { .. }
             | NoticeComment::Plan { .. }
             | NoticeComment::PullClosed { .. } => {
                 format!("say:{}:{}", self.order, self.key.file_name().replace('-', "."))

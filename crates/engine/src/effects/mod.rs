@@ -96,6 +96,7 @@ pub(super) async fn perform(
         Move::ShowStatus { .. } => context.show_status().await,
         Move::RerunJobs { head: _, jobs } => context.rerun_jobs(&jobs).await,
         Move::ShowCheck { head, state } => context.show_check(&head, state).await,
+        Move::ReadIssue => context.read_issue().await,
         Move::Preflight => context.preflight().await,
         Move::PrepareEnvironment => Box::pin(context.prepare_environment()).await,
         Move::ReadPull { pull, head } => context.read_pull(pull, &head).await,

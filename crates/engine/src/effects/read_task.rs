@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::EffectContext;
+use super::{EffectContext, EffectResult};
 use journeyman_github::IssueComment;
 use journeyman_order::settings::TaskCommentPolicy;
-use journeyman_order::{CommentRight, EffectError, TaskComment, TaskComments, UserId};
+use journeyman_order::{CommentRight, EffectError, EffectOutcome, TaskComment, TaskComments, UserId};
 
 /// How many comments are kept.
 const MOST_KEPT: usize = 30;
@@ -16,6 +16,14 @@ const MOST_CHARACTERS: usize = 40_000;
 const MOST_PEOPLE: usize = 50;
 
 impl EffectContext {
+    /// The issue as it is now.
+    pub(super) async fn read_issue(&self) -> EffectResult {
+        let (at, number) = (self.at().await?, self.opened().issue.number);
+        let issue = self.parts.github.issue(&at, number).await?;
+        let comments = self.task_comments(self.settings().task.comments).await?;
+        Ok(EffectOutcome::IssueRead { title: issue.text.title, body: issue.text.body, comments })
+    }
+
     /// The newest comments that belong to the task, as they are now.
     pub(super) async fn task_comments(&self, policy: TaskCommentPolicy) -> Result<TaskComments, EffectError> {
         let (at, issue) = (self.at().await?, self.opened().issue.number);

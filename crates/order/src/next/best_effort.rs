@@ -153,6 +153,23 @@ impl<'a> BestEffortMoves<'a> {
         }
     }
 
+    /// Once for each kind of change: what is worked on is the text as it was.
+    pub(super) fn say_that_the_text_stays(&mut self, heard: &SignalLog, settled: Option<&Settlement>) {
+        if matches!(settled, Some(Settlement::Refused { .. })) {
+            return;
+        }
+        let on = self.place(None);
+        for (is_kept, comment) in [(heard.text_kept.edit, false), (heard.text_kept.comment, true)] {
+            if is_kept {
+                let key = if comment { "text-commented" } else { "text-edited" };
+                self.run(
+                    MoveKey::beside(ReservedWord::Say, key),
+                    Move::Say { on, saying: NoticeComment::TextKept { comment } },
+                );
+            }
+        }
+    }
+
     /// Eyes first, then what became of it.
     fn answer(
         &mut self,

@@ -95,6 +95,7 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     let revision = revision(journal, &heard.answers, next.settled.as_ref());
     let mut errands = BestEffortMoves::of(journal, now);
     errands.say_what_became(&heard, next.settled.as_ref());
+    errands.say_that_the_text_stays(&heard, next.settled.as_ref());
     errands.tidy_up(&heard, &trace);
     errands.end_the_text((&heard, answers), &trace, next.settled.as_ref());
     errands.check_run(&trace, Surfaces::of(next.settled.as_ref(), &verdict).check);

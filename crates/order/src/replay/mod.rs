@@ -23,6 +23,7 @@ pub(crate) mod rounds;
 pub(crate) mod signal_log;
 mod signal_reader;
 mod stages;
+mod text_updates;
 mod variables;
 mod work;
 mod worker;
@@ -398,6 +399,13 @@ impl<'a> Replay<'a> {
             return Err(Suspension::Timer(until));
         }
         Err(Suspension::PendingMove(key.clone(), Box::new(make(session))))
+    }
+
+    /// Where an effect was intended first.
+    pub(crate) fn begun(&self, key: &MoveKey) -> Option<u64> {
+        let intends =
+            |event: &JournalEvent| matches!(event, JournalEvent::Intended { key: known, .. } if known == key);
+        self.entries.iter().find(|entry| intends(&entry.event)).map(|entry| entry.seq)
     }
 
     /// Whether the last that was written of an effect is that it is to be made.

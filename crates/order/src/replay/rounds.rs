@@ -6,6 +6,7 @@ use super::best::keep_better;
 use super::escalation::{CheckExhaustion, EscalationOutcome};
 use super::fingerprint::FailureFingerprint;
 use super::judge::{FailedRound, RoundCheck, RoundOutcome};
+use super::text_updates::{RoundTask, outdated};
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
@@ -67,6 +68,7 @@ impl Replay<'_> {
         let mut previous = worker.previous.clone();
         let mut guided = false;
         let mut artifact_id: Option<String> = None;
+        let mut advised: Option<String> = None;
         for round in 1.. {
             let mut said = None;
             let begins_with_checks = round == 1 && worker.begins_with == StageStart::Checks;
@@ -80,10 +82,13 @@ impl Replay<'_> {
                     Ok(RoundOutcome::NotMade { because: String::new(), candidate: None })
                 } else {
                     let rework = self.with_advice(worker, (round, &key), rework.take());
+                    let mut given = RoundTask { rework, session: session.clone() };
+                    self.with_new_text(&key, &mut given)?;
+                    let RoundTask { rework, session: resumed } = given;
                     let mut task = AgentTask {
                         round,
                         rework,
-                        session: session.clone(),
+                        session: resumed,
                         previous: previous.clone(),
                         ..worker.task()
                     };
@@ -102,7 +107,13 @@ impl Replay<'_> {
                                 seen.result.clone_from(&run.result);
                                 seen.warnings.clone_from(&run.warnings);
                             }
-                            judge(self, round, Some(run))
+                            match self.outdated_by(worker, round) {
+                                Some(update) => {
+                                    advised.clone_from(&update.guidance);
+                                    Ok(RoundOutcome::failed(RoundCheck::Person, outdated()))
+                                }
+                                None => judge(self, round, Some(run)),
+                            }
                         }
                         Err(halt) => Err(halt),
                     }
@@ -133,7 +144,12 @@ impl Replay<'_> {
                     history.insert(0, failed.feedback.clone());
                     history.truncate(MOST_FEEDBACK);
                     let (next, exhausted) = counters.count(worker, round, &failed, said);
-                    rework = Some(Rework { feedback: history.clone(), mode: worker.mode, ..next });
+                    rework = Some(Rework {
+                        feedback: history.clone(),
+                        mode: worker.mode,
+                        guidance: advised.take(),
+                        ..next
+                    });
                     exhausted
                 }
                 Err(Suspension::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),

@@ -24,13 +24,42 @@ pub(crate) struct SignalLog {
     pub(crate) plan_decisions: Vec<(u64, PlanDecision)>,
     /// Whether a review or a remark waits for GitHub to tell its author's rights.
     pub(crate) asks_for_reviewers: bool,
-    /// Whether the issue's text was changed after the order began.
-    pub(crate) issue_edited: bool,
+    /// Changes of the issue that are taken in.
+    pub(crate) text_updates: Vec<TextUpdate>,
+    /// Changes of the issue that the order goes on without until somebody says `/retry`.
+    pub(crate) text_waits: TextNews,
+    /// Of which kinds of change people were told that.
+    pub(crate) text_kept: TextNews,
     /// Questions about rights that are not answered yet.
     pub(crate) pending: Vec<(MoveKey, Move)>,
     /// When the next of them is to be asked again.
     pub(crate) ask_again: Option<DateTime<Utc>>,
     pub(crate) answers: Vec<AnsweredSignal>,
+}
+
+/// Which kinds of change there were.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TextNews {
+    /// The title or the text was edited.
+    pub(crate) edit: bool,
+    /// Somebody commented whose comments belong to the task.
+    pub(crate) comment: bool,
+}
+
+impl TextNews {
+    pub(crate) fn is_any(self) -> bool {
+        self.edit || self.comment
+    }
+}
+
+/// A change of the issue that is taken in: before the next run of an agent it is read.
+#[derive(Debug)]
+pub(crate) struct TextUpdate {
+    pub(crate) seq: u64,
+    /// The stages whose last run was told the old text, and is to be made anew.
+    pub(crate) sends_back: Vec<String>,
+    /// What was advised with it.
+    pub(crate) guidance: Option<String>,
 }
 
 /// A word that counts, and where it was taken.

@@ -8,10 +8,10 @@ use chrono::{DateTime, Utc};
 use super::permissions::SenderPermission;
 use super::signal_log::{
     AnsweredSignal, AppliedCommand, Cancellation, PlanDecision, PullClosure, PullClosureKind, PullEvent,
-    PullEventKind, ResumeCommand, SignalAnswer, SignalLog,
+    PullEventKind, ResumeCommand, SignalAnswer, SignalLog, TextNews,
 };
 use super::{Observation, Replay, observations};
-use crate::ids::Person;
+use crate::ids::{Person, UserId};
 use crate::journal::{Journal, JournalEntry, JournalEvent};
 use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Check, Pipeline, Stage, StageOutput};
@@ -27,6 +27,8 @@ struct SignalReader<'a, F> {
     /// What people wrote is heard once, though two hooks bring it: comments, and reviews.
     comments: BTreeSet<u64>,
     reviews: BTreeSet<u64>,
+    /// Whose comments on the issue do not belong to the task: GitHub is not asked about each.
+    outsiders: BTreeSet<UserId>,
     /// What they want, and since which entry it is known that they may.
     decided: Vec<ResolvedSignal>,
 }
@@ -38,7 +40,7 @@ struct ResolvedSignal {
     request: SignalRequest,
 }
 
-enum SignalRequest {
+pub(super) enum SignalRequest {
     Retry {
         guidance: Option<String>,
         by: Requester,
@@ -61,10 +63,12 @@ enum SignalRequest {
     Talk,
     Closure(PullClosure),
     Occasion(PullEventKind),
+    /// The issue was edited, or somebody commented on it.
+    Text(TextNews),
 }
 
 /// How the order stood when something was said.
-enum OrderPhase {
+pub(super) enum OrderPhase {
     /// `conversing`: it answers people; the pipeline has ended.
     AtWork {
         conversing: bool,
@@ -95,7 +99,7 @@ enum PlanProgress {
 }
 
 /// What `/retry` is to an order that rests.
-enum RetryCommandKind {
+pub(super) enum RetryCommandKind {
     /// More rounds of what was given up.
     MoreRounds,
     /// Something to answer, like a review.
@@ -103,6 +107,15 @@ enum RetryCommandKind {
         /// Whether nothing is known to be wrong, so that a bare `/retry` asks for nothing.
         is_content: bool,
     },
+}
+
+impl RetryCommandKind {
+    pub(super) fn asks(&self) -> bool {
+        match self {
+            Self::Asks { .. } => true,
+            Self::MoreRounds => false,
+        }
+    }
 }
 
 impl SignalLog {
@@ -115,6 +128,7 @@ impl SignalLog {
             now,
             comments: journal.opened().comment.into_iter().collect(),
             reviews: BTreeSet::new(),
+            outsiders: BTreeSet::new(),
             decided: Vec::new(),
         };
         for entry in journal.entries() {
@@ -147,6 +161,7 @@ impl SignalLog {
                 self.pull_events.push(PullEvent { seq, at, kind: what });
                 SignalAnswer::Noted
             }
+            SignalRequest::Text(news) => self.text_changed(pipeline, journal, (seq, at), news),
             SignalRequest::Closure(closure) => {
                 let reopens = closure.how == PullClosureKind::Reopened;
                 if reopens && self.closed().is_none() {
@@ -167,6 +182,11 @@ impl SignalLog {
                     |()| SignalAnswer::Taken,
                 )
             }
+            SignalRequest::Retry { guidance, by } if self.text_waits.is_any() => {
+                let stood = self.phase_at(pipeline, journal, seq, at);
+                self.retry_with_new_text(pipeline, journal, (seq, at), (guidance, by), stood)
+                    .map_or_else(SignalAnswer::Ignored, |()| SignalAnswer::Taken)
+            }
             SignalRequest::Retry { .. }
             | SignalRequest::GoOn(_)
             | SignalRequest::Choose
@@ -182,7 +202,13 @@ impl SignalLog {
         self.answers.push(AnsweredSignal { signal, answer });
     }
 
-    fn phase_at(&self, pipeline: &Pipeline, journal: &Journal, seq: u64, at: DateTime<Utc>) -> OrderPhase {
+    pub(super) fn phase_at(
+        &self,
+        pipeline: &Pipeline,
+        journal: &Journal,
+        seq: u64,
+        at: DateTime<Utc>,
+    ) -> OrderPhase {
         let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
         if self.closed().is_some() {
             return OrderPhase::Over;
@@ -250,7 +276,7 @@ impl SignalLog {
     }
 
     /// What a command changes as it stood then; or why nothing.
-    fn command(
+    pub(super) fn command(
         &mut self,
         seq: u64,
         at: DateTime<Utc>,
@@ -353,7 +379,8 @@ impl SignalLog {
                 SignalRequest::Gone(_)
                 | SignalRequest::Talk
                 | SignalRequest::Closure(_)
-                | SignalRequest::Occasion(_),
+                | SignalRequest::Occasion(_)
+                | SignalRequest::Text(_),
                 _,
             ) => "",
         };
@@ -371,8 +398,10 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
                 self.of_who_may((seq, at), by, || SignalRequest::GoOn(by.clone()));
             }
             SignalKind::IssueEdited => {
-                self.log.issue_edited = true;
-                self.ignore(seq, "this order uses the original text");
+                self.request(entry, SignalRequest::Text(TextNews { edit: true, comment: false }));
+            }
+            SignalKind::IssueCommented { comment, by_author } => {
+                self.commented(entry, by, *comment, *by_author)
             }
             SignalKind::IssueLocked => self.ignore(seq, "those who may command can still write there"),
             SignalKind::IssueTransferred => {
@@ -470,6 +499,27 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
             SenderPermission::No(because) => {
                 self.log.answers.push(AnsweredSignal { signal, answer: SignalAnswer::NoRight(because) });
             }
+        }
+    }
+
+    /// A comment on the issue is news when it is its author's, or somebody's with write access.
+    fn commented(&mut self, entry: &JournalEntry, by: &Requester, comment: u64, by_author: bool) {
+        let seq = entry.seq;
+        let news = SignalRequest::Text(TextNews { edit: false, comment: true });
+        match by {
+            _ if !self.comments.insert(comment) => self.ignore(seq, "the comment was already handled"),
+            _ if by_author => self.request(entry, news),
+            Requester::Person(person) if self.outsiders.contains(&person.id) => {
+                self.ignore(seq, "its author has no write access");
+            }
+            Requester::Person(person) => {
+                self.of_who_may((seq, entry.at), by, || news);
+                let last = self.log.answers.last().filter(|last| last.signal == seq);
+                if last.is_some_and(|last| matches!(last.answer, SignalAnswer::NoRight(_))) {
+                    self.outsiders.insert(person.id);
+                }
+            }
+            Requester::ApiToken => self.ignore(seq, "comments are written on GitHub"),
         }
     }
 

@@ -15,7 +15,7 @@ const TABLE: [(&str, &[&str]); 20] = [
     ("issues.transferred", &["issue_transferred"]),
     ("issues.deleted", &["issue_deleted"]),
     ("issues.locked", &["issue_locked"]),
-    ("issue_comment.created", &["commanded", "misspoken", "remarked"]),
+    ("issue_comment.created", &["commanded", "misspoken", "remarked", "issue_commented"]),
     ("pull_request.closed", &["pull_closed"]),
     ("pull_request.reopened", &["pull_reopened"]),
     ("pull_request.synchronize", &["pull_pushed"]),
@@ -35,7 +35,8 @@ const WITHOUT_EXAMPLE: [&str; 1] = ["issues.closed"];
 
 /// What of the published examples leads to a signal as it is: the others are about branches, tags and comments that are
 /// nothing to us.
-const AS_PUBLISHED: [(&str, usize); 11] = [
+const AS_PUBLISHED: [(&str, usize); 12] = [
+    ("issue_comment.created", 5),
     ("issues.deleted", 1),
     ("issues.labeled", 2),
     ("issues.locked", 2),

@@ -73,6 +73,18 @@ fn which_delivery_leads_to_which_signal() {
         ("issue_comment", vec![created()], issue(), commanded(Some(12), None, retry())),
         (
             "issue_comment",
+            vec![created(), ("/comment/body", json!("please /retry"))],
+            issue(),
+            SignalKind::IssueCommented { comment: 12, by_author: false },
+        ),
+        (
+            "issue_comment",
+            vec![created(), ("/comment/body", json!("> /retry")), ("/issue/user", json!({"id": 5}))],
+            issue(),
+            SignalKind::IssueCommented { comment: 12, by_author: true },
+        ),
+        (
+            "issue_comment",
             vec![created(), ("/issue/state", json!("closed"))],
             issue(),
             commanded(Some(12), None, retry()),
@@ -181,6 +193,7 @@ fn which_delivery_leads_to_which_signal() {
             default_branch: Some("trunk".to_owned()),
             subject,
             condition: SignalCondition::Nothing,
+            otherwise: None,
             signal: Signal {
                 by: Requester::Person(Person { login: "anna".to_owned(), id: UserId(5) }),
                 kind,
@@ -302,8 +315,6 @@ fn what_means_nothing_is_ignored_with_a_reason() {
         ("issues", vec![action("edited"), ("/changes", json!({"body": {"from": null}}))], "neither"),
         ("issue_comment", vec![action("edited")], "issue_comment.edited"),
         ("issue_comment", vec![action("deleted")], "issue_comment.deleted"),
-        ("issue_comment", vec![created(), says("please /retry")], "command"),
-        ("issue_comment", vec![created(), says("> /retry")], "command"),
         (
             "issue_comment",
             vec![created(), says("@journeyman look"), ("/issue/state", json!("closed"))],

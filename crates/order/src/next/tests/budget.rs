@@ -123,7 +123,7 @@ fn time_in_which_a_run_went_on_is_work_whoever_spoke_meanwhile() {
     }
     world.begin_all();
     world.now += TimeDelta::minutes(61);
-    world.hear(SignalKind::IssueEdited);
+    world.hear(SignalKind::IssueLocked);
     for (key, _) in world.under_way.clone() {
         world.finish(&key.0);
     }

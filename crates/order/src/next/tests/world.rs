@@ -377,6 +377,11 @@ impl SimulatedOrder {
             Move::ShowReview(_) => EffectOutcome::ReviewShown,
             Move::ShowStatus { .. } => EffectOutcome::StatusShown { comment: None },
             Move::PrepareEnvironment => EffectOutcome::EnvironmentPrepared(Box::default()),
+            Move::ReadIssue => EffectOutcome::IssueRead {
+                title: "The sum is wrong, and so is the mean".to_owned(),
+                body: "Both are.".to_owned(),
+                comments: Default::default(),
+            },
             Move::Preflight => EffectOutcome::Preflighted { problems: Vec::new(), warnings: Vec::new() },
             Move::ReadPull { head, .. } => EffectOutcome::PullRead(Box::new(quiet(head))),
             Move::TakeIn { head, .. } => EffectOutcome::TakenIn {

@@ -20,7 +20,6 @@ use super::{Replay, ReplayResult, Suspension};
 use crate::conversation::{Mergeability, PullSnapshot, PullSnapshotState};
 use crate::effect_name::ReservedWord;
 use crate::ids::{CommitSha, Person, PullNumber, UserId};
-use crate::journal::JournalEvent;
 use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::settings::BaseMovePolicy;
 use crate::settlement::Settlement;
@@ -162,13 +161,6 @@ impl<'a> Replay<'a> {
         (ran.given_up, ran.approvable) = (false, false);
         ran.settled = Some(self.as_it_stands(pull));
         Ok(())
-    }
-
-    /// Where an effect was intended first.
-    fn begun(&self, key: &MoveKey) -> Option<u64> {
-        let intends =
-            |event: &JournalEvent| matches!(event, JournalEvent::Intended { key: known, .. } if known == key);
-        self.entries.iter().find(|entry| intends(&entry.event)).map(|entry| entry.seq)
     }
 
     /// Whether an occasion is about the pull request as it stands now.

@@ -1,0 +1,186 @@
+//! The issue changes while an order is at work: before code is begun that is taken in, afterwards with `/retry`.
+
+use chrono::{DateTime, Utc};
+
+use super::signal_log::{PullEvent, PullEventKind, SignalAnswer, SignalLog, TextNews, TextUpdate};
+use super::signal_reader::{OrderPhase, SignalRequest};
+use super::worker::Worker;
+use super::{Replay, Suspension};
+use crate::effect_name::ReservedWord;
+use crate::feedback::{Category, Feedback};
+use crate::journal::{Journal, JournalEntry, JournalEvent};
+use crate::moves::{EffectOutcome, Move, MoveKey, Rework};
+use crate::pipeline::{Check, Pipeline, Stage, StageKind, StageOutput, StageStart};
+use crate::signal::Requester;
+
+/// What whoever answers people is asked for, where `/retry` says no more.
+const READ_AGAIN: &str = "The issue was changed after the work began: its title, its text or its comments. Read it as you are \
+                          given it now, and change what does not fit it.";
+
+/// What a run is given beside what its worker is.
+pub(crate) struct RoundTask {
+    pub(crate) rework: Option<Rework>,
+    pub(crate) session: Option<String>,
+}
+
+fn makes_code(stage: &Stage) -> bool {
+    stage.checks.contains(&Check::PushedCommit)
+}
+
+/// Whether an agent that makes code was started before this entry.
+fn has_code(pipeline: &Pipeline, journal: &Journal, seq: u64) -> bool {
+    let mut before = journal.entries().iter().take_while(|entry| entry.seq < seq);
+    before.any(|entry| match &entry.event {
+        JournalEvent::Intended { key, .. } => {
+            pipeline.stages.iter().any(|stage| makes_code(stage) && key.is_work_of(&stage.name))
+        }
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => false,
+    })
+}
+
+impl SignalLog {
+    /// What becomes of a change of the issue.
+    pub(super) fn text_changed(
+        &mut self,
+        pipeline: &Pipeline,
+        journal: &Journal,
+        (seq, at): (u64, DateTime<Utc>),
+        news: TextNews,
+    ) -> SignalAnswer {
+        let ignored = |because: &str| SignalAnswer::Ignored(because.to_owned());
+        let has_code = has_code(pipeline, journal, seq);
+        let waits = self.text_waits;
+        self.text_waits.edit |= news.edit && has_code;
+        self.text_waits.comment |= news.comment && has_code;
+        let is_known = (!news.edit || waits.edit) && (!news.comment || waits.comment);
+        if has_code && is_known {
+            return ignored("the order goes on with the text as it was; /retry takes the new one in");
+        }
+        let is_at_work = match self.phase_at(pipeline, journal, seq, at) {
+            OrderPhase::Over => return ignored("the order has ended"),
+            OrderPhase::AtWork { .. } | OrderPhase::PlanWaits => true,
+            OrderPhase::Unprepared | OrderPhase::Rests { .. } => false,
+        };
+        match (has_code, is_at_work) {
+            (false, _) => {
+                let is_thought = |stage: &&Stage| {
+                    is_at_work
+                        && stage.uses == StageKind::Agent
+                        && !makes_code(stage)
+                        && !matches!(stage.output, Some(StageOutput::OneOf(_)))
+                };
+                let stages = pipeline.stages.iter().filter(is_thought);
+                let sends_back = stages.map(|stage| stage.name.clone()).collect();
+                self.text_updates.push(TextUpdate { seq, sends_back, guidance: None });
+                SignalAnswer::Taken
+            }
+            (true, true) => {
+                self.text_kept.edit |= news.edit;
+                self.text_kept.comment |= news.comment;
+                SignalAnswer::Noted
+            }
+            (true, false) => ignored("nothing is being done; /retry takes the new text in"),
+        }
+    }
+
+    /// `/retry` after a change of the issue: it is read again, whatever else the command does.
+    pub(super) fn retry_with_new_text(
+        &mut self,
+        pipeline: &Pipeline,
+        journal: &Journal,
+        (seq, at): (u64, DateTime<Utc>),
+        (guidance, by): (Option<String>, Requester),
+        stood: OrderPhase,
+    ) -> Result<(), String> {
+        let mut update = TextUpdate { seq, sends_back: Vec::new(), guidance: None };
+        let asked = |guidance: Option<String>| guidance.unwrap_or_else(|| READ_AGAIN.to_owned());
+        if matches!(stood, OrderPhase::AtWork { conversing: false, .. }) {
+            update.sends_back = self.making_code(pipeline, journal, (seq, at));
+            if update.sends_back.is_empty() {
+                // What is made already is answered once it is through.
+                let kind = PullEventKind::Asked { by, guidance: Some(asked(guidance)) };
+                self.pull_events.push(PullEvent { seq, at, kind });
+            } else {
+                update.guidance = guidance;
+            }
+        } else {
+            let is_asked = matches!(stood, OrderPhase::AtWork { .. })
+                || matches!(&stood, OrderPhase::Rests { retry, .. } if retry.asks());
+            let guidance = if is_asked { Some(asked(guidance)) } else { guidance };
+            self.command(seq, at, SignalRequest::Retry { guidance, by }, stood)?;
+        }
+        self.text_waits = TextNews::default();
+        self.text_updates.push(update);
+        Ok(())
+    }
+
+    /// The stages whose agent is making code just then.
+    fn making_code(
+        &self,
+        pipeline: &Pipeline,
+        journal: &Journal,
+        (seq, at): (u64, DateTime<Utc>),
+    ) -> Vec<String> {
+        let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
+        let mut walk = Replay::new(pipeline, journal, length, self, at);
+        walk.run();
+        let is_at_it = |stage: &&Stage| {
+            makes_code(stage)
+                && stage.begins_with != StageStart::Checks
+                && !walk.stage_results.contains_key(stage.name.as_str())
+                && walk.begun(&MoveKey::within(&stage.name, "1/agent")).is_some()
+        };
+        pipeline.stages.iter().filter(is_at_it).map(|stage| stage.name.clone()).collect()
+    }
+}
+
+impl Replay<'_> {
+    /// Before a new run, what changed in the issue is read. Whoever worked with an older text begins anew with this one.
+    pub(super) fn with_new_text(&mut self, key: &MoveKey, task: &mut RoundTask) -> Result<(), Suspension> {
+        let begun = self.begun(key);
+        if let (None, Some(update)) = (begun, self.signals.log.text_updates.last()) {
+            let key = MoveKey::beside(ReservedWord::IssueText, update.seq);
+            let seen = self.observe(&key, |_| Move::ReadIssue)?;
+            if !matches!(seen.outcome, EffectOutcome::IssueRead { .. }) {
+                return Err(self.mismatch(&key));
+            }
+        }
+        // The same before and after it was begun: it is made again after a crash.
+        let before = self.entries.iter().rev().filter(|entry| begun.is_none_or(|begun| entry.seq < begun));
+        if before.filter_map(text_read).next().is_some_and(|read| read > self.last_run) {
+            task.session = None;
+            if let Some(rework) = &mut task.rework {
+                let is_told = rework.feedback.first().is_some_and(|first| *first == outdated());
+                if !is_told {
+                    rework.feedback.insert(0, outdated());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The change of the issue that makes a round worthless: it was begun with the text before, and nothing was since.
+    pub(super) fn outdated_by(&self, worker: &Worker, round: u32) -> Option<&TextUpdate> {
+        let log = self.signals.log;
+        let update = log.text_updates.iter().rfind(|update| update.sends_back.contains(&worker.prefix))?;
+        let begun = |round| self.begun(&worker.key(round, "agent"));
+        let is_older = begun(round).is_some_and(|begun| begun < update.seq);
+        let is_last = begun(round + 1).is_none_or(|next| next > update.seq);
+        (is_older && is_last).then_some(update)
+    }
+}
+
+/// The entry, if the issue was read again in it.
+fn text_read(entry: &JournalEntry) -> Option<u64> {
+    let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
+    matches!(**outcome, EffectOutcome::IssueRead { .. }).then_some(entry.seq)
+}
+
+/// What is said of a round that was begun with an older text.
+pub(super) fn outdated() -> Feedback {
+    Feedback::failed(
+        Category::Architecture,
+        "the issue was changed since: its title, its text or its comments are not what they were".to_owned(),
+    )
+    .suggest("Read the task again as it is given now, and do what it asks for.")
+}

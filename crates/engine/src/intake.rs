@@ -209,6 +209,11 @@ impl Engine {
             }
         };
         let incoming = &*incoming;
+        // One that names another App than ours is a comment as any other.
+        let begins = may_begin(incoming);
+        if concerned.is_empty() && !begins {
+            return self.ignore(&delivery.guid, "no order belongs to it").await;
+        }
         if begins {
             return match concerned.iter().find(|order| order.active) {
                 Some(order) => self.signal_orders(delivery, &[order.id], &incoming.signal).await,

@@ -13,6 +13,7 @@ use journeyman_order::{CommentCommand, IssueNumber, Person};
 /// A comment on an issue. Its text is foreign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueComment {
+    pub id: u64,
     /// Who wrote it, by login.
     pub login: String,
     /// The person who wrote it; none where it was a bot, or the account is gone.
@@ -23,6 +24,7 @@ pub struct IssueComment {
 
 #[derive(Deserialize)]
 struct CommentWire {
+    id: u64,
     body: Option<String>,
     created_at: DateTime<Utc>,
     #[serde(flatten)]
@@ -42,14 +44,14 @@ impl GitHub {
         let route = at.route(&format!("/issues/{issue}/comments"));
         let all: Vec<CommentWire> = self.list(at, TokenPermissions::ReadIssues, &route).await?;
         let mut comments = Vec::new();
-        for CommentWire { body, created_at, writer } in all {
+        for CommentWire { id, body, created_at, writer } in all {
             let body = body.unwrap_or_default();
             let says_nothing = body.trim().is_empty() || CommentCommand::of(&body) != CommentCommand::None;
             if says_nothing || self.wrote(&writer).await? {
                 continue;
             }
             let (login, person) = (writer.login().to_owned(), writer.person());
-            comments.push(IssueComment { login, person, at: created_at, body });
+            comments.push(IssueComment { id, login, person, at: created_at, body });
         }
         Ok(comments)
     }

@@ -27,7 +27,9 @@ impl EffectContext {
     /// The newest comments that belong to the task, as they are now.
     pub(super) async fn task_comments(&self, policy: TaskCommentPolicy) -> Result<TaskComments, EffectError> {
         let (at, issue) = (self.at().await?, self.opened().issue.number);
-        let all = self.parts.github.issue_comments(&at, issue).await?;
+        let mut all = self.parts.github.issue_comments(&at, issue).await?;
+        // The one that began the order is advice already, as far as it was said to us.
+        all.retain(|comment| Some(comment.id) != self.opened().comment);
         let mut comments = TaskComments::default();
         if all.is_empty() {
             return Ok(comments);

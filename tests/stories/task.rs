@@ -355,3 +355,76 @@ async fn commands_and_bots_are_no_news() {
     assert_eq!(said.len(), 2, "{said:?}");
     world.end().await;
 }
+
+const TEMPLATE: &str =
+    "<!-- Thanks! -->\n## What\n\n<!-- In one sentence. -->\n\n## Checklist\n\n- [ ] I have run it\n";
+
+/// The pull request's text down to Journeyman's own part.
+fn words_of(body: &str) -> String {
+    let lines = body.lines().take_while(|line| !line.starts_with("### \u{2705}"));
+    lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+/// Writes this as the pull request's text, if it was given the template.
+fn writes(text: &str) -> String {
+    let text: String = text.lines().map(|line| format!("    {line}\n")).collect();
+    format!(
+        "{WELL}\n- stage: publish\n  run: |\n    case \"$(cat)\" in *'pull request template to fill in'*'In one sentence.'*) ;; *) exit 9 ;; esac\n    \
+         cat <<'END'\n{text}    END\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_repositorys_pull_request_template_is_filled_in_beside_what_journeyman_says() {
+    let text = "Give the right answer\n\n## What\n\nIt is 42 now, @mona. <!-- In one sentence. -->\n\n### \u{2705} Verified\n\n\
+                ## Checklist\n\n- [x] I have run it";
+    let world = Story::of(&writes(text)).file(".github/PULL_REQUEST_TEMPLATE.md", TEMPLATE).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let pull = world.pull();
+    assert_eq!(pull.issue.title, "Give the right answer");
+    insta::assert_snapshot!(words_of(&pull.issue.body), @r"
+    Closes #1
+
+    The repository's template, in the agent's words:
+
+    ## What
+
+    > It is 42 now, `@mona.`
+    >
+    > **✅ Verified**
+
+    ## Checklist
+
+    > - \[x\] I have run it
+
+    ---
+    ");
+    assert!(
+        pull.issue.body.contains("2 of 2 tests pass") || pull.issue.body.contains("2 passed"),
+        "{}",
+        pull.issue.body
+    );
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_the_answer_leaves_a_heading_out_it_goes_through_without_the_template() {
+    let text = "Give the right answer\n\n## What\n\nIt is 42 now.";
+    let world = Story::of(&writes(text)).file("docs/pull_request_template.md", TEMPLATE).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    insta::assert_snapshot!(words_of(&world.pull().issue.body), @"
+    Closes #1
+
+    ### What changed, in the agent's words
+
+    > **What**
+    >
+    > It is 42 now.
+    ");
+    assert_eq!(ended.runs_of("publish"), 1);
+    world.end().await;
+}

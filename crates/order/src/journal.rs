@@ -207,9 +207,17 @@ impl Journal {
         // Fetched again after a default branch was mended.
         self.entries.iter().rev().find_map(|entry| {
             if let JournalEvent::Observed { outcome, .. } = &entry.event
-                && let EffectOutcome::Prepared { base, settings, pipeline, roles, subjects, .. } = &**outcome
+                && let EffectOutcome::Prepared { base, settings, pipeline, roles, subjects, template, .. } =
+                    &**outcome
             {
-                Some(PreparedRepository { base, settings, pipeline: pipeline.as_deref(), roles, subjects })
+                Some(PreparedRepository {
+                    base,
+                    settings,
+                    pipeline: pipeline.as_deref(),
+                    roles,
+                    subjects,
+                    template: template.as_deref(),
+                })
             } else {
                 None
             }
@@ -241,4 +249,6 @@ pub struct PreparedRepository<'a> {
     pub roles: &'a BTreeMap<String, Role>,
     /// How titles of commits are written here.
     pub subjects: &'a [String],
+    /// Its template of a pull request's text.
+    pub template: Option<&'a str>,
 }

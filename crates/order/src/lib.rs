@@ -36,6 +36,7 @@ mod pinned_images;
 pub mod pipeline;
 pub mod proof;
 mod proof_settings;
+pub mod pull_template;
 pub mod receipt;
 pub mod release_words;
 mod replay;

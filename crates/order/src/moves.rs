@@ -326,6 +326,9 @@ pub enum EffectOutcome {
         /// The comments on the issue that belong to the task.
         #[serde(default, skip_serializing_if = "TaskComments::is_empty")]
         comments: TaskComments,
+        /// The repository's template of a pull request's text, cut at 10,000 characters.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        template: Option<String>,
     },
     /// Of [`Move::RunAgent`].
     AgentRan(Box<AgentRun>),

@@ -4,8 +4,10 @@ use super::ROOM;
 use super::markdown::quoted_within;
 use super::pages::is_linkable;
 use super::receipt::ReceiptSource;
+use super::text::plain;
 use journeyman_order::length::fit;
 use journeyman_order::next::OrderProjection;
+use journeyman_order::pull_template::{FilledTemplate, filled};
 use journeyman_order::{Journal, Verdict};
 
 /// The most of the agent's words, in characters.
@@ -33,11 +35,33 @@ pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Optio
     let closes = format!("Closes #{}", issue.number);
     // The agent's words get the room that is left: what we know ourselves is never cut for them.
     let room = ROOM.saturating_sub(rest.chars().count() + 200).min(LONGEST_SUMMARY);
-    let body = match quoted_within(summary, room) {
-        Some(summary) => {
-            format!("{closes}\n\n### What changed, in the agent's words\n\n{summary}\n\n{rest}")
-        }
-        None => format!("{closes}\n\n{rest}"),
+    let template = journal.prepared().and_then(|prepared| prepared.template);
+    let body = match template.and_then(|template| filled(template, summary)) {
+        Some(filled) => format!("{closes}\n\n{}\n\n---\n\n{rest}", in_the_template(&filled, room)),
+        None => match quoted_within(summary, room) {
+            Some(summary) => {
+                format!("{closes}\n\n### What changed, in the agent's words\n\n{summary}\n\n{rest}")
+            }
+            None => format!("{closes}\n\n{rest}"),
+        },
     };
     Some(fit(&body, ROOM))
+}
+
+/// The repository's template as the agent filled it in: the headings are the repository's, everything else is foreign.
+fn in_the_template(filled: &FilledTemplate, room: usize) -> String {
+    let mut parts = vec!["The repository's template, in the agent's words:".to_owned()];
+    let mut room = room.saturating_sub(200);
+    let mut say = |text: &str, parts: &mut Vec<String>| {
+        if let Some(text) = quoted_within(text, room) {
+            room = room.saturating_sub(text.chars().count());
+            parts.push(text);
+        }
+    };
+    say(&filled.before, &mut parts);
+    for section in &filled.sections {
+        parts.push(format!("{} {}", "#".repeat(section.level), plain(&section.heading)));
+        say(&section.text, &mut parts);
+    }
+    parts.join("\n\n")
 }

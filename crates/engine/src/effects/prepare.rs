@@ -4,12 +4,13 @@ use super::{EffectContext, EffectResult, never};
 use crate::SETTINGS_FILE;
 use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_repository_templates};
 use journeyman_github::GitAccess;
+use journeyman_order::pull_template::{LONGEST_TEMPLATE, template_path};
 use journeyman_order::{CommitSha, EffectError, EffectOutcome, RepositorySettings};
 use journeyman_workspace::{GitError, Remote, Workspaces};
 
 impl EffectContext {
     pub(super) async fn prepare(&self) -> EffectResult {
-        let FetchedBase { base, file, subjects } = self.fetch().await?;
+        let FetchedBase { base, file, subjects, template } = self.fetch().await?;
         let settings = match file {
             Some(yaml) => (self.parts.settings.read_repository_settings)(&yaml)
                 .map_err(|problem| never(format!("{SETTINGS_FILE}: {problem}")))?,
@@ -49,6 +50,7 @@ impl EffectContext {
             roles: own.roles,
             subjects,
             comments,
+            template,
         })
     }
 
@@ -58,7 +60,13 @@ impl EffectContext {
             let base = workspaces.fetch(remote, &branch)?;
             let file = workspaces.file(remote.repository, &base, SETTINGS_FILE)?;
             let subjects = workspaces.subjects(remote.repository, &base)?;
-            Ok(FetchedBase { base, file, subjects })
+            let source = workspaces.source_tree(remote.repository, &base)?;
+            let paths: Vec<&str> = source.paths().filter_map(|path| path.to_str()).collect();
+            let template = match template_path(&paths) {
+                Some(path) => workspaces.file(remote.repository, &base, path)?,
+                None => None,
+            };
+            Ok(FetchedBase { base, file, subjects, template: template.and_then(text_of_template) })
         })
         .await
     }
@@ -89,4 +97,12 @@ struct FetchedBase {
     file: Option<Vec<u8>>,
     /// How commits are named.
     subjects: Vec<String>,
+    /// What the text of a pull request is to look like.
+    template: Option<String>,
+}
+
+/// What is no text is no template.
+fn text_of_template(bytes: Vec<u8>) -> Option<String> {
+    let text = String::from_utf8(bytes).ok()?.replace("\r\n", "\n").replace('\0', "\u{fffd}");
+    Some(text.chars().take(LONGEST_TEMPLATE).collect::<String>()).filter(|text| !text.trim().is_empty())
 }

@@ -10,6 +10,7 @@ use crate::ids::{BranchName, CommitSha};
 use crate::journal::JournalEvent;
 use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Check, Stage, StageKind};
+use crate::pull_template;
 use crate::settlement::Settlement;
 use crate::task::TaskComments;
 use crate::title::{self, TitleStyle};
@@ -217,11 +218,18 @@ impl<'a> Replay<'a> {
         if stage.agent.is_none() {
             return Ok((title, String::new()));
         }
-        let worker = self.worker(stage, &format!("{}/{}/text", stage.name, work.commit.short()))?;
+        let mut worker = self.worker(stage, &format!("{}/{}/text", stage.name, work.commit.short()))?;
+        let template = self.journal.prepared().and_then(|prepared| prepared.template);
+        if let Some(template) = template {
+            worker.inputs.insert("pull request template to fill in".to_owned(), template.to_owned());
+        }
         let written = self.rounds(&worker, |_, round, run| {
             let text = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let (title, summary) = text.split_once('\n').unwrap_or((text, ""));
             let title = title.trim().trim_start_matches(['#', '*', ' ']).trim_end_matches(['*', ' ']);
+            // The template's comments are for whoever fills it in.
+            let summary =
+                template.map_or_else(|| summary.to_owned(), |_| pull_template::without_comments(summary));
             let summary = summary.trim();
             let is_text = (5..=200).contains(&title.chars().count()) && !summary.is_empty();
             let invalid = |what: String, how: &str| {

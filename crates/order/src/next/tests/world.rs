@@ -180,6 +180,7 @@ impl SimulatedOrder {
             roles: Default::default(),
             subjects: Vec::new(),
             comments: Default::default(),
+            template: None,
         };
         self.when("prepare", vec![prepared])
     }
@@ -350,6 +351,7 @@ impl SimulatedOrder {
                 roles: Default::default(),
                 subjects: Vec::new(),
                 comments: Default::default(),
+                template: None,
             },
             Move::RunAgent(task) => said(match task.command.as_str() {
                 "classify_issue" => "/bug",

@@ -435,6 +435,10 @@ mod tests {
             ("t.js", "  expect(cents('1')).not.toBe(100);\n", &[]),
             ("t.js", "  expect(cents(text)).toEqual(want);\n", &["want -> [\"q\", want]"]),
             ("t.c", "  assert(cents(\"-3.50\") == -350);\n", &["350 -> 257"]),
+            ("t.c", "  TEST_ASSERT_EQUAL_INT(1200, cents(text));\n", &["? 1200 -> 1107"]),
+            ("t.c", "  g_assert_cmpint(cents(text), ==, 1200);\n", &["? 1200 -> 1107"]),
+            ("t.cpp", "  BOOST_CHECK_EQUAL(cents(text), 1200);\n", &["? 1200 -> 1107"]),
+            ("t.cpp", "  XMLTest(\"of 7\", 1200, cents(text));\n", &["? 1200 -> 1107"]),
             ("T.java", "    assertEquals(1200, cents(\"12\"));\n", &["1200 -> 1107"]),
             (
                 "t_test.go",

@@ -302,8 +302,14 @@ impl<'a> SourceScan<'a> {
             .any(|word| lower.starts_with(word))
             && !lower.contains("raises")
             && !lower.contains("throws");
-        (is_helper && !arguments.is_empty())
-            .then(|| AssertionSite { sides: arguments.to_vec(), kind: AssertionKind::Something })
+        // Frameworks put a name of theirs before it: `TEST_ASSERT_EQUAL_INT`, `BOOST_CHECK_EQUAL`, `g_assert_cmpint`.
+        let is_prefixed =
+            ["_assert", "_check", "_expect", "_require", "_verify"].iter().any(|word| lower.contains(word));
+        // And a project may have one of its own, which is told a title, what is expected and what is there.
+        let is_own = self.family == LanguageFamily::C && lower.ends_with("test") && arguments.len() >= 3;
+        let sides = arguments.get(usize::from(is_own)..).unwrap_or_default().to_vec();
+        ((is_helper || is_prefixed || is_own) && !sides.is_empty())
+            .then_some(AssertionSite { sides, kind: AssertionKind::Something })
     }
 
     /// Of `assertRaisesRegex(Error, "…")` and `raises(Error, match="…")` the words, and else the error.

@@ -52,19 +52,48 @@ pub fn is_named_as_tests(path: &str) -> bool {
                 || stem.ends_with("_test")
         }
         "go" => name.ends_with("_test.go"),
-        "java" => {
+        "java" | "kt" | "cs" | "swift" | "scala" | "groovy" | "php" => {
             stem.ends_with("Test")
                 || stem.ends_with("Tests")
                 || stem.ends_with("TestCase")
                 || stem.ends_with("IT")
                 || (stem.starts_with("Test") && stem.len() > 4)
         }
+        "c" | "cc" | "cpp" | "cxx" | "h" | "hpp" => is_c_tests(&stem.to_ascii_lowercase()),
+        "rb" => stem.ends_with("_spec") || stem.ends_with("_test"),
         "rs" => stem == "tests" || stem.ends_with("_tests") || stem.ends_with("_test"),
         _ => false,
     }
 }
 
+/// Whether a name of C or C++, without its ending, speaks of tests: `xmltest`, `parser_tests`, `testutil`.
+fn is_c_tests(stem: &str) -> bool {
+    const WORDS: [&str; 8] = ["la", "fas", "con", "grea", "at", "pro", "de", "manifes"];
+    let before = stem.strip_suffix("tests").or_else(|| stem.strip_suffix("test"));
+    let is_word = |before: &str| WORDS.iter().any(|word| before.ends_with(word));
+    before.is_some_and(|before| !is_word(before)) || stem.starts_with("test_") || stem.starts_with("unittest")
+}
+
 /// Whether Python's runners take a file for one of tests by its name.
 pub fn is_python_tests(name: &str) -> bool {
     (name.starts_with("test") || name.ends_with("_test.py")) && name.ends_with(".py")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_whether_a_file_is_of_the_tests() {
+        for path in
+            ["xmltest.cpp", "src/parser_tests.c", "test_util.h", "ParserTests.cs", "FooTest.kt", "a_spec.rb"]
+        {
+            assert!(is_test_path(path), "{path}");
+        }
+        for path in
+            ["latest.c", "src/fastest.cpp", "contest.c", "attest.h", "testing.c", "Latest.kt", "spec.rb"]
+        {
+            assert!(!is_test_path(path), "{path}");
+        }
+    }
 }

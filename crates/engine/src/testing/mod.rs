@@ -24,7 +24,7 @@ use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, PinnedImages, RepositoryName, RepositorySettings, Scrutiny,
-    TestReport, TestRun, TestVerdict, TestingSettings, TreeSha,
+    TestCaseStatus, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
 use journeyman_verify::Overlay;
@@ -289,7 +289,14 @@ impl CommitTester {
             let exit = known.exit()?;
             Some(journeyman_verify::verdict(&exit, known.reading.counts.as_ref()).is_pass())
         };
-        if is_passed(&self.baseline(ask, &basis).await?) != Some(false) {
+        let whole = self.baseline(ask, &basis).await?;
+        // A test that fails in the whole may be the one that the issue is about. What does not build is none.
+        let is_red = match (&whole.reading.cases, whole.reading.counts) {
+            (Some(cases), _) => cases.tests.values().any(|status| *status == TestCaseStatus::Failed),
+            (None, Some(counts)) => counts.failed > whole.reading.unloaded.len() as u64,
+            (None, None) => false,
+        };
+        if is_red || is_passed(&whole) != Some(false) {
             return Ok(basis);
         }
         let mut by_tests = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
+use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, STUBBORN, Story, TRIAGER, WELL, World};
 
 /// Says what it was told, and does it.
 const LISTENING: &str = "
@@ -12,18 +12,6 @@ const LISTENING: &str = "
     cat
     echo 42 > answer
     git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-";
-
-/// Pushes nothing twice, then does what it is told.
-const STUBBORN: &str = "
-- stage: implement
-  round: 3
-  run: |
-    cat
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-- stage: implement
-  say: Nothing to do.
 ";
 
 /// Thinks for a moment before it does anything.

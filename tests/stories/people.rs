@@ -5,19 +5,7 @@ use std::time::{Duration, Instant};
 use journeyman::emulator::RepositoryRole;
 use journeyman::order::{JournalEvent, SignalKind};
 
-use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
-
-/// Pushes nothing three times, then does what it is told.
-const STUBBORN: &str = "
-- stage: implement
-  round: 3
-  run: |
-    cat
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-- stage: implement
-  say: Nothing to do.
-";
+use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, STUBBORN, Story, TRIAGER, WELL, World};
 
 /// Thinks for a minute before it does anything.
 const SLOW: &str = "

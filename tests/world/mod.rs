@@ -12,7 +12,7 @@ pub mod setting;
 pub mod team;
 mod webhook;
 
-pub use setting::{Story, WELL};
+pub use setting::{STUBBORN, Story, WELL};
 
 use std::time::{Duration, Instant};
 

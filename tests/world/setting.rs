@@ -74,6 +74,18 @@ pub const WELL: &str = r#"
   say: The answer is right now.
 "#;
 
+/// Pushes nothing until it is told how, then does it.
+pub const STUBBORN: &str = "
+- stage: implement
+  round: 3
+  run: |
+    cat
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+- stage: implement
+  say: Nothing to do.
+";
+
 /// Files by name.
 pub fn files(list: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
     list.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect()

@@ -269,11 +269,7 @@ fn of_tests(ask: &EnvironmentRequest, outcome: &BaselineOutcome) -> Option<Envir
 
 /// What to change: a tool that is not here comes before everything, and else it goes by who said it.
 fn change_the(plan: &EnvironmentPlan, key: &str) -> String {
-    let lacks = |tool: &&RequiredTool| matches!(tool.fit, ToolFit::Missing | ToolFit::OtherVersion);
-    let lacking: Vec<String> = plan
-        .required_tools
-        .iter()
-        .filter(lacks)
+    let lacking: Vec<String> = lacking(plan)
         .map(|tool| match &tool.version {
             Some(version) => format!("{} {version}", tool.tool),
             None => tool.tool.to_owned(),
@@ -308,11 +304,15 @@ fn change_what_was_said(plan: &EnvironmentPlan, key: &str) -> String {
 
 /// What should be known: what was left out, and tools that are not what the repository asks for.
 fn notes(plan: &EnvironmentPlan) -> Vec<String> {
-    let tools = plan.required_tools.iter().filter(|tool| match tool.fit {
+    lacking(plan).map(ToString::to_string).chain(plan.notes.iter().cloned()).collect()
+}
+
+/// The tools that are not what the repository asks for.
+fn lacking(plan: &EnvironmentPlan) -> impl Iterator<Item = &RequiredTool> {
+    plan.required_tools.iter().filter(|tool| match tool.fit {
         ToolFit::Missing | ToolFit::OtherVersion => true,
         ToolFit::Fits | ToolFit::Unknown | ToolFit::Installed => false,
-    });
-    tools.map(ToString::to_string).chain(plan.notes.iter().cloned()).collect()
+    })
 }
 
 /// Whether a module of this name lies in the repository.

@@ -17,8 +17,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         let packages: Vec<String> = used(&work).iter().map(|folder| quote(&in_folder(folder))).collect();
         found.setup("go mod download", "go.work");
         if !packages.is_empty() {
-            found.test(format!("go test {}", packages.join(" ")), "go.work");
-            found.tests_alone(format!("go test -vet=off {}", packages.join(" ")));
+            tested(&mut found, |test| format!("{test} {}", packages.join(" ")), "go.work");
         }
         return Some(found);
     }
@@ -30,9 +29,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         if needs && !files.has("vendor/modules.txt") {
             found.setup("go mod download", "go.mod");
         }
-        found.test("go test ./...", "go.mod");
-        // A newer Go finds more in old code than its tests do.
-        found.tests_alone("go test -vet=off ./...");
+        tested(&mut found, |test| format!("{test} ./..."), "go.mod");
         let inner = files.all().filter(|path| path.ends_with("/go.mod") && !is_beside(path)).count();
         if inner > 0 {
             found.notes.push(format!(
@@ -58,9 +55,14 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     };
     let because = found.because.clone();
     found.setup(each("go mod download"), &because);
-    found.test(each("go test ./..."), because);
-    found.tests_alone(each("go test -vet=off ./..."));
+    tested(&mut found, |test| each(&format!("{test} ./...")), &because);
     Some(found)
+}
+
+/// Its tests, and these without vet: a newer Go finds more in old code than its tests do.
+fn tested(found: &mut FoundProject, command: impl Fn(&str) -> String, because: &str) {
+    found.test(command("go test"), because);
+    found.tests_alone(command("go test -vet=off"));
 }
 
 /// The folders that a workspace uses.

@@ -332,15 +332,10 @@ fn without_linters(name: &str, others: &dyn Fn(&str) -> String) -> Option<String
     let mut is_less = false;
     for script in scripts.iter().filter(|script| !script.is_empty()) {
         // A part of a quoted text, or of a list that goes on after a failure, is none by itself.
-        if script.contains([';', '|', '\n', '(']) || script.contains("cd ") {
-            match runs_tests(script, others, 0) {
-                true => kept.push(script.as_str()),
-                false => is_less = true,
-            }
-            continue;
-        }
-        for part in script.split("&&").map(str::trim) {
-            if part.matches(['"', '\'']).count() % 2 == 1 {
+        let is_one = script.contains([';', '|', '\n', '(']) || script.contains("cd ");
+        let parts = if is_one { vec![script.as_str()] } else { script.split("&&").map(str::trim).collect() };
+        for part in parts {
+            if !is_one && part.matches(['"', '\'']).count() % 2 == 1 {
                 return None;
             }
             match runs_tests(part, others, 0) {

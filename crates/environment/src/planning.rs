@@ -113,13 +113,9 @@ fn without_lacking_image(mut said: SourceStatement, found: Option<&Discovery<'_>
         said.note(&path, note);
         said.image = None;
         // What changes the system was written for that image, and would fail here.
-        let is_of_image = |command: &str| {
-            let is_between = |c: char| c.is_whitespace() || ";&|()'\"".contains(c);
-            command.split(is_between).any(|word| IMAGE_TOOLS.contains(&word))
-        };
-        let (left_out, kept) = said.setup.drain(..).partition(|setup| is_of_image(&setup.command));
-        said.setup = kept;
-        let left_out: Vec<SetupCommand> = left_out;
+        let is_of_image =
+            |setup: &mut SetupCommand| words(&setup.command).any(|word| IMAGE_TOOLS.contains(&word));
+        let left_out: Vec<SetupCommand> = said.setup.extract_if(.., is_of_image).collect();
         for SetupCommand { command, .. } in left_out {
             said.note(&path, format!("`{command}` is left out, since it is for that image"));
         }
@@ -192,10 +188,13 @@ fn under(
     state(said, Some(project.variables), files, plan);
 }
 
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || ";&|()'\"".contains(c))
+}
+
 /// Whether commands call a tool that they do not install themselves.
 fn calls(text: &str, tool: &str) -> bool {
-    let is_between = |c: char| c.is_whitespace() || ";&|()'\"".contains(c);
-    let words: Vec<&str> = text.split(is_between).collect();
+    let words: Vec<&str> = words(text).collect();
     let mut is_installed = false;
     for (at, word) in words.iter().enumerate() {
         is_installed |= matches!(*word, "install" | "add" | "-g" | "--global" | "get");

@@ -230,6 +230,14 @@ impl Journal {
         own.or_else(|| self.opened.roles.get(name))
     }
 
+    /// The agent's name in the settings for a role of the pipeline: as was asked for, or as the repository says, or the
+    /// role, or the server.
+    pub fn agent_for(&self, role: &str, request: &OrderRequest, settings: &RepositorySettings) -> String {
+        let chosen = request.agent().or_else(|| settings.agents.get(role).map(String::as_str));
+        let by_role = || self.role(role).and_then(|role| role.runtime.as_deref());
+        chosen.or_else(by_role).unwrap_or(&self.opened.agent).to_owned()
+    }
+
     /// The pipeline that is pinned: the repository's, once it is known.
     pub fn pipeline(&self) -> &Pipeline {
         self.prepared().and_then(|prepared| prepared.pipeline).unwrap_or(&self.opened.pipeline)

@@ -21,10 +21,20 @@ pub struct TemplateSection {
     pub text: String,
 }
 
+/// The folders in which GitHub looks for a template, as paths begin.
+const FOLDERS: [&str; 3] = [".github/", "", "docs/"];
+
+/// Whether a template can lie in this folder or below it.
+pub fn may_hold_template(folder: &str) -> bool {
+    FOLDERS.iter().any(|place| {
+        let is = |name: &str| folder.eq_ignore_ascii_case(name);
+        is(place.trim_end_matches('/')) || is(&format!("{place}pull_request_template"))
+    })
+}
+
 /// Where a repository can have its template, of these paths: one of the files that GitHub knows, whatever its case, or
 /// the only file of a folder.
 pub fn template_path<'p>(paths: &[&'p str]) -> Option<&'p str> {
-    const FOLDERS: [&str; 3] = [".github/", "", "docs/"];
     let is = |path: &str, name: &str| path.eq_ignore_ascii_case(name);
     let file = FOLDERS.iter().find_map(|folder| {
         paths.iter().copied().find(|path| is(path, &format!("{folder}pull_request_template.md")))

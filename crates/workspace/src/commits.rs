@@ -1,7 +1,7 @@
 //! Commits of ours, and what is read of commits.
 
 use chrono::{DateTime, Utc};
-use git2::ObjectType;
+use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 
 use super::commit_origin::{CommitOrigin, plain, signature};
 use super::remote::{oid, sha};
@@ -51,6 +51,36 @@ impl Workspaces {
         let reference = CommitOrigin::Bot.reference(new.order, new.name, made);
         commits.reference(&reference, made, true, "").map_err(said)?;
         sha(made)
+    }
+
+    /// The paths of a commit's files, in its root and in the folders that are entered.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn paths_within(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+        enters: impl Fn(&str) -> bool,
+    ) -> Result<Vec<String>, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("list the files of a commit", &error);
+        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let mut paths = Vec::new();
+        let walk = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+            let Ok(name) = entry.name() else { return TreeWalkResult::Skip };
+            let path = format!("{folder}{name}");
+            match entry.kind() {
+                Some(ObjectType::Tree) if enters(&path) => TreeWalkResult::Ok,
+                Some(ObjectType::Blob) => {
+                    paths.push(path);
+                    TreeWalkResult::Ok
+                }
+                _ => TreeWalkResult::Skip,
+            }
+        });
+        walk.map_err(said)?;
+        Ok(paths)
     }
 
     /// A file of a commit; none when there is none at that path, or it is no file.

@@ -74,14 +74,33 @@ impl<'a> RemoteCredentials<'a> {
     }
 }
 
+/// Where a branch is in what a server lists.
+fn head_of(heads: &[(String, git2::Oid)], branch: &str) -> Result<Option<CommitSha>, GitError> {
+    let reference = format!("refs/heads/{branch}");
+    if !git2::Reference::is_valid_name(&reference) {
+        return Err(GitError::broken(format!("{branch:?} is not a branch's name")));
+    }
+    heads.iter().find(|(name, _)| *name == reference).map(|(_, id)| sha(*id)).transpose()
+}
+
+fn require(head: Option<CommitSha>, remote: &Remote<'_>, branch: &str) -> Result<CommitSha, GitError> {
+    head.ok_or_else(|| {
+        let message =
+            format!("the branch {branch:?} is not in {}: has anything been pushed?", remote.repository);
+        GitError::new(GitErrorKind::NotFound, message)
+    })
+}
+
 impl Workspaces {
     /// Brings one branch into the mirror and says where it is. Nothing is transferred when nothing is new.
     ///
     /// # Errors
     /// [`GitErrorKind::NotFound`] when the repository or the branch is not there; otherwise as the server answers.
     pub fn fetch(&self, remote: &Remote<'_>, branch: &str) -> Result<CommitSha, GitError> {
-        let there = self.require_remote_head(remote, branch)?;
         let mirror = self.mirror(remote.repository)?;
+        let heads = self.remote_heads(remote)?;
+        version_tags::keep(mirror.path(), heads.iter().map(|(name, id)| (name.as_str(), *id)))?;
+        let there = require(head_of(&heads, branch)?, remote, branch)?;
         self.fetch_into(&mirror, remote, branch, &there, &kept(branch))
     }
 
@@ -91,11 +110,7 @@ impl Workspaces {
         remote: &Remote<'_>,
         branch: &str,
     ) -> Result<CommitSha, GitError> {
-        self.remote_head(remote, branch)?.ok_or_else(|| {
-            let message =
-                format!("the branch {branch:?} is not in {}: has anything been pushed?", remote.repository);
-            GitError::new(GitErrorKind::NotFound, message)
-        })
+        require(self.remote_head(remote, branch)?, remote, branch)
     }
 
     /// Brings a branch that is at `there` into a repository of ours, under a reference of ours, and says where it is: it
@@ -139,10 +154,11 @@ impl Workspaces {
     /// # Errors
     /// As the server answers.
     pub fn remote_head(&self, remote: &Remote<'_>, branch: &str) -> Result<Option<CommitSha>, GitError> {
-        let reference = format!("refs/heads/{branch}");
-        if !git2::Reference::is_valid_name(&reference) {
-            return Err(GitError::broken(format!("{branch:?} is not a branch's name")));
-        }
+        head_of(&self.remote_heads(remote)?, branch)
+    }
+
+    /// What a server lists.
+    fn remote_heads(&self, remote: &Remote<'_>) -> Result<Vec<(String, git2::Oid)>, GitError> {
         let mirror = self.mirror(remote.repository)?;
         let mut connection = connection(&mirror, remote)?;
         let login = RemoteCredentials::new(remote);
@@ -151,8 +167,7 @@ impl Workspaces {
             .connect_auth(Direction::Fetch, Some(login.callbacks()), Some(self.proxy(&remote.url)))
             .map_err(said)?;
         let heads = open.list().map_err(said)?;
-        version_tags::keep(mirror.path(), heads.iter().map(|head| (head.name(), head.oid())))?;
-        heads.iter().find(|head| head.name() == reference).map(|head| sha(head.oid())).transpose()
+        Ok(heads.iter().map(|head| (head.name().to_owned(), head.oid())).collect())
     }
 
     /// Puts a commit of ours on a branch, if the branch is where `lease` says (none: if it does not exist), and

@@ -4,7 +4,7 @@ use super::{EffectContext, EffectResult, never};
 use crate::SETTINGS_FILE;
 use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_repository_templates};
 use journeyman_github::GitAccess;
-use journeyman_order::pull_template::{LONGEST_TEMPLATE, template_path};
+use journeyman_order::pull_template::{LONGEST_TEMPLATE, may_hold_template, template_path};
 use journeyman_order::{CommitSha, EffectError, EffectOutcome, RepositorySettings};
 use journeyman_workspace::{GitError, Remote, Workspaces};
 
@@ -60,8 +60,8 @@ impl EffectContext {
             let base = workspaces.fetch(remote, &branch)?;
             let file = workspaces.file(remote.repository, &base, SETTINGS_FILE)?;
             let subjects = workspaces.subjects(remote.repository, &base)?;
-            let source = workspaces.source_tree(remote.repository, &base)?;
-            let paths: Vec<&str> = source.paths().filter_map(|path| path.to_str()).collect();
+            let paths = workspaces.paths_within(remote.repository, &base, may_hold_template)?;
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
             let template = match template_path(&paths) {
                 Some(path) => workspaces.file(remote.repository, &base, path)?,
                 None => None,

@@ -20,21 +20,39 @@ impl EffectContext {
     pub(super) async fn read_issue(&self) -> EffectResult {
         let (at, number) = (self.at().await?, self.opened().issue.number);
         let issue = self.parts.github.issue(&at, number).await?;
-        let comments = self.task_comments(self.settings().task.comments).await?;
+        let author = issue.author.map(|person| person.id);
+        let all = self.comments_on_issue().await?;
+        let comments = self.belonging(all, author, self.settings().task.comments).await?;
         Ok(EffectOutcome::IssueRead { title: issue.text.title, body: issue.text.body, comments })
     }
 
     /// The newest comments that belong to the task, as they are now.
     pub(super) async fn task_comments(&self, policy: TaskCommentPolicy) -> Result<TaskComments, EffectError> {
-        let (at, issue) = (self.at().await?, self.opened().issue.number);
-        let mut all = self.parts.github.issue_comments(&at, issue).await?;
+        let all = self.comments_on_issue().await?;
+        if all.is_empty() {
+            return Ok(TaskComments::default());
+        }
+        let (at, number) = (self.at().await?, self.opened().issue.number);
+        let author = self.parts.github.issue(&at, number).await?.author.map(|person| person.id);
+        self.belonging(all, author, policy).await
+    }
+
+    async fn comments_on_issue(&self) -> Result<Vec<IssueComment>, EffectError> {
+        let (at, number) = (self.at().await?, self.opened().issue.number);
+        let mut all = self.parts.github.issue_comments(&at, number).await?;
         // The one that began the order is advice already, as far as it was said to us.
         all.retain(|comment| Some(comment.id) != self.opened().comment);
+        Ok(all)
+    }
+
+    /// Those of all comments that belong to the task.
+    async fn belonging(
+        &self,
+        all: Vec<IssueComment>,
+        author: Option<UserId>,
+        policy: TaskCommentPolicy,
+    ) -> Result<TaskComments, EffectError> {
         let mut comments = TaskComments::default();
-        if all.is_empty() {
-            return Ok(comments);
-        }
-        let author = self.parts.github.issue(&at, issue).await?.author.map(|person| person.id);
         let mut known = BTreeMap::new();
         let mut room = MOST_CHARACTERS;
         for comment in all.into_iter().rev() {

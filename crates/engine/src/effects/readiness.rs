@@ -64,13 +64,8 @@ impl EffectContext {
         needed
     }
 
-    /// As the order finds it: as was asked for, as the repository says, or the role, or the server.
     fn agent_for(&self, role: &str) -> String {
-        let chosen = self.survey.trace.request.agent().map(str::to_owned);
-        chosen
-            .or_else(|| self.settings().agents.get(role).cloned())
-            .or_else(|| self.journal.role(role).and_then(|role| role.runtime.clone()))
-            .unwrap_or_else(|| self.opened().agent.clone())
+        self.journal.agent_for(role, &self.survey.trace.request, &self.settings())
     }
 
     async fn agents(&self, found: &mut PreflightReport) {

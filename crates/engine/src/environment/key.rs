@@ -30,7 +30,7 @@ impl Environments {
             add(value.as_bytes());
         }
         add(&ask.source.digest(Some(&ask.plan.decisive_files)));
-        if let Some(version) = ask.version_tag() {
+        if let Some(version) = &ask.version_tag {
             add(version.as_bytes());
         }
         // Those of an image are told by its digest.

@@ -37,7 +37,7 @@ use journeyman_order::{EffectError, TestingSettings};
 use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_workspace::{SourceTree, Workspaces};
 use record::EnvironmentRecord;
-pub(crate) use request::{EnvironmentOwner, EnvironmentRequest};
+pub(crate) use request::{EnvironmentOwner, EnvironmentRequest, version_tag};
 pub(crate) use services::{RunningServices, ServiceFailure};
 use shelf::Lease;
 

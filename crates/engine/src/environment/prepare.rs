@@ -134,7 +134,7 @@ impl Environments {
         home.hide_all(&INSTALLED.map(PathBuf::from)).map_err(disk("hide what was installed before"))?;
         let sources: Vec<PathBuf> = ask.source.paths().map(Path::to_owned).collect();
         let repository = place(folder(TREE, std::slice::from_ref(&checkout))?, home.clone());
-        self.commit_for_tests(&repository, &sources, ask.version_tag().as_deref()).await;
+        self.commit_for_tests(&repository, &sources, ask.version_tag.as_deref()).await;
         let mut layers = vec![checkout.clone()];
         let tree = match method {
             LayerMethod::Overlay => {

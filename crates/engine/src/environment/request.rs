@@ -22,6 +22,8 @@ pub(crate) struct EnvironmentRequest {
     pub(crate) owner: EnvironmentOwner,
     /// Where jobs see it.
     pub(crate) inside: PathBuf,
+    /// The version that git is to tell a build that asks it.
+    pub(crate) version_tag: Option<String>,
 }
 
 /// Whose an environment is.
@@ -34,11 +36,6 @@ pub(crate) enum EnvironmentOwner {
 }
 
 impl EnvironmentRequest {
-    /// The version that git is to tell a build that asks it.
-    pub(crate) fn version_tag(&self) -> Option<String> {
-        self.plan.version_from_git.then(|| self.source.version_tag()).flatten()
-    }
-
     /// What a commit asks for by its own plan, whose setup may reach what the settings allow: nothing is laid over it, and
     /// nobody's change is in it.
     pub(crate) fn of_base(
@@ -53,8 +50,14 @@ impl EnvironmentRequest {
         let root = names_in_root(&source);
         let network =
             journeyman_environment::setup_network(&settings.setup_network, &root, &command, &[], true);
-        Self { repository, plan, commit, source, laid: Vec::new(), network, owner, inside }
+        let version_tag = version_tag(&plan, &source);
+        Self { repository, plan, commit, source, laid: Vec::new(), network, owner, inside, version_tag }
     }
+}
+
+/// The version of a commit, where its build asks git for one.
+pub(crate) fn version_tag(plan: &EnvironmentPlan, source: &SourceTree) -> Option<String> {
+    plan.version_from_git.then(|| source.version_tag()).flatten()
 }
 
 /// Names of files and folders in the root.

@@ -50,6 +50,12 @@ impl CachedBaseline {
         self.test.as_ref().map(|run| run.exit)
     }
 
+    /// None where it was not run.
+    pub(super) fn is_passed(&self) -> Option<bool> {
+        let exit = self.exit()?;
+        Some(journeyman_verify::verdict(&exit, self.reading.counts.as_ref()).is_pass())
+    }
+
     pub(super) fn shown(&self, ask: &TestRunRequest) -> Baseline {
         Baseline {
             commit: ask.base.clone(),

@@ -12,7 +12,7 @@ use crate::command::{CommandOptions, FinishedCommand, run_command, short};
 use crate::effect_error::soon;
 use crate::environment::{
     Environment, EnvironmentOwner, EnvironmentRequest, Preparation, RunningServices, ServiceFailure,
-    TreePurpose,
+    TreePurpose, version_tag,
 };
 use crate::job::readable;
 use crate::place::EnvironmentPlace;
@@ -201,7 +201,7 @@ impl CommitTester {
         let (source, laid) = self.source(ask, commit, overlays).await?;
         let of_plan = (commit, plan, judging);
         let own = self.own_environment(ask, of_plan, (source.clone(), laid.clone()), place).await?;
-        let version = own.version_tag();
+        let version = own.version_tag.clone();
         let mut ran = CheckoutRun {
             setup: None,
             setup_network: own.network.clone(),
@@ -299,6 +299,7 @@ impl CommitTester {
         place: &CheckoutPlace,
     ) -> Result<EnvironmentRequest, EffectError> {
         Ok(EnvironmentRequest {
+            version_tag: version_tag(plan, &source),
             repository: ask.repository.clone(),
             plan: plan.clone(),
             commit: commit.clone(),

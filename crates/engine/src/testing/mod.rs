@@ -285,10 +285,6 @@ impl CommitTester {
         basis: VerdictBasis,
     ) -> Result<VerdictBasis, EffectError> {
         let Some(alone) = basis.before.test.as_ref().and_then(PlannedTest::alone) else { return Ok(basis) };
-        let is_passed = |known: &CachedBaseline| {
-            let exit = known.exit()?;
-            Some(journeyman_verify::verdict(&exit, known.reading.counts.as_ref()).is_pass())
-        };
         let whole = self.baseline(ask, &basis).await?;
         // A test that fails in the whole may be the one that the issue is about. What does not build is none.
         let is_red = match (&whole.reading.cases, whole.reading.counts) {
@@ -296,13 +292,13 @@ impl CommitTester {
             (None, Some(counts)) => counts.failed > whole.reading.unloaded.len() as u64,
             (None, None) => false,
         };
-        if is_red || is_passed(&whole) != Some(false) {
+        if is_red || whole.is_passed() != Some(false) {
             return Ok(basis);
         }
         let mut by_tests = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
         by_tests.before.test = Some(alone.clone());
         by_tests.plan.test = Some(alone);
-        let is_better = is_passed(&self.baseline(ask, &by_tests).await?) == Some(true);
+        let is_better = self.baseline(ask, &by_tests).await?.is_passed() == Some(true);
         Ok(if is_better { by_tests } else { basis })
     }
 

@@ -36,8 +36,8 @@ fn another_plan<T>(guidance: Option<&str>) -> RoundOutcome<T> {
 impl<'a> Replay<'a> {
     /// Whether another plan is wanted than the one of this round, whether it was made or is being made.
     pub(crate) fn other_plan(&self, worker: &Worker, round: u32, key: &MoveKey) -> Option<OtherPlan<'a>> {
-        let begun = self.first_intent(key).filter(|_| worker.plans)?;
-        let next = self.first_intent(&worker.key(round + 1, "agent")).unwrap_or(u64::MAX);
+        let begun = self.begun(key).filter(|_| worker.plans)?;
+        let next = self.begun(&worker.key(round + 1, "agent")).unwrap_or(u64::MAX);
         let (said, guidance) = self.signals.other_plan_within(begun + 1..next)?;
         let was_made = self.made_before(key, said);
         Some(OtherPlan { said, guidance, was_made })
@@ -45,7 +45,7 @@ impl<'a> Replay<'a> {
 
     /// What was advised before the plan was begun.
     pub(crate) fn advice_for_the_plan(&self, worker: &Worker, key: &MoveKey) -> Option<&'a str> {
-        let begun = self.first_intent(key).unwrap_or(u64::MAX);
+        let begun = self.begun(key).unwrap_or(u64::MAX);
         self.signals.other_plan_within(0..begun).filter(|_| worker.plans).and_then(|(_, guidance)| guidance)
     }
 
@@ -56,16 +56,6 @@ impl<'a> Replay<'a> {
                 known == key && matches!(**outcome, EffectOutcome::AgentRan(_))
             }
             JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => false,
-        })
-    }
-
-    fn first_intent(&self, key: &MoveKey) -> Option<u64> {
-        self.entries.iter().find_map(|entry| match &entry.event {
-            JournalEvent::Intended { key: known, .. } if known == key => Some(entry.seq),
-            JournalEvent::Opened(_)
-            | JournalEvent::Signaled { .. }
-            | JournalEvent::Intended { .. }
-            | JournalEvent::Observed { .. } => None,
         })
     }
 

@@ -142,14 +142,9 @@ impl Worker {
 }
 
 impl Replay<'_> {
-    /// The agent's name in the settings for a role of the pipeline: as was asked for, or as the repository says,
-    /// or the role, or the server.
+    /// The agent's name in the settings for a role of the pipeline.
     pub(crate) fn agent_for(&self, role: &str) -> String {
-        let chosen = self.trace.request.agent().map(str::to_owned);
-        chosen
-            .or_else(|| self.settings.agents.get(role).cloned())
-            .or_else(|| self.journal.role(role).and_then(|role| role.runtime.clone()))
-            .unwrap_or_else(|| self.journal.opened().agent.clone())
+        self.journal.agent_for(role, &self.trace.request, &self.settings)
     }
 
     /// What a stage's worker has to answer: as the stage says, or its role, or any text.

@@ -31,15 +31,15 @@ use crate::order::OrderRequest;
 use crate::order::next::OrderProjection;
 use crate::order::order_api::{OpenOrderResult, OrderRequestError};
 use crate::order::{
-    CommitSha, IssueNumber, Journal, JournalEntry, OrderId, OutgoingNetwork, RepositoryName,
+    CommitSha, CommitSigning, IssueNumber, Journal, JournalEntry, OrderId, OutgoingNetwork, RepositoryName,
     RepositorySettings, SlashCommand, TestingSettings, projection,
 };
 use crate::sandbox::{IsolationMode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
-use crate::workspace::{SecretSet, Workspaces};
+use crate::workspace::{CommitSigner, SecretSet, Workspaces};
 
 pub use crate::agent::built_in_names as built_in_commands;
-pub use doctor::{DoctorFinding, examine};
+pub use doctor::{DoctorFinding, examine, examine_signing};
 pub use environment::LocalEnvironment;
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
 pub use registries::{RegistryNote, complete_registries};
@@ -85,7 +85,8 @@ impl Application {
         crate::outgoing::check(&outgoing)?;
         let workspaces = Workspaces::new(&settings.data.dir)
             .with_context(|| format!("data.dir = {:?}", settings.data.dir))?
-            .reached_by(outgoing.clone())?;
+            .reached_by(outgoing.clone())?
+            .signed_by(commit_signer(settings.signing.clone()).await?);
         let bench = EvalSandbox { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
         let rules = rules(&settings)?;
         let environments =
@@ -228,6 +229,14 @@ impl ApplicationHandle {
     }
 }
 
+/// What signs commits, once it has shown that it can.
+async fn commit_signer(signing: Option<CommitSigning>) -> anyhow::Result<Option<CommitSigner>> {
+    let Some(signing) = signing else { return Ok(None) };
+    let signer = tokio::task::spawn_blocking(move || CommitSigner::new(signing)).await??;
+    tracing::info!(key = signer.fingerprint(), "commits are signed");
+    Ok(Some(signer))
+}
+
 async fn open_sandbox(settings: &config::SandboxSettings) -> anyhow::Result<Sandbox> {
     if settings.mode == IsolationMode::None {
         tracing::warn!("sandbox.mode = \"none\": agents and tests run without a sandbox, as configured");
@@ -286,6 +295,8 @@ fn known(settings: &Settings) -> anyhow::Result<SecretSet> {
     secrets.extend(webhook.map(|secret| ("the webhook's secret".to_owned(), secret)));
     secrets
         .extend(settings.server.api_token.iter().map(|token| ("the API's token".to_owned(), token.clone())));
+    let signing = settings.signing.iter().map(|signing| signing.key.clone());
+    secrets.extend(signing.map(|key| ("the key that commits are signed with".to_owned(), key)));
     for registry in &settings.testing.registries {
         let secret = registry.credential.secret().cloned();
         secrets.extend(

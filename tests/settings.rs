@@ -210,7 +210,8 @@ fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
             webhook_secrets: Vec::new(),
             writes: WriteLimits::NONE,
         };
-        let variables = [("EXAMPLE_REGISTRY_TOKEN".to_owned(), "a token".to_owned())];
+        let variables =
+            ["EXAMPLE_REGISTRY_TOKEN", "SIGNING_KEY"].map(|name| (name.to_owned(), "a key".to_owned()));
         let settings = Settings::load_beside(github, Some(&path), variables.into_iter());
         settings.unwrap_or_else(|error| panic!("journeyman.example.toml: {error}"));
     }

@@ -2,6 +2,7 @@
 //! what holds a job, where setups get their packages from.
 
 use crate::config::TestRunSettings;
+use crate::order::CommitSigning;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +13,29 @@ pub struct DoctorFinding {
     pub text: String,
     /// Whether the server can work with it.
     pub is_good: bool,
+}
+
+/// Looks at the key that commits are signed with, and tries it.
+pub async fn examine_signing(signing: anyhow::Result<Option<CommitSigning>>) -> DoctorFinding {
+    let about = "signing".to_owned();
+    let tried = match signing {
+        Ok(signing) => super::commit_signer(signing).await,
+        Err(error) => Err(error),
+    };
+    match tried {
+        Ok(Some(signer)) => {
+            let committer = signer.committer();
+            let text = format!(
+                "commits are signed with the key {}, as {} <{}>",
+                signer.fingerprint(),
+                committer.name,
+                committer.email
+            );
+            DoctorFinding { about, text, is_good: true }
+        }
+        Ok(None) => DoctorFinding { about, text: "commits are not signed".to_owned(), is_good: true },
+        Err(error) => DoctorFinding { about, text: format!("{error:#}"), is_good: false },
+    }
 }
 
 /// Looks at what running setups and tests needs.

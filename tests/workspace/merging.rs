@@ -13,7 +13,7 @@ const LINES: &str = "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $n; done 
 
 impl House {
     /// A house with a longer file on the base.
-    async fn with_lines(script: &str) -> Self {
+    pub(super) async fn with_lines(script: &str) -> Self {
         let mut house = House::new().await;
         house.base = house.person("main", &format!("{LINES}{script}"));
         house.workspaces.fetch(&house.remote(), "main").unwrap();
@@ -37,7 +37,7 @@ impl House {
         self.workspaces.update_branch(&self.remote(), new)
     }
 
-    fn clean(
+    pub(super) fn clean(
         &self,
         head: &CommitSha,
         how: BranchUpdateMethod,

@@ -10,6 +10,7 @@ mod patch;
 mod people;
 mod remote;
 pub mod server;
+pub mod signing;
 
 use std::collections::BTreeMap;
 use std::fs;

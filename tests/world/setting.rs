@@ -220,6 +220,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
         network: Vec::new(),
     };
     Settings {
+        signing: None,
         server: ServerSettings {
             listen: std::net::SocketAddr::from(([127, 0, 0, 1], 0)),
             public_url: None,

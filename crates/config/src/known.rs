@@ -138,6 +138,16 @@ known! {
     WRITES_PER_HOUR: "github.writes_per_hour", Integer(0, 100_000), Is("500"),
         "the most per hour, a quarter of them kept for important writes; `0`: no limit";
 
+    SIGNING_FORMAT: "signing.format", Choice(&["ssh", "gpg"]), Optional("ssh"),
+        "signs every commit that is published, with `ssh-keygen` or `gpg` of this machine; without it commits are not signed";
+    SIGNING_KEY_FILE: "signing.key_file", Text, Optional("/etc/journeyman/signing"),
+        "the private key, without a passphrase; only the user that runs Journeyman may read it";
+    SIGNING_KEY_ENV: "signing.key_env", Text, Optional("SIGNING_KEY"),
+        "the *name* of the environment variable with the private key, instead of a file";
+    SIGNING_COMMITTER: "signing.committer", Text, Optional("Journeyman <journeyman@example.org>"),
+        "the committer of signed commits; GitHub verifies them if this is a verified address of the account that has the \
+         public key as a signing key";
+
     STORE_URL: "store.url", Secret(1), Is("sqlite://journeyman.db"),
         "deliveries, orders and journals; for PostgreSQL `postgres://USER@HOST/DATABASE`";
 

@@ -18,6 +18,7 @@ mod registries;
 mod repository;
 mod repository_templates;
 mod server;
+mod signing;
 mod templates;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ use url::Url;
 pub use journeyman_agent::{AgentSettings, ApiSettings, Prices, RuntimeKind};
 pub use journeyman_order::model_service::{Price, Provider};
 use journeyman_order::{
-    DayLimits, IsolationMode, JobLimits, OrderLimits, Pipeline, TestingSettings, WriteLimits,
+    CommitSigning, DayLimits, IsolationMode, JobLimits, OrderLimits, Pipeline, TestingSettings, WriteLimits,
 };
 
 pub use error::SettingsError;
@@ -43,6 +44,7 @@ pub use repository::{RepositorySettingsError, repository_settings};
 pub use repository_templates::{
     RepositoryTemplates, RepositoryTemplatesError, ServerTemplates, load_repository_templates,
 };
+pub use server::commit_signing;
 pub use templates::{Templates, TemplatesError, is_file_name};
 
 /// All settings of a server, validated. What each key means stands in [`KNOWN_SETTINGS`].
@@ -52,6 +54,8 @@ pub struct Settings {
     pub server: ServerSettings,
     /// `[github]`
     pub github: GithubSettings,
+    /// `[signing]`, where there is a key.
+    pub signing: Option<CommitSigning>,
     /// `[store]`
     pub store: StoreSettings,
     /// `[data]`

@@ -14,11 +14,12 @@ use super::raw::{SettingKeys, SettingReader};
 use super::{
     AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Prices, RuntimeKind,
     SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
-    TestRunSettings, api, network, registries,
+    TestRunSettings, api, network, registries, signing,
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
 use journeyman_order::{
-    BudgetLimits, DayLimits, IsolationMode, JobLimits, OrderLimits, TestingSettings, WriteLimits,
+    BudgetLimits, CommitSigning, DayLimits, IsolationMode, JobLimits, OrderLimits, TestingSettings,
+    WriteLimits,
 };
 
 impl Settings {
@@ -96,6 +97,9 @@ fn assemble(
         let named: Vec<&str> = agents.keys().map(String::as_str).collect();
         return Err(keys.wrong(known::AGENT, format!("the name of an agent, one of {}", named.join(", "))));
     }
+    let signing = signing::signing(keys, variables)?;
+    let sandbox = sandbox(keys)?;
+    stays_outside(given, &sandbox, &agents)?;
     Ok(Settings {
         server: ServerSettings {
             listen: keys.need(known::LISTEN)?,
@@ -103,17 +107,58 @@ fn assemble(
             api_token: keys.get(known::API_TOKEN)?,
         },
         github,
+        signing,
         store: store(keys)?,
         data: DataSettings { dir: keys.need(known::DATA_DIR)? },
         defaults,
         templates: TemplateSettings { dir: keys.get(known::TEMPLATES_DIR)? },
         limits: limits(given)?,
-        sandbox: sandbox(keys)?,
+        sandbox,
         testing: testing(given, variables)?,
         agents,
         pipelines: BTreeMap::new(),
         prices,
     })
+}
+
+/// What signs commits is no agent's: neither its variable nor a folder with its file.
+fn stays_outside(
+    given: &SettingKeys,
+    sandbox: &SandboxSettings,
+    agents: &BTreeMap<String, AgentSettings>,
+) -> Result<(), SettingsError> {
+    let keys = given.of("");
+    let name: Option<String> = keys.get(known::SIGNING_KEY_ENV)?;
+    if let Some((agent, _)) =
+        agents.iter().find(|(_, agent)| name.iter().any(|name| agent.env.contains(name)))
+    {
+        let expected = "left without the variable of `signing.key_env`: agents never get it";
+        return Err(given.of(agent).wrong(known::ENV, expected));
+    }
+    let Some(file) = keys.get::<PathBuf>(known::SIGNING_KEY_FILE)? else { return Ok(()) };
+    let places = [std::path::absolute(&file), file.canonicalize()];
+    let mut read = sandbox.read.iter().chain(agents.values().flat_map(|agent| &agent.read));
+    let is_inside = |folder: &PathBuf| {
+        let folders = [Ok(folder.clone()), folder.canonicalize()];
+        folders.iter().flatten().any(|folder| places.iter().flatten().any(|file| file.starts_with(folder)))
+    };
+    if read.any(is_inside) {
+        let expected = "a file outside of the folders that agents and tests may read (`read`)";
+        return Err(keys.wrong(known::SIGNING_KEY_FILE, expected));
+    }
+    Ok(())
+}
+
+/// The key that commits are signed with; the rest of the settings is not looked at.
+///
+/// # Errors
+/// As [`Settings::load`].
+pub fn commit_signing(
+    file: Option<&Path>,
+    env: impl Iterator<Item = (String, String)>,
+) -> Result<Option<CommitSigning>, SettingsError> {
+    let (keys, variables) = read(file, env)?;
+    signing::signing(keys.of(""), &variables)
 }
 
 fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {

@@ -13,12 +13,12 @@ use journeyman_order::settings::{BaseMovePolicy, CiSettings, PlanApproval, TaskC
 use journeyman_order::{BudgetLimits, OutgoingNetwork, RepositorySettings};
 
 /// A folder with an App's key, and the least that `serve` needs.
-struct SettingsFixture {
-    folder: tempfile::TempDir,
+pub(super) struct SettingsFixture {
+    pub(super) folder: tempfile::TempDir,
 }
 
 impl SettingsFixture {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let key = KeyPair::generate(KeySize::Rsa2048).unwrap();
         let der: Pkcs8V1Der<'_> = key.as_der().unwrap();
@@ -40,7 +40,7 @@ impl SettingsFixture {
     }
 
     /// Loads the least, and then this.
-    fn load(&self, more: &str, env: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    pub(super) fn load(&self, more: &str, env: &[(&str, &str)]) -> Result<Settings, SettingsError> {
         self.load_whole(&format!("{}{more}", self.least()), env)
     }
 

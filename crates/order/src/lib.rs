@@ -13,6 +13,7 @@ pub mod change_kind;
 pub mod checks;
 pub mod command_run;
 pub mod commit_message;
+mod commit_signing;
 pub mod comparison;
 pub mod conversation;
 pub mod effect_name;
@@ -63,6 +64,7 @@ mod yaml;
 pub use agent_run::{AgentFailure, AgentRun, AgentUsage};
 pub use backoff::Backoff;
 pub use command_run::{Exit, TestCounts};
+pub use commit_signing::{CommitSigning, CommitterIdentity, SignatureFormat};
 pub use comparison::{
     ComparedBy, Comparison, ComparisonVerdict, TestCaseStatus, TestCases, TestList, TestReport,
 };

@@ -40,9 +40,19 @@ impl CommitOrigin {
 
     /// All that are kept.
     pub(super) fn all(self, commits: &Repository, order: OrderId) -> Result<HashSet<Oid>, GitError> {
+        self.named(commits, order, "*")
+    }
+
+    /// Those that are kept under a name; there are several where their contents differ.
+    pub(super) fn named(
+        self,
+        commits: &Repository,
+        order: OrderId,
+        name: &str,
+    ) -> Result<HashSet<Oid>, GitError> {
         let said = |error: git2::Error| GitError::local("look for an order's commits", &error);
         let mut all = HashSet::new();
-        for reference in commits.references_glob(&format!("{}/*", self.folder(order))).map_err(said)? {
+        for reference in commits.references_glob(&format!("{}/{name}.*", self.folder(order))).map_err(said)? {
             all.extend(reference.map_err(said)?.target());
         }
         Ok(all)

@@ -31,10 +31,12 @@ pub struct NewCommit<'a> {
 }
 
 impl Workspaces {
-    /// Makes a commit of ours, and keeps it under `refs/journeyman/ORDER/NAME.SHA`.
+    /// Makes a commit of ours, signed where there is a key, and keeps it under `refs/journeyman/ORDER/NAME.SHA`.
     ///
     /// # Errors
-    /// When the tree or a parent is not there, or the name is none.
+    /// When the tree or a parent is not there, or the name is none; [`GitErrorKind::Unavailable`] when it cannot be signed.
+    ///
+    /// [`GitErrorKind::Unavailable`]: super::GitErrorKind::Unavailable
     pub fn commit(&self, repository: &RepositoryName, new: NewCommit<'_>) -> Result<CommitSha, GitError> {
         plain(new.name)?;
         let said = |error: git2::Error| GitError::local("make the commit to publish", &error);
@@ -47,7 +49,17 @@ impl Workspaces {
         }
         let parents: Vec<&git2::Commit<'_>> = parents.iter().collect();
         let author = signature(new.date.timestamp())?;
-        let made = commits.commit(None, &author, &author, new.message, &tree, &parents).map_err(said)?;
+        let made = match self.signer() {
+            None => commits.commit(None, &author, &author, new.message, &tree, &parents).map_err(said)?,
+            Some(signer) => {
+                let committer = signer.committed(new.date.timestamp())?;
+                let content = commits
+                    .commit_create_buffer(&author, &committer, new.message, &tree, &parents)
+                    .map_err(said)?;
+                let before = CommitOrigin::Bot.named(&commits, new.order, new.name)?;
+                signer.keep(&commits, before.into_iter(), content.as_str().map_err(said)?)?
+            }
+        };
         let reference = CommitOrigin::Bot.reference(new.order, new.name, made);
         commits.reference(&reference, made, true, "").map_err(said)?;
         sha(made)

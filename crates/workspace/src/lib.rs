@@ -1,8 +1,9 @@
 //! Repositories: mirrors of what is on GitHub, the agent's own repository, and the road between them.
 //!
-//! May know: git's objects, references and wire, by libgit2; files under the data folder; git itself, for fetches.
-//! Must never know: GitHub's API, agents, what is in a journal. It starts no process but git, in repositories of ours:
-//! what has to be run in one that an agent could write is handed out as a command, to be run in a sandbox.
+//! May know: git's objects, references and wire, by libgit2; files under the data folder; git itself, for fetches; the
+//! programs that sign commits.
+//! Must never know: GitHub's API, agents, what is in a journal. It starts no process but these, and git in repositories of
+//! ours only: what has to be run in one that an agent could write is handed out as a command, to be run in a sandbox.
 //!
 //! Four repositories take part, and only the last two are the agent's:
 //!
@@ -50,6 +51,7 @@ mod remarks;
 mod remote;
 mod review_checkout;
 mod secrets;
+mod signing;
 mod source;
 mod source_tree;
 mod tree;
@@ -77,6 +79,7 @@ pub use outline::Outline;
 pub use protected::DEFAULT_PROTECTED;
 pub use remote::{PushOutcome, Remote};
 pub use secrets::SecretSet;
+pub use signing::CommitSigner;
 pub use source_tree::{SourceContent, SourceTree};
 pub use update::{BranchUpdate, BranchUpdateOutcome};
 pub use worktree_base::StartPoint;
@@ -91,6 +94,8 @@ pub struct Workspaces {
     outgoing: Arc<OutgoingNetwork>,
     /// All that git trusts, where the settings name more than the system does.
     certificates: Option<PathBuf>,
+    /// Signs what is published; none: commits are not signed.
+    signer: Option<Arc<CommitSigner>>,
     /// Whether nobody waits any more for what is fetched.
     is_given_up: Arc<AtomicBool>,
 }
@@ -159,6 +164,7 @@ impl Workspaces {
             inner: Arc::new(WorkspacesInner { data, locks: Mutex::default(), cleared: Mutex::default() }),
             outgoing: Arc::default(),
             certificates: None,
+            signer: None,
             is_given_up: Arc::default(),
         })
     }
@@ -177,6 +183,16 @@ impl Workspaces {
             None => None,
         };
         Ok(Self { outgoing: Arc::new(outgoing), certificates, ..self })
+    }
+
+    /// The same, and every commit that it makes to be published is signed.
+    pub fn signed_by(self, signer: Option<CommitSigner>) -> Self {
+        Self { signer: signer.map(Arc::new), ..self }
+    }
+
+    /// What signs the commits that are published.
+    pub fn signer(&self) -> Option<&CommitSigner> {
+        self.signer.as_deref()
     }
 
     /// The same, and what it fetches is ended when the guard is dropped.

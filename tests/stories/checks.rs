@@ -79,7 +79,7 @@ async fn every_request_about_checks_is_one_that_github_describes() {
     assert_eq!(github.rerun_jobs(&at, &[again]).await.expect("asked"), 1);
 
     emulator.add_rule(REPOSITORY, ("**", "creation"), Value::Null, false).expect("a rule");
-    assert_eq!(github.branch_restrictions(&at, &branch, true).await.expect("read").len(), 1);
+    assert_eq!(github.branch_restrictions(&at, branch.as_str(), true).await.expect("read").len(), 1);
     assert!(github.grants(&at.repository).await.expect("read").may_write("checks"));
     assert_eq!(github.read_only(&at).await.expect("read"), None);
     assert!(!github.is_protected(&at, &branch).await.expect("read"));

@@ -8,7 +8,7 @@ use journeyman::order::{JournalEvent, Move};
 use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
 /// Who answers, and who looks at the answer.
-const ANSWERS: &str = r#"
+pub const ANSWERS: &str = r#"
 - stage: answer
   role: code_reviewer
   usd: 0.01

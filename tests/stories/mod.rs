@@ -27,6 +27,7 @@ mod review;
 mod rounds;
 mod side_by_side;
 mod task;
+mod signing;
 mod team;
 mod team_api;
 mod together;

@@ -13,7 +13,7 @@ use super::permissions::{RequestAuth, TokenPermissions};
 use super::queries::percent_encoded;
 use super::service::GitHub;
 use super::transport::{GitHubRequest, send};
-use journeyman_order::{BranchName, RepositoryName};
+use journeyman_order::RepositoryName;
 
 /// What the installation was granted.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -63,6 +63,8 @@ pub enum BranchRestriction {
     Forbids(String),
     /// Some push may be refused. The text goes on as well.
     MayForbid(String),
+    /// Only commits with a verified signature are taken.
+    RequiresSignatures,
 }
 
 /// A rule that holds on a branch.
@@ -117,15 +119,15 @@ impl GitHub {
     pub async fn branch_restrictions(
         &self,
         at: &InstalledRepository,
-        branch: &BranchName,
+        branch: &str,
         merges: bool,
     ) -> Result<Vec<BranchRestriction>> {
-        let route = at.route(&format!("/rules/branches/{}", percent_encoded(branch.as_str())));
+        let route = at.route(&format!("/rules/branches/{}", percent_encoded(branch)));
         let rules: Vec<BranchRuleWire> = self.list(at, TokenPermissions::ReadMetadata, &route).await?;
         let mut bypasses: BTreeMap<u64, bool> = BTreeMap::new();
         let mut found = Vec::new();
         for rule in rules {
-            let Some(hindrance) = rule.restriction(branch.as_str(), merges) else { continue };
+            let Some(hindrance) = rule.restriction(branch, merges) else { continue };
             if let Some(id) = rule.ruleset_id {
                 let known = match bypasses.get(&id) {
                     Some(known) => *known,
@@ -175,7 +177,7 @@ impl BranchRuleWire {
             "required_status_checks" => forbids("requires status checks before a push"),
             "required_deployments" => forbids("requires deployments before a push"),
             "merge_queue" => forbids("lets only its merge queue push to it"),
-            "required_signatures" => forbids("requires signed commits, and Journeyman's are not signed"),
+            "required_signatures" => Some(BranchRestriction::RequiresSignatures),
             "required_linear_history" if merges => {
                 may("requires a linear history, so the base branch cannot be merged into it")
             }
@@ -232,7 +234,7 @@ mod tests {
     fn of(kind: &str, parameters: Value, merges: bool) -> Option<bool> {
         let wire = BranchRuleWire { r#type: kind.to_owned(), parameters, ruleset_id: None };
         wire.restriction("journeyman/issue-7-fix", merges)
-            .map(|one| matches!(one, BranchRestriction::Forbids(_)))
+            .map(|one| !matches!(one, BranchRestriction::MayForbid(_)))
     }
 
     #[test]

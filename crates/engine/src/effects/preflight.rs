@@ -20,6 +20,9 @@ const NEEDED: [(&str, &str); 4] = [
     ("checks", "Checks: Read and write"),
 ];
 
+/// The settings with which commits are signed.
+const SIGNING: &str = "signing.format, signing.key_file and signing.committer";
+
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct PreflightReport {
@@ -67,14 +70,19 @@ impl EffectContext {
         let github = &self.parts.github;
         let branch = self.branch();
         let merges = self.settings().when_base_moves == BaseMovePolicy::Merge;
-        let (grants, read_only, hindrances, is_protected) = tokio::join!(
+        let base = &self.opened().default_branch;
+        let (grants, read_only, hindrances, is_protected, on_base) = tokio::join!(
             self.ask_in_time("what the App was granted", github.grants(&at.repository)),
             self.ask_in_time("whether the repository can be written to", github.read_only(at)),
             self.ask_in_time(
                 "which rules hold for the branch",
-                github.branch_restrictions(at, &branch, merges)
+                github.branch_restrictions(at, branch.as_str(), merges)
             ),
             self.ask_in_time("whether the branch is protected", github.is_protected(at, &branch)),
+            self.ask_in_time(
+                "which rules hold for the base branch",
+                github.branch_restrictions(at, base, merges)
+            ),
         );
         let mut found = PreflightReport::default();
         if let Some(grants) = &grants {
@@ -101,15 +109,31 @@ impl EffectContext {
                 .split_once('/')
                 .map_or("the branch".to_owned(), |(space, _)| format!("{space}/**"))
         );
-        for hindrance in hindrances.unwrap_or_default() {
+        let hindrances = hindrances.unwrap_or_default();
+        let must_sign = |rules: &[BranchRestriction]| rules.contains(&BranchRestriction::RequiresSignatures);
+        // Told once: the remedy is the same.
+        let on_base = !must_sign(&hindrances) && on_base.is_some_and(|rules| must_sign(&rules));
+        for hindrance in hindrances {
             match hindrance {
                 BranchRestriction::Forbids(what) => {
                     found.problem(format!("For the branch {branch} a ruleset of the repository {what}: {remedy}."));
                 }
+                BranchRestriction::RequiresSignatures if self.parts.workspaces.signer().is_some() => {}
+                BranchRestriction::RequiresSignatures => found.problem(format!(
+                    "For the branch {branch} a ruleset of the repository requires signed commits: set {SIGNING} so that \
+                     Journeyman signs its commits, {remedy}."
+                )),
                 BranchRestriction::MayForbid(what) => found.warn(format!(
                     "For the branch {branch} a ruleset of the repository {what}; if that blocks a push, {remedy}."
                 )),
             }
+        }
+        if on_base && self.parts.workspaces.signer().is_none() {
+            found.warn(format!(
+                "A ruleset of the repository requires signed commits on {}, so GitHub may refuse to merge the pull request: \
+                 set {SIGNING} so that Journeyman signs its commits.",
+                self.opened().default_branch
+            ));
         }
         if is_protected == Some(true) {
             found.warn(format!("The branch {branch} is protected, so a push to it may be rejected."));

@@ -86,11 +86,24 @@ async fn everything_that_github_would_refuse_is_told_at_once() {
             "acme/sums is archived",
             "forbids creating it: let the App bypass it, or leave journeyman/** out of it.",
             "forbids pushing to it",
-            "requires signed commits",
+            "requires signed commits: set signing.format, signing.key_file and signing.committer so that",
             "requires branch names of another format",
         ],
     );
     said(&warnings, &["\"Commit statuses: Read-only\"", "forbids overwriting it"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signatures_that_only_the_base_branch_requires_are_told_and_stop_nothing() {
+    let world = EffectsFixture::new().await;
+    std::fs::write(world.script(), "true").expect("a script");
+    world.emulator.add_rule(REPOSITORY, ("main", "required_signatures"), Value::Null, false).expect("a rule");
+    let (problems, warnings) = found(&world).await;
+    said(&problems, &[]);
+    said(
+        &warnings,
+        &["requires signed commits on main, so GitHub may refuse to merge the pull request: set signing."],
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -99,8 +112,9 @@ async fn questions_that_github_does_not_answer_are_no_problem() {
     std::fs::write(world.script(), "true").expect("a script");
     world.emulator.forbid_branches(REPOSITORY, "journeyman/**").expect("forbidden");
     let refused = FaultKind::Status { code: 403, headers: Vec::new(), body: "{}".to_owned() };
-    for path in ["/rules/branches", "/rules/branches"] {
-        world.strike("GET", path, refused.clone());
+    // Of the branch and of the base branch, each asked twice.
+    for _ in 0..4 {
+        world.strike("GET", "/rules/branches", refused.clone());
     }
     world.strike("GET", "/installation", FaultKind::Delay(Duration::from_secs(5)));
     let begun = Instant::now();

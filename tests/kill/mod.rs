@@ -14,4 +14,5 @@ mod moment;
 mod random_moments;
 mod samples;
 mod serve;
+mod signed;
 mod world;

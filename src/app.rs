@@ -88,7 +88,8 @@ impl Application {
             .reached_by(outgoing.clone())?
             .signed_by(commit_signer(settings.signing.clone()).await?);
         let bench = EvalSandbox { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
-        let rules = rules(&settings)?;
+        let public = workspaces.signer().map(CommitSigner::public).unwrap_or_default();
+        let rules = rules(&settings, public)?;
         let environments =
             Environments::new(sandbox.clone(), workspaces.clone(), rules.testing.clone()).await;
         let environments = environments.map_err(|trouble| anyhow::anyhow!(trouble.message))?;
@@ -288,8 +289,8 @@ fn github(settings: &config::GithubSettings, outgoing: OutgoingNetwork) -> anyho
     Ok(GitHub::new(credentials, settings.writes)?)
 }
 
-/// Our own secrets, by the names that people know them by.
-fn known(settings: &Settings) -> anyhow::Result<SecretSet> {
+/// Our own secrets, by the names that people know them by, without the public half of the key that signs.
+fn known(settings: &Settings, public: &str) -> anyhow::Result<SecretSet> {
     let mut secrets = vec![("the App's private key".to_owned(), settings.github.private_key.clone())];
     let webhook = settings.github.webhook_secrets.iter().cloned();
     secrets.extend(webhook.map(|secret| ("the webhook's secret".to_owned(), secret)));
@@ -316,10 +317,10 @@ fn known(settings: &Settings) -> anyhow::Result<SecretSet> {
             secrets.push((name, value.into()));
         }
     }
-    Ok(SecretSet::new(secrets)?)
+    Ok(SecretSet::beside(secrets, public)?)
 }
 
-fn rules(settings: &Settings) -> anyhow::Result<EngineSettings> {
+fn rules(settings: &Settings, public: &str) -> anyhow::Result<EngineSettings> {
     let mut templates = Templates::load(settings.templates.dir.as_deref())?;
     templates.pipelines.extend(settings.pipelines.clone());
     // An agent of a role's name plays that role.
@@ -341,7 +342,7 @@ fn rules(settings: &Settings) -> anyhow::Result<EngineSettings> {
         limits: settings.limits,
         testing: settings.testing.clone(),
         prices: agent::Prices::new(settings.prices.clone()),
-        secrets: known(settings)?,
+        secrets: known(settings, public)?,
         read_repository_settings: |yaml| repository_settings(yaml).map_err(|error| error.to_string()),
         environment: |name| std::env::var(name).ok(),
     })

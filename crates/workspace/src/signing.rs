@@ -37,14 +37,22 @@ pub struct CommitSigner {
     format: SignatureFormat,
     key: SecretString,
     committer: CommitterIdentity,
-    /// What every signature by this key holds: an SSH key's public half, an OpenPGP key's fingerprint.
+    public: PublicHalf,
+}
+
+/// What anybody may know of a key.
+#[derive(Default)]
+struct PublicHalf {
+    /// What every signature by the key holds: an SSH key's public half, an OpenPGP key's fingerprint.
     mark: Vec<u8>,
     fingerprint: String,
+    /// As it is handed out.
+    text: String,
 }
 
 impl std::fmt::Debug for CommitSigner {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "CommitSigner({} {})", self.format.word(), self.fingerprint)
+        write!(out, "CommitSigner({} {})", self.format.word(), self.public.fingerprint)
     }
 }
 
@@ -55,8 +63,8 @@ impl CommitSigner {
     /// When the program is not there, or the key has a passphrase or is none; the message names the setting.
     pub fn new(signing: CommitSigning) -> Result<Self, GitError> {
         let CommitSigning { format, key, known_as, committer } = signing;
-        let mut signer = Self { format, key, committer, mark: Vec::new(), fingerprint: String::new() };
-        (signer.mark, signer.fingerprint) = match format {
+        let mut signer = Self { format, key, committer, public: PublicHalf::default() };
+        signer.public = match format {
             SignatureFormat::Ssh => signer.try_ssh(known_as)?,
             SignatureFormat::Gpg => signer.try_gpg(known_as)?,
         };
@@ -65,7 +73,12 @@ impl CommitSigner {
 
     /// Which key it is, for people: `ssh SHA256:…` or `gpg 40 digits`.
     pub fn fingerprint(&self) -> String {
-        format!("{} {}", self.format.word(), self.fingerprint)
+        format!("{} {}", self.format.word(), self.public.fingerprint)
+    }
+
+    /// The public half of the key, as people hand it out.
+    pub fn public(&self) -> &str {
+        &self.public.text
     }
 
     /// Who commits.
@@ -105,7 +118,7 @@ impl CommitSigner {
         let text = String::from_utf8_lossy(signature);
         let lines = text.lines().filter(|line| !line.starts_with(['-', '=']) && !line.contains(':'));
         let decoded = STANDARD.decode(lines.map(str::trim).collect::<String>()).unwrap_or_default();
-        decoded.windows(self.mark.len()).any(|part| part == self.mark)
+        decoded.windows(self.public.mark.len()).any(|part| part == self.public.mark)
     }
 
     fn sign(&self, content: &[u8]) -> Result<String, GitError> {
@@ -139,7 +152,7 @@ impl CommitSigner {
         Ok(done)
     }
 
-    fn try_ssh(&self, known_as: &str) -> Result<(Vec<u8>, String), GitError> {
+    fn try_ssh(&self, known_as: &str) -> Result<PublicHalf, GitError> {
         let missing = |error| not_there("ssh-keygen", "OpenSSH 8.2", &error);
         let place = private_folder().map_err(missing)?;
         let arguments = ["-y", "-P", "", "-f", "/dev/stdin"].map(OsStr::new);
@@ -152,9 +165,9 @@ impl CommitSigner {
         let blob = public.out.split_whitespace().nth(1).and_then(|blob| STANDARD.decode(blob).ok());
         let trial = self.sign_ssh(TRIAL).map_err(missing)?;
         match blob.filter(|blob| public.is_good && trial.is_good && !blob.is_empty()) {
-            Some(blob) => {
-                let fingerprint = format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(&blob)));
-                Ok((blob, fingerprint))
+            Some(mark) => {
+                let fingerprint = format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(&mark)));
+                Ok(PublicHalf { mark, fingerprint, text: public.out })
             }
             None => {
                 let made = "a private SSH key in OpenSSH's own form, as `ssh-keygen -t ed25519` makes it";
@@ -165,7 +178,7 @@ impl CommitSigner {
         }
     }
 
-    fn try_gpg(&self, known_as: &str) -> Result<(Vec<u8>, String), GitError> {
+    fn try_gpg(&self, known_as: &str) -> Result<PublicHalf, GitError> {
         let missing = |error| not_there("gpg", "GnuPG 2.2", &error);
         let (home, imported) = GpgHome::with(&self.key).map_err(missing)?;
         let trial = home.sign(TRIAL).map_err(missing)?;
@@ -176,7 +189,10 @@ impl CommitSigner {
         let used =
             trial.err.lines().find_map(|line| line.split_once("SIG_CREATED ")?.1.split(' ').next_back());
         match used.and_then(|used| Some((hex::decode(used).ok()?, used.to_owned()))) {
-            Some(found) if imported.is_good && trial.is_good && !found.0.is_empty() => Ok(found),
+            Some((mark, fingerprint)) if imported.is_good && trial.is_good && !mark.is_empty() => {
+                let text = home.gpg(&["--armor", "--export"], b"").map_err(missing)?.out;
+                Ok(PublicHalf { mark, fingerprint, text })
+            }
             Some(_) | None => {
                 let made = "a private OpenPGP key, as `gpg --export-secret-keys --armor` prints it";
                 Err(GitError::broken(format!("`{known_as}` has to hold {made}; gpg cannot sign with it")))

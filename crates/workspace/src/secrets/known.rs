@@ -48,10 +48,27 @@ impl SecretSet {
     /// # Errors
     /// When there are more than can be searched for at once: hundreds of thousands of bytes.
     pub fn new(secrets: impl IntoIterator<Item = (String, SecretString)>) -> Result<Self, GitError> {
+        Self::beside(secrets, "")
+    }
+
+    /// The same, where a private key's file also holds what anybody may have: pieces of this text are none of a secret.
+    ///
+    /// # Errors
+    /// As [`SecretSet::new`].
+    pub fn beside(
+        secrets: impl IntoIterator<Item = (String, SecretString)>,
+        public: &str,
+    ) -> Result<Self, GitError> {
+        let public = squeezed(public.as_bytes(), EscapeReading::AsIs).to_ascii_lowercase();
+        let is_public = |piece: &[u8]| {
+            let piece = piece.to_ascii_lowercase();
+            public.windows(piece.len()).any(|part| part == piece)
+        };
         let mut inner = SecretSetInner::default();
         let mut patterns: Vec<Vec<u8>> = Vec::new();
         for (name, secret) in secrets {
-            let pieces = pieces(secret.expose_secret());
+            let mut pieces = pieces(secret.expose_secret());
+            pieces.retain(|piece| !is_public(piece));
             if pieces.is_empty() {
                 inner.too_short.push(name);
                 continue;
@@ -350,6 +367,14 @@ mod tests {
         assert_eq!(known.too_short(), ["the PIN"]);
         assert!(SecretSet::default().hits(TOKEN.as_bytes(), 9).is_empty());
         assert_eq!(format!("{known:?}"), r#"Known(["the token", "the key", "the password"])"#);
+    }
+
+    #[test]
+    fn what_a_private_key_has_in_common_with_its_public_half_is_no_secret() {
+        let (public, private) = PEM.split_at(PEM.len() / 2);
+        let secret = [("the key".to_owned(), SecretString::from(PEM))];
+        let known = SecretSet::beside(secret, public).unwrap();
+        assert_eq!((known.named_in(public), known.named_in(private)), (None, Some("the key")));
     }
 
     #[test]

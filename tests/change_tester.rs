@@ -20,6 +20,8 @@ pub struct ChangeTester {
 pub struct TestedChange {
     pub commits: Commits,
     pub settings: RepositorySettings,
+    /// What the issue says.
+    pub issue: String,
     /// What is known of its images.
     pub images: PinnedImages,
     /// Whether nothing that an agent wrote is in its base.
@@ -29,7 +31,8 @@ pub struct TestedChange {
 impl TestedChange {
     /// On top of a commit of the default branch.
     pub fn new(commits: Commits, settings: RepositorySettings) -> Self {
-        Self { commits, settings, images: PinnedImages::default(), base_is_of_the_default_branch: true }
+        let (issue, images) = (String::new(), PinnedImages::default());
+        Self { commits, settings, issue, images, base_is_of_the_default_branch: true }
     }
 }
 
@@ -93,6 +96,7 @@ impl ChangeTester {
             commit: after.to_string().parse().expect("a commit"),
             tree: tree.to_string().parse().expect("a tree"),
             settings: change.settings,
+            issue: change.issue,
             images: change.images,
             folder: self.place.path().join("tests").join(case),
             environments: self.place.path().join("environments").join(case),

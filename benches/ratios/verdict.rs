@@ -84,6 +84,7 @@ async fn verdict_of(sample: &Sample) {
             commit: after.to_string().parse().expect("a commit"),
             tree: tree.to_string().parse().expect("a tree"),
             settings: RepositorySettings { test: Some(command.clone()), ..RepositorySettings::default() },
+            issue: String::new(),
             images: PinnedImages::default(),
             folder: folder.path().join("tests"),
             environments: folder.path().join("environments"),

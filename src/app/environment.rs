@@ -60,6 +60,7 @@ impl LocalEnvironment {
             commit: commit.clone(),
             tree,
             settings,
+            issue: String::new(),
             images: PinnedImages::default(),
             folder: folder.join("runs").join(name.name()),
             environments: folder.join("own").join(name.name()),

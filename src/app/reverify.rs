@@ -46,6 +46,7 @@ pub async fn reverify(
         commit: claims.commit.clone(),
         tree: claims.tree.clone(),
         settings,
+        issue: String::new(),
         images: PinnedImages::default(),
         folder: place.path().join("tests"),
         environments: place.path().join("environments"),

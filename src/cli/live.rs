@@ -247,9 +247,11 @@ impl LiveOutput {
         });
         let (what, run) = match tests.verdict {
             TestVerdict::SetupFailed => ("setup", tests.setup.as_ref()),
-            TestVerdict::Passed | TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::NoTests => {
-                ("tests", tests.test.as_ref())
-            }
+            TestVerdict::Passed
+            | TestVerdict::Weakened
+            | TestVerdict::Unmended
+            | TestVerdict::Failed
+            | TestVerdict::NoTests => ("tests", tests.test.as_ref()),
         };
         let ended = run.map_or_else(
             || "none to be found".to_owned(),
@@ -301,6 +303,11 @@ impl LiveOutput {
         if let Some(lies) = &scrutiny.lies {
             let sentence = scrutiny.lies_sentence().unwrap_or_default();
             self.line(mark(lies.said == LieVerdict::Noticed), &format!("  {}", one_line(&sentence)));
+        }
+        for example in &scrutiny.examples {
+            if let Some(sentence) = example.sentence() {
+                self.line(mark(!example.is_against()), &format!("  {}", one_line(&sentence)));
+            }
         }
         for test in scrutiny.changed_tests.iter().take(5) {
             self.line(

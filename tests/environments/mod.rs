@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use journeyman::engine::testing::TestRunResult;
-use journeyman::order::{
-    JobLimits, PinnedImages, RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates,
-};
+use journeyman::order::{JobLimits, RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates};
 use journeyman::sandbox::IsolationMode;
 
 use crate::change_tester::{ChangeTester, TestedChange, name, setup_and_test};
@@ -77,10 +75,8 @@ impl Sample {
     ) -> TestRunResult {
         let (before, after) = (before.all(), after.all());
         let change = TestedChange {
-            commits: self.0.commits_of(&before, &after),
-            settings: setup_and_test(),
-            images: PinnedImages::default(),
             base_is_of_the_default_branch,
+            ..TestedChange::new(self.0.commits_of(&before, &after), setup_and_test())
         };
         self.0.tested("one", change).await
     }

@@ -99,7 +99,7 @@ fn tests_feedback(run: &TestRun) -> Feedback {
     };
     match run.verdict {
         TestVerdict::Passed => Feedback::passed(counted.unwrap_or_else(|| "the tests passed".to_owned())),
-        TestVerdict::Weakened => weakened(run),
+        TestVerdict::Weakened | TestVerdict::Unmended => weakened(run),
         TestVerdict::NoTests => Feedback::passed("no tests were found or run: nothing is verified"),
         TestVerdict::SetupFailed => {
             let summary =
@@ -143,12 +143,15 @@ fn weakened(run: &TestRun) -> Feedback {
             many.first().map_or("", |one| &one.description)
         ),
     };
-    Feedback {
-        passed: false,
-        score: 0.0,
-        summary: format!("the tests pass, but not those of the base commit: {what}"),
-        issues,
-    }
+    let summary = match run.verdict {
+        TestVerdict::Unmended => format!("the tests pass, and {what}"),
+        TestVerdict::Weakened
+        | TestVerdict::Passed
+        | TestVerdict::Failed
+        | TestVerdict::SetupFailed
+        | TestVerdict::NoTests => format!("the tests pass, but not those of the base commit: {what}"),
+    };
+    Feedback { passed: false, score: 0.0, summary, issues }
 }
 
 const PUT_BACK: &str = "Put back what was there, and make the code pass it. Where the test itself is wrong, say so and leave \
@@ -187,6 +190,11 @@ fn objections(run: &TestRun) -> Vec<Finding> {
                     format!("the tests rewrite files of the commit while they run: {}", paths.join(", ")),
                     paths.first().cloned(),
                     "What is tested has to be what is committed.",
+                ),
+                Objection::Example(example) => (
+                    example.sentence().unwrap_or_default(),
+                    None,
+                    "Run the issue's example by itself, outside of the tests, and make it give what the issue asks for.",
                 ),
             };
             Finding {

@@ -233,7 +233,9 @@ pub fn classify(output: &str) -> Vec<ClassifiedFailure> {
 /// The classes of a run of the tests: none for one that did not fail. How it was ended counts, whatever it printed.
 pub fn of_run(run: &TestRun) -> Vec<ClassifiedFailure> {
     match run.verdict {
-        TestVerdict::Passed | TestVerdict::Weakened | TestVerdict::NoTests => return Vec::new(),
+        TestVerdict::Passed | TestVerdict::Weakened | TestVerdict::Unmended | TestVerdict::NoTests => {
+            return Vec::new();
+        }
         TestVerdict::Failed | TestVerdict::SetupFailed => {}
     }
     let mut found = classify(&run.tail);

@@ -95,7 +95,7 @@ pub struct EarlierPull {
 
 impl OrderInput {
     /// What is worked on, as these entries pin it: as it was when the order began, or as it was read last.
-    pub(crate) fn task_after(&self, entries: &[JournalEntry]) -> TaskText {
+    pub fn task_after(&self, entries: &[JournalEntry]) -> TaskText {
         let mut text = TaskText {
             title: self.issue.title.clone(),
             body: self.issue.body.clone(),

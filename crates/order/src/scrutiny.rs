@@ -46,6 +46,9 @@ pub struct Scrutiny {
     /// Whether the tests notice an expectation that is made false; none where that was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lies: Option<LieDetector>,
+    /// What both codes answer to the calls that the issue shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<ExampleRun>,
     /// Tests of the base that the change edits, renames or removes. They count neither as fixed nor as proof.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_tests: Vec<ChangedTest>,
@@ -185,6 +188,64 @@ pub struct FalsifiedExpectation {
     pub noticed: bool,
 }
 
+/// A call that the issue shows, and what both codes answer to it, each answer once. An error begins with `! `.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExampleRun {
+    pub code: String,
+    pub before: Vec<String>,
+    pub after: Vec<String>,
+    pub said: ExampleVerdict,
+}
+
+/// What the answers to an example come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExampleVerdict {
+    /// The new code answers what the issue names, and the old did not.
+    Mended,
+    /// The new code answers what the old one does, though the issue names that beside another value.
+    AsBefore,
+    /// The new code answers what the issue does not name.
+    OtherThanNamed,
+    /// The new code answers now this and now that, and the old one does not.
+    Unsteady,
+    /// The issue does not say enough.
+    Open,
+}
+
+impl ExampleRun {
+    /// Whether it stands against the change.
+    pub fn is_against(&self) -> bool {
+        match self.said {
+            ExampleVerdict::AsBefore | ExampleVerdict::OtherThanNamed | ExampleVerdict::Unsteady => true,
+            ExampleVerdict::Mended | ExampleVerdict::Open => false,
+        }
+    }
+
+    /// What it comes to, in one sentence without its sign; none where there is nothing to say.
+    pub fn sentence(&self) -> Option<String> {
+        let Self { code, before, after, said } = self;
+        let list = |answers: &[String]| answers.join(", then ");
+        let (before, after) = (list(before), list(after));
+        Some(match said {
+            ExampleVerdict::Mended if before.is_empty() => {
+                format!("the issue's example {code} gives {after} now")
+            }
+            ExampleVerdict::Mended => {
+                format!("the issue's example {code} gave {before} and gives {after} now")
+            }
+            ExampleVerdict::AsBefore => format!("the issue's example {code} still gives {after}"),
+            ExampleVerdict::OtherThanNamed => {
+                format!("the issue's example {code} gives {after} now, which the issue does not name")
+            }
+            ExampleVerdict::Unsteady => {
+                format!("the issue's example {code} gives different answers in turn: {after}")
+            }
+            ExampleVerdict::Open => return None,
+        })
+    }
+}
+
 /// Mutants of the changed lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MutantTally {
@@ -317,6 +378,7 @@ impl Scrutiny {
         if !self.rewritten.is_empty() {
             all.push(Objection::Rewritten(&self.rewritten));
         }
+        all.extend(self.examples.iter().filter(|example| example.is_against()).map(Objection::Example));
         all
     }
 }
@@ -338,6 +400,8 @@ pub enum Objection<'a> {
     Lie(&'a LieDetector),
     /// The tests rewrite files of the commit.
     Rewritten(&'a [String]),
+    /// The issue's own example is not mended.
+    Example(&'a ExampleRun),
 }
 
 /// What the runs show of the change, in one sentence that is the same everywhere.

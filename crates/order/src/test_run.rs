@@ -63,6 +63,8 @@ pub enum TestVerdict {
     Passed,
     /// Exit code 0, and yet the change weakens the tests that were there before it: the pass says nothing.
     Weakened,
+    /// Exit code 0, and yet what the issue itself shows is not mended.
+    Unmended,
     /// Any other exit, or the time was up.
     Failed,
     /// What the tests need could not be installed.
@@ -76,7 +78,7 @@ impl TestVerdict {
     pub fn is_pass(self) -> bool {
         match self {
             Self::Passed => true,
-            Self::Weakened | Self::Failed | Self::SetupFailed | Self::NoTests => false,
+            Self::Weakened | Self::Unmended | Self::Failed | Self::SetupFailed | Self::NoTests => false,
         }
     }
 }

@@ -30,6 +30,10 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
         lines.push(old_tests(old));
     }
     lines.extend(scrutiny.lies_sentence().map(|sentence| format!("- {}", plain(&shorten(&sentence, 300)))));
+    for example in &scrutiny.examples {
+        let sign = if example.is_against() { "❌ " } else { "" };
+        lines.extend(example.sentence().map(|said| format!("- {sign}{}", plain(&shorten(&said, 300)))));
+    }
     lines.extend(scrutiny.mutants.as_ref().map(mutants));
     if !scrutiny.rewritten.is_empty() {
         let paths = list(&scrutiny.rewritten, scrutiny.rewritten.len() as u64);

@@ -55,11 +55,19 @@ impl EnvironmentOutcome {
                 let what = format!("`{}` ended with {} and ran no test", test.command, baseline.run.exit);
                 Self::NoTests(problem(what, None, NO_TESTS))
             }
-            TestVerdict::Failed | TestVerdict::Weakened | TestVerdict::SetupFailed if none_ran => {
+            TestVerdict::Failed
+            | TestVerdict::Weakened
+            | TestVerdict::Unmended
+            | TestVerdict::SetupFailed
+                if none_ran =>
+            {
                 let what = format!("`{}` ended with {} and ran no test", test.command, baseline.run.exit);
                 Self::CannotRun(problem(what, telling_line(&survey.tail), &survey.remedy))
             }
-            TestVerdict::Failed | TestVerdict::Weakened | TestVerdict::SetupFailed => Self::Failed,
+            TestVerdict::Failed
+            | TestVerdict::Weakened
+            | TestVerdict::Unmended
+            | TestVerdict::SetupFailed => Self::Failed,
         }
     }
 

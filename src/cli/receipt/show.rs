@@ -3,8 +3,7 @@
 use super::line;
 use crate::attest::{KeyId, Statement};
 use crate::order::receipt::TestEvidence;
-use crate::order::scrutiny::LieVerdict;
-use crate::order::scrutiny::Scrutiny;
+use crate::order::scrutiny::{LieVerdict, Objection, Scrutiny};
 use crate::order::test_run::CommandRun;
 use crate::order::{TestCounts, TestVerdict};
 
@@ -95,6 +94,7 @@ fn of_tests(tests: &TestEvidence, verified: &mut Vec<String>, open: &mut Vec<Str
         TestVerdict::Weakened => {
             open.push("the change weakens the tests that were there before it".to_owned())
         }
+        TestVerdict::Unmended => open.push("what the issue itself shows is not mended".to_owned()),
         TestVerdict::NoTests => open.push("tests: there are none, or none ran".to_owned()),
     }
     if let Some(doubt) = &tests.doubt {
@@ -145,10 +145,15 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
         let sentence = line(&sentence, LONGEST);
         if lies.said == LieVerdict::Noticed { verified.push(sentence) } else { open.push(sentence) }
     }
+    for example in &scrutiny.examples {
+        let list = if example.is_against() { &mut *open } else { &mut *verified };
+        list.extend(example.sentence().map(|sentence| line(&sentence, LONGEST)));
+    }
     for test in scrutiny.changed_tests.iter().take(MOST_NAMES) {
         open.push(format!("test of the base changed: {}, {}", line(&test.test, 120), test.how.as_str()));
     }
-    let objections = scrutiny.objections().len();
+    let is_of_tests = |objection: &&Objection<'_>| !matches!(objection, Objection::Example(_));
+    let objections = scrutiny.objections().iter().filter(is_of_tests).count();
     if objections > 0 {
         open.push(format!(
             "{objections} objection(s) to how the change treats the tests; the JSON names them"

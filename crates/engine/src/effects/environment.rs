@@ -28,6 +28,7 @@ impl EffectContext {
             commit: base,
             tree,
             settings: self.settings(),
+            issue: String::new(),
             images: images.clone(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             environments: self.order_root().join("environments"),

@@ -23,6 +23,7 @@ impl EffectContext {
             commit: commit.clone(),
             tree: self.tree_of(commit)?,
             settings: self.settings(),
+            issue: self.issue_text(),
             images: self.pinned_images(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             environments: self.order_root().join("environments"),
@@ -45,6 +46,12 @@ impl EffectContext {
             tested.run.artifacts.push(artifact);
         }
         Ok(EffectOutcome::Tested(Box::new(tested.run)))
+    }
+
+    /// What the issue says, as the order works on it.
+    fn issue_text(&self) -> String {
+        let task = self.opened().task_after(self.journal.entries());
+        format!("{}\n\n{}", task.title, task.body)
     }
 
     /// What names of images mean for this order: what they meant when its environment was prepared.

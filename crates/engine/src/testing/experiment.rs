@@ -108,7 +108,8 @@ impl ExperimentContext<'_> {
                 None => self.old_tests().await,
             }
         };
-        let (old_tests, mut old_code, old_configuration) = tokio::try_join!(
+        let (examples, old_tests, mut old_code, old_configuration) = tokio::try_join!(
+            wanted(passes, self.examples()),
             wanted(tests_differ, old_tests),
             wanted(
                 tests_differ,
@@ -188,6 +189,7 @@ impl ExperimentContext<'_> {
             proof: judgement.proof,
             old_code: old_code.and_then(|code| code.ran.test).map(|ended| ended.run),
             lies,
+            examples: examples.unwrap_or_default(),
             changed_tests,
             rewritten,
             touches_code: sides.code_differs,

@@ -10,6 +10,7 @@ mod change;
 mod checkout;
 mod checkout_run;
 mod detector;
+mod examples;
 mod experiment;
 mod mutants;
 mod reach;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 use super::effect_error::never;
 use journeyman_environment::{EnvironmentPlan, PlannedTest, edited_setup, judge_by, without_own_tests};
+use journeyman_order::scrutiny::Objection;
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
@@ -64,6 +66,8 @@ pub struct TestRunRequest {
     pub commit: CommitSha,
     pub tree: TreeSha,
     pub settings: RepositorySettings,
+    /// What the issue says, whose examples are run; empty where none is known.
+    pub issue: String,
     /// What is known already of what its images' names mean.
     pub images: PinnedImages,
     /// A folder of this run's own; emptied before and after.
@@ -315,9 +319,14 @@ impl CommitTester {
 /// test that is red on the base excuses nothing, unless the repository accepts that: it may be the very one that the issue
 /// is about.
 fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, accepts: AcceptedRun) -> TestVerdict {
-    let is_bent = !scrutiny.objections().is_empty();
+    let objections = scrutiny.objections();
+    let is_bent = !objections.is_empty();
+    let bent = match objections.iter().all(|objection| matches!(objection, Objection::Example(_))) {
+        true => TestVerdict::Unmended,
+        false => TestVerdict::Weakened,
+    };
     match (alone, scrutiny.judged) {
-        (TestVerdict::Passed | TestVerdict::NoTests, _) if is_bent => TestVerdict::Weakened,
+        (TestVerdict::Passed | TestVerdict::NoTests, _) if is_bent => bent,
         (TestVerdict::Passed, ComparisonVerdict::Failed) => TestVerdict::Failed,
         // What failed once passed on the same commit: flaky, and named as that.
         (TestVerdict::Failed, ComparisonVerdict::Passed) if !is_bent => TestVerdict::Passed,
@@ -325,7 +334,7 @@ fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, accepts: AcceptedRun) -> Tes
             if accepts == AcceptedRun::NoNewFailures =>
         {
             if is_bent {
-                TestVerdict::Weakened
+                bent
             } else {
                 TestVerdict::Passed
             }

@@ -150,7 +150,10 @@ impl Replay<'_> {
                 TestVerdict::Passed | TestVerdict::NoTests => {
                     return Ok(StageResult::passed(fields(&work), Some(work)));
                 }
-                TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
+                TestVerdict::Weakened
+                | TestVerdict::Unmended
+                | TestVerdict::Failed
+                | TestVerdict::SetupFailed => {
                     if self.signals.retried_after(self.position) {
                         continue;
                     }
@@ -263,6 +266,7 @@ fn word(verdict: TestVerdict) -> &'static str {
     match verdict {
         TestVerdict::Passed => "passed",
         TestVerdict::Weakened => "weakened",
+        TestVerdict::Unmended => "unmended",
         TestVerdict::Failed => "failed",
         TestVerdict::SetupFailed => "setup_failed",
         TestVerdict::NoTests => "no_tests",

@@ -217,7 +217,10 @@ impl Replay<'_> {
                 sent_back(RoundCheck::Person, work, feedback)
             }
             TestVerdict::Passed | TestVerdict::NoTests => Ok(RoundOutcome::Passed(work)),
-            TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
+            TestVerdict::Weakened
+            | TestVerdict::Unmended
+            | TestVerdict::Failed
+            | TestVerdict::SetupFailed => {
                 let feedback = checks::of_tests(&tests).feedback;
                 work.open_findings = blocking_findings(&feedback);
                 let is_bent = tests.verdict == TestVerdict::Weakened;
@@ -247,7 +250,10 @@ impl Replay<'_> {
             TestVerdict::NoTests => {
                 StageChecksOutcome::Lacking(Inconclusive::NoTests { because: unverified(tests) })
             }
-            TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
+            TestVerdict::Weakened
+            | TestVerdict::Unmended
+            | TestVerdict::Failed
+            | TestVerdict::SetupFailed => {
                 StageChecksOutcome::Failed { because: checks::of_tests(tests).feedback.summary }
             }
         };

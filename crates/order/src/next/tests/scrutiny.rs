@@ -69,6 +69,7 @@ fn seen(
             counts: None,
             against,
         }),
+        examples: Vec::new(),
         lies: None,
         changed_tests: Vec::new(),
         rewritten: Vec::new(),

@@ -1,0 +1,72 @@
+//! The issue's own examples, on both codes: nobody who made the change has written them.
+
+use std::collections::BTreeMap;
+
+use super::checkout_run::CheckoutRunSpec;
+use super::experiment::ExperimentContext;
+use super::{EffectError, VerdictBasis};
+use journeyman_environment::PlannedTest;
+use journeyman_order::CommitSha;
+use journeyman_order::scrutiny::ExampleRun;
+use journeyman_verify::examples::{IssueExample, answers, examples, judge_examples, program};
+
+/// Bytes of a side's files of code that are looked through.
+const MOST_BYTES: usize = 16 << 20;
+
+impl ExperimentContext<'_> {
+    /// What both codes answer to the calls that the issue shows; nothing where none of them can be run.
+    pub(super) async fn examples(&self) -> Result<Vec<ExampleRun>, EffectError> {
+        let shown = examples(&self.ask.issue);
+        if shown.is_empty() {
+            return Ok(Vec::new());
+        }
+        let after = self.answers("-examples", &shown, &self.ask.commit).await?;
+        if after.iter().all(Vec::is_empty) {
+            return Ok(Vec::new());
+        }
+        let before = self.answers("-examples-base", &shown, &self.ask.base).await?;
+        Ok(judge_examples(&shown, &before, &after))
+    }
+
+    async fn answers(
+        &self,
+        what: &str,
+        shown: &[IssueExample],
+        commit: &CommitSha,
+    ) -> Result<Vec<Vec<String>>, EffectError> {
+        let (repository, at) = (self.ask.repository.clone(), commit.clone());
+        let (told, mark) = (shown.to_vec(), uuid::Uuid::new_v4().simple().to_string());
+        let own = mark.clone();
+        let written = self
+            .testing
+            .git(move |workspaces| {
+                let is_wanted = |path: &str| {
+                    [".py", ".js", ".mjs", ".cjs", ".go", ".rs", ".c", ".h"]
+                        .iter()
+                        .any(|end| path.ends_with(end))
+                        || path.ends_with("go.mod")
+                        || path.ends_with("Cargo.toml")
+                };
+                let files = workspaces.some_files(&repository, &at, MOST_BYTES, &is_wanted)?;
+                Ok(program(&told, &files, &own))
+            })
+            .await?;
+        let Some(written) = written else { return Ok(vec![Vec::new(); shown.len()]) };
+        let VerdictBasis { plan, .. } = self.judging;
+        let mut plan = plan.clone();
+        plan.test = Some(PlannedTest::new(written.command, "the examples of the issue"));
+        plan.report = None;
+        // As somebody would run it, and not a machine that tests.
+        let environment = BTreeMap::from([("CI".to_owned(), String::new())]);
+        let spec = CheckoutRunSpec {
+            what,
+            commit,
+            overlays: written.overlays,
+            plan: &plan,
+            only: None,
+            environment,
+        };
+        let ran = self.testing.run_in_checkout(self.ask, self.judging, spec).await?;
+        Ok(answers(ran.last_output(), &mark, shown.len()))
+    }
+}

@@ -1,0 +1,77 @@
+"""Evaluates one example of an issue, again and again, and says each answer once."""
+
+import ast
+import asyncio
+import builtins
+import importlib
+import inspect
+import json
+import os
+import sys
+import time
+
+MARK = os.environ.pop("JOURNEYMAN_MARK")
+MOST, LONGEST = 25, 2.0
+
+with open(sys.argv[1], encoding="utf-8") as told:
+    EXAMPLE = json.load(told)
+del sys.path[0]
+for place in ["", *sys.argv[2:]]:
+    sys.path.insert(0, os.path.join(os.getcwd(), place))
+sys.argv = ["example"]
+
+
+def found(name):
+    """What a name stands for in the code of the repository."""
+    for module in EXAMPLE["modules"]:
+        try:
+            return getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError):
+            continue
+    return importlib.import_module(name)
+
+
+def known():
+    """The names that the example uses and does not make itself."""
+    tree = ast.parse(EXAMPLE["setup"] + "\n" + EXAMPLE["code"])
+    used = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    made = {node.id for node in used if isinstance(node.ctx, ast.Store)}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            made |= {(name.asname or name.name).split(".")[0] for name in node.names}
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            made.add(node.name)
+        elif isinstance(node, ast.arg):
+            made.add(node.arg)
+    free = {node.id for node in used} - made
+    return {name: found(name) for name in free if not hasattr(builtins, name)}
+
+
+def answer(names):
+    """What the example comes to once."""
+    own = dict(names, __name__="example")
+    try:
+        exec(EXAMPLE["setup"], own)
+        value = eval(EXAMPLE["code"], own)
+        if inspect.iscoroutine(value):
+            value = asyncio.run(value)
+        return "=", repr(value)
+    except BaseException as error:
+        return "!", f"{type(error).__name__}: {error}"
+
+
+def main():
+    out = os.dup(1)
+    names = known()
+    said, until = [], time.monotonic() + LONGEST
+    for _ in range(MOST):
+        one = answer(names)
+        if one not in said:
+            said.append(one)
+        if time.monotonic() > until:
+            break
+    for kind, text in said:
+        os.write(out, f"\n{MARK} {EXAMPLE['number']} {kind} {text.encode().hex()}\n".encode())
+
+
+main()

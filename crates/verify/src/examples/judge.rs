@@ -1,0 +1,176 @@
+//! What the answers of both codes to an issue's examples come to.
+
+use super::IssueExample;
+use journeyman_order::scrutiny::{ExampleRun, ExampleVerdict};
+
+/// What a value looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ValueKind {
+    Number,
+    /// A word that stands for itself, such as `None` or `true`.
+    Word,
+    Text,
+}
+
+/// Judges what base and change answer, in the order of the examples: each answer once. An example that either side cannot
+/// run says nothing.
+pub fn judge_examples(
+    examples: &[IssueExample],
+    before: &[Vec<String>],
+    after: &[Vec<String>],
+) -> Vec<ExampleRun> {
+    let sides = before.iter().zip(after);
+    let mut runs: Vec<ExampleRun> = examples
+        .iter()
+        .zip(sides)
+        .filter(|(_, (_, after))| !after.is_empty())
+        .map(|(example, (before, after))| ExampleRun {
+            code: example.code.clone(),
+            before: before.clone(),
+            after: after.clone(),
+            said: said(example, before, after),
+        })
+        .collect();
+    // Where one is mended, another that is as it was may be one that was right.
+    if runs.iter().any(|run| run.said == ExampleVerdict::Mended) {
+        for run in runs.iter_mut().filter(|run| run.said == ExampleVerdict::AsBefore) {
+            run.said = ExampleVerdict::Open;
+        }
+    }
+    runs
+}
+
+fn said(example: &IssueExample, before: &[String], after: &[String]) -> ExampleVerdict {
+    let text = &example.text;
+    let [was] = before else { return ExampleVerdict::Open };
+    if !is_named(was, text) {
+        return match after {
+            [is] if is != was && is_named(is, text) => ExampleVerdict::Mended,
+            _ => ExampleVerdict::Open,
+        };
+    }
+    let others: Vec<String> = values(text).into_iter().filter(|value| core(value) != core(was)).collect();
+    match after {
+        [is] if is == was && others.is_empty() => ExampleVerdict::Open,
+        [is] if is == was => ExampleVerdict::AsBefore,
+        [is] if is_named(is, text) => ExampleVerdict::Mended,
+        [is] => match &others[..] {
+            [wanted] if kind(wanted) == kind(core(is)) || is_error(is) => ExampleVerdict::OtherThanNamed,
+            _ => ExampleVerdict::Open,
+        },
+        _ => ExampleVerdict::Unsteady,
+    }
+}
+
+/// The values that a text names in code spans, each once, and numbers where it has no spans.
+fn values(text: &str) -> Vec<String> {
+    let spans = text.split('`').skip(1).step_by(2).map(str::trim).filter(|span| is_value(span));
+    let mut named: Vec<String> = spans.map(str::to_owned).collect();
+    if named.is_empty()
+        && let Some(numbers) = pattern!(
+            r#"(?:^|[\s:=(])(-?\d+(?:\.\d+)?|"[^"\n]*"|'[^'\n]*'|None|null|True|False|true|false)(?:$|[\s,;.)])"#
+        )
+    {
+        named.extend(numbers.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str().to_owned())));
+    }
+    named.sort();
+    named.dedup();
+    named
+}
+
+/// Whether a code span holds a value: no call, no name of something.
+fn is_value(span: &str) -> bool {
+    let is_literal = pattern!(
+        r#"^(?:-?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?|"[^"]*"|'[^']*'|\[.*\]|\{.*\}|\(.*,.*\)|None|null|undefined|NaN|nil|True|False|true|false|(?:Some|Ok|Err)\(.*\)|[A-Z]\w*(?:Error|Exception))$"#
+    );
+    is_literal.is_some_and(|literal| literal.is_match(span))
+}
+
+fn kind(value: &str) -> ValueKind {
+    let first = value.trim_start_matches('-').chars().next();
+    let is_word = ["None", "null", "undefined", "nil", "True", "False", "true", "false"].contains(&value);
+    match first {
+        Some(first) if first.is_ascii_digit() => ValueKind::Number,
+        Some(_) | None if is_word => ValueKind::Word,
+        Some(_) | None => ValueKind::Text,
+    }
+}
+
+fn is_error(answer: &str) -> bool {
+    answer.starts_with("! ")
+}
+
+/// A value without what wraps it: quotes, and what says that there is one. Of an error, what it is called.
+fn core(value: &str) -> &str {
+    let mut value = value.trim();
+    if let Some(error) = value.strip_prefix("! ") {
+        return error.split(':').next().unwrap_or(error);
+    }
+    for wrapper in ["Some(", "Ok("] {
+        value = value.strip_prefix(wrapper).and_then(|rest| rest.strip_suffix(')')).unwrap_or(value);
+    }
+    for quote in ['"', '\''] {
+        value = value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)).unwrap_or(value);
+    }
+    value
+}
+
+/// Whether a text names a value, as a whole word.
+fn is_named(value: &str, text: &str) -> bool {
+    let value = core(value);
+    if value.is_empty() {
+        return ["``", "\"\"", "''"].iter().any(|empty| text.contains(empty));
+    }
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(value).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let mut after = text.get(at + value.len()..).unwrap_or_default().chars();
+        let (next, second) = (after.next(), after.next());
+        let starts =
+            !before.is_some_and(|c| is_part(c) || (c == '-' || c == '.') && value.starts_with(is_part));
+        let goes_on = next == Some('.') && second.is_some_and(|c| c.is_ascii_digit());
+        let ends = !(next.is_some_and(is_part) || goes_on && kind(value) == ValueKind::Number);
+        starts && ends
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ISSUE: &str =
+        "`cents(\"-3.50\")` is `-250`. It should be `-350`: the sign belongs to the whole amount.";
+
+    fn judged(issue: &str, before: &[&str], after: &[&str]) -> ExampleVerdict {
+        let examples = super::super::examples(issue);
+        let own =
+            |answers: &[&str]| vec![answers.iter().map(|answer| (*answer).to_owned()).collect::<Vec<_>>()];
+        judge_examples(&examples, &own(before), &own(after)).remove(0).said
+    }
+
+    #[test]
+    fn an_example_is_mended_when_it_gives_what_the_issue_names() {
+        assert_eq!(judged(ISSUE, &["-250"], &["-350"]), ExampleVerdict::Mended);
+        assert_eq!(judged(ISSUE, &["Some(-250)"], &["Some(-350)"]), ExampleVerdict::Mended);
+        assert_eq!(judged(ISSUE, &["-250"], &["-250"]), ExampleVerdict::AsBefore);
+        assert_eq!(judged(ISSUE, &["-250"], &["-150"]), ExampleVerdict::OtherThanNamed);
+        assert_eq!(judged(ISSUE, &["-250"], &["! ValueError: no"]), ExampleVerdict::OtherThanNamed);
+        assert_eq!(judged(ISSUE, &["-250"], &["-350", "-250"]), ExampleVerdict::Unsteady);
+    }
+
+    #[test]
+    fn an_example_of_which_the_issue_says_something_else_is_left_open() {
+        assert_eq!(judged(ISSUE, &["-25"], &["-25"]), ExampleVerdict::Open);
+        assert_eq!(
+            judged("`mean([1, 2])` is `1.5`. Please add a median.", &["1.5"], &["1.5"]),
+            ExampleVerdict::Open
+        );
+        assert_eq!(judged(ISSUE, &["-250", "-251"], &["-250"]), ExampleVerdict::Open);
+        let several = "`slug(\"a & b\")` is `\"a--b\"` and not `\"a-b\"` or `\"a-and-b\"`.";
+        assert_eq!(judged(several, &["'a--b'"], &["'a_b'"]), ExampleVerdict::Open);
+        assert_eq!(judged(several, &["'a--b'"], &["'a-b'"]), ExampleVerdict::Mended);
+        let error = "`first([])` is `None`. It should raise `ValueError`.";
+        assert_eq!(judged(error, &["None"], &["! ValueError: empty"]), ExampleVerdict::Mended);
+        assert_eq!(judged(error, &["None"], &["None"]), ExampleVerdict::AsBefore);
+    }
+}

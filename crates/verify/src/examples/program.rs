@@ -1,0 +1,333 @@
+//! Programs that evaluate an issue's examples, in the language of what they call, and how their answers are read.
+//!
+//! Each example is run in processes of its own, often and in two ways: as it is, and as it may be run elsewhere, with other
+//! process ids, a pipe for input, and without what only a debugging build does. What is right by chance, or only at first, has
+//! more than one answer.
+
+use std::collections::BTreeMap;
+
+use super::IssueExample;
+use crate::overlay::{Overlay, OverlayAction};
+use journeyman_order::test_path::is_of_tests;
+
+/// Where the programs lie in a checkout.
+const FOLDER: &str = "journeyman_examples";
+/// The longest answer that is kept, and how many of one example.
+const LONGEST_ANSWER: usize = 400;
+const MOST_ANSWERS: usize = 3;
+/// Modules in which names are looked for.
+const MOST_MODULES: usize = 8;
+
+/// What evaluates the examples on one side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExampleProgram {
+    /// What is laid over the checkout for it.
+    pub overlays: Vec<Overlay>,
+    /// The command, which ends well whatever the examples do.
+    pub command: String,
+}
+
+/// A language in which examples can be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ExampleLanguage {
+    Python,
+    JavaScript,
+    Go,
+    Rust,
+    C,
+}
+
+/// A side's files of code.
+struct CodeFiles<'a> {
+    files: &'a [(String, Vec<u8>)],
+}
+
+/// The program for one side; none where nothing that the examples call is defined in these files. `mark` is what no output has
+/// by itself.
+pub fn program(examples: &[IssueExample], files: &[(String, Vec<u8>)], mark: &str) -> Option<ExampleProgram> {
+    let files = CodeFiles { files };
+    let mut all = ExampleProgram { overlays: Vec::new(), command: String::new() };
+    for (number, example) in examples.iter().enumerate() {
+        let Some((language, paths)) = files.defining(example) else { continue };
+        let own = match language {
+            ExampleLanguage::Python => Some(python(example, &files, &paths, number)),
+            ExampleLanguage::JavaScript => Some(javascript(example, &files, &paths, number)),
+            ExampleLanguage::Go => go(example, &files, &paths, number),
+            ExampleLanguage::Rust => rust(example, &files, &paths, number),
+            ExampleLanguage::C => c(example, &files, &paths, number),
+        };
+        let Some((overlays, plain, elsewhere)) = own else { continue };
+        all.overlays.extend(overlays);
+        if all.command.is_empty() {
+            // Output that a program left half a line of does not swallow an answer.
+            all.command.push_str(&format!("export JOURNEYMAN_MARK={mark}\n"));
+        }
+        all.command.push_str(&format!(
+            "( {plain} ) </dev/null 2>&1; echo\n\
+             ( i=0; while [ $i -lt 300 ]; do ( : ); i=$((i+1)); done; : | {{ {elsewhere}; }} ) 2>&1; echo\n"
+        ));
+    }
+    all.command.push_str("true\n");
+    (!all.overlays.is_empty()).then_some(all)
+}
+
+/// What each example answered, each answer once, in their order. An error begins with `! `.
+pub fn answers(output: &str, mark: &str, examples: usize) -> Vec<Vec<String>> {
+    let mut answers: Vec<Vec<String>> = vec![Vec::new(); examples];
+    for line in output.lines() {
+        let mut words = line.split(' ');
+        let (Some(own), Some(number), Some(kind)) = (words.next(), words.next(), words.next()) else {
+            continue;
+        };
+        if own != mark || words.clone().count() > 1 {
+            continue;
+        }
+        let known = number.parse::<usize>().ok().and_then(|number| answers.get_mut(number));
+        let bytes = hex_bytes(words.next().unwrap_or_default());
+        let (Some(known), Some(bytes)) = (known, bytes) else { continue };
+        let text: String = String::from_utf8_lossy(&bytes).chars().take(LONGEST_ANSWER).collect();
+        let answer = if kind == "!" { format!("! {text}") } else { text };
+        let answer = without_addresses(&answer);
+        if known.len() < MOST_ANSWERS && !known.contains(&answer) {
+            known.push(answer);
+        }
+    }
+    answers
+}
+
+/// Where something lies in memory is another place each time.
+fn without_addresses(answer: &str) -> String {
+    match pattern!(r"0x[0-9a-fA-F]{6,}") {
+        Some(address) => address.replace_all(answer, "0x…").into_owned(),
+        None => answer.to_owned(),
+    }
+}
+
+fn hex_bytes(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u32> = text.chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    let pair = |pair: &[u32]| match pair {
+        [high, low] => u8::try_from(high * 16 + low).ok(),
+        _ => None,
+    };
+    digits.chunks(2).map(pair).collect()
+}
+
+impl CodeFiles<'_> {
+    /// The language of what an example calls, and the files that define it: those without tests, the shortest path first.
+    fn defining(&self, example: &IssueExample) -> Option<(ExampleLanguage, Vec<&str>)> {
+        let mut names = vec![example.root()];
+        names.extend(own_name(&example.code).filter(|name| *name != example.root()));
+        let mut found: BTreeMap<ExampleLanguage, Vec<&str>> = BTreeMap::new();
+        for name in names {
+            for (path, bytes) in self.files.iter().filter(|(path, _)| !is_of_tests(path)) {
+                let Some(language) = language(path) else { continue };
+                if defines(language, name, &String::from_utf8_lossy(bytes)) {
+                    found.entry(language).or_default().push(path);
+                }
+            }
+            if !found.is_empty() {
+                break;
+            }
+        }
+        let (language, mut paths) = found.into_iter().max_by_key(|(_, paths)| paths.len())?;
+        paths.sort_by_key(|path| (path.len(), *path));
+        paths.truncate(MOST_MODULES);
+        Some((language, paths))
+    }
+
+    /// The nearest file of a name above another.
+    fn above(&self, path: &str, name: &str) -> Option<(&str, &[u8])> {
+        let mut folder = path;
+        loop {
+            folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let wanted = in_folder(folder, name);
+            if let Some((path, bytes)) = self.files.iter().find(|(known, _)| *known == wanted) {
+                return Some((path, bytes));
+            }
+            if folder.is_empty() {
+                return None;
+            }
+        }
+    }
+}
+
+fn in_folder(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn language(path: &str) -> Option<ExampleLanguage> {
+    let (_, ending) = path.rsplit_once('.')?;
+    Some(match ending {
+        "py" => ExampleLanguage::Python,
+        "js" | "mjs" | "cjs" => ExampleLanguage::JavaScript,
+        "go" => ExampleLanguage::Go,
+        "rs" => ExampleLanguage::Rust,
+        "c" => ExampleLanguage::C,
+        _ => return None,
+    })
+}
+
+/// What is called last before the arguments: of `a.b(c)`, `b`.
+fn own_name(code: &str) -> Option<&str> {
+    let (called, _) = code.split_once('(')?;
+    called.rsplit(['.', ':']).next().filter(|name| !name.is_empty())
+}
+
+fn defines(language: ExampleLanguage, name: &str, text: &str) -> bool {
+    let name = regex::escape(name);
+    let pattern = match language {
+        ExampleLanguage::Python => format!(r"(?m)^(?:async\s+)?(?:def|class)\s+{name}\b|^{name}\s*="),
+        ExampleLanguage::JavaScript => format!(
+            r"(?m)\b(?:function\*?|class|const|let|var)\s+{name}\b|\bexports\.{name}\s*=|^\s*{name}\s*[:=]\s*(?:async\s*)?(?:function|\()"
+        ),
+        ExampleLanguage::Go => format!(r"(?m)^func\s+{}\s*[(\[]", exported(&name)),
+        ExampleLanguage::Rust => {
+            format!(r"\bpub\s+(?:const\s+|async\s+|unsafe\s+)*(?:fn|struct|enum)\s+{name}\b")
+        }
+        ExampleLanguage::C => format!(r"(?m)^[A-Za-z_][\w\s*]*\b{name}\s*\([^;{{]*\)\s*\{{"),
+    };
+    regex::Regex::new(&pattern).is_ok_and(|pattern| pattern.is_match(text))
+}
+
+/// A name as it is seen outside of its package in Go.
+fn exported(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Files, a command, and the command as it may be run elsewhere.
+type OwnProgram = (Vec<Overlay>, String, String);
+
+fn file(path: String, text: String) -> Overlay {
+    Overlay { path, action: OverlayAction::Write(text.into_bytes()) }
+}
+
+/// What one example is told: what it is, and where its names are.
+fn told(example: &IssueExample, modules: &[String], number: usize) -> Overlay {
+    let told = serde_json::json!({
+        "number": number, "code": example.code, "setup": example.setup.join("\n"), "modules": modules,
+    });
+    file(format!("{FOLDER}/{number}.json"), told.to_string())
+}
+
+fn python(example: &IssueExample, files: &CodeFiles<'_>, paths: &[&str], number: usize) -> OwnProgram {
+    // A module is called as from the outermost folder that is no package.
+    let module = |path: &&str| {
+        let mut folder = folder_of(path);
+        let mut parts = vec![path.rsplit('/').next().unwrap_or(path).trim_end_matches(".py")];
+        while files
+            .files
+            .iter()
+            .any(|(known, _)| !folder.is_empty() && *known == format!("{folder}/__init__.py"))
+        {
+            parts.push(folder.rsplit('/').next().unwrap_or(folder));
+            folder = folder_of(folder);
+        }
+        parts.reverse();
+        let name = parts.join(".");
+        (folder.to_owned(), name.trim_end_matches(".__init__").to_owned())
+    };
+    let (places, modules): (Vec<String>, Vec<String>) = paths.iter().map(module).unzip();
+    let script = include_str!("evaluate.py");
+    let run = |option: &str| {
+        let folders: Vec<String> =
+            places.iter().map(|place| shell_words::quote(place).into_owned()).collect();
+        let arguments = format!("{option} {FOLDER}/evaluate.py {FOLDER}/{number}.json {}", folders.join(" "));
+        format!(
+            "if command -v python >/dev/null; then timeout 20 python {arguments}; else timeout 20 python3 {arguments}; fi"
+        )
+    };
+    let overlays =
+        vec![file(format!("{FOLDER}/evaluate.py"), script.to_owned()), told(example, &modules, number)];
+    (overlays, run(""), run("-O"))
+}
+
+fn javascript(example: &IssueExample, _: &CodeFiles<'_>, paths: &[&str], number: usize) -> OwnProgram {
+    let modules: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+    let script = include_str!("evaluate.mjs");
+    let run = |place: &str| format!("timeout 20 node {FOLDER}/evaluate.mjs {FOLDER}/{number}.json {place}");
+    let overlays =
+        vec![file(format!("{FOLDER}/evaluate.mjs"), script.to_owned()), told(example, &modules, number)];
+    (overlays, run("here"), run("elsewhere"))
+}
+
+fn go(example: &IssueExample, files: &CodeFiles<'_>, paths: &[&str], number: usize) -> Option<OwnProgram> {
+    let path = paths.first()?;
+    let (module_file, text) = files.above(path, "go.mod")?;
+    let root = folder_of(module_file);
+    let text = String::from_utf8_lossy(text);
+    let module = text.lines().find_map(|line| line.strip_prefix("module "))?.trim().to_owned();
+    let inner = folder_of(path).strip_prefix(root)?.trim_start_matches('/');
+    let package = if inner.is_empty() { module } else { format!("{module}/{inner}") };
+    // Called by its name, or with its package before it.
+    let (called, arguments) = example.code.split_once('(')?;
+    let code = format!("p.{}({arguments}", exported(called.rsplit('.').next()?));
+    let main = include_str!("evaluate.go.txt")
+        .replace("PACKAGE", &package)
+        .replace("NUMBER", &number.to_string())
+        .replace("CODE", &code);
+    let own = in_folder(root, &format!("{FOLDER}/e{number}/main.go"));
+    let change = if root.is_empty() { String::new() } else { format!("cd {} && ", shell_words::quote(root)) };
+    let run = format!("{change}timeout 120 go run ./{FOLDER}/e{number}");
+    Some((vec![file(own, main)], run.clone(), run))
+}
+
+fn rust(example: &IssueExample, files: &CodeFiles<'_>, paths: &[&str], number: usize) -> Option<OwnProgram> {
+    let path = paths.first()?;
+    let (manifest, text) = files.above(path, "Cargo.toml")?;
+    let root = folder_of(manifest);
+    let manifest_text: toml::Table = toml::from_str(&String::from_utf8_lossy(text)).ok()?;
+    let named = |table: &str| manifest_text.get(table)?.get("name")?.as_str().map(str::to_owned);
+    let package = named("package")?;
+    let library = named("lib").unwrap_or_else(|| package.replace('-', "_"));
+    let inner = path.strip_prefix(root)?.trim_start_matches('/').strip_prefix("src/")?;
+    let module = inner.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+    let place = match module.as_str() {
+        "lib" => format!("{library}::*"),
+        "main" => return None,
+        module => format!("{library}::{module}::*"),
+    };
+    let main = include_str!("evaluate.rs.txt")
+        .replace("PLACE", &place)
+        .replace("NUMBER", &number.to_string())
+        .replace("CODE", &example.code);
+    let name = format!("{FOLDER}_{number}");
+    let own = in_folder(root, &format!("examples/{name}.rs"));
+    let manifest = shell_words::quote(manifest).into_owned();
+    let run = format!("timeout 300 cargo run --offline --quiet --manifest-path {manifest} --example {name}");
+    // What others made is built as it was.
+    let option = format!("profile.dev.package.{package}.debug-assertions=false");
+    let elsewhere = format!("{run} --config {}", shell_words::quote(&option));
+    Some((vec![file(own, main)], run, elsewhere))
+}
+
+fn c(example: &IssueExample, files: &CodeFiles<'_>, paths: &[&str], number: usize) -> Option<OwnProgram> {
+    let path = paths.first()?;
+    let declared = regex::Regex::new(&format!(r"\b{}\s*\(", regex::escape(example.root()))).ok()?;
+    let is_header =
+        |path: &str, bytes: &[u8]| path.ends_with(".h") && declared.is_match(&String::from_utf8_lossy(bytes));
+    let header =
+        files.files.iter().find(|(path, bytes)| is_header(path, bytes)).map(|(path, _)| path.as_str())?;
+    let main = include_str!("evaluate.c.txt")
+        .replace("HEADER", header)
+        .replace("NUMBER", &number.to_string())
+        .replace("CODE", &example.code);
+    let own = format!("{FOLDER}/e{number}.c");
+    let folders: Vec<String> = [folder_of(header), folder_of(path)]
+        .iter()
+        .map(|folder| format!("-I./{}", shell_words::quote(folder)))
+        .collect();
+    let built = |options: &str, name: &str| {
+        format!(
+            "cc -w {options} -I. {} {own} {} -lm -o {FOLDER}/{name} && timeout 20 {FOLDER}/{name}",
+            folders.join(" "),
+            shell_words::quote(path)
+        )
+    };
+    let (here, elsewhere) = (built("", &format!("e{number}")), built("-O2 -DNDEBUG", &format!("o{number}")));
+    Some((vec![file(own, main)], here, elsewhere))
+}

@@ -117,6 +117,15 @@ fn tests_feedback(run: &TestRun) -> Feedback {
                 true => format!("{summary}; what fails here fails on the base commit as well"),
                 false => summary,
             };
+            // Tests that passed in this run, and not in others of the same commit.
+            let at_times = run.scrutiny.iter().flat_map(|seen| {
+                let Comparison { newly_broken, already_red, new_failing, .. } = &seen.comparison;
+                [newly_broken, already_red, new_failing].into_iter().flat_map(|list| &list.names)
+            });
+            let summary = match at_times.take(1).next().filter(|_| run.failing.is_empty()) {
+                Some(first) => format!("{summary}; {first} fails at times with the change"),
+                None => summary,
+            };
             let mut feedback = Feedback::failed(Category::TestFailure, summary);
             if !run.failing.is_empty() {
                 feedback.issues = run.failing.iter().map(|test| failing_test(test, run)).collect();

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::{CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::{CommitSha, EffectError, Weakening};
 use journeyman_verify::experiment::{
-    ChangeSplit, ChangedPath, EditedTest, defined_in, edited_tests, is_of_tests, split_change, words_in,
+    ChangeSplit, ChangedPath, EditedTest, defined_in, edited_tests, introduced_names, is_of_tests,
+    split_change, words_in,
 };
 use journeyman_verify::{Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper};
 use journeyman_workspace::{ChangedContent, ChangedFile};
@@ -30,6 +31,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) unread: Vec<String>,
     /// Words of the change's code that stand nowhere in the base.
     pub(super) new_words: BTreeSet<String>,
+    /// Those of them that the code defines, takes or asks for.
+    pub(super) introduced: BTreeSet<String>,
     /// What is defined in the files of code that the change touches.
     pub(super) own_words: BTreeSet<String>,
     /// Tests of the base with another text.
@@ -107,7 +110,7 @@ fn of(
         old_words.extend(words_in(bytes));
     }
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
-    let new_words =
+    let new_words: BTreeSet<String> =
         after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
     let is_unread =
         |file: &&ChangedFile| file.before == Some(ChangedContent::NotRead) && is_of_tests(&file.path);
@@ -115,6 +118,7 @@ fn of(
         unread: changes.iter().filter(is_unread).map(|file| file.path.clone()).collect(),
         remarks: tamper::weakenings(&files),
         dependencies: new_dependencies(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
+        introduced: introduced_names(&after().collect::<Vec<_>>(), &new_words),
         new_words,
         mutants: in_turn(all_mutants, MOST_MUTANTS),
         after: mutated,

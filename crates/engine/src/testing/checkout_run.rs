@@ -45,8 +45,16 @@ pub(super) struct CheckoutRunSpec<'a> {
     pub(super) plan: &'a EnvironmentPlan,
     /// The tests that are asked for, and who names them; none: all.
     pub(super) only: Option<(&'a [String], Option<TestRunnerName>)>,
-    /// Variables for the tests; an empty one takes away what they would have.
-    pub(super) environment: BTreeMap<String, String>,
+    pub(super) at: RunPlace,
+}
+
+/// Where a run seems to be, for those who ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunPlace {
+    /// Where the tests are run.
+    Here,
+    /// Where nothing says that it is continuous integration, processes have other numbers, and what is read is a pipe.
+    Elsewhere,
 }
 
 /// What came of one checkout: its setup, its tests, and what was read of them.
@@ -89,7 +97,7 @@ pub(super) struct TestCommandResult {
 impl<'a> CheckoutRunSpec<'a> {
     /// All tests of a commit as it is.
     pub(super) fn all(what: &'a str, commit: &'a CommitSha, plan: &'a EnvironmentPlan) -> Self {
-        Self { what, commit, overlays: Vec::new(), plan, only: None, environment: BTreeMap::new() }
+        Self { what, commit, overlays: Vec::new(), plan, only: None, at: RunPlace::Here }
     }
 }
 
@@ -129,6 +137,11 @@ impl CheckoutRun {
     }
 }
 
+/// A command after many processes, which reads from a pipe.
+fn elsewhere(command: &str) -> String {
+    format!("i=0; while [ $i -lt 300 ]; do ( : ); i=$((i+1)); done; : | {{ {command}\n}}")
+}
+
 /// A service that cannot be used, as the command that did not end well.
 fn service_command(failure: &ServiceFailure, what: &str) -> FinishedCommand {
     let run = CommandRun {
@@ -164,21 +177,21 @@ impl CommitTester {
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
-        let (only, what, plan, environment) = (run.only, run.what, run.plan, run.environment.clone());
+        let (only, what, plan, at) = (run.only, run.what, run.plan, run.at);
         let (mut ran, ready) = Box::pin(self.prepare(ask, judging, run, place)).await?;
         let Some(ready) = ready else { return Ok(ran) };
         let how = CommandOptions {
             name: format!("tests{what}"),
             access: self.for_tests(ask)?,
             timeout: self.settings.test_time,
-            environment: ready.environment.clone().into_iter().chain(environment).collect(),
+            environment: ready.environment.clone(),
             progress: self.environments.progress().clone(),
         };
         if let Some(command) = plan.test_command() {
             let command = command.to_owned();
             how.progress.tell(EnvironmentProgress::TestsBegan { command });
         }
-        let Some(tests) = self.test(&ready, plan, only, how).await? else { return Ok(ran) };
+        let Some(tests) = self.test((&ready, plan), only, how, at).await? else { return Ok(ran) };
         let changed = blocking(move || ready.place.tree.differing(&ready.source)).await?;
         let changed = changed.map_err(|error| soon(format!("cannot look through a checkout: {error}")))?;
         ran.rewritten = changed.iter().take(MOST_NAMED).map(|path| path.display().to_string()).collect();
@@ -349,10 +362,10 @@ impl CommitTester {
     /// The tests in a place that is prepared; none where there is no command.
     pub(super) async fn test(
         &self,
-        ready: &PreparedCheckout,
-        plan: &EnvironmentPlan,
+        (ready, plan): (&PreparedCheckout, &EnvironmentPlan),
         only: Option<(&[String], Option<TestRunnerName>)>,
         mut how: CommandOptions,
+        at: RunPlace,
     ) -> Result<Option<TestCommandResult>, EffectError> {
         let place = &ready.place;
         let (tree, source, plan) = (place.tree.clone(), ready.source.clone(), plan.clone());
@@ -384,7 +397,14 @@ impl CommitTester {
             self.clear_report(place, report).await?;
         }
         how.environment.extend(asked.environment);
-        let ended = Box::pin(run_command(&self.sandbox, place, &asked.command, how)).await?;
+        let command = match at {
+            RunPlace::Here => asked.command,
+            RunPlace::Elsewhere => {
+                how.environment.insert("CI".to_owned(), String::new());
+                elsewhere(&asked.command)
+            }
+        };
+        let ended = Box::pin(run_command(&self.sandbox, place, &command, how)).await?;
         let report = match &asked.junit {
             Some(report) => self.read_report(place, report).await,
             None => None,

@@ -1,8 +1,6 @@
 //! The issue's own examples, on both codes: nobody who made the change has written them.
 
-use std::collections::BTreeMap;
-
-use super::checkout_run::CheckoutRunSpec;
+use super::checkout_run::{CheckoutRunSpec, RunPlace};
 use super::experiment::ExperimentContext;
 use super::{EffectError, VerdictBasis};
 use journeyman_environment::PlannedTest;
@@ -57,15 +55,8 @@ impl ExperimentContext<'_> {
         plan.test = Some(PlannedTest::new(written.command, "the examples of the issue"));
         plan.report = None;
         // As somebody would run it, and not a machine that tests.
-        let environment = BTreeMap::from([("CI".to_owned(), String::new())]);
-        let spec = CheckoutRunSpec {
-            what,
-            commit,
-            overlays: written.overlays,
-            plan: &plan,
-            only: None,
-            environment,
-        };
+        let at = RunPlace::Elsewhere;
+        let spec = CheckoutRunSpec { what, commit, overlays: written.overlays, plan: &plan, only: None, at };
         let ran = self.testing.run_in_checkout(self.ask, self.judging, spec).await?;
         Ok(answers(ran.last_output(), &mark, shown.len()))
     }

@@ -2,11 +2,11 @@
 //! machine has room.
 //! What the runs come to is [`journeyman_verify::experiment`]'s affair.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::baseline::CachedBaseline;
 use super::change::ChangeAnalysis;
-use super::checkout_run::{CheckoutRun, CheckoutRunSpec};
+use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::scrutiny::{ChangedTest, LieVerdict, OldTests};
@@ -160,8 +160,19 @@ impl ExperimentContext<'_> {
                 "{path} is of the base's tests and cannot be put back: it is a link, or too large to be read"
             )
         }));
+        let is_good =
+            |judgement: &ExperimentResult| judgement.judged.is_pass() && judgement.against.is_empty();
+        if is_good(&judgement) {
+            self.hold_flaky_against_base(ran, &mut judgement).await?;
+        }
+        if is_good(&judgement) {
+            self.repeat_evidence(ran, &mut judgement).await?;
+        }
+        if is_good(&judgement) {
+            self.prove_without_new_names(ran, &mut judgement, outputs).await?;
+        }
         let mut lies = None;
-        if judgement.judged.is_pass() && judgement.against.is_empty() {
+        if is_good(&judgement) {
             let old = (old_tests.as_ref(), old_code.as_ref());
             lies = Some(self.detect(ran, old, &mut judgement, outputs).await?);
         }
@@ -220,10 +231,11 @@ impl ExperimentContext<'_> {
         overlays: Vec<Overlay>,
         only: Option<&[String]>,
     ) -> Result<CheckoutRun, EffectError> {
-        self.run_with(what, commit, overlays, only, BTreeMap::new()).await
+        self.run_at(what, commit, overlays, only, RunPlace::Here).await
     }
 
-    /// The same where nothing says that it is a run of continuous integration.
+    /// The same as it may be run elsewhere: nothing says that it is a run of continuous integration, processes have other
+    /// numbers, and what is read is a pipe.
     pub(super) async fn run_elsewhere(
         &self,
         what: &str,
@@ -231,21 +243,20 @@ impl ExperimentContext<'_> {
         overlays: Vec<Overlay>,
         only: Option<&[String]>,
     ) -> Result<CheckoutRun, EffectError> {
-        let environment = BTreeMap::from([("CI".to_owned(), String::new())]);
-        self.run_with(what, commit, overlays, only, environment).await
+        self.run_at(what, commit, overlays, only, RunPlace::Elsewhere).await
     }
 
-    async fn run_with(
+    async fn run_at(
         &self,
         what: &str,
         commit: &CommitSha,
         overlays: Vec<Overlay>,
         only: Option<&[String]>,
-        environment: BTreeMap<String, String>,
+        at: RunPlace,
     ) -> Result<CheckoutRun, EffectError> {
         let plan = &self.judging.plan;
         let only = only.map(|names| (names, self.named_by()));
-        let all = CheckoutRunSpec { what, commit, overlays, plan, only: None, environment };
+        let all = CheckoutRunSpec { what, commit, overlays, plan, only: None, at };
         let some = CheckoutRunSpec { only, ..all.clone() };
         let ran = self.testing.run_in_checkout(self.ask, self.judging, some).await?;
         // Jest is silent on files in which nothing was asked for, and counts their tests: its exit would speak for tests
@@ -403,6 +414,7 @@ impl ExperimentContext<'_> {
             configuration: &sides.configuration,
             unloaded: old.tests.map_or(&[], |old| &old.unloaded),
             code_differs: sides.code_differs,
+            edited: &self.change.edited_tests,
             new_words: &self.change.new_words,
         }
     }

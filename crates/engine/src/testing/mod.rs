@@ -12,7 +12,9 @@ mod checkout_run;
 mod detector;
 mod examples;
 mod experiment;
+mod flaky;
 mod mutants;
+mod new_names;
 mod reach;
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::checkout_run::{CheckoutRunSpec, PreparedCheckout, TestCommandResult};
+use super::checkout_run::{CheckoutRunSpec, PreparedCheckout, RunPlace, TestCommandResult};
 use super::experiment::ExperimentContext;
 use super::{EffectError, blocking};
 use crate::command::CommandOptions;
@@ -72,9 +72,9 @@ impl ExperimentContext<'_> {
                     progress: ProgressReporter::default(),
                     ..how
                 };
-                let mut ran = self.testing.test(&ready, plan, only, how).await?;
+                let mut ran = self.testing.test((&ready, plan), only, how, RunPlace::Here).await?;
                 if ran.as_ref().is_some_and(|ran| ran.is_selected && ran.reading.cases.is_none()) {
-                    ran = self.testing.test(&ready, plan, None, again).await?;
+                    ran = self.testing.test((&ready, plan), None, again, RunPlace::Here).await?;
                 }
                 lay_one(&mut ready, &mutant.path, bytes.clone()).await?;
                 let Some(TestCommandResult { ended, reading, .. }) = ran else { break };

@@ -44,8 +44,14 @@ fn said(example: &IssueExample, before: &[String], after: &[String]) -> ExampleV
     let text = &example.text;
     let [was] = before else { return ExampleVerdict::Open };
     if !is_named(was, text) {
+        // Only what is wanted is named.
+        let is_wanted =
+            |is: &str| wanted(text).is_some_and(|value| kind(&value) == kind(core(is)) && !is_error(is));
         return match after {
-            [is] if is != was && is_named(is, text) => ExampleVerdict::Mended,
+            [is] if is == was && is_wanted(is) => ExampleVerdict::AsBefore,
+            [is] if is == was => ExampleVerdict::Open,
+            [is] if is_named(is, text) => ExampleVerdict::Mended,
+            [is] if is_wanted(was) && is_wanted(is) => ExampleVerdict::OtherThanNamed,
             _ => ExampleVerdict::Open,
         };
     }
@@ -59,6 +65,15 @@ fn said(example: &IssueExample, before: &[String], after: &[String]) -> ExampleV
             _ => ExampleVerdict::Open,
         },
         _ => ExampleVerdict::Unsteady,
+    }
+}
+
+/// The one value that a text asks for; none where it names several, or does not say that one is wanted.
+fn wanted(text: &str) -> Option<String> {
+    let asks = pattern!(r"(?i)\b(?:should|shall|must|expect(?:ed|s)?|ought|supposed|wanted|instead)\b")?;
+    match &values(text)[..] {
+        [one] if asks.is_match(text) => Some(one.clone()),
+        _ => None,
     }
 }
 
@@ -161,6 +176,11 @@ mod tests {
     #[test]
     fn an_example_of_which_the_issue_says_something_else_is_left_open() {
         assert_eq!(judged(ISSUE, &["-25"], &["-25"]), ExampleVerdict::Open);
+        let asked = "It would be nice if `cents` took them: `cents(\"-3.50\")` should give `-350`.";
+        assert_eq!(judged(asked, &["-250"], &["-250"]), ExampleVerdict::AsBefore);
+        assert_eq!(judged(asked, &["-250"], &["-150"]), ExampleVerdict::OtherThanNamed);
+        assert_eq!(judged(asked, &["-250"], &["-350"]), ExampleVerdict::Mended);
+        assert_eq!(judged("It exits with `500` at `cents(\"x\")`.", &["1"], &["1"]), ExampleVerdict::Open);
         assert_eq!(
             judged("`mean([1, 2])` is `1.5`. Please add a median.", &["1.5"], &["1.5"]),
             ExampleVerdict::Open

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::edits::EditedTest;
 use super::names::{has_word, is_of, without_parameters};
 use crate::compare::{compare, judged};
 use journeyman_order::comparison::{ComparedExits, MOST_NAMED};
@@ -54,6 +55,8 @@ pub struct ExperimentMatrix<'a> {
     pub old_code_unloaded: &'a [String],
     /// Whether code differs at all.
     pub code_differs: bool,
+    /// The tests of the base whose text differs.
+    pub edited: &'a [EditedTest],
     /// Words that stand in the code of the change, and nowhere in the base.
     pub new_words: &'a BTreeSet<String>,
 }
@@ -191,7 +194,7 @@ fn of_old_tests(
             }
             // It asks for something else now, and the old code has not got that either.
             (TestCaseStatus::Failed, Some(TestCaseStatus::Failed), Some(TestCaseStatus::Passed))
-                if fails_without(matrix, name) && is_edited(matrix, name) =>
+                if fails_without(matrix, name) && has_other_text(matrix, name) =>
             {
                 changed.push(changed_test(name, TestChange::FailsAsItWas));
             }
@@ -231,16 +234,26 @@ fn of_old_tests(
 pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
     let (Some(before), Some(old)) = (&matrix.baseline.reading.cases, matrix.old_tests) else { return false };
     before.tests.iter().any(|(name, status)| {
-        let passed = Some(TestCaseStatus::Passed);
-        (Some(*status), matrix.change.status(name)) == (passed, passed)
+        let is_same = match status {
+            TestCaseStatus::Passed => !is_edited(matrix, name),
+            TestCaseStatus::Failed => !has_other_text(matrix, name),
+            TestCaseStatus::Skipped => false,
+        };
+        is_same
+            && matrix.change.status(name) == Some(TestCaseStatus::Passed)
             && old.status(name) == Some(TestCaseStatus::Failed)
-            && !is_edited(matrix, name)
     })
 }
 
 /// Whether a test as the change has it fails on the code of the base.
 fn fails_without(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
     matrix.old_code.is_some_and(|old| old.status(name) == Some(TestCaseStatus::Failed))
+}
+
+/// Whether a test itself is written otherwise, or data that it may read: what else differs in its file may be new tests.
+fn has_other_text(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
+    let mut own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
+    matrix.edited.iter().any(|edited| edited.is(name)) || own.any(|path| !super::sides::is_source(path))
 }
 
 /// Whether the change edits a test, or what it may read: nothing else differs between the two runs but how tests are run.

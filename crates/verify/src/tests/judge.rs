@@ -94,6 +94,7 @@ impl ExperimentCase {
             unloaded: &self.unloaded,
             old_code_unloaded: &[],
             code_differs: self.code_differs,
+            edited: &[],
             new_words: &NEW_WORDS,
         }
     }

@@ -1,0 +1,131 @@
+//! Tests that failed once and passed once on the change: they are excused only where the base is seen to do the same, or where
+//! it does not happen again. What a pass rests on is not excused: it has to pass each time, elsewhere as well.
+
+use std::collections::BTreeMap;
+
+use super::EffectError;
+use super::checkout_run::CheckoutRun;
+use super::experiment::ExperimentContext;
+use journeyman_order::{CommitSha, ComparisonVerdict, TestCaseStatus};
+use journeyman_verify::experiment::{ExperimentResult, evidence_of, lie_told};
+
+/// Runs on each side; of a suite that cannot be asked for some tests and takes long, fewer.
+const RUNS: usize = 6;
+const RUNS_OF_LONG: usize = 2;
+/// Seconds of a suite that is long.
+const LONG: f64 = 5.0;
+/// How often the tests that a pass rests on are run once more, where that takes no time.
+const REPEATS: usize = 3;
+/// Tests that are looked at.
+const MOST: usize = 10;
+/// A test that failed so often with the change alone is no accident.
+const TOO_OFTEN: usize = 2;
+
+/// How often a test passed and failed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+}
+
+impl ExperimentContext<'_> {
+    /// Holds against the change what is flaky with it alone.
+    pub(super) async fn hold_flaky_against_base(
+        &self,
+        ran: &CheckoutRun,
+        judgement: &mut ExperimentResult,
+    ) -> Result<(), EffectError> {
+        let known = self.baseline.reading.cases.as_ref().map(|cases| &cases.tests);
+        let is_known = |name: &&String| known.is_some_and(|known| known.contains_key(*name));
+        let names: Vec<String> =
+            judgement.comparison.flaky.names.iter().filter(is_known).take(MOST).cloned().collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let took = ran.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds);
+        let is_short = took < LONG || ran.can_select(self.named_by(), &names);
+        let runs = if is_short { RUNS } else { RUNS_OF_LONG };
+        let before = self.tallies("-flaky-base", &self.ask.base, &names, runs).await?;
+        let steady: Vec<String> = names.into_iter().filter(|name| !is_both(before.get(name))).collect();
+        if steady.is_empty() {
+            return Ok(());
+        }
+        let after = self.tallies("-flaky", &self.ask.commit, &steady, runs).await?;
+        let count =
+            |side: &BTreeMap<String, Tally>, name: &String| side.get(name).copied().unwrap_or_default();
+        // It failed once already.
+        let is_broken = |name: &&String| count(&after, name).failed + 1 >= TOO_OFTEN;
+        let broken: Vec<&String> = steady.iter().filter(is_broken).collect();
+        let comparison = &mut judgement.comparison;
+        let flaky = std::mem::take(&mut comparison.flaky);
+        for name in &flaky.names {
+            let list = match broken.contains(&name) {
+                false => &mut comparison.flaky,
+                true if count(&before, name).failed > 0 => &mut comparison.already_red,
+                true => &mut comparison.newly_broken,
+            };
+            list.add(name);
+        }
+        if !broken.is_empty() {
+            judgement.judged = ComparisonVerdict::Failed;
+        }
+        Ok(())
+    }
+
+    /// Runs the tests that the pass rests on again, as they may be run elsewhere, where they can be run alone and fast.
+    pub(super) async fn repeat_evidence(
+        &self,
+        ran: &CheckoutRun,
+        judgement: &mut ExperimentResult,
+    ) -> Result<(), EffectError> {
+        let (fixed, red) = evidence_of(judgement);
+        let names: Vec<String> = fixed.into_iter().chain(red).take(MOST).collect();
+        let took = ran.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds);
+        if names.is_empty() || took > LONG || !ran.can_select(self.named_by(), &names) {
+            return Ok(());
+        }
+        let only = names.as_slice();
+        let each = (1..=REPEATS).map(|number| async move {
+            self.run_elsewhere(&format!("-repeat-{number}"), &self.ask.commit, Vec::new(), Some(only)).await
+        });
+        let runs = futures_util::future::try_join_all(each).await?;
+        let fails = |name: &&String| runs.iter().any(|run| lie_told(&run.cell(), Some(name)) == Some(true));
+        let failing: Vec<&String> = names.iter().filter(fails).collect();
+        for name in &failing {
+            judgement.comparison.new_failing.add(name);
+        }
+        if !failing.is_empty() {
+            judgement.judged = ComparisonVerdict::Failed;
+        }
+        Ok(())
+    }
+
+    async fn tallies(
+        &self,
+        what: &str,
+        commit: &CommitSha,
+        names: &[String],
+        runs: usize,
+    ) -> Result<BTreeMap<String, Tally>, EffectError> {
+        let each = (1..=runs).map(|number| async move {
+            self.run(&format!("{what}-{number}"), commit, Vec::new(), Some(names)).await
+        });
+        let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
+        for ran in futures_util::future::try_join_all(each).await? {
+            let Some(cases) = &ran.reading.cases else { continue };
+            for name in names {
+                let tally = tallies.entry(name.clone()).or_default();
+                match cases.tests.get(name) {
+                    Some(TestCaseStatus::Passed) => tally.passed += 1,
+                    Some(TestCaseStatus::Failed) => tally.failed += 1,
+                    Some(TestCaseStatus::Skipped) | None => {}
+                }
+            }
+        }
+        Ok(tallies)
+    }
+}
+
+fn is_both(tally: Option<&Tally>) -> bool {
+    tally.is_some_and(|tally| tally.passed > 0 && tally.failed > 0)
+}

@@ -1,0 +1,66 @@
+//! Whether what proves a change does so without the names that the change brings: an option or a variable that the new tests
+//! alone turn on mends nothing for anybody else.
+
+use super::change::texts_of;
+use super::checkout_run::CheckoutRun;
+use super::experiment::ExperimentContext;
+use super::{CommandOutput, EffectError};
+use journeyman_order::{Exit, Proof};
+use journeyman_verify::Overlay;
+use journeyman_verify::experiment::{
+    ExperimentResult, TestTexts, is_of_tests, lie_told, not_loaded, without_new_names,
+};
+
+impl ExperimentContext<'_> {
+    /// Takes out of a proof the tests that fail with the change as well once names that it brings are called otherwise in them.
+    /// Names that the issue has, and those that a test expects to get, are left as they are.
+    pub(super) async fn prove_without_new_names(
+        &self,
+        ran: &CheckoutRun,
+        judgement: &mut ExperimentResult,
+        outputs: &mut Vec<CommandOutput>,
+    ) -> Result<(), EffectError> {
+        let Some(Proof::Proven { red, .. }) = &judgement.proof else { return Ok(()) };
+        if self.change.introduced.is_empty() || !judgement.comparison.fixed.is_empty() {
+            return Ok(());
+        }
+        let red = red.clone();
+        let files = texts_of(self.testing, self.ask, &self.ask.commit, &[]).await?;
+        let expected: Vec<String> = TestTexts { files: &files }
+            .of_tests(&red, "")
+            .into_iter()
+            .flat_map(|(_, lies)| lies.into_iter().map(|lie| lie.was))
+            .filter(|was| was.starts_with(['"', '\'', '`']))
+            .collect();
+        let titles = red.iter().map(String::as_str);
+        let excepted: Vec<&str> =
+            expected.iter().map(String::as_str).chain(titles).chain([self.ask.issue.as_str()]).collect();
+        let sides = &self.change.sides;
+        // Tests that stand within the code are not laid over it by themselves.
+        let is_whole =
+            |overlay: &&Overlay| is_of_tests(&overlay.path) || sides.configuration.contains(&overlay.path);
+        let tests: Vec<Overlay> = sides.new_tests.iter().filter(is_whole).cloned().collect();
+        let (laid, used) = without_new_names(&tests, &self.change.introduced, &excepted);
+        if used.is_empty() {
+            return Ok(());
+        }
+        let is_named = ran.reading.cases.is_some();
+        let only = is_named.then_some(red.as_slice());
+        let otherwise = self.run("-called-otherwise", &self.ask.commit, laid, only).await?;
+        outputs.extend(otherwise.outputs());
+        let cell = otherwise.cell();
+        let is_loaded = not_loaded(&cell).is_empty();
+        let fails = |name: &&String| match is_named {
+            true => lie_told(&cell, Some(name)).unwrap_or(!is_loaded),
+            false => cell.exit != Some(Exit::Code(0)),
+        };
+        let (of_new_names, sound): (Vec<String>, Vec<String>) =
+            red.into_iter().partition(|name| fails(&name));
+        if sound.is_empty() {
+            judgement.proof = Some(Proof::NamesWhatIsNew { tests: of_new_names });
+        } else if let Some(Proof::Proven { red, .. }) = &mut judgement.proof {
+            *red = sound;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! Proofs that hold for their own tests alone: by a name that the change brings, by where they run, or at times.
+
+use std::time::Duration;
+
+use journeyman::order::{Proof, RepositorySettings, TestRun, TestVerdict, TestingSettings};
+use journeyman::sandbox::IsolationMode;
+
+use crate::change_tester::{ChangeTester, TestedChange};
+
+const TESTS: &str = "import os\nimport unittest\nimport amounts\nfrom amounts import cents\n\n\nclass Cents(unittest.TestCase):\n    \
+    def test_whole(self):\n        self.assertEqual(cents('12'), 1200)\n";
+const NEW: &str =
+    "\n    def test_negative(self):\n        WITH\n        self.assertEqual(cents('-3.50'OPTION), -350)\n";
+
+/// The code, where the sign is found by this condition.
+fn code(parameter: &str, sign: &str) -> String {
+    format!(
+        "import os\nimport random\nimport stat\nimport time\n\nSIGNED = False\n\n\ndef cents(text{parameter}):\n    sign = -1 if {sign} else 1\n    \
+         text = text.lstrip('-') if sign < 0 else text\n    whole, _, part = text.partition('.')\n    return sign * (int(whole) * 100 + \
+         int((part + '00')[:2]))\n"
+    )
+}
+
+/// The verdict on a change from reading no sign to reading it like this, with a test that does so much for it; the issue is
+/// in prose.
+async fn tested(issue: &str, (parameter, sign): (&str, &str), (with, option): (&str, &str)) -> TestRun {
+    let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
+    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
+    let before = code("", "False").replace("SIGNED = False\n\n\n", "\n\n");
+    let after = code(parameter, &format!("text.startswith('-') and {sign}"));
+    let tests = format!("{TESTS}{}", NEW.replace("WITH", with).replace("OPTION", option));
+    let commits = tester.commits_of(
+        &[("amounts.py", &before), ("test_amounts.py", TESTS)],
+        &[("amounts.py", &after), ("test_amounts.py", &tests)],
+    );
+    let test = Some("python3 -m unittest -v".to_owned());
+    let settings = RepositorySettings { test, ..RepositorySettings::default() };
+    let change = TestedChange { issue: issue.to_owned(), ..TestedChange::new(commits, settings) };
+    tester.tested("one", change).await.run
+}
+
+fn proof(run: &TestRun) -> &Proof {
+    run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.proof.as_ref()).unwrap_or_else(|| panic!("{run:#?}"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_test_that_turns_on_what_is_new_shows_what_is_new() {
+    for (code, test) in [
+        (("", "os.environ.get('AMOUNTS_SIGNED')"), ("os.environ['AMOUNTS_SIGNED'] = '1'", "")),
+        (("", "SIGNED"), ("amounts.SIGNED = True", "")),
+        (
+            (", **options", "options.get('signed')"),
+            ("read = cents", ", **({'signed': True} if 'signed' else {})"),
+        ),
+    ] {
+        let run = tested("Negative amounts are read wrongly.", code, test).await;
+        assert!(matches!(proof(&run), Proof::NamesWhatIsNew { .. }), "{code:?}: {:#?}", proof(&run));
+    }
+    // One that the issue asks for is no invention of the change.
+    let issue = "With AMOUNTS_SIGNED set, negative amounts are read wrongly.";
+    let asked = ("", "os.environ.get('AMOUNTS_SIGNED')");
+    let run = tested(issue, asked, ("os.environ['AMOUNTS_SIGNED'] = '1'", "")).await;
+    assert!(matches!(proof(&run), Proof::Proven { .. }), "{:#?}", proof(&run));
+    // And what a test calls alike by chance is no matter.
+    let run = tested(
+        "Negative amounts are read wrongly.",
+        ("", "(lambda SIGN: SIGN)(True)"),
+        ("SIGN = text = 1", ""),
+    )
+    .await;
+    assert!(matches!(proof(&run), Proof::Proven { .. }), "{:#?}", proof(&run));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fix_that_holds_only_where_the_tests_run_is_not_proven() {
+    for sign in ["os.environ.get('CI')", "os.getpid() < 200", "not stat.S_ISFIFO(os.fstat(0).st_mode)"] {
+        let run = tested("Negative amounts are read wrongly.", ("", sign), ("pass", "")).await;
+        assert!(
+            !matches!(proof(&run), Proof::Proven { .. }) || run.verdict != TestVerdict::Passed,
+            "{sign}: {:#?}",
+            proof(&run)
+        );
+    }
+}
+
+/// A test of the base passes now and then with the change: on the base it always passed, or always failed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_test_is_not_flaky_where_the_change_alone_makes_it_so() {
+    let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
+    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
+    let red = format!("{TESTS}{}", NEW.replace("WITH", "pass").replace("OPTION", ""));
+    let new = "\n    def test_quarter(self):\n        self.assertEqual(cents('.25'), 25)\n";
+    let mended = |sign: &str| code("", sign).replace("int(whole)", "int(whole or 0)");
+    let before = code("", "False");
+    for (name, tests, after) in [
+        ("red-before", &*red, mended("text.startswith('-') and random.random() < 0.3")),
+        ("green-before", TESTS, mended("random.random() < 0.97")),
+    ] {
+        let commits = tester.commits_of(
+            &[("amounts.py", &before), ("test_amounts.py", tests)],
+            &[("amounts.py", &after), ("test_amounts.py", &format!("{tests}{new}"))],
+        );
+        let test = Some("python3 -m unittest -v".to_owned());
+        let settings = RepositorySettings { test, ..RepositorySettings::default() };
+        let run = tester.tested(name, TestedChange::new(commits, settings)).await.run;
+        assert_ne!(run.verdict, TestVerdict::Passed, "{name}: {run:#?}");
+    }
+}

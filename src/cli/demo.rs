@@ -8,7 +8,7 @@ use clap::Args;
 use super::INTERRUPTED;
 use super::live::LiveOutput;
 use super::local::{HumanPresence, LocalOptions, LocalStack, PERSON};
-use super::{log, sample, settings_file};
+use super::{log, sample, user_settings};
 use crate::emulator::{RepositorySource, WebPages};
 use crate::order::{OrderId, Receipt, Surfaces};
 
@@ -35,7 +35,7 @@ pub(super) struct DemoArguments {
     /// The pipeline, by its name or its file.
     #[arg(long, value_name = "NAME|FILE")]
     pipeline: Option<String>,
-    /// Settings for agents, limits and the sandbox; journeyman.toml in the current folder when absent.
+    /// Settings for agents, limits and the sandbox; ~/.config/journeyman/journeyman.toml when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The port of the emulator's pages; a free one when absent.
@@ -48,7 +48,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     let (title, body) = sample::issue();
     let scripted = arguments.agent == sample::AGENT;
     let local = LocalStack::start(LocalOptions {
-        config: settings_file(arguments.config),
+        config: user_settings(arguments.config),
         agent: Some(arguments.agent.clone()),
         pipeline: arguments.pipeline,
         agents: sample::agents()?,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::settings_file;
+use super::user_settings;
 use crate::app::{examine, examine_signing};
 use crate::config::{TestRunSettings, commit_signing};
 
@@ -16,13 +16,13 @@ use crate::config::{TestRunSettings, commit_signing};
                         something has to be mended, 2 the settings cannot be read."
 )]
 pub(super) struct DoctorArguments {
-    /// The settings; journeyman.toml in the current folder when absent.
+    /// The settings; ~/.config/journeyman/journeyman.toml when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 pub(super) async fn main(arguments: DoctorArguments) -> anyhow::Result<u8> {
-    let file = settings_file(arguments.config);
+    let file = user_settings(arguments.config);
     let settings = TestRunSettings::load(file.as_deref(), std::env::vars())?;
     let mut findings = examine(settings).await;
     let signing = commit_signing(file.as_deref(), std::env::vars());

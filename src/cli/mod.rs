@@ -108,10 +108,28 @@ const INTERRUPTED: u8 = 130;
 /// Exit code for wrong usage, settings included.
 const WRONG_USAGE: u8 = 2;
 
-/// Where settings are looked for when nothing is said.
-fn settings_file(given: Option<PathBuf>) -> Option<PathBuf> {
-    let usual = PathBuf::from("journeyman.toml");
-    given.or_else(|| usual.exists().then_some(usual))
+/// The name of a file with settings.
+const SETTINGS: &str = "journeyman.toml";
+
+/// The settings of whoever is at the keyboard: `--config`, or else the user's own. The current folder may be a clone that
+/// somebody else filled, and settings name programs that run outside of any sandbox: nothing is read from there.
+fn user_settings(given: Option<PathBuf>) -> Option<PathBuf> {
+    let own = given.or_else(|| {
+        let file = user_folder("XDG_CONFIG_HOME", ".config")?.join("journeyman").join(SETTINGS);
+        file.exists().then_some(file)
+    });
+    if own.is_none() && std::path::Path::new(SETTINGS).exists() {
+        eprintln!(
+            "journeyman: {SETTINGS} in this folder is not read; `--config {SETTINGS}` reads it, if you trust it"
+        );
+    }
+    own
+}
+
+/// A folder of the user's, by the variable that names it, or else by its usual name below the home.
+fn user_folder(variable: &str, usual: &str) -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    folder(variable).or_else(|| folder("HOME").map(|home| home.join(usual)))
 }
 
 /// The program.

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::live::LiveOutput;
 use super::local::{HumanPresence, LocalOptions, LocalStack};
-use super::{INTERRUPTED, UsageError, issue_file, log, sample, settings_file};
+use super::{INTERRUPTED, UsageError, issue_file, log, sample, user_settings};
 use crate::attest::{SigningError, SigningKey, SigningKeyOrigin};
 use crate::emulator::{RepositorySource, WebPages};
 use crate::order::{BranchName, OrderId, Receipt};
@@ -43,7 +43,7 @@ pub(super) struct RunArguments {
     /// one that is made for this run, whose public key is written next to it as FILE.pem.
     #[arg(long, value_name = "FILE")]
     attestation: Option<PathBuf>,
-    /// Settings for agents, limits and the sandbox; journeyman.toml in the current folder when absent.
+    /// Settings for agents, limits and the sandbox; ~/.config/journeyman/journeyman.toml when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
     let issue = issue_file::read(&arguments.issue)?;
     let repository = open(&arguments.repo)?;
     let local = LocalStack::start(LocalOptions {
-        config: settings_file(arguments.config),
+        config: user_settings(arguments.config),
         agent: arguments.agent,
         pipeline: arguments.pipeline,
         agents: sample::agents()?,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{asked_to_stop, log, settings_file};
+use super::{SETTINGS, asked_to_stop, log};
 use crate::app::Application;
 use crate::config::Settings;
 
@@ -22,7 +22,9 @@ pub(super) struct ServeArguments {
 
 pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
     log("info,actix_server=warn");
-    let settings = Settings::load(settings_file(arguments.config).as_deref(), std::env::vars())?;
+    // A server runs in a folder of its own, which no repository fills.
+    let usual = || Some(PathBuf::from(SETTINGS)).filter(|file| file.exists());
+    let settings = Settings::load(arguments.config.or_else(usual).as_deref(), std::env::vars())?;
     let application = Application::build(settings).await?;
     tracing::info!("listening on http://{}, webhooks at /webhook", application.address());
     let handle = application.handle();

@@ -54,7 +54,7 @@ async fn comment(pages: &str, text: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn once_ends_with_a_pull_request_whose_head_is_the_tested_commit() {
     let desk = Desk::new(RIGHT, Tests::None);
-    std::fs::remove_file(desk.path("journeyman.toml")).expect("the demo needs no settings");
+    std::fs::remove_file(desk.path("config/journeyman/journeyman.toml")).expect("the demo needs no settings");
 
     let ended = desk.journeyman(&["demo", "--once"]).await;
 

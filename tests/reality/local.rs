@@ -75,7 +75,7 @@ impl Desk {
         desk.write("script.yaml", &format!("{AROUND}{implementation}"));
         let (program, script) = (env!("CARGO_BIN_EXE_journeyman"), desk.path("script.yaml"));
         desk.write(
-            "journeyman.toml",
+            "config/journeyman/journeyman.toml",
             &format!(
                 "[defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\n\
                  program = [{program:?}, \"scripted-agent\", \"--script\", {script:?}]\n\
@@ -121,13 +121,13 @@ impl Desk {
         all.lines().filter(|name| *name != "trunk").map(str::to_owned).collect()
     }
 
-    /// `journeyman run` on repository and issue, from the folder of the settings.
+    /// `journeyman run` on repository and issue, with the user's settings.
     pub async fn run(&self, more: &[&str]) -> Ended {
         let arguments = [&["run", "--repo", "repository", "--issue", "issue.md"], more].concat();
         self.journeyman(&arguments).await
     }
 
-    /// `journeyman`, from the folder of the settings.
+    /// `journeyman`, from the folder with all of this.
     pub async fn journeyman(&self, arguments: &[&str]) -> Ended {
         Running::start(journeyman(self.folder(), arguments)).end().await
     }

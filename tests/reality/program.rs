@@ -30,14 +30,15 @@ fn holders() -> String {
     named.collect()
 }
 
-/// A command of the program, to be run in a folder. It inherits what toolchains are found by and nothing else.
+/// A command of the program, to be run in a folder. It inherits what toolchains are found by and nothing
+/// else; the user's settings are below `config`.
 pub fn journeyman(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
     command.args(arguments).current_dir(folder).env_clear();
     for name in ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
         command.envs(std::env::var_os(name).map(|value| (name, value)));
     }
-    command.env("NO_COLOR", "1");
+    command.env("NO_COLOR", "1").env("XDG_CONFIG_HOME", folder.join("config"));
     command
 }
 

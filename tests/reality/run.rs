@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::local::{Desk, NEVER_RIGHT, NOTHING_PUSHED, RIGHT, Tests};
+use super::program::{Running, journeyman};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn verified_work_becomes_a_branch_and_nothing_else_changes() {
@@ -35,8 +36,9 @@ async fn verified_work_becomes_a_branch_and_nothing_else_changes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_of_ones_own_called_scripted_is_not_the_demos() {
     let desk = Desk::new(RIGHT, Tests::There);
-    let settings = std::fs::read_to_string(desk.path("journeyman.toml")).expect("the settings");
-    desk.write("journeyman.toml", &settings.replace("worker", "scripted"));
+    let own = "config/journeyman/journeyman.toml";
+    let settings = std::fs::read_to_string(desk.path(own)).expect("the settings");
+    desk.write(own, &settings.replace("worker", "scripted"));
 
     let ended = desk.run(&["--agent", "scripted"]).await;
 
@@ -125,6 +127,44 @@ async fn work_without_tests_is_finished_and_unverified() {
     assert_eq!(ended.code, Some(4), "{}", ended.said);
     assert!(ended.printed.contains("Unverified"), "{}", ended.printed);
     assert_eq!(desk.new_branches().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_a_clone_decides_what_runs_outside_of_the_sandbox() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    let (mark, evil) = (desk.path("mark"), desk.path("repository/evil.sh"));
+    desk.write("repository/evil.sh", &format!("touch {mark:?}\n"));
+    let hostile = format!(
+        "[sandbox]\nmode = \"none\"\n[defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\n\
+         program = [\"sh\", {evil:?}]\n"
+    );
+    for place in ["journeyman.toml", "journeyman/journeyman.toml", ".config/journeyman/journeyman.toml"] {
+        desk.write(&format!("repository/{place}"), &hostile);
+    }
+    let suite = format!("{}/evals/small", env!("CARGO_MANIFEST_DIR"));
+    let in_the_clone = async |arguments: &[&str]| {
+        let mut command = journeyman(&desk.path("repository"), arguments);
+        command.env("XDG_CONFIG_HOME", desk.path("config"));
+        Running::start(command).end().await
+    };
+
+    let ended = in_the_clone(&["run", "--repo", ".", "--issue", "../issue.md"]).await;
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    let note =
+        "journeyman.toml in this folder is not read; `--config journeyman.toml` reads it, if you trust it";
+    std::fs::remove_file(desk.path("config/journeyman/journeyman.toml")).expect("the user's settings");
+    for arguments in [
+        &["run", "--repo", ".", "--issue", "../issue.md", "--agent", "worker"][..],
+        &["demo", "--once", "--agent", "worker"],
+        &["eval", "--suite", &suite, "--agent", "worker"],
+    ] {
+        let ended = in_the_clone(arguments).await;
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.said);
+        assert!(ended.said.contains("no such agent") && ended.said.contains(note), "{}", ended.said);
+    }
+    let doctor = in_the_clone(&["doctor"]).await;
+    assert!(doctor.said.contains(note) && !doctor.said.contains("without a sandbox"), "{}", doctor.said);
+    assert!(!mark.exists(), "the clone's program ran");
 }
 
 #[tokio::test(flavor = "multi_thread")]

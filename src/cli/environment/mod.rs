@@ -16,7 +16,7 @@ use serde_json::json;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{INTERRUPTED, UsageError, asked_to_stop, log};
+use super::{INTERRUPTED, UsageError, asked_to_stop, log, user_folder, user_settings};
 use crate::app::LocalEnvironment;
 use crate::config::TestRunSettings;
 use crate::engine::{EnvironmentProgress, EnvironmentSurvey};
@@ -33,7 +33,7 @@ use progress::ProgressOutput;
                   some fail.\n\n\
                   The commit that is checked out (HEAD) is looked at, never your work tree: what is not committed is not \
                   used. Nothing is installed on this machine. The setup runs in the sandbox, with a network to package \
-                  registries alone; what it makes is kept in data.dir of --config, or else in your cache folder \
+                  registries alone; what it makes is kept in data.dir of the settings, or else in your cache folder \
                   (~/.cache/journeyman), and a second call finds it there. The tests run without network.\n\n\
                   Where the environment comes from, in this order: .github/journeyman.yml, the development container, \
                   copilot-setup-steps.yml, manifests and lockfiles. docs/ENVIRONMENTS.md has examples for common stacks.\n\n\
@@ -52,14 +52,15 @@ pub(super) struct EnvironmentArguments {
     /// Print one JSON document instead of words.
     #[arg(long)]
     json: bool,
-    /// Settings for the sandbox, the limits and data.dir. None are looked for: the repository could bring its own.
+    /// Settings for the sandbox, the limits and data.dir; ~/.config/journeyman/journeyman.toml when absent. Nothing is read
+    /// from the current folder: the repository could bring its own.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 pub(super) async fn main(arguments: EnvironmentArguments) -> anyhow::Result<u8> {
     log("error");
-    let rules = TestRunSettings::load(arguments.config.as_deref(), std::env::vars())?;
+    let rules = TestRunSettings::load(user_settings(arguments.config.clone()).as_deref(), std::env::vars())?;
     let checkout = LocalCheckout::open(&arguments.repo)?;
     if arguments.init {
         checkout.work_tree()?;
@@ -155,9 +156,7 @@ async fn watch<T>(
 
 /// Where the user's programs keep what can be made again.
 fn cache_folder() -> anyhow::Result<PathBuf> {
-    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let cache = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
-    let cache = cache.ok_or_else(|| {
+    let cache = user_folder("XDG_CACHE_HOME", ".cache").ok_or_else(|| {
         UsageError(
             "neither HOME nor XDG_CACHE_HOME says where to keep environments: set data.dir, also as \
              JOURNEYMAN_DATA__DIR"

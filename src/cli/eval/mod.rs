@@ -30,7 +30,7 @@ use clap::Args;
 
 use super::INTERRUPTED;
 use super::local::{LocalOptions, LocalStack};
-use super::{UsageError, log, sample, settings_file};
+use super::{UsageError, log, sample, user_settings};
 use crate::config::{AgentSettings, RuntimeKind};
 use crate::emulator::WebPages;
 use crate::order::Pipeline;
@@ -110,7 +110,7 @@ pub(super) struct EvalArguments {
     /// Write the report as a page with plots, in one file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Settings for agents, limits and the sandbox; journeyman.toml in the current folder when absent.
+    /// Settings for agents, limits and the sandbox; ~/.config/journeyman/journeyman.toml when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Keep journals, workspaces and outputs in this folder, which must not exist or be empty.
@@ -242,7 +242,7 @@ async fn start(
     }
     let keep = arguments.keep.as_deref().map(std::fs::canonicalize).transpose()?;
     LocalStack::start(LocalOptions {
-        config: settings_file(arguments.config.clone()),
+        config: user_settings(arguments.config.clone()),
         agent,
         pipeline,
         agents,

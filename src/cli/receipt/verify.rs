@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::super::UsageError;
+use super::super::{UsageError, user_settings};
 use super::{line, not_signed, open};
 use crate::app::reverify;
 use crate::attest::{
@@ -38,13 +38,15 @@ pub(super) struct ReceiptVerifyArguments {
     passed: bool,
     #[arg(long)]
     json: bool,
-    /// Settings for the sandbox and the limits. None are looked for: a change under test could bring its own.
+    /// Settings for the sandbox and the limits; ~/.config/journeyman/journeyman.toml when absent. Nothing is read from the
+    /// current folder: a change under test could bring its own.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 pub(super) async fn main(arguments: ReceiptVerifyArguments) -> anyhow::Result<u8> {
-    let settings = TestRunSettings::load(arguments.config.as_deref(), std::env::vars())?;
+    let settings =
+        TestRunSettings::load(user_settings(arguments.config.clone()).as_deref(), std::env::vars())?;
     let mut keys = Vec::new();
     for file in &arguments.key {
         keys.extend(PublicKey::read_file(file).map_err(|error| UsageError(format!("--key: {error}")))?);

@@ -80,6 +80,7 @@ impl Application {
             tracing::info!(from = note.from, "a registry for setups: {}", note.text);
         }
         let sandbox = open_sandbox(&settings.sandbox).await?;
+        tracing::info!("sandbox: {}", sandbox.describe_isolation());
         let store = Store::open(settings.store.url.expose_secret()).await?;
         let outgoing = settings.testing.outgoing.clone();
         crate::outgoing::check(&outgoing)?;

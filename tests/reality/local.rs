@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::program::{Ended, Running, journeyman};
 
 /// Says what every stage but the implementation needs.
-const AROUND: &str = "
+pub const AROUND: &str = "
 - stage: classify
   say: /feature
 - stage: branch

@@ -12,3 +12,4 @@ mod model;
 pub mod program;
 mod run;
 mod server;
+mod unit;

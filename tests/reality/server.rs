@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use journeyman::emulator::{Emulator, EmulatorOptions, PullView, RepositoryRole, RepositorySource, keys};
 use secrecy::{ExposeSecret, SecretString};
@@ -31,6 +32,21 @@ impl World {
         files: &[(&str, &str)],
         issue: (&str, &str),
     ) -> Self {
+        let serve = |folder: &Path| {
+            let mut command = journeyman(folder, &["serve"]);
+            command.envs(environment.iter().copied());
+            command
+        };
+        Self::start_by(serve, agents, files, issue).await
+    }
+
+    /// The same with another command, which is made in the server's folder. `FOLDER` in `agents` is that folder.
+    pub async fn start_by(
+        serve: impl FnOnce(&Path) -> Command,
+        agents: &str,
+        files: &[(&str, &str)],
+        issue: (&str, &str),
+    ) -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         let keys = keys::generate().expect("keys");
         let secret = "the-webhook-secret-of-this-story";
@@ -45,6 +61,7 @@ impl World {
 
         let key = folder.path().join("app.pem");
         write_private(&key, keys.private_pem.expose_secret());
+        let agents = agents.replace("FOLDER", &folder.path().display().to_string());
         let settings = format!(
             "[server]\nlisten = \"127.0.0.1:0\"\napi_token = \"{TOKEN}\"\n\
              [github]\napi_url = \"{}\"\napp_id = 7\nprivate_key_path = \"app.pem\"\n\
@@ -53,9 +70,7 @@ impl World {
             github.api_url()
         );
         write_private(&folder.path().join("journeyman.toml"), &settings);
-        let mut command = journeyman(folder.path(), &["serve"]);
-        command.envs(environment.iter().copied());
-        let mut program = Running::start(command);
+        let mut program = Running::start(serve(folder.path()));
         let address = program
             .hears("an address to listen on", |said| {
                 let (_, rest) = said.split_once("listening on http://")?;
@@ -98,6 +113,11 @@ impl World {
             comments.into_iter().map(|comment| comment.body).find(|body| body.contains(words))
         })
         .await
+    }
+
+    /// What the server has said so far.
+    pub fn said(&self) -> String {
+        self.program.said()
     }
 
     /// Asks the REST API.

@@ -25,6 +25,9 @@ use super::{ExceededLimit, JobLimits, SandboxError};
 const PREFIX: &str = "journeyman-";
 /// Where this server itself goes when the group that it was started in has to hold groups instead of processes.
 const SERVER: &str = "server.journeyman";
+/// Why the kernel bounds nothing, for people.
+pub(super) const NO_GROUPS: &str = "since no cgroup can be written here (a systemd unit needs `Delegate=memory pids` and \
+    no ProtectControlGroups=)";
 /// What is in a group has been killed before; this is for a machine that crawls.
 const GONE_AFTER: Duration = Duration::from_secs(5);
 
@@ -256,7 +259,7 @@ pub(super) fn entered(
 pub(super) fn told(groups: Option<&CgroupParent>) -> String {
     match groups.map(|groups| groups.version) {
         Some(version) => format!("processes and memory bounded by {version}"),
-        None => "processes and memory watched, since no cgroup can be written here".to_owned(),
+        None => format!("processes and memory watched, {NO_GROUPS}"),
     }
 }
 

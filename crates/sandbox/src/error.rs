@@ -30,11 +30,9 @@ pub enum SandboxError {
     PodmanUnusable { said: String },
     /// bubblewrap is there but may not build its walls.
     #[error(
-        "bubblewrap, which has to be 0.8 or newer, cannot make its namespaces here ({said}). Allow unprivileged \
-         user namespaces (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu \
-         kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap; in a container: a seccomp \
-         profile that allows them and an unmasked /proc), or set sandbox.mode = \"none\" to run agents and tests \
-         without a sandbox"
+        "bubblewrap, which has to be 0.8 or newer, cannot make its namespaces here ({said}). {}, or set sandbox.mode = \
+         \"none\" to run agents and tests without a sandbox",
+        remedy(.said)
     )]
     Unusable { said: String },
     /// The job contradicts itself.
@@ -61,6 +59,22 @@ pub enum SandboxError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+/// What gives bubblewrap back what it was refused, by its own words.
+fn remedy(said: &str) -> &'static str {
+    if said.contains("hostname") {
+        "It may not set a sandbox's host name: remove ProtectHostname= from the systemd unit of the server, or allow \
+         sethostname in the seccomp profile of its container"
+    } else if said.contains("mount proc") {
+        "The kernel refuses a new /proc where parts of /proc are covered: remove ProtectKernelTunables=, \
+         ProtectKernelLogs=, ProtectProc= and ProcSubset= from the systemd unit of the server, or unmask /proc in its \
+         container"
+    } else {
+        "Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu \
+         kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap; in a systemd unit: no \
+         RestrictNamespaces=; in a container: a seccomp profile that allows them and an unmasked /proc)"
+    }
 }
 
 impl SandboxError {

@@ -57,7 +57,7 @@ impl IsolationBackend for NoSandbox {
     fn describe(&self) -> String {
         let counted = match self.groups.as_ref().map(|groups| groups.version) {
             Some(version) => format!("processes and memory bounded by {version}"),
-            None => "processes and memory not bounded, since no cgroup can be written here".to_owned(),
+            None => format!("processes and memory not bounded, {}", super::cgroup::NO_GROUPS),
         };
         format!("none: no isolation; size and number of files bounded; {counted}; disk watched")
     }

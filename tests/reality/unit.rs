@@ -1,0 +1,100 @@
+//! `journeyman serve` under the restrictions of deploy/journeyman.service, made by hand.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::local::{AROUND, RIGHT};
+use super::program::{Running, journeyman};
+use super::server::World;
+
+const UNIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/journeyman.service");
+const AS_UNIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reality/as_unit.py");
+const PROGRAM: &str = env!("CARGO_BIN_EXE_journeyman");
+
+const FILES: &[(&str, &str)] = &[
+    ("sum.sh", "echo $(($1 - $2))\n"),
+    (".github/journeyman.yml", "test: sh test.sh\n"),
+    (
+        "test.sh",
+        "echo 1..1\nif [ \"$(sh sum.sh 2 3)\" = 5 ]; then echo 'ok 1 - sums'; else echo 'not ok 1 - sums'; exit 1; fi\n",
+    ),
+];
+
+/// A command as systemd would start it from this unit.
+fn as_unit(unit: &Path, folder: &Path, command: &[&str]) -> Command {
+    let mut started = journeyman(folder, &[]);
+    let environment: Vec<_> =
+        started.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+    started = Command::new("python3");
+    started.arg(AS_UNIT).arg(unit).arg(folder).args(command).env_clear().envs(environment);
+    started
+}
+
+fn is_possible() -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tried = as_unit(UNIT.as_ref(), folder.path(), &["/bin/true"]).output().expect("python3 runs");
+    let said = String::from_utf8_lossy(&tried.stderr).into_owned();
+    match tried.status.code() {
+        Some(0) => true,
+        Some(77) => {
+            eprintln!("SKIPPED: {said}");
+            false
+        }
+        other => panic!("{other:?}: {said}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_unit_lets_the_server_start_bound_its_jobs_and_verify_a_change() {
+    if !is_possible() {
+        return;
+    }
+    let agents = format!(
+        "[defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\n\
+         program = [{PROGRAM:?}, \"scripted-agent\", \"--script\", \"FOLDER/script.yaml\"]\n\
+         read = [{PROGRAM:?}, \"FOLDER/script.yaml\"]\n"
+    );
+    let serve = |folder: &Path| {
+        std::fs::write(folder.join("script.yaml"), format!("{AROUND}{RIGHT}")).expect("a file");
+        as_unit(UNIT.as_ref(), folder, &[PROGRAM, "serve"])
+    };
+    let world = World::start_by(serve, &agents, FILES, ("sum.sh subtracts", "It should add.")).await;
+    world.label().await;
+
+    let pull = world.ready_pull().await;
+
+    assert!(
+        pull.issue.body.contains("Verified") && pull.issue.body.contains("1 passed"),
+        "{}",
+        pull.issue.body
+    );
+    let outside = journeyman(Path::new("/"), &["doctor"]).output().expect("it runs");
+    if String::from_utf8_lossy(&outside.stdout).contains("memory bounded by") {
+        assert!(world.said().contains("processes and memory bounded by"), "{}", world.said());
+    }
+    assert_eq!(world.stop().await.code, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_unit_that_forbids_host_names_is_told_apart_from_a_kernel_that_forbids_namespaces() {
+    if !is_possible() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let unit = std::fs::read_to_string(UNIT).expect("the unit");
+    let with = |line: &str| {
+        let file = folder.path().join("hostile.service");
+        std::fs::write(&file, unit.replace("[Service]\n", &format!("[Service]\n{line}\n"))).expect("a file");
+        Running::start(as_unit(&file, folder.path(), &[PROGRAM, "doctor"])).end()
+    };
+    let ended = with("ProtectHostname=yes").await;
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    assert!(ended.said.contains("remove ProtectHostname= from the systemd unit"), "{}", ended.said);
+    assert!(!ended.said.contains("userns"), "{}", ended.said);
+    let ended = with("ProtectControlGroups=yes").await;
+    assert!(
+        ended.said.contains("no cgroup can be written here (a systemd unit needs `Delegate="),
+        "{}",
+        ended.said
+    );
+}

@@ -7,6 +7,7 @@
 mod doctor;
 mod environment;
 mod eval_sandbox;
+mod registration;
 mod registries;
 mod reverify;
 mod signer;
@@ -46,6 +47,8 @@ pub use registries::{RegistryNote, complete_registries};
 pub use reverify::reverify;
 pub use signer::ReceiptSigner;
 
+use registration::AppProblem;
+
 /// How long each of server, engine and store has to end after it was asked to: ten seconds together, with a margin.
 const TIME_TO_END: Duration = Duration::from_secs(3);
 
@@ -57,6 +60,8 @@ pub struct Application {
     bench: EvalSandbox,
     listener: TcpListener,
     state: HttpState,
+    github: GitHub,
+    app_problem: AppProblem,
 }
 
 /// Makes of the store what journals are written to. The tests put a watcher in between.
@@ -81,7 +86,7 @@ impl Application {
         }
         let sandbox = open_sandbox(&settings.sandbox).await?;
         tracing::info!("sandbox: {}", sandbox.describe_isolation());
-        let store = Store::open(settings.store.url.expose_secret()).await?;
+        let store = open_store(settings.store.url.expose_secret()).await?;
         let outgoing = settings.testing.outgoing.clone();
         crate::outgoing::check(&outgoing)?;
         let workspaces = Workspaces::new(&settings.data.dir)
@@ -94,10 +99,12 @@ impl Application {
         let environments =
             Environments::new(sandbox.clone(), workspaces.clone(), rules.testing.clone()).await;
         let environments = environments.map_err(|trouble| anyhow::anyhow!(trouble.message))?;
+        let github = github(&settings.github, outgoing.clone())?;
+        let app_problem = AppProblem::default();
         let parts = EngineParts {
             journals: journals(store.clone()),
             store: store.clone(),
-            github: github(&settings.github, outgoing.clone())?,
+            github: github.clone(),
             workspaces,
             agents: Arc::new(Agents::reached_by(settings.agents.clone(), &outgoing)?),
             sandbox: sandbox.clone(),
@@ -115,15 +122,29 @@ impl Application {
             api_token: settings.server.api_token.clone(),
             orders: Arc::new(EngineOrders(engine.clone())),
             signer: Arc::new(signer(&settings, sandbox)?),
-            ready: ready(&engine),
+            ready: ready(&engine, app_problem.clone()),
             limits: BodyLimits::default(),
         };
-        Ok(Self { address: listener.local_addr()?, engine, store, bench, listener, state })
+        Ok(Self {
+            address: listener.local_addr()?,
+            engine,
+            store,
+            bench,
+            listener,
+            state,
+            github,
+            app_problem,
+        })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Asks GitHub whether it knows the App, until all is well. `GET /ready` says what is not.
+    pub fn watch_app(&self) {
+        tokio::spawn(self.app_problem.clone().watch(self.github.clone()));
     }
 
     /// What can be done with it while it runs.
@@ -349,15 +370,27 @@ fn rules(settings: &Settings, public: &str) -> anyhow::Result<EngineSettings> {
     })
 }
 
-/// Until it is asked to stop, the engine takes work.
-fn ready(engine: &Engine) -> Arc<dyn Fn() -> Readiness + Send + Sync> {
+/// The store, and a word to whoever waits for a database that is not there.
+async fn open_store(url: &str) -> anyhow::Result<Store> {
+    let mut opening = std::pin::pin!(Store::open(url));
+    loop {
+        tokio::select! {
+            opened = &mut opening => return Ok(opened?),
+            () = tokio::time::sleep(Duration::from_secs(2)) => {
+                tracing::warn!("waiting for the database of store.url, which does not answer yet");
+            }
+        }
+    }
+}
+
+/// Until it is asked to stop, the engine takes work, if GitHub knows the App.
+fn ready(engine: &Engine, app: AppProblem) -> Arc<dyn Fn() -> Readiness + Send + Sync> {
     let engine = engine.clone();
     Arc::new(move || {
         if engine.is_stopping() {
-            Readiness::NotReady { because: "it was asked to stop".to_owned() }
-        } else {
-            Readiness::Ready
+            return Readiness::NotReady { because: "it was asked to stop".to_owned() };
         }
+        app.get().map_or(Readiness::Ready, |because| Readiness::NotReady { because })
     })
 }
 

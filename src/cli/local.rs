@@ -74,7 +74,7 @@ pub(super) struct LocalStack {
     pub(super) handle: ApplicationHandle,
     pub(super) address: std::net::SocketAddr,
     label: String,
-    /// Where the settings that were read keep data; none where nobody wrote any.
+    /// Where the settings that were read keep data; none where they do not say.
     pub(super) data: Option<PathBuf>,
     pub(super) agent: String,
     pub(super) pipeline: String,
@@ -108,7 +108,8 @@ impl LocalStack {
             writes: WriteLimits::NONE,
         };
         let mut settings = Settings::load_beside(github, wishes.config.as_deref(), std::env::vars())?;
-        let data = wishes.config.is_some().then(|| settings.data.dir.clone());
+        // A relative one was not given by the settings' file: it would begin at the current folder, which may be a clone.
+        let data = Some(settings.data.dir.clone()).filter(|dir| wishes.config.is_some() && dir.is_absolute());
         // A person's own [agents.scripted] is theirs.
         let is_theirs = settings.agents.contains_key(super::sample::AGENT);
         let ours = wishes.agents.into_iter().filter(|(name, _)| !(is_theirs && name == super::sample::AGENT));

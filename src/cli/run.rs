@@ -39,8 +39,8 @@ pub(super) struct RunArguments {
     /// Print the receipt as JSON instead of the pull request's text.
     #[arg(long)]
     json: bool,
-    /// Write the signed receipt to this file. It is signed with the key of the settings' data.dir; without settings, with
-    /// one that is made for this run, whose public key is written next to it as FILE.pem.
+    /// Write the signed receipt to this file. It is signed with the key of the settings' data.dir; where they name none,
+    /// with one that is made for this run, whose public key is written next to it as FILE.pem.
     #[arg(long, value_name = "FILE")]
     attestation: Option<PathBuf>,
     /// Settings for agents, limits and the sandbox; ~/.config/journeyman/journeyman.toml when absent.

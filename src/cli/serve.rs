@@ -27,6 +27,7 @@ pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
     let settings = Settings::load(arguments.config.or_else(usual).as_deref(), std::env::vars())?;
     let application = Application::build(settings).await?;
     tracing::info!("listening on http://{}, webhooks at /webhook", application.address());
+    application.watch_app();
     let handle = application.handle();
     tokio::spawn(async move {
         asked_to_stop().await;

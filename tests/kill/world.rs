@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -121,6 +122,7 @@ impl World {
         fs::write(self.path("script.yaml"), script).expect("a script");
         fs::write(self.path("agent.sh"), AGENT).expect("an agent");
         fs::write(self.path("app.pem"), private_key).expect("a key");
+        fs::set_permissions(self.path("app.pem"), fs::Permissions::from_mode(0o600)).expect("its mode");
         let program = env!("CARGO_BIN_EXE_journeyman");
         let (script, agent, key) = (self.path("script.yaml"), self.path("agent.sh"), self.path("app.pem"));
         let (data, database) = (self.path("data"), self.path("journeyman.db"));

@@ -4,6 +4,7 @@
 //! Must never know: how the work is done inside.
 
 mod api;
+mod app;
 mod claude;
 mod demo;
 mod environment;

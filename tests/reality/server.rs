@@ -115,6 +115,15 @@ impl World {
         .await
     }
 
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Waits until the server has said this.
+    pub async fn hears(&mut self, words: &str) {
+        self.program.hears(words, |said| said.contains(words).then_some(())).await;
+    }
+
     /// What the server has said so far.
     pub fn said(&self) -> String {
         self.program.said()
@@ -164,7 +173,7 @@ impl World {
     }
 }
 
-fn write_private(path: &Path, text: &str) {
+pub fn write_private(path: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::write(path, text).expect("a file");
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).expect("its mode");

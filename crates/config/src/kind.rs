@@ -42,7 +42,9 @@ impl SettingKind {
         match self {
             Self::Text | Self::Secret(0 | 1) => "a text, and not an empty one".to_owned(),
             Self::Name(most) => format!("a text of at most {most} characters, without spaces around it"),
-            Self::Secret(least) => format!("a text, at least {least} characters long"),
+            Self::Secret(least) => {
+                format!("a text, at least {least} characters long, such as `openssl rand -hex 32` makes")
+            }
             Self::Choice(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 match quoted.split_last() {

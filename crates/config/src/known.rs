@@ -100,6 +100,9 @@ fn is_model(name: &str) -> bool {
     (1..=200).contains(&name.len()) && !name.chars().any(|c| c.is_control() || c.is_whitespace())
 }
 
+/// Stands in the example, where it is easily left.
+pub(super) const EXAMPLE_SECRET: &str = "the secret that you gave to GitHub";
+
 /// Dollars for a million tokens; more is a typing error.
 const PRICE: SettingKind = Price(100_000.0);
 
@@ -127,7 +130,7 @@ known! {
         "from the App's page";
     PRIVATE_KEY_PATH: "github.private_key_path", Text, Required("app.pem"),
         "the private key that you downloaded from the App's page; only the user that runs Journeyman may read it";
-    WEBHOOK_SECRET: "github.webhook_secret", Secret(1), Required("the secret that you gave to GitHub"),
+    WEBHOOK_SECRET: "github.webhook_secret", Secret(16), Required(EXAMPLE_SECRET),
         "the webhook secret that you entered on the App's page";
     WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(1), Optional("…"),
         "the previous secret, also accepted while you rotate it";

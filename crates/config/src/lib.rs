@@ -9,9 +9,12 @@
 mod api;
 mod environment;
 mod error;
+#[cfg(test)]
+mod github_tests;
 mod host;
 mod kind;
 mod known;
+mod manifest;
 mod network;
 mod raw;
 mod registries;
@@ -40,6 +43,7 @@ pub use error::SettingsError;
 pub use host::{HostRegistries, HostRegistry, SkippedRegistry};
 pub use kind::SettingKind;
 pub use known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};
+pub use manifest::AppManifest;
 pub use repository::{RepositorySettingsError, repository_settings};
 pub use repository_templates::{
     RepositoryTemplates, RepositoryTemplatesError, ServerTemplates, load_repository_templates,

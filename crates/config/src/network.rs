@@ -1,7 +1,5 @@
 //! `[network]`: how other hosts are reached. Where it says nothing, the variables that everybody knows.
 
-use std::path::PathBuf;
-
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
@@ -22,7 +20,7 @@ pub(super) fn outgoing(
 }
 
 fn trusted(keys: SettingReader<'_>) -> Result<Option<TrustedCertificates>, SettingsError> {
-    let Some(file) = keys.get::<PathBuf>(known::CA_FILE)? else { return Ok(None) };
+    let Some(file) = keys.path(known::CA_FILE)? else { return Ok(None) };
     let wrong = |why: &str| {
         keys.wrong(known::CA_FILE, format!("a file with certificates in PEM: {}: {why}", file.display()))
     };

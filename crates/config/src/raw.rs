@@ -1,7 +1,7 @@
 //! Keys and values as they were given, from the file and from the environment; only known keys get through.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toml::de::{DeTable, DeValue};
@@ -119,6 +119,23 @@ impl SettingReader<'_> {
     /// What was given, or else the default.
     pub(super) fn need<T: SettingValue>(self, setting: KnownSetting) -> Result<T, SettingsError> {
         self.get(setting)?.ok_or_else(|| self.wrong(setting, setting.kind.expected()))
+    }
+
+    /// A path. One that a file names begins at that file's folder, wherever the program was started.
+    pub(super) fn path(self, setting: KnownSetting) -> Result<Option<PathBuf>, SettingsError> {
+        let path: Option<PathBuf> = self.get(setting)?;
+        Ok(path.map(|path| self.beside(setting, path)))
+    }
+
+    /// A path as the file that names it means it.
+    pub(super) fn beside(self, setting: KnownSetting, path: PathBuf) -> PathBuf {
+        match self.keys.0.get(&setting.key_of(self.name)).map(|given| &given.location) {
+            Some(SettingLocation::File { file, .. }) => {
+                let folder = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+                folder.parent().map_or(path.clone(), |folder| folder.join(&path))
+            }
+            Some(SettingLocation::Variable(_)) | None => path,
+        }
     }
 
     /// The error for this setting, wherever it stands.

@@ -1,7 +1,5 @@
 //! `[registries.NAME]`: registries of packages that setups are led to.
 
-use std::path::PathBuf;
-
 use secrecy::SecretString;
 use url::Url;
 
@@ -74,7 +72,7 @@ fn credential(
 ) -> Result<RegistryCredential, SettingsError> {
     let user: Option<String> = keys.get(known::REGISTRY_USER)?;
     let variable: Option<String> = keys.get(known::REGISTRY_KEY_ENV)?;
-    let file: Option<PathBuf> = keys.get(known::REGISTRY_KEY_FILE)?;
+    let file = keys.path(known::REGISTRY_KEY_FILE)?;
     let secret = match (variable, file) {
         (Some(_), Some(_)) => {
             return Err(keys.wrong(known::REGISTRY_KEY_FILE, "left out where `key_env` is given"));

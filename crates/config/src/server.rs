@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ impl TestRunSettings {
     ) -> Result<Self, SettingsError> {
         let (keys, variables) = read(file, env)?;
         let own = keys.of("");
-        let data = own.has(known::DATA_DIR).then(|| own.need(known::DATA_DIR)).transpose()?;
+        let data = own.has(known::DATA_DIR).then(|| data_dir(own)).transpose()?;
         Ok(Self { data, sandbox: sandbox(own)?, testing: testing(&keys, &variables)? })
     }
 }
@@ -91,7 +92,7 @@ fn assemble(
     let defaults = DefaultSettings {
         label: keys.need(known::LABEL)?,
         agent: keys.need(known::AGENT)?,
-        pipeline: keys.need(known::PIPELINE)?,
+        pipeline: pipeline(keys)?,
     };
     if !agents.contains_key(&defaults.agent) {
         let named: Vec<&str> = agents.keys().map(String::as_str).collect();
@@ -109,9 +110,9 @@ fn assemble(
         github,
         signing,
         store: store(keys)?,
-        data: DataSettings { dir: keys.need(known::DATA_DIR)? },
+        data: DataSettings { dir: data_dir(keys)? },
         defaults,
-        templates: TemplateSettings { dir: keys.get(known::TEMPLATES_DIR)? },
+        templates: TemplateSettings { dir: keys.path(known::TEMPLATES_DIR)? },
         limits: limits(given)?,
         sandbox,
         testing: testing(given, variables)?,
@@ -173,7 +174,13 @@ fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
     if api_url.scheme() != "https" && !is_loopback(&api_url) {
         return Err(keys.wrong(known::API_URL, "https://…: tokens go there (http only on loopback)"));
     }
-    let mut webhook_secrets = vec![keys.need(known::WEBHOOK_SECRET)?];
+    let secret: SecretString = keys.need(known::WEBHOOK_SECRET)?;
+    if secret.expose_secret() == known::EXAMPLE_SECRET {
+        let expected =
+            "the secret on the App's page, not the example; `openssl rand -hex 32` makes one for both";
+        return Err(keys.wrong(known::WEBHOOK_SECRET, expected));
+    }
+    let mut webhook_secrets = vec![secret];
     webhook_secrets.extend(keys.get::<SecretString>(known::WEBHOOK_SECRET_PREVIOUS)?);
     Ok(GithubSettings {
         api_url,
@@ -189,18 +196,54 @@ fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
 }
 
 fn private_key(keys: SettingReader<'_>) -> Result<SecretString, SettingsError> {
-    let path: PathBuf = keys.need(known::PRIVATE_KEY_PATH)?;
     let wrong = |expected: String| keys.wrong(known::PRIVATE_KEY_PATH, expected);
-    let pem = std::fs::read_to_string(&path)
-        .map(SecretString::from)
-        .map_err(|error| wrong(format!("a file that can be read: {}: {error}", path.display())))?;
-    match jsonwebtoken::EncodingKey::from_rsa_pem(pem.expose_secret().as_bytes()) {
-        Ok(_) => Ok(pem),
-        Err(_) => Err(wrong(format!(
-            "an RSA key in PEM form, as GitHub gives it for download; {} is not",
-            path.display()
-        ))),
+    let path = keys.path(known::PRIVATE_KEY_PATH)?;
+    let path = path.ok_or_else(|| wrong(known::PRIVATE_KEY_PATH.kind.expected()))?;
+    let unreadable =
+        |error: std::io::Error| wrong(format!("a file that can be read: {}: {error}", path.display()));
+    let pem = std::fs::read_to_string(&path).map(SecretString::from).map_err(unreadable)?;
+    let mode = std::fs::metadata(&path).map_err(unreadable)?.permissions().mode();
+    if mode & 0o007 != 0 {
+        let shown = path.display();
+        let expected = format!(
+            "a file that only the user who runs Journeyman may read: everybody on this machine may read {shown}; \
+             `chmod 600 {shown}` changes that"
+        );
+        return Err(wrong(expected));
     }
+    let says = |words: &str| pem.expose_secret().contains(words);
+    let what = match () {
+        () if says("PUBLIC KEY-----") => "holds a public key",
+        () if says("BEGIN CERTIFICATE-----") => "holds a certificate",
+        () if can_sign(&pem) => return Ok(pem),
+        () => "is not",
+    };
+    Err(wrong(format!(
+        "the App's private key, RSA in PEM form; {} {what}: generate a private key on the App's page, and save the \
+         downloaded file there",
+        path.display()
+    )))
+}
+
+/// Whether tokens for GitHub can be signed with it. It is tried: the parser takes more than the signer.
+fn can_sign(pem: &SecretString) -> bool {
+    let key = jsonwebtoken::EncodingKey::from_rsa_pem(pem.expose_secret().as_bytes());
+    let header = jsonwebtoken::Header::new(jsonwebtoken::Algorithm::RS256);
+    key.is_ok_and(|key| jsonwebtoken::encode(&header, &(), &key).is_ok())
+}
+
+fn data_dir(keys: SettingReader<'_>) -> Result<PathBuf, SettingsError> {
+    let dir = keys.path(known::DATA_DIR)?;
+    dir.ok_or_else(|| keys.wrong(known::DATA_DIR, known::DATA_DIR.kind.expected()))
+}
+
+/// A name, or a file.
+fn pipeline(keys: SettingReader<'_>) -> Result<String, SettingsError> {
+    let named: String = keys.need(known::PIPELINE)?;
+    if !super::is_file_name(&named) {
+        return Ok(named);
+    }
+    Ok(keys.beside(known::PIPELINE, named.into()).to_string_lossy().into_owned())
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -214,11 +257,20 @@ fn is_loopback(url: &Url) -> bool {
 
 fn store(keys: SettingReader<'_>) -> Result<StoreSettings, SettingsError> {
     let url: String = keys.need(known::STORE_URL)?;
-    if ["sqlite:", "postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
-        Ok(StoreSettings { url: url.into() })
-    } else {
-        Err(keys.wrong(known::STORE_URL, "sqlite://FILE or postgres://USER:PASSWORD@HOST/DATABASE"))
+    if ["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
+        return Ok(StoreSettings { url: url.into() });
     }
+    let Some(file) = url.strip_prefix("sqlite:") else {
+        return Err(keys.wrong(known::STORE_URL, "sqlite://FILE or postgres://USER:PASSWORD@HOST/DATABASE"));
+    };
+    let file = file.strip_prefix("//").unwrap_or(file);
+    let folder = keys.beside(known::STORE_URL, PathBuf::new());
+    // In memory there is no folder; what stands in a file's folder would be read as part of the address.
+    if file.starts_with(['/', ':', '?']) || folder.as_os_str().is_empty() {
+        return Ok(StoreSettings { url: url.into() });
+    }
+    let folder = folder.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace('#', "%23");
+    Ok(StoreSettings { url: format!("sqlite://{}/{file}", folder.trim_end_matches('/')).into() })
 }
 
 fn limits(given: &SettingKeys) -> Result<LimitSettings, SettingsError> {

@@ -1,5 +1,7 @@
 //! Who we are on GitHub.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::error::Result;
@@ -7,6 +9,18 @@ use super::permissions::RequestAuth;
 use super::service::{GitHub, Identity};
 use super::transport::{GitHubRequest, send};
 use journeyman_order::{Person, UserId};
+
+/// How an App is registered: what it may do where it is installed, and what it hears.
+#[derive(Debug, Clone, Deserialize)]
+pub struct AppRegistration {
+    pub id: u64,
+    pub slug: String,
+    /// Names of permissions, each with `read`, `write` or `admin`.
+    #[serde(default)]
+    pub permissions: BTreeMap<String, String>,
+    #[serde(default)]
+    pub events: Vec<String>,
+}
 
 /// Who wrote a comment, as REST tells it. Some servers and proxies leave out the App.
 #[derive(Deserialize)]
@@ -64,14 +78,17 @@ impl GitHub {
     }
 
     async fn ask_identity(&self) -> Result<Identity> {
-        #[derive(Deserialize)]
-        struct Wire {
-            id: u64,
-            slug: String,
-        }
+        let asked = self.registration().await?;
+        Ok(Identity { app: asked.id, slug: asked.slug })
+    }
+
+    /// How the App is registered, asked now.
+    ///
+    /// # Errors
+    /// As [`GitHub::identity`].
+    pub async fn registration(&self) -> Result<AppRegistration> {
         let asked = self
             .repeating(|| async { send(self.app(), &GitHubRequest::get("/app"), RequestAuth::App).await });
-        let wire: Wire = asked.await?.json()?;
-        Ok(Identity { app: wire.id, slug: wire.slug })
+        asked.await?.json()
     }
 }

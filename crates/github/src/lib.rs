@@ -41,6 +41,7 @@ pub use ci::{ExternalCheck, ExternalCheckState};
 pub use conversation::{MentionMatcher, PullConversation, ReviewThreadSnapshot, RoundComment, ThreadAnswer};
 pub use endpoints::InstalledRepository;
 pub use error::{ErrorKind, GitHubError, Result};
+pub use identity::AppRegistration;
 pub use issue_comments::IssueComment;
 pub use journeyman_order::WriteLimits;
 pub use labels::OrderLabel;

@@ -1,5 +1,7 @@
 //! `POST /webhook`: signature first, then the headers, then the disk, then 202.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use actix_web::http::header;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
@@ -23,10 +25,14 @@ pub(super) async fn receive(
     let signature = text(&request, "x-hub-signature-256");
     if signature.is_none() {
         // Nobody's body is read without even a claim to be GitHub.
+        log_refusal(&SignatureError::Missing);
         return Err(refuse(SignatureError::Missing));
     }
     let body = room.read(&request, body).await?;
-    verify(&state.webhook_secrets, signature, &body.bytes).map_err(refuse)?;
+    verify(&state.webhook_secrets, signature, &body.bytes).map_err(|error| {
+        log_refusal(&error);
+        refuse(error)
+    })?;
 
     let guid: DeliveryGuid =
         text(&request, "x-github-delivery").and_then(|guid| guid.parse().ok()).ok_or_else(|| {
@@ -60,6 +66,20 @@ pub(super) async fn receive(
         DeliverySaveOutcome::Seen => "duplicate",
     };
     Ok(HttpResponse::Accepted().json(json!({"status": status})))
+}
+
+/// Said at most once in ten seconds: strangers may send as many as they like.
+fn log_refusal(error: &SignatureError) {
+    const SECONDS: i64 = 10;
+    static LAST: AtomicI64 = AtomicI64::new(i64::MIN);
+    let now = Utc::now().timestamp();
+    let last = LAST.load(Ordering::Relaxed);
+    let is_first = || LAST.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    if now.saturating_sub(last) >= SECONDS && is_first() {
+        tracing::warn!(
+            "a webhook was refused: {error}. If GitHub sent it, github.webhook_secret is not the secret on the App's page"
+        );
+    }
 }
 
 fn refuse(error: SignatureError) -> ProblemDetails {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullSnapshot;
 use crate::order::environment_report::EnvironmentReport;
+use crate::order::length::shorten;
 use crate::order::moves::AgentTask;
 use crate::order::scrutiny::LieVerdict;
 use crate::order::{
@@ -17,6 +18,8 @@ use crate::order::{
 
 /// Foreign text is cut to this for a line.
 const LONGEST: usize = 100;
+/// Problems are shown whole; this is against a stranger who sends megabytes.
+const LONGEST_PROBLEM: usize = 10_000;
 
 pub(super) struct LiveOutput {
     /// Only where there is a terminal to draw on.
@@ -137,13 +140,10 @@ impl LiveOutput {
                 );
             }
             EffectOutcome::NothingPushed { because } => {
-                self.line(LineMark::Wrong, &format!("pushed commit: nothing; {}", one_line(because)));
+                self.line(LineMark::Wrong, &format!("pushed commit: nothing; {}", whole(because)));
             }
             EffectOutcome::ImportRefused(feedback) => {
-                self.line(
-                    LineMark::Wrong,
-                    &format!("pushed commit refused: {}", one_line(&feedback.summary)),
-                );
+                self.line(LineMark::Wrong, &format!("pushed commit refused: {}", whole(&feedback.summary)));
             }
             EffectOutcome::Committed { commit, .. } => {
                 self.line(LineMark::Done, &format!("commit to publish: {}", commit.short()));
@@ -173,7 +173,7 @@ impl LiveOutput {
             }
             EffectOutcome::StatusShown { .. } | EffectOutcome::Done | EffectOutcome::UpToDate => {}
             EffectOutcome::Preflighted { problems, .. } => {
-                self.line(mark(problems.is_empty()), &format!("preflight: {}", told(problems)));
+                self.preflighted(problems);
             }
             EffectOutcome::EnvironmentPrepared(report) => self.environment(report),
             EffectOutcome::PullRead(reading) => self.line(LineMark::Done, &read(reading)),
@@ -190,9 +190,23 @@ impl LiveOutput {
                     &format!("conflicts with the base: {}", one_line(&paths.join(", "))),
                 );
             }
-            EffectOutcome::BudgetSpent { because } => self.line(LineMark::Wrong, &one_line(because)),
+            EffectOutcome::BudgetSpent { because } => self.line(LineMark::Wrong, &whole(because)),
             EffectOutcome::Trouble(trouble) => {
-                self.line(LineMark::Wrong, &format!("{key}: {}", one_line(&trouble.message)));
+                self.line(LineMark::Wrong, &format!("{key}: {}", whole(&trouble.message)));
+            }
+        }
+    }
+
+    /// Each problem in full, on a line of its own: whoever mends one has to know of the others.
+    fn preflighted(&self, problems: &[String]) {
+        match problems {
+            [] => self.line(LineMark::Done, "preflight: no problems found"),
+            [only] => self.line(LineMark::Wrong, &format!("preflight: {}", whole(only))),
+            several => {
+                self.line(LineMark::Wrong, &format!("preflight: {} problems", several.len()));
+                several
+                    .iter()
+                    .for_each(|problem| self.line(LineMark::Wrong, &format!("  {}", whole(problem))));
             }
         }
     }
@@ -208,10 +222,10 @@ impl LiveOutput {
             &format!("environment: {}; {setup}", one_line(&report.source)),
         );
         for note in &report.notes {
-            self.line(LineMark::Wrong, &one_line(note));
+            self.line(LineMark::Wrong, &whole(note));
         }
         if let Some(problem) = &report.problem {
-            self.line(LineMark::Wrong, &one_line(&problem.told()));
+            self.line(LineMark::Wrong, &whole(&problem.told()));
         } else if let Some(baseline) = &report.baseline {
             let counts =
                 baseline.counts.map(|counts| format!("{} passed, {} failed", counts.passed, counts.failed));
@@ -227,7 +241,7 @@ impl LiveOutput {
         let Move::RunAgent(task) = r#move else { return };
         let round = if task.round > 1 { format!(", round {}", task.round) } else { String::new() };
         let said = match (&run.failure, &run.result) {
-            (Some(failure), _) => format!("failed: {}", one_line(&failure.message)),
+            (Some(failure), _) => format!("failed: {}", whole(&failure.message)),
             (None, Some(result)) => said(task, result),
             (None, None) => "gave no answer".to_owned(),
         };
@@ -237,7 +251,7 @@ impl LiveOutput {
             &format!("{}{round}: {} {said} ({:.1} s{cost})", task.stage, who(task), run.duration_seconds),
         );
         for warning in run.warnings.iter().take(5) {
-            self.line(LineMark::Wrong, &format!("  {}", one_line(warning)));
+            self.line(LineMark::Wrong, &format!("  {}", whole(warning)));
         }
     }
 
@@ -343,13 +357,6 @@ fn said(task: &AgentTask, result: &str) -> String {
     }
 }
 
-fn told(problems: &[String]) -> String {
-    match problems {
-        [] => "no problems found".to_owned(),
-        problems => one_line(&problems.join("; ")),
-    }
-}
-
 /// What was found on the pull request.
 fn read(reading: &PullSnapshot) -> String {
     let (threads, failing) = (reading.threads.len(), reading.checks.failing.len());
@@ -416,15 +423,11 @@ fn doing(r#move: &Move) -> Option<String> {
 
 /// Foreign text for one line of a terminal: no control characters, not too long.
 fn one_line(text: &str) -> String {
-    let mut line: String = text
-        .chars()
-        .map(|c| if c.is_whitespace() { ' ' } else { c })
-        .filter(|c| !is_hidden(*c))
-        .take(LONGEST + 1)
-        .collect();
-    if line.chars().count() > LONGEST {
-        line.pop();
-        line.push('…');
-    }
-    line
+    shorten(&whole(text), LONGEST)
+}
+
+/// What is wrong, and what to do about it: its end matters as much as its beginning.
+fn whole(text: &str) -> String {
+    let plain = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
+    plain.take(LONGEST_PROBLEM).collect()
 }

@@ -95,6 +95,13 @@ impl Desk {
         fs::write(path, text).expect("the file");
     }
 
+    /// Writes a file of the repository and commits it.
+    pub fn commit(&self, name: &str, text: &str) {
+        self.write(name, text);
+        self.git("add -A");
+        self.git("commit -q -m Files");
+    }
+
     /// What git says of the repository; words are separated by spaces.
     pub fn git(&self, words: &str) -> String {
         let mut git = Command::new("git");

@@ -168,6 +168,44 @@ async fn nothing_of_a_clone_decides_what_runs_outside_of_the_sandbox() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_runner_that_is_not_there_ends_it_before_any_agent_and_nothing_of_why_is_cut() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    desk.commit("repository/.github/journeyman.yml", "test: nosuchrunner --all\n");
+
+    let ended = desk.run(&[]).await;
+
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    let remedy = "`journeyman environment --repo PATH --init` writes one to begin with.";
+    for words in [
+        "✘ The tests `nosuchrunner --all` cannot run: ",
+        "nosuchrunner: not found. Name what installs",
+        remedy,
+    ] {
+        assert!(ended.said.contains(words), "{words:?} is not in {}", ended.said);
+    }
+    assert!(!ended.said.contains("worker"), "no agent is paid for: {}", ended.said);
+    assert!(!ended.said.lines().any(|line| line.ends_with('…')), "{}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_problem_is_named_in_full() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    let long = format!("/no/such/reviewer{}", "/in/a/long/path".repeat(8));
+    let agents = format!(
+        "[defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\nprogram = [\"/no/such/worker\"]\n\
+         [agents.code_reviewer]\nruntime = \"command\"\nprogram = [{long:?}]\n"
+    );
+    desk.write("config/journeyman/journeyman.toml", &agents);
+
+    let ended = desk.run(&[]).await;
+
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    for words in ["✘ preflight: 2 problems", "\"/no/such/worker\"", &long] {
+        assert!(ended.said.contains(words), "{words:?} is not in {}", ended.said);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn wrong_usage_ends_with_2_and_says_what_to_do() {
     let desk = Desk::new(RIGHT, Tests::There);
     desk.write("empty.md", " \n\n");

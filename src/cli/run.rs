@@ -24,7 +24,7 @@ use crate::order::{BranchName, OrderId, Receipt};
                         Example:\n  ANTHROPIC_API_KEY=… journeyman run --repo . --issue bug.md --agent claude"
 )]
 pub(super) struct RunArguments {
-    /// The git repository; its HEAD is the branch that the work starts from.
+    /// The git repository, or a folder in it; its HEAD is the branch that the work starts from.
     #[arg(long, value_name = "PATH")]
     repo: PathBuf,
     /// The issue in Markdown; its first line is the title.
@@ -52,6 +52,7 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
     log("error");
     let issue = issue_file::read(&arguments.issue)?;
     let repository = open(&arguments.repo)?;
+    let folder = repository.workdir().unwrap_or_else(|| repository.path()).to_owned();
     let local = LocalStack::start(LocalOptions {
         config: user_settings(arguments.config),
         agent: arguments.agent,
@@ -65,10 +66,8 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
         keep: None,
     })
     .await?;
-    let name = format!("local/{}", slug(&arguments.repo));
-    local
-        .start_order(&name, RepositorySource::Path(arguments.repo.clone()), &issue.title, &issue.body)
-        .await?;
+    let name = format!("local/{}", slug(&folder));
+    local.start_order(&name, RepositorySource::Path(folder), &issue.title, &issue.body).await?;
     let Some((order, _)) = local.work(&mut LiveOutput::new(), HumanPresence::Absent).await? else {
         local.stop().await?;
         eprintln!("journeyman: stopped; no branch was created in the repository");
@@ -153,13 +152,27 @@ fn open(path: &Path) -> anyhow::Result<git2::Repository> {
             path.display()
         ))
     };
-    let repository = git2::Repository::open(path).map_err(|error| wrong(&error.message()))?;
+    let repository = git2::Repository::discover(path).map_err(|error| wrong(&error.message()))?;
     repository
         .head()
         .map_err(|error| wrong(&error.message()))?
         .peel_to_commit()
         .map_err(|error| wrong(&error.message()))?;
+    if let Some(problem) = missing_history(&repository) {
+        return Err(UsageError(format!("--repo {}: {problem}", path.display())).into());
+    }
     Ok(repository)
+}
+
+/// Why work cannot start from a clone that has only part of its history; nothing where it has all of it.
+fn missing_history(repository: &git2::Repository) -> Option<&'static str> {
+    if repository.is_shallow() {
+        return Some("the clone is shallow, and work needs the history: `git fetch --unshallow` gets it");
+    }
+    let config = repository.config().ok()?;
+    let mut promisors = config.entries(Some(r"^remote\..*\.promisor$")).ok()?;
+    let is_partial = promisors.next().is_some_and(|entry| entry.is_ok());
+    is_partial.then_some("the clone is partial, and work needs all files: clone it again without `--filter`")
 }
 
 /// The branch, and nothing else. It is new in the repository: names that exist there were avoided.

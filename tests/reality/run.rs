@@ -206,6 +206,28 @@ async fn each_problem_is_named_in_full() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_folder_of_a_repository_stands_for_it_and_a_clone_without_its_history_is_refused() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    desk.commit("repository/deep/er/notes.txt", "Notes.\n");
+
+    let ended = desk.journeyman(&["run", "--repo", "repository/deep/er", "--issue", "issue.md"]).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert_eq!(desk.new_branches(), ["journeyman/issue-1-add-both-numbers"]);
+    let url = format!("file://{}", desk.path("repository").display());
+    for (kind, way, says) in [
+        ("shallow", "--depth=1", "the clone is shallow, and work needs the history: `git fetch --unshallow`"),
+        ("partial", "--filter=blob:none", "the clone is partial, and work needs all files: clone it again"),
+    ] {
+        desk.git("config uploadpack.allowFilter true");
+        desk.git(&format!("clone -q {way} {url} ../{kind}"));
+        let ended = desk.journeyman(&["run", "--repo", kind, "--issue", "issue.md"]).await;
+        assert_eq!(ended.code, Some(2), "{}", ended.said);
+        assert!(ended.said.contains(says), "{says:?} is not in {}", ended.said);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn wrong_usage_ends_with_2_and_says_what_to_do() {
     let desk = Desk::new(RIGHT, Tests::There);
     desk.write("empty.md", " \n\n");

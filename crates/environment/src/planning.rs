@@ -66,6 +66,7 @@ pub fn plan(
     }
     plan.notes.splice(0..0, notes);
     plan.notes.extend(submodules(files));
+    plan.notes.extend(large_files(files));
     if !plan.setup.is_empty() {
         plan.notes.extend(code_hosts(files));
     }
@@ -289,6 +290,24 @@ fn submodules(files: &RepositoryFiles<'_>) -> Option<String> {
         .collect();
     (!paths.is_empty()).then(|| {
         format!(".gitmodules: submodules are not checked out, so these are empty: {}", paths.join(", "))
+    })
+}
+
+/// The same, of files that git keeps elsewhere.
+fn large_files(files: &RepositoryFiles<'_>) -> Option<String> {
+    let lines = files.text(".gitattributes")?;
+    let is_elsewhere = |line: &&str| line.split_ascii_whitespace().skip(1).any(|word| word == "filter=lfs");
+    let patterns: Vec<&str> = lines
+        .lines()
+        .filter(is_elsewhere)
+        .filter_map(|line| line.split_ascii_whitespace().next())
+        .take(5)
+        .collect();
+    (!patterns.is_empty()).then(|| {
+        format!(
+            ".gitattributes: files of Git LFS are not fetched, so these are pointers to their content: {}",
+            patterns.join(", ")
+        )
     })
 }
 

@@ -51,7 +51,7 @@ pub(super) async fn main(arguments: ReceiptVerifyArguments) -> anyhow::Result<u8
     for file in &arguments.key {
         keys.extend(PublicKey::read_file(file).map_err(|error| UsageError(format!("--key: {error}")))?);
     }
-    let repository = git2::Repository::open(&arguments.repo)
+    let repository = git2::Repository::discover(&arguments.repo)
         .map_err(|error| UsageError(format!("--repo {}: {}", arguments.repo.display(), error.message())))?;
     let envelope = match open(&arguments.file)? {
         Ok(envelope) => envelope,
@@ -78,7 +78,8 @@ pub(super) async fn main(arguments: ReceiptVerifyArguments) -> anyhow::Result<u8
     let mut rows = asked(&arguments, &statement);
     rows.extend(committed(&repository, &statement.claims)?);
     if rows.iter().all(|row| row.found != ReverificationResult::Differs) {
-        rows.extend(tested(&settings, &arguments.repo, &statement).await?);
+        let folder = repository.workdir().unwrap_or_else(|| repository.path());
+        rows.extend(tested(&settings, folder, &statement).await?);
         rows.extend(word_alone(&statement.claims));
     }
     let same = rows.iter().all(|row| row.found != ReverificationResult::Differs);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use indicatif::ProgressBar;
 use serde_json::Value;
 
+use crate::emulator::WebPages;
 use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullSnapshot;
 use crate::order::environment_report::EnvironmentReport;
@@ -29,6 +30,8 @@ pub(super) struct LiveOutput {
     pushed: Option<CommitSha>,
     /// The last entry that was shown.
     shown: u64,
+    /// Whether the emulator's pages can be opened, and are worth a link.
+    pages: WebPages,
 }
 
 #[derive(Clone, Copy)]
@@ -39,8 +42,8 @@ enum LineMark {
 }
 
 impl LiveOutput {
-    pub(super) fn new() -> Self {
-        Self { spinner: None, intended: BTreeMap::new(), pushed: None, shown: 0 }
+    pub(super) fn new(pages: WebPages) -> Self {
+        Self { spinner: None, intended: BTreeMap::new(), pushed: None, shown: 0, pages }
     }
 
     /// Draws again, after [`LiveOutput::end`] too.
@@ -161,7 +164,11 @@ impl LiveOutput {
                 self.line(LineMark::Wrong, "the branch's name is taken; trying another")
             }
             EffectOutcome::PullOpened { number, url } => {
-                self.line(LineMark::Done, &format!("draft pull request #{number}: {}", one_line(url)));
+                let link = match self.pages {
+                    WebPages::Shown => format!(": {}", one_line(url)),
+                    WebPages::Hidden => String::new(),
+                };
+                self.line(LineMark::Done, &format!("draft pull request #{number}{link}"));
             }
             EffectOutcome::PullFinished => {
                 let ready = matches!(r#move, Move::FinishPull { ready: true, .. });

@@ -2,7 +2,33 @@
 //!
 //! May know: the application, the settings, the emulator (for `run` and `demo`).
 //! Must never know: how work is done.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where people are spoken to")]
+
+// In place of the standard library's, which panic where nobody listens any more: `journeyman … | head` is no mistake, and
+// work that is under way goes on without its listener.
+macro_rules! print {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = write!(std::io::stdout(), $($text)*);
+    }};
+}
+macro_rules! println {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+macro_rules! eprint {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = write!(std::io::stderr(), $($text)*);
+    }};
+}
+macro_rules! eprintln {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
 
 #[cfg(feature = "emulator")]
 mod demo;
@@ -207,7 +233,7 @@ fn log(default: &str) {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // Colours are for people at a terminal; in a file or a journal they are in the way of every search.
     let is_colourful = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let _ = log.with_ansi(is_colourful).try_init();
+    let _ = log.with_ansi(is_colourful).log_internal_errors(false).try_init();
 }
 
 /// SIGTERM or Ctrl-C.

@@ -68,7 +68,8 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
     .await?;
     let name = format!("local/{}", slug(&folder));
     local.start_order(&name, RepositorySource::Path(folder), &issue.title, &issue.body).await?;
-    let Some((order, _)) = local.work(&mut LiveOutput::new(), HumanPresence::Absent).await? else {
+    let Some((order, _)) = local.work(&mut LiveOutput::new(WebPages::Hidden), HumanPresence::Absent).await?
+    else {
         local.stop().await?;
         eprintln!("journeyman: stopped; no branch was created in the repository");
         return Ok(INTERRUPTED);
@@ -101,7 +102,8 @@ async fn report(
     } else if let Some(number) = receipt.pull_request
         && let Some(pull) = local.emulator.pulls(name).into_iter().find(|pull| pull.issue.number == number.0)
     {
-        println!("# {}\n\n{}", pull.issue.title, pull.issue.body);
+        let body = without_links(&pull.issue.body, &local.emulator.origin());
+        println!("# {}\n\n{body}", pull.issue.title);
     }
     Ok(shown.exit_code)
 }
@@ -187,6 +189,19 @@ fn bring_back(repository: &git2::Repository, from: &Path, branch: &BranchName) -
         None,
     )?;
     Ok(())
+}
+
+/// A text of Markdown without its links to a server that is gone when somebody reads it. What they are on stays.
+fn without_links(text: &str, server: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once(&format!("]({server}")) {
+        let begin = before.rfind('[').unwrap_or(before.len());
+        kept.push_str(before.get(..begin).unwrap_or_default());
+        kept.push_str(before.get(begin + 1..).unwrap_or_default());
+        rest = link.split_once(')').map_or("", |(_, after)| after);
+    }
+    kept + rest
 }
 
 /// A name for the repository on the emulator.

@@ -65,6 +65,10 @@ pub(super) fn main(arguments: &ScriptedAgentArguments) -> anyhow::Result<u8> {
     })?;
     let mut prompt = String::new();
     std::io::stdin().read_to_string(&mut prompt)?;
+    anyhow::ensure!(
+        arguments.script.is_some() || is_of_the_demo(&prompt),
+        "the script knows the issue of the demo alone, and this is another one or was edited: name an agent with --agent"
+    );
     std::thread::sleep(Duration::from_millis(scene.think));
     let printed = play(scene, &prompt)?;
     if scene.raw {
@@ -86,6 +90,13 @@ pub(super) fn main(arguments: &ScriptedAgentArguments) -> anyhow::Result<u8> {
         println!("{record}");
     }
     Ok(scene.exit)
+}
+
+/// Whether the issue, where a prompt shows one, is the demo's: the script would mend another one by the same fix.
+fn is_of_the_demo(prompt: &str) -> bool {
+    let (title, body) = sample::issue();
+    let shows = |frame: &str, text: &str| !prompt.contains(frame) || prompt.contains(text.trim());
+    shows("<untrusted what=\"issue title\">", &title) && shows("<untrusted what=\"issue body\">", &body)
 }
 
 /// The scene that says most about who is asked: the role counts before the round.

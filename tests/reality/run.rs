@@ -228,6 +228,48 @@ async fn a_folder_of_a_repository_stands_for_it_and_a_clone_without_its_history_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_link_of_a_run_leads_to_a_server_that_is_gone() {
+    let desk = Desk::new(RIGHT, Tests::There);
+
+    let ended = desk.run(&[]).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert!(!ended.said.contains("127.0.0.1") && !ended.said.contains("localhost"), "{}", ended.said);
+    let head = desk.git("rev-parse --short=10 journeyman/issue-1-add-both-numbers");
+    assert!(ended.printed.contains(&format!("on commit `{head}`, checked out afresh")), "{}", ended.printed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_script_of_the_demo_refuses_an_issue_that_it_does_not_know() {
+    let desk = Desk::new(RIGHT, Tests::There);
+
+    let ended = desk.run(&["--agent", "scripted"]).await;
+
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    assert!(ended.said.contains("the script knows the issue of the demo alone"), "{}", ended.said);
+    assert!(desk.new_branches().is_empty());
+}
+
+#[test]
+fn who_stops_listening_meets_no_panic() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    for words in ["pipeline show issue-to-pr", "doctor", "run --repo repository --issue issue.md", "nonsense"]
+    {
+        let arguments: Vec<&str> = words.split(' ').collect();
+        let mut command = journeyman(desk.folder(), &arguments);
+        let (output, closed) = std::io::pipe().expect("a pipe");
+        drop(output);
+        let (errors, stays) = std::io::pipe().expect("a pipe");
+        let mut program = command.stdout(closed).stderr(stays).spawn().expect("it starts");
+        drop(command);
+        let said = std::io::read_to_string(errors).expect("text");
+        let code = program.wait().expect("it ends").code();
+        assert!(matches!(code, Some(0..=2)) && !said.contains("panicked"), "{words}: {code:?}: {said}");
+    }
+    assert_eq!(desk.new_branches(), ["journeyman/issue-1-add-both-numbers"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn wrong_usage_ends_with_2_and_says_what_to_do() {
     let desk = Desk::new(RIGHT, Tests::There);
     desk.write("empty.md", " \n\n");

@@ -179,7 +179,11 @@ impl BubblewrapProcess {
             SandboxNetwork::None | SandboxNetwork::Host => {}
         }
         if let Some(lifeline) = &mut self.lifeline {
-            lifeline.write_all(b"\n")?;
+            match lifeline.write_all(b"\n") {
+                // It has ended in the middle of its preparations, and has said why.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                written => written?,
+            }
         }
         Ok(Some(first))
     }

@@ -40,7 +40,7 @@ use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::{CommitSigner, SecretSet, Workspaces};
 
 pub use crate::agent::built_in_names as built_in_commands;
-pub use doctor::{DoctorFinding, examine, examine_signing};
+pub use doctor::{DoctorFinding, DoctorScope, examine};
 pub use environment::LocalEnvironment;
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
 pub use registries::{RegistryNote, complete_registries};

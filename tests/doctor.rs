@@ -1,6 +1,13 @@
 //! `journeyman doctor`, the real program, on a machine that was made up.
 
+use std::path::Path;
 use std::process::Command;
+
+use journeyman::emulator::{Emulator, EmulatorOptions, keys};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use crate::reality::write_private;
 
 #[test]
 fn doctor_shows_what_was_taken_from_where_and_no_secret() {
@@ -12,7 +19,8 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
     std::fs::write(home.path().join(".npmrc"), "registry=http://npm.corp.example/\n").expect("a file");
     let settings = home.path().join("journeyman.toml");
     let toml = "[registries.own]\nkind = \"cargo\"\nurl = \"https://cargo.corp.example/index/\"\n\
-                key_env = \"OWN_TOKEN\"\n[sandbox]\nmode = \"none\"\n";
+                key_env = \"OWN_TOKEN\"\n[sandbox]\nmode = \"none\"\n\
+                [defaults]\nagent = \"mine\"\n[agents.mine]\nruntime = \"command\"\nprogram = [\"/bin/true\"]\n";
     std::fs::write(&settings, toml).expect("a file");
     let told = |more: &[(&str, &str)]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
@@ -27,7 +35,9 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
     assert_eq!(code, Some(0), "{text}");
     for words in [
         "ok    git: git version 2",
-        "ok    data.dir: no overlays can be mounted there (",
+        "ok    agents.mine: it can be started or asked; roles that were given no other work with it",
+        "[github] is not set: what `serve` needs was not looked at",
+        "ok    data.dir: no overlays can be mounted there without a sandbox: ",
         "ok    registries.own: cargo: https://cargo.corp.example/index/, with a token",
         "pip.conf: pip: https://pypi.corp.example/simple, in place of the public one, with a name and a password",
         ".npmrc: not taken: its address has to be https://HOST/PATH",
@@ -40,4 +50,80 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("MEND  registries: registries.own.url: its address has to be"), "{text}");
     assert_eq!(told(&[("JOURNEYMAN_NETWORK__PROXY", "socks5://x")]).0, Some(2));
+}
+
+/// What `doctor --json` says, and its exit code.
+fn asked(folder: &Path, environment: &[(&str, &str)]) -> (Option<i32>, Value) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+    command.args(["doctor", "--json", "--config"]).arg(folder.join("journeyman.toml")).env_clear();
+    command.env("HOME", folder).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let done = command.envs(environment.iter().copied()).output().expect("it runs");
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    let said = serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}: {text} {}", String::from_utf8_lossy(&done.stderr)));
+    (done.status.code(), said)
+}
+
+fn about<'a>(said: &'a Value, key: &str) -> (&'a str, bool) {
+    let findings = said["findings"].as_array().expect("findings");
+    let found = findings.iter().find(|finding| finding["about"] == key && finding["ok"] == false);
+    let found = found.or_else(|| findings.iter().rfind(|finding| finding["about"] == key));
+    let found = found.unwrap_or_else(|| panic!("nothing about {key}: {said:#}"));
+    (found["text"].as_str().expect("a text"), found["ok"] == true)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = keys::generate().expect("keys");
+    let mut options = EmulatorOptions::local(7, keys.public_pem.clone(), SecretString::from("not asked for"));
+    options.permissions.retain(|(name, _)| name != "statuses");
+    let github = Emulator::start(options).await.expect("GitHub, emulated");
+    write_private(&folder.path().join("app.pem"), keys.private_pem.expose_secret());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let settings = |agent: &str| {
+        format!(
+            "[server]\nlisten = \"127.0.0.1:0\"\n[github]\napi_url = \"{}\"\napp_id = 7\n\
+             private_key_path = \"app.pem\"\nwebhook_secret = \"the-secret-of-this-story\"\n\
+             [store]\nurl = \"sqlite://kept/journeyman.db\"\n[data]\ndir = \"kept/data\"\n[sandbox]\nmode = \"none\"\n\
+             [defaults]\nagent = \"mine\"\n[agents.mine]\nruntime = \"command\"\nprogram = [{agent:?}]\n",
+            github.api_url()
+        )
+    };
+    write_private(&folder.path().join("journeyman.toml"), &settings("/bin/true"));
+    let home = folder.path();
+
+    let (code, said) = tokio::task::block_in_place(|| asked(home, &[]));
+
+    assert_eq!((code, &said["ok"], &said["server"]), (Some(1), &false.into(), &true.into()), "{said:#}");
+    let words = "lacks the permissions statuses: read: add them on its page on GitHub";
+    assert!(about(&said, "github").0.contains(words), "{said:#}");
+    for (key, words) in [
+        ("store.url", "journeyman.db will be created"),
+        ("data.dir", " GiB are free"),
+        ("server.listen", "127.0.0.1:0 is free"),
+        ("agents.mine", "it can be started"),
+    ] {
+        let (text, is_good) = about(&said, key);
+        assert!(is_good && text.contains(words), "{key}: {said:#}");
+    }
+    assert!(!home.join("kept").exists(), "it looks, and makes nothing");
+
+    write_private(&home.join("journeyman.toml"), &settings("/no/such/agent"));
+    std::fs::write(home.join("kept"), "in the way").expect("a file");
+    let listen = taken.local_addr().expect("an address").to_string();
+    let wrong = [("JOURNEYMAN_GITHUB__APP_ID", "8"), ("JOURNEYMAN_SERVER__LISTEN", listen.as_str())];
+    let (code, said) = tokio::task::block_in_place(|| asked(home, &wrong));
+
+    assert_eq!(code, Some(1), "{said:#}");
+    for (key, words) in [
+        ("github", "github.app_id"),
+        ("store.url", "cannot be created"),
+        ("data.dir", "cannot be written"),
+        ("server.listen", "cannot listen on 127.0.0.1:"),
+        ("agents.mine", "the program \"/no/such/agent\" was not found"),
+    ] {
+        let (text, is_good) = about(&said, key);
+        assert!(!is_good && text.contains(words), "{key}: {said:#}");
+    }
 }

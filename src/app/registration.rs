@@ -26,55 +26,77 @@ impl AppProblem {
 
     /// Asks GitHub until all is well, and remembers what is not.
     pub(super) async fn watch(self, github: GitHub) {
-        let mut said = None;
+        let mut before = None;
         loop {
-            let (problem, missing, pause) = match github.registration().await {
-                Ok(found) => {
-                    let missing = missing(&found);
-                    if missing.is_none() {
-                        self.set(None);
-                        tracing::info!(
-                            "GitHub knows the App as {}, with the permissions and events it needs",
-                            found.slug
-                        );
-                        return;
-                    }
-                    (None, missing, AGAIN)
+            let found = AppCheck::ask(&github).await;
+            let is_news = before.as_ref() != Some(&found);
+            let pause = match &found {
+                AppCheck::Well { slug } => {
+                    self.set(None);
+                    tracing::info!(
+                        "GitHub knows the App as {slug}, with the permissions and events it needs"
+                    );
+                    return;
                 }
-                Err(error) => match error.kind {
-                    ErrorKind::Unauthorized | ErrorKind::NotFound | ErrorKind::Forbidden => {
-                        let problem = format!(
-                            "GitHub does not know the App: check github.app_id, github.private_key_path and \
-                             github.api_url ({error})"
-                        );
-                        (Some(problem), None, AGAIN)
-                    }
-                    ErrorKind::Unavailable { .. }
-                    | ErrorKind::Conflict
-                    | ErrorKind::Invalid
-                    | ErrorKind::Unexpected => {
-                        let missing = format!("GitHub cannot be asked about the App: {error}");
-                        (self.get(), Some(missing), SOON)
-                    }
-                },
+                AppCheck::Lacking(what) => {
+                    self.set(None);
+                    is_news.then(|| tracing::warn!("{what}"));
+                    AGAIN
+                }
+                AppCheck::Unknown(why) => {
+                    self.set(Some(why.clone()));
+                    is_news.then(|| tracing::error!("{why}"));
+                    AGAIN
+                }
+                AppCheck::Unanswered(why) => {
+                    is_news.then(|| tracing::warn!("{why}"));
+                    SOON
+                }
             };
-            let now = problem.clone().or_else(|| missing.clone());
-            if now != said {
-                match (&problem, &missing) {
-                    (_, Some(missing)) => tracing::warn!("{missing}"),
-                    (Some(problem), None) => tracing::error!("{problem}"),
-                    (None, None) => {}
-                }
-                said = now;
-            }
-            self.set(problem);
+            before = Some(found);
             tokio::time::sleep(pause).await;
         }
     }
 }
 
+/// What GitHub says of the App.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum AppCheck {
+    Well {
+        slug: String,
+    },
+    /// It was not given all that the manifest says.
+    Lacking(String),
+    /// Not by this id and this key.
+    Unknown(String),
+    /// It did not say.
+    Unanswered(String),
+}
+
+impl AppCheck {
+    pub(super) async fn ask(github: &GitHub) -> Self {
+        let error = match github.registration().await {
+            Ok(found) => {
+                return missing(&found).map_or(Self::Well { slug: found.slug }, Self::Lacking);
+            }
+            Err(error) => error,
+        };
+        match error.kind {
+            ErrorKind::Unauthorized | ErrorKind::NotFound | ErrorKind::Forbidden => Self::Unknown(format!(
+                "GitHub does not know the App: check github.app_id, github.private_key_path and github.api_url ({error})"
+            )),
+            ErrorKind::Unavailable { .. }
+            | ErrorKind::Conflict
+            | ErrorKind::Invalid
+            | ErrorKind::Unexpected => {
+                Self::Unanswered(format!("GitHub cannot be asked about the App: {error}"))
+            }
+        }
+    }
+}
+
 /// What of the manifest the App was not given; none where that is all of it.
-pub(super) fn missing(found: &AppRegistration) -> Option<String> {
+fn missing(found: &AppRegistration) -> Option<String> {
     let manifest = AppManifest::shipped();
     let rank = |level: Option<&String>| match level.map(String::as_str) {
         Some("admin") => 3,

@@ -1,35 +1,75 @@
 //! `journeyman doctor`: looks at the settings and at this machine, and says what is there and what is wrong.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::json;
 
 use super::user_settings;
-use crate::app::{examine, examine_signing};
-use crate::config::{TestRunSettings, commit_signing};
+use crate::app::{DoctorScope, examine};
+use crate::config::{GithubSettings, KNOWN_SETTINGS, SettingDefault, Settings, SettingsError};
+use crate::order::WriteLimits;
 
 /// What `doctor` is told.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "It looks at the sandbox, at [network], and at where setups get their packages from: [registries] and what \
-                        this machine's own package managers are set to, and at the key that commits are signed with. No secret is shown.\nExit codes: 0 all is well, 1 \
-                        something has to be mended, 2 the settings cannot be read."
+    after_help = "It looks at the sandbox and its limits, at git, at the agents, at [network], at where setups get their \
+                        packages from: [registries] and what this machine's own package managers are set to, and at the key that \
+                        commits are signed with. With [github] in the settings it also looks at what `serve` needs: the App, the \
+                        store, the disk, the port. No secret is shown.\nExit codes: 0 all is well, 1 something has to be mended, \
+                        2 the settings cannot be read.\n\nExample:\n  journeyman doctor --config journeyman.toml"
 )]
 pub(super) struct DoctorArguments {
     /// The settings; ~/.config/journeyman/journeyman.toml when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Print one JSON document instead of words.
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) async fn main(arguments: DoctorArguments) -> anyhow::Result<u8> {
-    let file = user_settings(arguments.config);
-    let settings = TestRunSettings::load(file.as_deref(), std::env::vars())?;
-    let mut findings = examine(settings).await;
-    let signing = commit_signing(file.as_deref(), std::env::vars());
-    findings.push(examine_signing(signing.map_err(Into::into)).await);
-    for finding in &findings {
-        let mark = if finding.is_good { "ok  " } else { "MEND" };
-        println!("{mark}  {}: {}", finding.about, finding.text);
+    let (settings, scope) = load(user_settings(arguments.config).as_deref())?;
+    let findings = examine(&settings, scope).await;
+    let is_well = findings.iter().all(|finding| finding.is_good);
+    if arguments.json {
+        let each = findings
+            .iter()
+            .map(|finding| json!({"about": finding.about, "text": finding.text, "ok": finding.is_good}));
+        let document = json!({
+            "ok": is_well, "server": scope == DoctorScope::Server, "findings": each.collect::<Vec<_>>(),
+        });
+        println!("{}", serde_json::to_string_pretty(&document)?);
+    } else {
+        for finding in &findings {
+            let mark = if finding.is_good { "ok  " } else { "MEND" };
+            println!("{mark}  {}: {}", finding.about, finding.text);
+        }
+        if scope == DoctorScope::Local {
+            println!("      [github] is not set: what `serve` needs was not looked at");
+        }
     }
-    Ok(u8::from(findings.iter().any(|finding| !finding.is_good)))
+    Ok(u8::from(!is_well))
+}
+
+/// A server's settings; where nothing is said of an App, those of the other commands.
+fn load(file: Option<&Path>) -> anyhow::Result<(Settings, DoctorScope)> {
+    let is_required =
+        |setting: &&crate::config::KnownSetting| matches!(setting.default, SettingDefault::Required(_));
+    let all = KNOWN_SETTINGS.iter().filter(is_required).count();
+    match Settings::load(file, std::env::vars()) {
+        Ok(settings) => Ok((settings, DoctorScope::Server)),
+        Err(SettingsError::Missing { keys }) if keys.len() == all => {
+            let nobody = GithubSettings {
+                api_url: "https://api.github.com".parse()?,
+                app_id: 0,
+                private_key: String::new().into(),
+                webhook_secrets: Vec::new(),
+                writes: WriteLimits::NONE,
+            };
+            let settings = Settings::load_beside(nobody, file, std::env::vars())?;
+            Ok((settings, DoctorScope::Local))
+        }
+        Err(error) => Err(error.into()),
+    }
 }

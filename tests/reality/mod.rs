@@ -13,4 +13,5 @@ mod model;
 pub mod program;
 mod run;
 mod server;
+pub use server::write_private;
 mod unit;

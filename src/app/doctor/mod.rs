@@ -1,8 +1,12 @@
 //! What can be said of the settings and of this machine before anything is done with them: how other hosts are reached,
-//! what holds a job, where setups get their packages from.
+//! what holds a job, where setups get their packages from, which agents can work, and what a server needs besides.
 
-use crate::config::TestRunSettings;
+mod agents;
+mod server;
+
+use crate::config::{Settings, TestRunSettings};
 use crate::order::CommitSigning;
+use crate::sandbox::IsolationMode;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,14 +19,37 @@ pub struct DoctorFinding {
     pub is_good: bool,
 }
 
+fn finding(about: &str, text: String, is_good: bool) -> DoctorFinding {
+    DoctorFinding { about: about.to_owned(), text, is_good }
+}
+
+/// Who asks, and so what is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DoctorScope {
+    /// `run`, `environment` and the like: no GitHub, no store.
+    Local,
+    /// `serve`.
+    Server,
+}
+
+/// Looks at everything that work needs, as the start of `serve` and the preflight of an order do.
+pub async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<DoctorFinding> {
+    let data = Some(settings.data.dir.clone()).filter(|_| scope == DoctorScope::Server);
+    let rules =
+        TestRunSettings { data, sandbox: settings.sandbox.clone(), testing: settings.testing.clone() };
+    let mut findings = machine(rules).await;
+    findings.push(signing(settings.signing.clone()).await);
+    findings.extend(agents::examine(settings).await);
+    if scope == DoctorScope::Server {
+        findings.extend(server::examine(settings).await);
+    }
+    findings
+}
+
 /// Looks at the key that commits are signed with, and tries it.
-pub async fn examine_signing(signing: anyhow::Result<Option<CommitSigning>>) -> DoctorFinding {
-    let about = "signing".to_owned();
-    let tried = match signing {
-        Ok(signing) => super::commit_signer(signing).await,
-        Err(error) => Err(error),
-    };
-    match tried {
+async fn signing(signing: Option<CommitSigning>) -> DoctorFinding {
+    let about = "signing";
+    match super::commit_signer(signing).await {
         Ok(Some(signer)) => {
             let committer = signer.committer();
             let text = format!(
@@ -31,17 +58,15 @@ pub async fn examine_signing(signing: anyhow::Result<Option<CommitSigning>>) -> 
                 committer.name,
                 committer.email
             );
-            DoctorFinding { about, text, is_good: true }
+            finding(about, text, true)
         }
-        Ok(None) => DoctorFinding { about, text: "commits are not signed".to_owned(), is_good: true },
-        Err(error) => DoctorFinding { about, text: format!("{error:#}"), is_good: false },
+        Ok(None) => finding(about, "commits are not signed".to_owned(), true),
+        Err(error) => finding(about, format!("{error:#}"), false),
     }
 }
 
-/// Looks at what running setups and tests needs.
-pub async fn examine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
-    let finding =
-        |about: &str, text: String, is_good| DoctorFinding { about: about.to_owned(), text, is_good };
+/// What running setups and tests needs.
+async fn machine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let sandbox = super::open_sandbox(&settings.sandbox).await;
     match sandbox {
@@ -51,6 +76,11 @@ pub async fn examine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
             let text = match sandbox.check_layers(&folder.unwrap_or_else(std::env::temp_dir)).await {
                 Ok(()) => {
                     "overlays can be mounted: images can be used, and nothing is copied for a run".to_owned()
+                }
+                Err(_) if sandbox.mode() == IsolationMode::None => {
+                    "no overlays can be mounted there without a sandbox: `image` and `services` cannot be used, and \
+                     environments are copied for each run"
+                        .to_owned()
                 }
                 Err(error) => format!(
                     "no overlays can be mounted there ({error}): `image` and `services` cannot be used, and \

@@ -1,0 +1,86 @@
+//! Whether the agents of the settings could work: program, credential, version.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{DoctorFinding, finding};
+use crate::agent::{AgentProgram, Agents, KeyProbe, Runtime, RuntimeKind};
+use crate::app::open_sandbox;
+use crate::config::Settings;
+use crate::order::moves::AgentTask;
+use crate::sandbox::Sandbox;
+
+/// For an answer about a key, and for a version.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The agent that is there without any settings.
+const BUILT_IN: &str = "claude";
+
+pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
+    let agents = match Agents::reached_by(settings.agents.clone(), &settings.testing.outgoing) {
+        Ok(agents) => agents,
+        Err(error) => return vec![finding("agents", error.to_string(), false)],
+    };
+    // Without walls nothing can be said of what would be found behind them; that is said elsewhere.
+    let Ok(sandbox) = open_sandbox(&settings.sandbox).await else { return Vec::new() };
+    let mut findings = Vec::new();
+    for (name, own) in &settings.agents {
+        let problems = match agents.get(name) {
+            Ok(Runtime::Program(program)) => missing(name, program.as_ref(), &sandbox),
+            Ok(Runtime::Api(api)) => {
+                match api.probe(&api.key(&|name| std::env::var(name).ok()), PATIENCE).await {
+                    KeyProbe::Accepted | KeyProbe::Unknown => Vec::new(),
+                    KeyProbe::Refused(why) => vec![why],
+                }
+            }
+            Err(error) => vec![error.to_string()],
+        };
+        let is_default = settings.defaults.agent == *name;
+        let about = format!("agents.{name}");
+        if problems.is_empty() {
+            let version = match own.runtime {
+                RuntimeKind::Claude => {
+                    version(own.program.first().map_or(BUILT_IN, String::as_str), &sandbox).await
+                }
+                RuntimeKind::Command | RuntimeKind::Api(_) => None,
+            };
+            let what = version.unwrap_or_else(|| "it can be started or asked".to_owned());
+            let of = if is_default { "; roles that were given no other work with it" } else { "" };
+            findings.push(finding(&about, format!("{what}{of}"), true));
+        } else if is_default || name != BUILT_IN {
+            findings.push(finding(&about, problems.join("; "), false));
+        }
+    }
+    findings
+}
+
+fn missing(name: &str, program: &dyn AgentProgram, sandbox: &Sandbox) -> Vec<String> {
+    let invocation = program.invocation(&AgentTask::default(), None, "", &|name| std::env::var(name).ok());
+    let mut problems = Vec::new();
+    let executable = invocation.executable();
+    if sandbox.find(executable).is_err() {
+        problems.push(format!(
+            "the program {executable:?} was not found: install it, or say in agents.{name}.program where it is"
+        ));
+    }
+    for path in invocation.reads.iter().filter(|path| !path.exists()) {
+        problems.push(format!("{} is not there: look at agents.{name}.read", path.display()));
+    }
+    let credentials = invocation.missing_credentials();
+    if !credentials.is_empty() {
+        problems.push(format!(
+            "no credential: agents.{name}.env asks for {}, and none is set in this environment",
+            credentials.join(", ")
+        ));
+    }
+    problems
+}
+
+/// What Claude Code says of itself. The settings name it, so it may run here.
+async fn version(program: &str, sandbox: &Sandbox) -> Option<String> {
+    let program = if program.contains('/') { PathBuf::from(program) } else { sandbox.locate(program)? };
+    let mut command = tokio::process::Command::new(&program);
+    command.arg("--version").stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let said = tokio::time::timeout(PATIENCE, command.output()).await.ok()?.ok()?;
+    let line: String = String::from_utf8_lossy(&said.stdout).lines().next()?.chars().take(100).collect();
+    (said.status.success() && !line.is_empty()).then(|| format!("{}: {line}", program.display()))
+}

@@ -1,0 +1,112 @@
+//! What `serve` needs besides: GitHub, a store, room, a port.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::ExposeSecret;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::{DoctorFinding, finding};
+use crate::app::github;
+use crate::app::registration::AppCheck;
+use crate::config::Settings;
+
+/// With less, the first large repository fills the disk.
+const LEAST_FREE_GIB: u64 = 5;
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
+    vec![app(settings).await, store(settings), room(settings), port(settings.server.listen).await]
+}
+
+async fn app(settings: &Settings) -> DoctorFinding {
+    let about = "github";
+    let github = match github(&settings.github, settings.testing.outgoing.clone()) {
+        Ok(github) => github,
+        Err(error) => return finding(about, format!("{error:#}"), false),
+    };
+    match AppCheck::ask(&github).await {
+        AppCheck::Well { slug } => {
+            finding(about, format!("the App {slug}, with the permissions and events it needs"), true)
+        }
+        AppCheck::Lacking(problem) | AppCheck::Unknown(problem) | AppCheck::Unanswered(problem) => {
+            finding(about, problem, false)
+        }
+    }
+}
+
+/// It is not opened: that would bring its tables up to date, which is for the server to do.
+fn store(settings: &Settings) -> DoctorFinding {
+    let about = "store.url";
+    let Some(rest) = settings.store.url.expose_secret().strip_prefix("sqlite:") else {
+        return finding(about, "PostgreSQL; it is asked at the start of `serve`".to_owned(), true);
+    };
+    let file = rest.trim_start_matches("//").split('?').next().unwrap_or_default();
+    if file.is_empty() || file.starts_with(':') {
+        return finding(about, "in memory: everything is forgotten at the end".to_owned(), true);
+    }
+    let file = Path::new(file);
+    if file.exists() {
+        return match std::fs::File::options().append(true).open(file) {
+            Ok(_) => finding(about, format!("{} can be written", file.display()), true),
+            Err(error) => finding(about, format!("{}: {error}", file.display()), false),
+        };
+    }
+    match writable(file.parent().unwrap_or(file)) {
+        Ok(_) => finding(about, format!("{} will be created", file.display()), true),
+        Err(error) => finding(about, format!("{} cannot be created: {error}", file.display()), false),
+    }
+}
+
+/// Where data is kept, and how much room there is.
+fn room(settings: &Settings) -> DoctorFinding {
+    let (about, dir) = ("data.dir", settings.data.dir.display());
+    let folder = match writable(&settings.data.dir) {
+        Ok(folder) => folder,
+        Err(error) => return finding(about, format!("{dir} cannot be written: {error}"), false),
+    };
+    let Ok(found) = rustix::fs::statvfs(&folder) else {
+        return finding(about, format!("{dir} can be written"), true);
+    };
+    let free = (found.f_bavail.saturating_mul(found.f_frsize)) >> 30;
+    let text = format!("{dir} can be written, {free} GiB are free");
+    if free < LEAST_FREE_GIB {
+        return finding(about, format!("{text}: make room, or name a folder on a larger disk"), false);
+    }
+    finding(about, text, true)
+}
+
+/// The folder, or the nearest one above it that is there, if something can be written in it.
+fn writable(folder: &Path) -> std::io::Result<PathBuf> {
+    let folder = std::path::absolute(folder)?;
+    let found = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder).to_owned();
+    if !found.is_dir() {
+        return Err(std::io::Error::other(format!("{} is a file", found.display())));
+    }
+    tempfile::tempfile_in(&found)?;
+    Ok(found)
+}
+
+async fn port(listen: SocketAddr) -> DoctorFinding {
+    let about = "server.listen";
+    match TcpListener::bind(listen) {
+        Ok(_) => finding(about, format!("{listen} is free"), true),
+        Err(_) if is_journeyman(listen).await => {
+            finding(about, format!("a Journeyman answers on {listen}"), true)
+        }
+        Err(error) => finding(about, format!("cannot listen on {listen}: {error}"), false),
+    }
+}
+
+/// Whether a server of ours is there already.
+async fn is_journeyman(at: SocketAddr) -> bool {
+    let asked = async {
+        let mut stream = tokio::net::TcpStream::connect(at).await?;
+        stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
+        let mut answer = Vec::new();
+        stream.take(64 << 10).read_to_end(&mut answer).await?;
+        std::io::Result::Ok(String::from_utf8_lossy(&answer).contains("Journeyman"))
+    };
+    matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Ok(true)))
+}

@@ -17,6 +17,7 @@ macro_rules! println {
         let _ = writeln!(std::io::stdout(), $($text)*);
     }};
 }
+#[cfg(feature = "emulator")]
 macro_rules! eprint {
     ($($text:tt)*) => {{
         use std::io::Write as _;

@@ -146,6 +146,7 @@ def delegate():
     parent = os.pidfd_open(os.getpid())
     watcher = os.fork()
     if watcher == 0:
+        os.setsid()
         os.closerange(0, 3)
         select.select([parent], [], [])
         for _ in range(300):
@@ -191,6 +192,8 @@ def main():
     program = filters(unit)
     if os.geteuid() != 0:
         become(0)
+    if "Delegate" in unit:
+        delegate()
     call("namespaces", libc.unshare(NEWNS | (NEWUTS if on("ProtectHostname") else 0)))
     mount(None, "/", None, PRIVATE | REC)
     kept = {path: os.open(path, os.O_PATH) for path in [folder, os.path.dirname(command[0])]}
@@ -198,8 +201,6 @@ def main():
         read_only("/", True)
         for path in ["/dev", "/proc", "/sys"]:
             read_only(path, False)
-    if "Delegate" in unit:
-        delegate()
     # Whoever is not root may write to no group that was not given to him.
     if on("ProtectControlGroups") or "Delegate" not in unit:
         read_only("/sys/fs/cgroup", True)

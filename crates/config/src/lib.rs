@@ -48,7 +48,6 @@ pub use repository::{RepositorySettingsError, repository_settings};
 pub use repository_templates::{
     RepositoryTemplates, RepositoryTemplatesError, ServerTemplates, load_repository_templates,
 };
-pub use server::commit_signing;
 pub use templates::{Templates, TemplatesError, is_file_name};
 
 /// All settings of a server, validated. What each key means stands in [`KNOWN_SETTINGS`].

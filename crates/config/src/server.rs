@@ -151,10 +151,8 @@ fn stays_outside(
 }
 
 /// The key that commits are signed with; the rest of the settings is not looked at.
-///
-/// # Errors
-/// As [`Settings::load`].
-pub fn commit_signing(
+#[cfg(test)]
+pub(crate) fn commit_signing(
     file: Option<&Path>,
     env: impl Iterator<Item = (String, String)>,
 ) -> Result<Option<CommitSigning>, SettingsError> {

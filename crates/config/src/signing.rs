@@ -106,7 +106,7 @@ mod tests {
     use secrecy::ExposeSecret;
 
     use super::*;
-    use crate::commit_signing;
+    use crate::server::commit_signing;
     use crate::tests::SettingsFixture;
 
     const COMMITTER: &str = "committer = \"Sums <sums@example.org>\"";

@@ -19,8 +19,7 @@ use super::{
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
 use journeyman_order::{
-    BudgetLimits, CommitSigning, DayLimits, IsolationMode, JobLimits, OrderLimits, TestingSettings,
-    WriteLimits,
+    BudgetLimits, DayLimits, IsolationMode, JobLimits, OrderLimits, TestingSettings, WriteLimits,
 };
 
 impl Settings {
@@ -155,7 +154,7 @@ fn stays_outside(
 pub(crate) fn commit_signing(
     file: Option<&Path>,
     env: impl Iterator<Item = (String, String)>,
-) -> Result<Option<CommitSigning>, SettingsError> {
+) -> Result<Option<journeyman_order::CommitSigning>, SettingsError> {
     let (keys, variables) = read(file, env)?;
     signing::signing(keys.of(""), &variables)
 }

@@ -7,6 +7,7 @@
 mod doctor;
 mod environment;
 mod eval_sandbox;
+mod readiness;
 mod registration;
 mod registries;
 mod reverify;
@@ -27,7 +28,7 @@ use crate::config::{self, Settings, Templates, repository_settings};
 use crate::engine::testing::CommitTester;
 use crate::engine::{Engine, EngineParts, EngineSettings, Environments, SETTINGS_FILE};
 use crate::github::{AppCredentials, GitHub};
-use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
+use crate::http::{self, BodyLimits, HttpState, WorkOrders};
 use crate::order::OrderRequest;
 use crate::order::next::OrderProjection;
 use crate::order::order_api::{OpenOrderResult, OrderRequestError};
@@ -43,6 +44,7 @@ pub use crate::agent::built_in_names as built_in_commands;
 pub use doctor::{DoctorFinding, DoctorScope, examine};
 pub use environment::LocalEnvironment;
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
+use readiness::ready;
 pub use registries::{RegistryNote, complete_registries};
 pub use reverify::reverify;
 pub use signer::ReceiptSigner;
@@ -122,7 +124,7 @@ impl Application {
             api_token: settings.server.api_token.clone(),
             orders: Arc::new(EngineOrders(engine.clone())),
             signer: Arc::new(signer(&settings, sandbox)?),
-            ready: ready(&engine, app_problem.clone()),
+            ready: ready(&engine, &settings, app_problem.clone()),
             limits: BodyLimits::default(),
         };
         Ok(Self {
@@ -381,17 +383,6 @@ async fn open_store(url: &str) -> anyhow::Result<Store> {
             }
         }
     }
-}
-
-/// Until it is asked to stop, the engine takes work, if GitHub knows the App.
-fn ready(engine: &Engine, app: AppProblem) -> Arc<dyn Fn() -> Readiness + Send + Sync> {
-    let engine = engine.clone();
-    Arc::new(move || {
-        if engine.is_stopping() {
-            return Readiness::NotReady { because: "it was asked to stop".to_owned() };
-        }
-        app.get().map_or(Readiness::Ready, |because| Readiness::NotReady { because })
-    })
 }
 
 /// What the HTTP routes ask of the engine.

@@ -70,7 +70,10 @@ impl Default for BodyLimits {
 /// Whether the application can work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
-    Ready,
+    Ready {
+        /// Of the disk that has the least room; none where that cannot be told.
+        disk_free_bytes: Option<u64>,
+    },
     /// It cannot, or not any more.
     NotReady {
         /// Why; shown to anybody who asks.

@@ -3,6 +3,7 @@
 use actix_web::http::header;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
+use chrono::Utc;
 use serde_json::json;
 
 use super::problem::ProblemDetails;
@@ -13,11 +14,20 @@ pub(super) async fn health() -> HttpResponse {
     HttpResponse::Ok().json(json!({"status": "alive", "version": env!("CARGO_PKG_VERSION")}))
 }
 
-/// The store answers too, and the application can work.
+/// The store keeps what is written, the disk has room, and the application can work. Deliveries that wait do not make
+/// it unready: they wait for GitHub too, and a server that is taken out of service hears of no more.
 pub(super) async fn ready(state: Data<HttpState>) -> Result<HttpResponse, ProblemDetails> {
-    state.store.ping().await?;
     match (state.ready)() {
-        Readiness::Ready => Ok(HttpResponse::Ok().json(json!({"status": "ready"}))),
+        Readiness::Ready { disk_free_bytes } => {
+            state.store.check_writes().await?;
+            let oldest = state.store.oldest_pending_delivery().await?;
+            let waits = oldest.map(|came| (Utc::now() - came).num_seconds().max(0));
+            Ok(HttpResponse::Ok().json(json!({
+                "status": "ready",
+                "disk_free_bytes": disk_free_bytes,
+                "oldest_pending_delivery_seconds": waits,
+            })))
+        }
         Readiness::NotReady { because } => Err(ProblemDetails::unavailable(because)),
     }
 }

@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use chrono::Utc;
 use hmac::{Hmac, KeyInit, Mac};
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use journeyman_order::{
     IssueText, JournalEvent, Move, MoveKey, OrderInput, OrderLimits, Person, Pipeline, RepositoryId,
     Requester, Signal, SignalKind, UserId,
 };
-use journeyman_store::{JournalStore, OpenOutcome};
+use journeyman_store::{JournalStore, NewDelivery, OpenOutcome};
 
 const SECRET: &str = "s3cret-of-the-hook";
 const TOKEN: &str = "a token of the API";
@@ -120,7 +121,7 @@ async fn http_fixture_with(change: impl FnOnce(HttpState) -> HttpState) -> HttpF
         api_token: Some(TOKEN.into()),
         orders: Arc::<TestWorkOrders>::clone(&desk),
         signer: Arc::new(attestations::TestSigner::new()),
-        ready: Arc::new(|| Readiness::Ready),
+        ready: Arc::new(|| Readiness::Ready { disk_free_bytes: Some(1 << 40) }),
         limits: BodyLimits::default(),
     });
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -500,6 +501,23 @@ async fn anybody_may_ask_whether_it_lives_and_can_work() {
         assert_eq!(house.client.get(house.url(path)).send().await.unwrap().status(), StatusCode::OK);
         assert_eq!(house.client.head(house.url(path)).send().await.unwrap().status(), StatusCode::OK);
     }
+    let told = json_of(house.client.get(house.url("/ready")).send().await.unwrap()).await;
+    let free = 1_u64 << 40;
+    assert_eq!(
+        told,
+        json!({"status": "ready", "disk_free_bytes": free, "oldest_pending_delivery_seconds": null})
+    );
+    let delivery = NewDelivery {
+        guid: "waits".parse().unwrap(),
+        event: "issues".to_owned(),
+        action: None,
+        body: Vec::new(),
+        received_at: Utc::now() - chrono::TimeDelta::minutes(7),
+    };
+    house.store.save_delivery(delivery).await.unwrap();
+    let told = json_of(house.client.get(house.url("/ready")).send().await.unwrap()).await;
+    let waits = told["oldest_pending_delivery_seconds"].as_i64();
+    assert!(waits.is_some_and(|waits| (420..480).contains(&waits)), "{told}");
     let because = || Readiness::NotReady { because: "it is ending".to_owned() };
     let house = http_fixture_with(|state| HttpState { ready: Arc::new(because), ..state }).await;
     let response = house.client.get(house.url("/ready")).send().await.unwrap();

@@ -36,7 +36,11 @@ impl Store {
         let ended = || StoreError::unavailable("it is being closed");
         let (answer, answered) = oneshot::channel();
         self.saver.queue.send((delivery, answer)).await.map_err(|_| ended())?;
-        answered.await.map_err(|_| ended())?
+        let saved = answered.await.map_err(|_| ended())?;
+        if saved.is_err() {
+            self.writes.doubt().await;
+        }
+        saved
     }
 }
 

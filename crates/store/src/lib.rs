@@ -10,6 +10,7 @@ mod artifacts;
 mod deliveries;
 mod delivery_writer;
 mod error;
+mod health;
 mod journal;
 mod orders;
 mod pool;
@@ -35,6 +36,7 @@ use pool::ConnectionPools;
 pub struct Store {
     pools: ConnectionPools,
     saver: delivery_writer::DeliveryWriter,
+    writes: health::WriteCheck,
 }
 
 impl std::fmt::Debug for Store {
@@ -52,15 +54,7 @@ impl Store {
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         let pools = ConnectionPools::open(url).await?;
         let saver = delivery_writer::DeliveryWriter::start(pools.clone());
-        Ok(Self { pools, saver })
-    }
-
-    /// Whether it answers: one read.
-    ///
-    /// # Errors
-    /// When it does not.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        self.pools.ping().await
+        Ok(Self { pools, saver, writes: health::WriteCheck::default() })
     }
 
     /// `sqlite` or `postgres`.

@@ -9,7 +9,7 @@ use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+use sqlx::{Connection as _, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction};
 
 use super::StoreError;
 
@@ -19,20 +19,22 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 3] = ["first", "branches", "spending"];
-const SQLITE_TABLES: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = ["first", "branches", "spending", "server"];
+const SQLITE_TABLES: [&str; 4] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
+    include_str!("../migrations/sqlite/0004_server.sql"),
 ];
-const POSTGRES_TABLES: [&str; 3] = [
+const POSTGRES_TABLES: [&str; 4] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_branches.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
+    include_str!("../migrations/postgres/0004_server.sql"),
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 3]) -> Migrator {
+fn migrator(files: [&'static str; 4]) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
         Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
     });
@@ -107,13 +109,6 @@ impl ConnectionPools {
         })
     }
 
-    pub(super) async fn ping(&self) -> Result<(), StoreError> {
-        let (_,): (i64,) = reading!(self, pool => {
-            sqlx::query_as("SELECT COUNT(*) FROM deliveries WHERE id < 0").fetch_one(pool)
-        })?;
-        Ok(())
-    }
-
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite { .. } => "sqlite",
@@ -162,7 +157,11 @@ async fn open_sqlite(url: &str) -> Result<ConnectionPools, StoreError> {
     };
     let one = SqlitePoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
     // The one connection of a database in memory is the database: it must not be closed for being idle.
-    let one = if in_memory { one.min_connections(1).idle_timeout(None).max_lifetime(None) } else { one };
+    let one = if in_memory {
+        one.min_connections(1).idle_timeout(None).max_lifetime(None)
+    } else {
+        one.after_release(|connection, _| Box::pin(is_whole(connection)))
+    };
     let writer = one.connect_with(options.clone()).await.map_err(cannot_open)?;
     migrator(SQLITE_TABLES).run(&writer).await.map_err(|error| {
         StoreError::broken(format!("the tables in {} (store.url)", file.display()), error)
@@ -178,6 +177,14 @@ async fn open_sqlite(url: &str) -> Result<ConnectionPools, StoreError> {
             .map_err(cannot_open)?
     };
     Ok(ConnectionPools::Sqlite { writer, readers })
+}
+
+/// Whether a connection can be used again. Where a write fails for want of room, SQLite ends the transaction by itself
+/// and sqlx counts it as open for as long as the connection lives, so that none can be begun on it.
+async fn is_whole(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    // The end of the transaction is only queued when a connection comes back; this waits for it.
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
 }
 
 /// Creates the file and its folder. It holds private repositories' issues: nobody else reads it, and SQLite

@@ -1,0 +1,11 @@
+-- The one row of the server that has this database.
+CREATE TABLE server (
+    one     INTEGER PRIMARY KEY CHECK (one = 1),
+    -- Grows with every server that takes the database: what an earlier one still writes is refused.
+    fence   INTEGER NOT NULL,
+    -- Who it is, for people.
+    holder  TEXT    NOT NULL,
+    -- When somebody last asked whether writes work: each answer is a write of this.
+    seen_at INTEGER NOT NULL
+);
+INSERT INTO server (one, fence, holder, seen_at) VALUES (1, 0, '', 0);

@@ -1,0 +1,60 @@
+//! Whether the store can be used: asked by whoever watches the server, as often as they like.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use tokio::sync::Mutex;
+
+use super::pool::{in_tx, reading};
+use super::{Store, StoreError, from_micros, to_micros};
+
+/// Anybody may ask, and an answer costs a flush of the disk: it holds for so long.
+const HOLDS: Duration = Duration::from_secs(2);
+
+/// When a write last worked for whoever asked.
+#[derive(Clone, Default)]
+pub(super) struct WriteCheck(Arc<Mutex<Option<Instant>>>);
+
+impl WriteCheck {
+    /// A write has failed: whoever asks next is not told of an earlier one.
+    pub(super) async fn doubt(&self) {
+        *self.0.lock().await = None;
+    }
+}
+
+impl Store {
+    /// Whether what is written is kept: one small write. That it works is believed for two seconds; that it does not
+    /// is looked at each time.
+    ///
+    /// # Errors
+    /// When it does not work.
+    pub async fn check_writes(&self) -> Result<(), StoreError> {
+        let mut worked = self.writes.0.lock().await;
+        if worked.is_some_and(|worked| worked.elapsed() < HOLDS) {
+            return Ok(());
+        }
+        *worked = None;
+        let mut tx = self.pools.begin().await?;
+        let (_,): (i64,) = in_tx!(&mut tx, connection => {
+            sqlx::query_as("UPDATE server SET seen_at = $1 WHERE one = 1 RETURNING seen_at")
+                .bind(to_micros(Utc::now()))
+                .fetch_one(connection)
+        })?;
+        tx.commit().await?;
+        *worked = Some(Instant::now());
+        Ok(())
+    }
+
+    /// When the oldest delivery came that nobody has concluded yet.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn oldest_pending_delivery(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+        let oldest: Option<(i64,)> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT received_at FROM deliveries WHERE conclusion IS NULL ORDER BY id LIMIT 1")
+                .fetch_optional(pool)
+        })?;
+        oldest.map(|(at,)| from_micros(at, "a delivery")).transpose()
+    }
+}

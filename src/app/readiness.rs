@@ -1,0 +1,56 @@
+//! Whether the application can work, beside its store: it takes work, GitHub knows its App, and its disks have room.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use secrecy::ExposeSecret as _;
+
+use super::registration::AppProblem;
+use crate::config::Settings;
+use crate::engine::Engine;
+use crate::http::Readiness;
+
+/// With less room than this a server is not ready: what is sent to it now may be lost in a moment.
+const LEAST_ROOM: u64 = 64 * 1024 * 1024;
+
+/// Until it is asked to stop, the engine takes work, if GitHub knows the App and there is room for it.
+pub(super) fn ready(
+    engine: &Engine,
+    settings: &Settings,
+    app: AppProblem,
+) -> Arc<dyn Fn() -> Readiness + Send + Sync> {
+    let engine = engine.clone();
+    let folders: Vec<PathBuf> =
+        [Some(settings.data.dir.clone()), folder_of(settings.store.url.expose_secret())]
+            .into_iter()
+            .flatten()
+            .collect();
+    Arc::new(move || {
+        if engine.is_stopping() {
+            return Readiness::NotReady { because: "it was asked to stop".to_owned() };
+        }
+        if let Some(because) = app.get() {
+            return Readiness::NotReady { because };
+        }
+        let disk_free_bytes = folders.iter().filter_map(|folder| room(folder)).min();
+        match disk_free_bytes.filter(|free| *free < LEAST_ROOM) {
+            Some(free) => Readiness::NotReady {
+                because: format!("the disk is nearly full: {free} bytes are free, {LEAST_ROOM} are needed"),
+            },
+            None => Readiness::Ready { disk_free_bytes },
+        }
+    })
+}
+
+/// The folder of a database that is a file.
+fn folder_of(url: &str) -> Option<PathBuf> {
+    let path = url.strip_prefix("sqlite:")?.split('?').next()?;
+    let path = Path::new(path.strip_prefix("//").unwrap_or(path));
+    Some(path.parent()?.to_owned()).filter(|folder| folder.is_dir())
+}
+
+/// What a file system still takes from us, where it says so.
+fn room(folder: &Path) -> Option<u64> {
+    let told = rustix::fs::statvfs(folder).ok()?;
+    told.f_bavail.checked_mul(told.f_frsize)
+}

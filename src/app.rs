@@ -14,6 +14,7 @@ mod reverify;
 mod signer;
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ use crate::order::{
     RepositorySettings, SlashCommand, TestingSettings, projection,
 };
 use crate::sandbox::{IsolationMode, Sandbox};
-use crate::store::{JournalStore, OrderFilter, Store};
+use crate::store::{FileLock, JournalStore, OrderFilter, Store};
 use crate::workspace::{CommitSigner, SecretSet, Workspaces};
 
 pub use crate::agent::built_in_names as built_in_commands;
@@ -64,6 +65,8 @@ pub struct Application {
     state: HttpState,
     github: GitHub,
     app_problem: AppProblem,
+    /// Held until the end.
+    _data: FileLock,
 }
 
 /// Makes of the store what journals are written to. The tests put a watcher in between.
@@ -86,9 +89,16 @@ impl Application {
         for note in complete_registries(&settings.sandbox, &mut settings.testing)? {
             tracing::info!(from = note.from, "a registry for setups: {}", note.text);
         }
+        let listen = settings.server.listen;
+        let listener = TcpListener::bind(listen).with_context(|| {
+            format!("cannot listen on server.listen = {listen}; is another Journeyman running?")
+        })?;
+        let holder = holder();
+        let data = lock_data(&settings.data.dir, &holder).await?;
+        let store = open_store(settings.store.url.expose_secret()).await?;
+        store.take(&holder).await?;
         let sandbox = open_sandbox(&settings.sandbox).await?;
         tracing::info!("sandbox: {}", sandbox.describe_isolation());
-        let store = open_store(settings.store.url.expose_secret()).await?;
         let outgoing = settings.testing.outgoing.clone();
         crate::outgoing::check(&outgoing)?;
         let workspaces = Workspaces::new(&settings.data.dir)
@@ -113,10 +123,6 @@ impl Application {
             environments,
             settings: rules,
         };
-        let listen = settings.server.listen;
-        let listener = TcpListener::bind(listen).with_context(|| {
-            format!("cannot listen on server.listen = {listen}; is another Journeyman running?")
-        })?;
         let engine = Engine::new(parts);
         let state = HttpState {
             store: store.clone(),
@@ -136,6 +142,7 @@ impl Application {
             state,
             github,
             app_problem,
+            _data: data,
         })
     }
 
@@ -184,6 +191,13 @@ impl Application {
                 self.engine.stop();
                 let _ = tokio::time::timeout(TIME_TO_END, working).await;
                 served.context("the server's task failed")?.context("the server failed")
+            }
+            // Whatever it would still do, it could not write down.
+            by = self.store.lost() => {
+                self.engine.stop();
+                let _ = tokio::time::timeout(TIME_TO_END, working).await;
+                let _ = tokio::time::timeout(TIME_TO_END, server.stop(true)).await;
+                Err(anyhow::anyhow!("another server has taken the database (store.url): {by}"))
             }
         };
         let _ = tokio::time::timeout(TIME_TO_END, self.store.close()).await;
@@ -260,6 +274,22 @@ async fn commit_signer(signing: Option<CommitSigning>) -> anyhow::Result<Option<
     let signer = tokio::task::spawn_blocking(move || CommitSigner::new(signing)).await??;
     tracing::info!(key = signer.fingerprint(), "commits are signed");
     Ok(Some(signer))
+}
+
+/// What another server is told of this one.
+fn holder() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let since = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+    format!("process {} on {}, since {since}", std::process::id(), host.trim())
+}
+
+/// One server has a data folder at a time.
+async fn lock_data(folder: &Path, holder: &str) -> anyhow::Result<FileLock> {
+    let lock = async {
+        std::fs::create_dir_all(folder)?;
+        anyhow::Ok(FileLock::take(folder.join("lock"), holder, "the data folder").await?)
+    };
+    lock.await.with_context(|| format!("data.dir = {folder:?}"))
 }
 
 async fn open_sandbox(settings: &config::SandboxSettings) -> anyhow::Result<Sandbox> {

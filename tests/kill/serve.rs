@@ -30,7 +30,11 @@ fn serve(world: &World, variables: &[(&str, &str)]) -> Command {
 }
 
 async fn start(world: &World) -> Serving {
-    let mut child = serve(world, &NO_CHANGES).stderr(Stdio::piped()).spawn().expect("the program starts");
+    start_with(world, &NO_CHANGES).await
+}
+
+async fn start_with(world: &World, variables: &[(&str, &str)]) -> Serving {
+    let mut child = serve(world, variables).stderr(Stdio::piped()).spawn().expect("the program starts");
     let mut lines = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
     let listens = async {
         let mut said = Vec::new();
@@ -191,6 +195,58 @@ async fn a_second_one_on_the_same_port_says_so() {
     assert!(said.contains("another Journeyman"), "{said}");
     let health = reqwest::get(format!("http://{address}/health")).await.expect("the first one still answers");
     assert_eq!(health.status().as_u16(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_one_on_the_same_data_or_the_same_database_says_who_has_it_and_does_no_work() {
+    let world = World::new(Agent::Quick).await;
+    let first = start(&world).await;
+    let id = first.child.id().expect("it runs");
+
+    let data = serve(&world, &NO_CHANGES).output().await.expect("it starts");
+    assert_eq!(data.status.code(), Some(1), "{}", said(&data));
+    assert!(
+        said(&data).contains("data.dir") && said(&data).contains(&format!("process {id} on")),
+        "{}",
+        said(&data)
+    );
+
+    let elsewhere = world.path("elsewhere");
+    let elsewhere = [("JOURNEYMAN_DATA__DIR", elsewhere.to_str().expect("a path in UTF-8"))];
+    let database = serve(&world, &elsewhere).output().await.expect("it starts");
+    let said = said(&database);
+    assert_eq!(database.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("another Journeyman has the database") && said.contains(&format!("process {id} on")),
+        "{said}"
+    );
+
+    world.label().await;
+    run_to_the_end(&world).await;
+    result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_was_paused_while_another_took_its_place_ends_when_it_wakes_up() {
+    let world = World::new(Agent::Quick).await;
+    let mut paused = start(&world).await;
+    paused.signal(Signal::STOP);
+    // What a lock is lost by: a disk that another machine has, or somebody who takes the file for a leftover.
+    fs::remove_file(world.path("journeyman.db.lock")).expect("the database was locked");
+    let elsewhere = world.path("elsewhere");
+    let mut next = start_with(&world, &[("JOURNEYMAN_DATA__DIR", elsewhere.to_str().expect("UTF-8"))]).await;
+    world.label().await;
+    run_to_the_end(&world).await;
+    assert_eq!(next.terminate().await.1, Some(0));
+    let journals = world.journals().await;
+
+    paused.signal(Signal::CONT);
+    let ended = tokio::time::timeout(PATIENCE, paused.child.wait()).await.expect("it ends");
+
+    assert_eq!(ended.expect("it can be waited for").code(), Some(1), "{}", world.said());
+    assert!(world.said().contains("another server has taken the database"), "{}", world.said());
+    assert_eq!(world.journals().await.len(), 1);
+    assert_eq!(world.journals().await[0].0.last_seq(), journals[0].0.last_seq(), "it wrote nothing");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,14 +7,18 @@
 //! journals; the journal is the truth.
 
 mod artifacts;
+mod connections;
 mod deliveries;
 mod delivery_writer;
 mod error;
+mod fence;
+mod file_lock;
 mod health;
 mod journal;
 mod orders;
 mod pool;
 mod spending;
+mod tenure;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +27,7 @@ use chrono::{DateTime, Utc};
 pub use artifacts::{Artifact, ArtifactInfo};
 pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, NewDelivery, StoredDelivery};
 pub use error::StoreError;
+pub use file_lock::FileLock;
 pub use journal::JournalStore;
 pub use orders::{OpenOutcome, OrderFilter, OrderRow, OrderSummary};
 pub use spending::{

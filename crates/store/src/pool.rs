@@ -1,220 +1,62 @@
-//! Connections: one writer and a few readers for SQLite, one pool for PostgreSQL.
+//! The connections of a store, and whether what it writes is still wanted.
 
-use std::fs::OpenOptions;
-use std::path::Path;
-use std::str::FromStr;
-use std::time::Duration;
-
-use sqlx::SqlSafeStr;
-use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection as _, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction};
+use std::sync::Arc;
 
 use super::StoreError;
+use super::connections::{Databases, open_postgres, open_sqlite};
+pub(super) use super::connections::{WriteTransaction, in_tx, reading};
+use super::fence::Fence;
 
-const READERS: u32 = 4;
-const POSTGRES_CONNECTIONS: u32 = 10;
-/// How long a caller waits for a connection or a lock before it hears that the store is busy.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 4] = ["first", "branches", "spending", "server"];
-const SQLITE_TABLES: [&str; 4] = [
-    include_str!("../migrations/sqlite/0001_first.sql"),
-    include_str!("../migrations/sqlite/0002_branches.sql"),
-    include_str!("../migrations/sqlite/0003_spending.sql"),
-    include_str!("../migrations/sqlite/0004_server.sql"),
-];
-const POSTGRES_TABLES: [&str; 4] = [
-    include_str!("../migrations/postgres/0001_first.sql"),
-    include_str!("../migrations/postgres/0002_branches.sql"),
-    include_str!("../migrations/postgres/0003_spending.sql"),
-    include_str!("../migrations/postgres/0004_server.sql"),
-];
-
-/// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 4]) -> Migrator {
-    let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
-        Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
-    });
-    Migrator::with_migrations(migrations.collect())
-}
-
-/// The open connections.
+/// The open connections, and whether the database is ours.
 #[derive(Clone)]
-pub(super) enum ConnectionPools {
-    /// One writer, so that writes queue here and not in SQLite's busy handler.
-    Sqlite { writer: SqlitePool, readers: SqlitePool },
-    /// Any number of both.
-    Postgres(PgPool),
+pub(super) struct ConnectionPools {
+    pub(super) databases: Databases,
+    pub(super) fence: Arc<Fence>,
 }
-
-/// A transaction that may write. Dropped without [`WriteTransaction::commit`] it leaves nothing behind.
-pub(super) enum WriteTransaction {
-    Sqlite(Transaction<'static, Sqlite>),
-    Postgres(Transaction<'static, Postgres>),
-}
-
-/// Runs the same query in a transaction of either kind.
-macro_rules! in_tx {
-    ($tx:expr, $connection:ident => $query:expr) => {
-        match $tx {
-            $crate::pool::WriteTransaction::Sqlite(tx) => {
-                let $connection = &mut **tx;
-                $query.await
-            }
-            $crate::pool::WriteTransaction::Postgres(tx) => {
-                let $connection = &mut **tx;
-                $query.await
-            }
-        }
-    };
-}
-pub(super) use in_tx;
-
-/// Runs the same reading query on a pool of either kind.
-macro_rules! reading {
-    ($pools:expr, $pool:ident => $query:expr) => {
-        match $pools {
-            $crate::pool::ConnectionPools::Sqlite { readers: $pool, .. } => $query.await,
-            $crate::pool::ConnectionPools::Postgres($pool) => $query.await,
-        }
-    };
-}
-pub(super) use reading;
 
 impl ConnectionPools {
     pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
-        if url.starts_with("sqlite:") {
-            open_sqlite(url).await
+        let databases = if url.starts_with("sqlite:") {
+            open_sqlite(url).await?
         } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            open_postgres(url).await
+            open_postgres(url).await?
         } else {
-            Err(StoreError::refused(
+            return Err(StoreError::refused(
                 "store.url",
                 "it has to begin with sqlite:// or postgres://, such as sqlite://journeyman.db",
-            ))
-        }
+            ));
+        };
+        Ok(Self { databases, fence: Fence::new() })
     }
 
     /// A transaction that takes its write lock at once: read-then-write under a plain BEGIN fails on SQLite
-    /// whenever somebody else wrote in between.
+    /// whenever somebody else wrote in between. An error where another server has taken the database.
     pub(super) async fn begin(&self) -> Result<WriteTransaction, StoreError> {
-        Ok(match self {
-            Self::Sqlite { writer, .. } => {
+        let mut tx = match &self.databases {
+            Databases::Sqlite { writer, .. } => {
                 WriteTransaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)
             }
-            Self::Postgres(pool) => WriteTransaction::Postgres(pool.begin().await?),
-        })
+            Databases::Postgres(pool) => WriteTransaction::Postgres(pool.begin().await?),
+        };
+        self.fence.check(&mut tx).await?;
+        Ok(tx)
     }
 
     pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Self::Sqlite { .. } => "sqlite",
-            Self::Postgres(_) => "postgres",
+        match &self.databases {
+            Databases::Sqlite { .. } => "sqlite",
+            Databases::Postgres(_) => "postgres",
         }
     }
 
     pub(super) async fn close(&self) {
-        match self {
-            Self::Sqlite { writer, readers } => {
+        match &self.databases {
+            Databases::Sqlite { writer, readers, .. } => {
                 readers.close().await;
                 writer.close().await;
             }
-            Self::Postgres(pool) => pool.close().await,
+            Databases::Postgres(pool) => pool.close().await,
         }
+        self.fence.release();
     }
-}
-
-impl WriteTransaction {
-    pub(super) async fn commit(self) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(tx) => tx.commit().await?,
-            Self::Postgres(tx) => tx.commit().await?,
-        }
-        Ok(())
-    }
-}
-
-async fn open_sqlite(url: &str) -> Result<ConnectionPools, StoreError> {
-    let options = SqliteConnectOptions::from_str(url)
-        .map_err(|error| StoreError::refused("store.url", error.to_string()))?
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .foreign_keys(true)
-        .busy_timeout(PATIENCE);
-    let file = options.get_filename().to_owned();
-    let in_memory = url.contains(":memory:") || url.contains("mode=memory");
-    if !in_memory {
-        create(&file).map_err(|error| {
-            StoreError::unavailable(format!("store.url: cannot create {}: {error}", file.display()))
-        })?;
-    }
-    let cannot_open = |error: sqlx::Error| {
-        StoreError::unavailable(format!("store.url: cannot open {}: {error}", file.display()))
-    };
-    let one = SqlitePoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
-    // The one connection of a database in memory is the database: it must not be closed for being idle.
-    let one = if in_memory {
-        one.min_connections(1).idle_timeout(None).max_lifetime(None)
-    } else {
-        one.after_release(|connection, _| Box::pin(is_whole(connection)))
-    };
-    let writer = one.connect_with(options.clone()).await.map_err(cannot_open)?;
-    migrator(SQLITE_TABLES).run(&writer).await.map_err(|error| {
-        StoreError::broken(format!("the tables in {} (store.url)", file.display()), error)
-    })?;
-    let readers = if in_memory {
-        writer.clone()
-    } else {
-        SqlitePoolOptions::new()
-            .max_connections(READERS)
-            .acquire_timeout(PATIENCE)
-            .connect_with(options.read_only(true))
-            .await
-            .map_err(cannot_open)?
-    };
-    Ok(ConnectionPools::Sqlite { writer, readers })
-}
-
-/// Whether a connection can be used again. Where a write fails for want of room, SQLite ends the transaction by itself
-/// and sqlx counts it as open for as long as the connection lives, so that none can be begun on it.
-async fn is_whole(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    // The end of the transaction is only queued when a connection comes back; this waits for it.
-    connection.ping().await?;
-    Ok(!connection.is_in_transaction())
-}
-
-/// Creates the file and its folder. It holds private repositories' issues: nobody else reads it, and SQLite
-/// gives the files beside it the same permissions.
-fn create(file: &Path) -> std::io::Result<()> {
-    if let Some(folder) = file.parent().filter(|folder| *folder != Path::new("")) {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file).map(|_| ())
-}
-
-async fn open_postgres(url: &str) -> Result<ConnectionPools, StoreError> {
-    let options = PgConnectOptions::from_str(url)
-        .map_err(|error| StoreError::refused("store.url", format!("not a PostgreSQL URL: {error}")))?;
-    let at = format!("{}:{}", options.get_host(), options.get_port());
-    let pool = PgPoolOptions::new()
-        .max_connections(POSTGRES_CONNECTIONS)
-        .acquire_timeout(PATIENCE)
-        .connect_with(options)
-        .await
-        .map_err(|error| {
-            StoreError::unavailable(format!("store.url: cannot open PostgreSQL at {at}: {error}"))
-        })?;
-    migrator(POSTGRES_TABLES)
-        .run(&pool)
-        .await
-        .map_err(|error| StoreError::broken("the tables in PostgreSQL (store.url)", error))?;
-    Ok(ConnectionPools::Postgres(pool))
 }

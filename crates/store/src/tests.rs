@@ -1,6 +1,7 @@
 //! Stories told against real databases: SQLite always, PostgreSQL when `JOURNEYMAN_TEST_POSTGRES_URL` names one.
 
 mod full_disk;
+mod one_server;
 mod signals;
 mod spending;
 

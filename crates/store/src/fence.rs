@@ -1,0 +1,68 @@
+//! Whether the database is still ours: looked at in every transaction that writes.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use super::StoreError;
+use super::connections::{WriteTransaction, in_tx};
+use super::file_lock::FileLock;
+
+/// Whether this server has the database.
+pub(super) struct Fence {
+    /// Its number, once it has taken the database. Without one nothing is looked at: tools may write too.
+    pub(super) number: OnceLock<i64>,
+    lock: Mutex<Option<HeldLock>>,
+    /// Who has taken the database meanwhile.
+    pub(super) lost: watch::Sender<Option<String>>,
+}
+
+pub(super) enum HeldLock {
+    File {
+        _lock: FileLock,
+    },
+    /// The task has the connection that holds the lock.
+    Connection(AbortHandle),
+}
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        match self {
+            Self::File { .. } => {}
+            Self::Connection(task) => task.abort(),
+        }
+    }
+}
+
+impl Fence {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self { number: OnceLock::new(), lock: Mutex::new(None), lost: watch::Sender::new(None) })
+    }
+
+    /// Ends the transaction of whoever has lost the database. Whoever takes it waits for those that have passed here.
+    pub(super) async fn check(&self, tx: &mut WriteTransaction) -> Result<(), StoreError> {
+        let Some(ours) = self.number.get() else { return Ok(()) };
+        let query = match tx {
+            WriteTransaction::Sqlite(_) => "SELECT fence, holder FROM server WHERE one = 1",
+            WriteTransaction::Postgres(_) => "SELECT fence, holder FROM server WHERE one = 1 FOR KEY SHARE",
+        };
+        let (fence, holder): (i64, String) =
+            in_tx!(tx, connection => sqlx::query_as(query).fetch_one(connection))?;
+        if fence == *ours {
+            return Ok(());
+        }
+        self.lost.send_replace(Some(holder.clone()));
+        Err(StoreError::unavailable(format!("another server has taken the database: {holder}")))
+    }
+
+    pub(super) fn hold(&self, lock: HeldLock) {
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
+    }
+
+    /// Gives the lock back.
+    pub(super) fn release(&self) {
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(lock);
+    }
+}

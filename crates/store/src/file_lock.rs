@@ -1,0 +1,59 @@
+//! A file that one process at a time has locked, with the name of who has it inside.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::StoreError;
+
+/// Whoever ends lets go within this, so that one server can follow another.
+const PATIENCE: Duration = Duration::from_secs(5);
+const GLANCE: Duration = Duration::from_millis(100);
+/// A name is not longer.
+const LONGEST_NAME: u64 = 500;
+
+/// A lock that is held until it is dropped, or its process ends in whatever way.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Takes the lock, and writes who has it into the file. One that is about to end is waited for.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when another has it, with that one's name, or when the file cannot be used.
+    pub async fn take(path: PathBuf, holder: &str, what: &str) -> Result<Self, StoreError> {
+        let cannot = |error: std::io::Error| {
+            StoreError::unavailable(format!("cannot lock {}: {error}", path.display()))
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let begun = Instant::now();
+        let mut file = options.open(&path).map_err(cannot)?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(error)) => return Err(cannot(error)),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                    tokio::time::sleep(GLANCE).await;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let mut holder = Vec::new();
+                    let _unknown = file.take(LONGEST_NAME).read_to_end(&mut holder);
+                    return Err(StoreError::unavailable(format!(
+                        "another Journeyman has {what} ({}): {}",
+                        path.display(),
+                        String::from_utf8_lossy(&holder).trim()
+                    )));
+                }
+            }
+        }
+        let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{holder}"));
+        written.map_err(cannot)?;
+        Ok(Self { _file: file })
+    }
+}

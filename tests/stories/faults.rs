@@ -196,6 +196,24 @@ async fn a_fresh_token_that_is_refused_once_is_tried_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_github_that_lets_nobody_in_for_a_while_is_waited_for() {
+    let world = Story::of(WELL).begin().await;
+    world.github.inject(Fault {
+        method: Some("POST".to_owned()),
+        path_contains: "/pulls".to_owned(),
+        // Each attempt asks for a new token and tries once more.
+        times: 4,
+        kind: status(401, &[], "Bad credentials"),
+    });
+    world.label().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 1, "nobody pays for GitHub's troubles");
+    world.pull();
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_github_that_stays_down_is_waited_for_and_then_named() {
     let world = Story::of(WELL).begin().await;
     world.github.inject(Fault {

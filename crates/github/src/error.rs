@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use journeyman_order::Backoff;
 use journeyman_order::moves::{EffectError, Retry};
 use journeyman_order::order_api::OrderRequestError;
 
@@ -92,15 +93,16 @@ impl GitHubError {
 impl From<GitHubError> for EffectError {
     fn from(error: GitHubError) -> Self {
         let retry = match error.kind {
-            ErrorKind::Unavailable { retry_after: Some(wait) } => {
+            // A limit tells when it ends. Of an outage nobody knows that, whatever a server on the way says.
+            ErrorKind::Unavailable { retry_after: Some(wait) }
+                if error.limited || wait > Backoff::OUTAGE.longest =>
+            {
                 Retry::After { seconds: wait.as_secs().max(1) }
             }
-            ErrorKind::Unavailable { retry_after: None } | ErrorKind::Conflict | ErrorKind::Unexpected => {
-                Retry::Soon
-            }
-            ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
-                Retry::Never
-            }
+            // While we are not let in, nothing could be said of an order that failed for it either.
+            ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized => Retry::Outage,
+            ErrorKind::Conflict | ErrorKind::Unexpected => Retry::Soon,
+            ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => Retry::Never,
         };
         Self { message: error.message, retry }
     }

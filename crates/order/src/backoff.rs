@@ -37,6 +37,22 @@ impl Backoff {
         longest_asked: AskedPause::CutTo(Duration::from_secs(3_600)),
         retries: Some(5),
     };
+    /// An effect while GitHub cannot be reached: after 1, 4, 16, 64 and 256 seconds, then every five minutes, for a day.
+    pub const OUTAGE: Self = Self {
+        first: Duration::from_secs(1),
+        factor: 4,
+        longest: Duration::from_secs(300),
+        longest_asked: AskedPause::CutTo(Duration::from_secs(3_600)),
+        retries: Some(290),
+    };
+    /// What is still to be shown then: every hour, until it is.
+    pub const OWED: Self = Self {
+        first: Duration::from_secs(3_600),
+        factor: 1,
+        longest: Duration::from_secs(3_600),
+        longest_asked: AskedPause::CutTo(Duration::from_secs(3_600)),
+        retries: None,
+    };
     /// A request to GitHub that changes nothing: after 1 and 2 seconds. What takes longer is the effect's affair.
     pub const REQUEST: Self = Self {
         first: Duration::from_secs(1),
@@ -90,6 +106,9 @@ mod tests {
             list
         };
         assert_eq!(pauses(Backoff::EFFECT), all(&[1, 4, 16, 64, 256]));
+        assert_eq!(pauses(Backoff::OUTAGE), all(&[1, 4, 16, 64, 256, 300, 300]));
+        let all_day: u64 = (1..).map_while(|failures| seconds(Backoff::OUTAGE, failures, None)).sum();
+        assert!((23 * 3_600..25 * 3_600).contains(&all_day), "{all_day} s");
         assert_eq!(pauses(Backoff::REQUEST), all(&[1, 2]));
         assert_eq!(pauses(Backoff::UNTIL_IT_WORKS), all(&[1, 2, 4, 8, 8, 8, 8]));
         assert_eq!(seconds(Backoff::UNTIL_IT_WORKS, u32::MAX, None), Some(8));

@@ -465,6 +465,8 @@ pub enum Retry {
     Soon,
     /// Not before this many seconds have passed, as we were told.
     After { seconds: u64 },
+    /// When the other side is there again, which may take hours.
+    Outage,
     /// Not by itself: a person has to mend something first.
     Never,
 }

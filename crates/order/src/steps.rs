@@ -313,7 +313,7 @@ impl<'a> StepBuilder<'a> {
                 step.error = Some(trouble.message.clone());
                 step.success = match trouble.retry {
                     Retry::Never => Some(false),
-                    Retry::Soon | Retry::After { .. } => None,
+                    Retry::Soon | Retry::After { .. } | Retry::Outage => None,
                 };
             }
         }

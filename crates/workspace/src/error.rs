@@ -72,7 +72,8 @@ impl From<GitError> for EffectError {
             // A fresh token may be refused for seconds, so a refused credential is tried again too.
             // So is a 403: GitHub answers its limits with it, and git hands on neither header nor text that would
             // tell them from a missing permission.
-            GitErrorKind::Unavailable | GitErrorKind::Unauthorized | GitErrorKind::Forbidden => Retry::Soon,
+            GitErrorKind::Forbidden => Retry::Soon,
+            GitErrorKind::Unavailable | GitErrorKind::Unauthorized => Retry::Outage,
             GitErrorKind::NotFound
             | GitErrorKind::Refused
             | GitErrorKind::NotForUs

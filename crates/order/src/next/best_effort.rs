@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::super::backoff::Backoff;
 use super::super::conversation::{CheckRunState, CommentRef, CommentTarget, NoticeComment, Reaction};
 use super::super::effect_name::ReservedWord;
 use super::super::ids::{CommitSha, PullNumber};
@@ -57,12 +58,20 @@ impl<'a> BestEffortMoves<'a> {
     fn run(&mut self, key: MoveKey, r#move: Move) -> Progress {
         let seen = self.observed.get(&key).map_or(&[][..], Vec::as_slice);
         let mut due = None;
-        for (tried, (at, outcome)) in (1..).zip(seen) {
+        let (mut tried, mut outages) = (0, 0);
+        for (at, outcome) in seen {
             let EffectOutcome::Trouble(trouble) = outcome else { return Progress::Over };
+            if trouble.retry == Retry::Outage {
+                outages += 1;
+                let Some(pause) = Backoff::OUTAGE.pause(outages, None) else { return Progress::Over };
+                due = Some(*at + pause);
+                continue;
+            }
+            (tried, outages) = (tried + 1, 0);
             let pause = match trouble.retry {
                 Retry::Never => return Progress::Over,
                 Retry::After { seconds } => i64::try_from(seconds).unwrap_or(i64::MAX).min(LONGEST_PAUSE),
-                Retry::Soon => 1 << (2 * tried.min(5)),
+                Retry::Soon | Retry::Outage => 1 << (2 * tried.min(5)),
             };
             if tried >= MOST_ATTEMPTS {
                 return Progress::Over;

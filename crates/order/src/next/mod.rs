@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::backoff::Backoff;
 use super::conversation::NoticeComment;
 use super::effect_name::ReservedWord;
 use super::journal::{Journal, JournalEvent};
@@ -182,7 +183,8 @@ fn status(
                 (Some(shown), EffectOutcome::StatusShown { .. }) => (open, settled_revision) = (None, shown),
                 (Some(shown), EffectOutcome::Trouble(trouble)) if *key == status_key(shown) => {
                     troubles.push((entry.at, trouble.retry));
-                    if troubles.len() >= MOST_STATUS_ATTEMPTS {
+                    let tries = troubles.iter().filter(|(_, retry)| *retry != Retry::Outage);
+                    if tries.count() >= MOST_STATUS_ATTEMPTS {
                         (open, settled_revision) = (None, shown);
                     }
                 }
@@ -197,17 +199,30 @@ fn status(
         None => return None,
     };
     if let (Some(_), Some((last, retry))) = (open, troubles.last()) {
-        let asked = match retry {
-            Retry::After { seconds } => i64::try_from(*seconds).unwrap_or(i64::MAX).min(LONGEST_STATUS_PAUSE),
-            Retry::Soon | Retry::Never => 0,
+        let grown = 1 << (2 * troubles.len().min(5));
+        let pause = match retry {
+            Retry::After { seconds } => {
+                let asked = i64::try_from(*seconds).unwrap_or(i64::MAX).min(LONGEST_STATUS_PAUSE);
+                TimeDelta::seconds(asked.max(grown))
+            }
+            Retry::Soon | Retry::Never => TimeDelta::seconds(grown),
+            Retry::Outage => owed_after(&troubles),
         };
-        let due = *last + TimeDelta::seconds(asked.max(1 << (2 * troubles.len().min(5))));
+        let due = *last + pause;
         if now < due {
             *wake_at = Some(wake_at.map_or(due, |known| known.min(due)));
             return None;
         }
     }
     Some((status_key(wanted), Move::ShowStatus { revision: wanted }))
+}
+
+/// The status is owed for as long as GitHub is away: nobody else says how an order ended.
+fn owed_after(troubles: &[(DateTime<Utc>, Retry)]) -> TimeDelta {
+    let outages = troubles.iter().rev().take_while(|(_, retry)| *retry == Retry::Outage).count();
+    let outages = u32::try_from(outages).unwrap_or(u32::MAX);
+    let pause = Backoff::OUTAGE.pause(outages, None).or_else(|| Backoff::OWED.pause(outages, None));
+    pause.and_then(|pause| TimeDelta::from_std(pause).ok()).unwrap_or(TimeDelta::hours(1))
 }
 
 fn status_key(revision: u64) -> MoveKey {

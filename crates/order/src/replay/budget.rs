@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::Replay;
+use super::outage::AwayEffects;
 use super::worker::Worker;
 use crate::agent_run::{AgentRun, AgentUsage};
 use crate::journal::{JournalEntry, JournalEvent};
@@ -22,7 +23,7 @@ pub struct OrderBudget {
     /// Dollars, as the agents say.
     pub usd_spent: f64,
     pub minutes_limit: u64,
-    /// Minutes from the first run of an agent to the journal's last entry; waiting for people is not counted.
+    /// Minutes from the first run of an agent to the journal's last entry; waiting for people or for GitHub is not counted.
     pub minutes_spent: u64,
     /// The most runs of agents.
     pub runs_limit: u32,
@@ -129,25 +130,30 @@ impl Replay<'_> {
 }
 
 /// How long the order was at work, by the entries after this one: from the first run of an agent on, without the time
-/// in which nothing was under way until somebody said something. Waiting for a place, or for people, is not work.
+/// in which nothing was under way until somebody said something, or nothing but tries to reach a GitHub that is away.
+/// Waiting for a place, for people, or for GitHub is not work.
 fn worked(entries: &[JournalEntry], seq: u64, now: DateTime<Utc>) -> TimeDelta {
     let Some(begun) = first_run_after(entries, seq) else { return TimeDelta::zero() };
     let mut worked = TimeDelta::zero();
     let mut last = begun;
     let mut under_way: BTreeSet<&MoveKey> = BTreeSet::new();
+    let mut away = AwayEffects::default();
     for entry in entries.iter().filter(|entry| entry.seq > seq && entry.at >= begun) {
         let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
-        if !is_rest {
+        if !is_rest && !away.are_all_of(&under_way) {
             worked += entry.at - last;
         }
         last = entry.at;
         match &entry.event {
             JournalEvent::Intended { key, .. } => drop(under_way.insert(key)),
-            JournalEvent::Observed { key, .. } => drop(under_way.remove(key)),
+            JournalEvent::Observed { key, outcome } => {
+                under_way.remove(key);
+                away.observe(key, outcome);
+            }
             JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
         }
     }
-    worked + (now - last).max(TimeDelta::zero())
+    if away.are_all_of(&under_way) { worked } else { worked + (now - last).max(TimeDelta::zero()) }
 }
 
 /// When the first agent was started, by the entries after this one.

@@ -14,6 +14,7 @@ pub(crate) mod escalation;
 mod fingerprint;
 mod graph;
 mod judge;
+mod outage;
 mod output;
 mod permissions;
 mod plan;
@@ -180,6 +181,9 @@ impl<'a> Replay<'a> {
             observed: observations(entries),
         };
         replay.trace.has_pushed = !replay.pushes().is_empty();
+        if let Some(note) = outage::note(entries) {
+            replay.trace.note(note);
+        }
         replay
     }
 
@@ -344,7 +348,7 @@ impl<'a> Replay<'a> {
         patience: EffectRetryPolicy,
         make: impl FnOnce(SessionAvailability) -> Move,
     ) -> Result<Observation<'a>, Suspension> {
-        let (mut attempts, mut waits): (u32, u32) = (0, 0);
+        let (mut attempts, mut waits, mut outages): (u32, u32, u32) = (0, 0, 0);
         let mut session = SessionAvailability::Yes;
         let mut due: Option<(DateTime<Utc>, &str)> = None;
         for seen in self.observed.get(key).into_iter().flatten().copied() {
@@ -352,6 +356,8 @@ impl<'a> Replay<'a> {
                 self.position = self.position.max(seen.seq);
                 return Ok(seen);
             };
+            let is_outage = matches!(hitch.retry, NextAttempt::Again(Retry::Outage));
+            outages = if is_outage { outages + 1 } else { 0 };
             // A wait that GitHub asks for is none of the effect's failures: a full hour is simply over some time.
             let is_asked_for = matches!(
                 seen.outcome,
@@ -359,7 +365,7 @@ impl<'a> Replay<'a> {
             );
             if is_asked_for && waits < MOST_WAITS {
                 waits += 1;
-            } else {
+            } else if !is_outage {
                 attempts += 1;
             }
             let asked = match hitch.retry {
@@ -370,11 +376,15 @@ impl<'a> Replay<'a> {
                 NextAttempt::Again(Retry::Soon) if patience.policy == RetryPolicy::Blind => {
                     Some(Duration::ZERO)
                 }
-                NextAttempt::Again(Retry::Soon | Retry::Never) => None,
+                NextAttempt::Again(Retry::Soon | Retry::Outage | Retry::Never) => None,
                 NextAttempt::Again(Retry::After { seconds }) => Some(Duration::from_secs(seconds)),
             };
             let is_final = matches!(hitch.retry, NextAttempt::Again(Retry::Never));
-            let pause = patience.backoff.pause(attempts, asked).filter(|_| !is_final);
+            let pause = if is_outage {
+                Backoff::OUTAGE.pause(outages, None)
+            } else {
+                patience.backoff.pause(attempts, asked).filter(|_| !is_final)
+            };
             let Some(pause) = pause else {
                 // A run that ended by itself is a round like any other, once it was tried often enough.
                 if hitch.is_a_result {
@@ -389,7 +399,7 @@ impl<'a> Replay<'a> {
                         _ => Suspension::Settled(Settlement::Failed { because }),
                     });
                 }
-                (attempts, due) = (0, None);
+                (attempts, due, outages) = (0, None, 0);
                 continue;
             };
             due = Some((seen.at + pause, hitch.message));

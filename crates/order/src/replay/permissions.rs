@@ -61,7 +61,7 @@ impl SignalLog {
         let told = match retry {
             Retry::Never => return SenderPermission::No("GitHub does not tell their rights".to_owned()),
             Retry::After { seconds } => seconds.min(3_600),
-            Retry::Soon => 10 << asked.len().min(5),
+            Retry::Soon | Retry::Outage => 10 << asked.len().min(5),
         };
         if asked.len() >= MOST_QUESTIONS {
             return SenderPermission::No("GitHub could not be asked for their rights".to_owned());

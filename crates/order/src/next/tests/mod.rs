@@ -9,6 +9,7 @@ mod conversation;
 mod environment;
 mod graph;
 mod loop_properties;
+mod outage;
 mod properties;
 mod rounds;
 mod scrutiny;

@@ -1,0 +1,62 @@
+//! GitHub is away for hours.
+
+use super::*;
+use crate::moves::EffectError;
+
+/// After these many tries, as they are made, about six hours are over.
+const SIX_HOURS: usize = 75;
+
+fn away() -> EffectOutcome {
+    let message = "GitHub could not be reached".to_owned();
+    EffectOutcome::Trouble(EffectError { message, retry: Retry::Outage })
+}
+
+#[test]
+fn hours_without_github_are_waited_for_and_told_once_they_are_over() {
+    let mut order = SimulatedOrder::new();
+    order.oracle(|_, r#move, before| (matches!(r#move, Move::Push { .. }) && before < SIX_HOURS).then(away));
+    let begun = order.now;
+
+    let ended = order.settle();
+
+    assert!(matches!(ended, OrderEnding::Verified { .. }), "{ended:?}");
+    let took = order.now - begun;
+    assert!((TimeDelta::hours(5)..TimeDelta::hours(8)).contains(&took), "{took}");
+    assert_eq!(order.made("implement/1/agent"), 1, "nobody pays for it");
+    let notes = order.survey().trace.notes;
+    insta::assert_snapshot!(notes.join("\n"), @"GitHub could not be used for 5 h 56 min: the order waited for it.");
+}
+
+#[test]
+fn an_order_that_fails_while_github_is_away_says_so_when_it_is_back() {
+    let broken = EffectError { message: "the disk is broken".to_owned(), retry: Retry::Never };
+    let mut order = SimulatedOrder::new();
+    order.oracle(move |key, r#move, before| match r#move {
+        Move::RunTests { .. } => Some(EffectOutcome::Trouble(broken.clone())),
+        Move::ShowStatus { .. } if key.0 != "status/1" && before < SIX_HOURS => Some(away()),
+        _ => None,
+    });
+    let begun = order.now;
+
+    let ended = order.settle();
+
+    assert_eq!(ended, OrderEnding::Failed { because: "the disk is broken".to_owned() });
+    assert!(order.now - begun > TimeDelta::hours(5), "{}", order.now - begun);
+    let next = order.survey().next;
+    assert!(next.moves.is_empty() && next.wake_at.is_none(), "nothing is owed: {next:?}");
+    assert!(order.made("status/") > SIX_HOURS);
+}
+
+#[test]
+fn after_a_day_without_github_an_order_fails_and_its_status_stays_owed() {
+    let mut order = SimulatedOrder::new();
+    order.oracle(|_, r#move, _| matches!(r#move, Move::Push { .. } | Move::ShowStatus { .. }).then(away));
+    let begun = order.now;
+    while order.now - begun < TimeDelta::hours(48) {
+        assert!(order.step(), "the status is owed: {:?}", order.made.last());
+    }
+    let next = order.survey().next;
+    assert_eq!(next.settled, Some(Settlement::Failed { because: "GitHub could not be reached".to_owned() }));
+    assert!(next.wake_at.is_some() || !next.moves.is_empty(), "{next:?}");
+    assert!(order.journal.entries().len() < 2_000, "{} entries", order.journal.entries().len());
+}

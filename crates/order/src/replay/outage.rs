@@ -1,0 +1,52 @@
+//! How long the order waited for a GitHub that was away.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::journal::{JournalEntry, JournalEvent};
+use crate::moves::{EffectError, EffectOutcome, MoveKey, Retry};
+
+/// Shorter outages are not told.
+const TOLD: TimeDelta = TimeDelta::minutes(5);
+
+/// The effects that found nobody when they were tried last.
+#[derive(Debug, Default)]
+pub(crate) struct AwayEffects<'a>(BTreeSet<&'a MoveKey>);
+
+impl<'a> AwayEffects<'a> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome was an answer")]
+    pub(crate) fn observe(&mut self, key: &'a MoveKey, outcome: &EffectOutcome) {
+        match outcome {
+            EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }) => self.0.insert(key),
+            _ => self.0.remove(key),
+        };
+    }
+
+    /// Whether nothing is under way but tries to reach somebody who is away.
+    pub(crate) fn are_all_of(&self, under_way: &BTreeSet<&'a MoveKey>) -> bool {
+        !self.0.is_empty() && under_way.is_subset(&self.0)
+    }
+}
+
+/// What people are told once it is over, if it was long enough to be noticed.
+pub(super) fn note(entries: &[JournalEntry]) -> Option<String> {
+    let mut away = AwayEffects::default();
+    let mut since: Option<DateTime<Utc>> = None;
+    let mut waited = TimeDelta::zero();
+    for entry in entries {
+        let JournalEvent::Observed { key, outcome } = &entry.event else { continue };
+        away.observe(key, outcome);
+        if away.0.is_empty() {
+            waited += since.take().map_or(TimeDelta::zero(), |since| entry.at - since);
+        } else {
+            since.get_or_insert(entry.at);
+        }
+    }
+    if waited < TOLD {
+        return None;
+    }
+    let (hours, minutes) = (waited.num_hours(), waited.num_minutes() % 60);
+    let took = if hours > 0 { format!("{hours} h {minutes} min") } else { format!("{minutes} min") };
+    Some(format!("GitHub could not be used for {took}: the order waited for it."))
+}

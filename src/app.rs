@@ -387,6 +387,7 @@ fn rules(settings: &Settings, public: &str) -> anyhow::Result<EngineSettings> {
     let pipeline = templates.pipeline(wanted).with_context(|| format!("defaults.pipeline = {wanted:?}"))?;
     Ok(EngineSettings {
         public_url: settings.server.public_url.clone(),
+        reconcile_every: settings.github.deliveries.every(),
         label: settings.defaults.label.clone(),
         agent: settings.defaults.agent.clone(),
         pipeline,

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use journeyman::config::{GithubSettings, KNOWN_SETTINGS, KnownSetting, SettingDefault, Settings};
+use journeyman::config::{
+    DeliveryMode, GithubSettings, KNOWN_SETTINGS, KnownSetting, SettingDefault, Settings,
+};
 use journeyman::order::WriteLimits;
 
 /// A table of the example: of which section, what is said above it, its header, and which settings it shows.
@@ -207,6 +209,7 @@ fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
             api_url: "https://api.github.com".parse().expect("a URL"),
             app_id: 1,
             private_key: String::new().into(),
+            deliveries: DeliveryMode::Webhook,
             webhook_secrets: Vec::new(),
             writes: WriteLimits::NONE,
         };

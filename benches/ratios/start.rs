@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use journeyman::app::{Application, ApplicationHandle};
-use journeyman::config::{AgentSettings, GithubSettings, RuntimeKind, Settings};
+use journeyman::config::{AgentSettings, DeliveryMode, GithubSettings, RuntimeKind, Settings};
 use journeyman::emulator::{
     DeliveryResult as Sent, Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys,
 };
@@ -58,6 +58,7 @@ async fn measure_of(size: &str, files: BTreeMap<String, Vec<u8>>) {
         api_url: github.api_url().parse().expect("an address"),
         app_id: 1,
         private_key: keys.private_pem,
+        deliveries: DeliveryMode::Webhook,
         webhook_secrets: vec![secret],
         writes: WriteLimits::NONE,
     };

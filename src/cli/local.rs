@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::live::LiveOutput;
 use super::{UsageError, asked_to_stop};
 use crate::app::{Application, ApplicationHandle};
-use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings, Templates};
+use crate::config::{AgentSettings, DefaultSettings, DeliveryMode, GithubSettings, Settings, Templates};
 use crate::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, WebPages, keys};
 use crate::order::next::OrderProjection;
 use crate::order::trace::PendingApproval;
@@ -104,6 +104,7 @@ impl LocalStack {
             api_url: emulator.api_url().parse()?,
             app_id: APP_ID,
             private_key: keys.private_pem,
+            deliveries: DeliveryMode::Webhook,
             webhook_secrets: vec![secret],
             writes: WriteLimits::NONE,
         };

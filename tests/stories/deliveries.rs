@@ -1,8 +1,13 @@
 //! Deliveries of every kind: kept, answered, and never a reason to fall over.
 
+use std::time::Duration;
+
+use journeyman::config::DeliveryMode;
+use journeyman::emulator::Emulator;
 use journeyman::store::DeliveryConclusion;
 
-use crate::world::{Story, WELL};
+use crate::world::look::BOT;
+use crate::world::{MAINTAINER, REPOSITORY, Story, WELL};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nonsense_that_is_signed_is_kept_with_a_reason_and_the_work_goes_on() {
@@ -52,6 +57,52 @@ async fn a_ping_is_answered() {
         "{:?}",
         ping.outcome
     );
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_happened_on_github_while_nobody_was_there_is_heard_at_the_next_start() {
+    let mut world = Story::of(WELL).begin().await;
+    let listed = |github: &Emulator| {
+        let asked = github.calls().iter().any(|call| call.path.contains("/app/hook/deliveries"));
+        asked.then_some(())
+    };
+    let asked = world.github.wait_for("the first look", Duration::from_secs(30), listed);
+    asked.await.expect("GitHub is asked for its list");
+    world.stop_bot().await;
+    world.label().await;
+    world.quiet().await;
+    assert!(world.orders().await.is_empty(), "nobody heard of the label");
+
+    world.start_bot().await;
+    world.until_begun("prepare").await;
+
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(world.orders().await.len(), 1);
+    let redelivered = world.github.deliveries().iter().filter(|one| one.redelivery).count();
+    assert_eq!(redelivered, 0, "nobody sent anything again");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_public_address_everything_is_asked_for() {
+    let world = Story::of(WELL).settings(|settings| settings.github.deliveries = DeliveryMode::Pull);
+    let world = world.begin().await;
+    world.github.set_webhook_url("http://127.0.0.1:1/nowhere");
+    world.label().await;
+    world.until_begun("prepare").await;
+    assert_eq!(world.settled().await.word(), "verified");
+    world.comment(MAINTAINER, "/help").await;
+    let answered = world.github.wait_for("an answer", Duration::from_secs(30), |github| {
+        let issue = github.issue(REPOSITORY, world.issue)?;
+        issue
+            .comments
+            .iter()
+            .any(|comment| comment.author == BOT && comment.body.contains("/retry"))
+            .then_some(())
+    });
+    answered.await.expect("the command was heard");
     world.end().await;
 }
 

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use journeyman::config::{
-    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, RuntimeKind,
+    AgentSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings, LimitSettings, RuntimeKind,
     SandboxSettings, ServerSettings, Settings, StoreSettings,
 };
 use journeyman::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys};
@@ -230,6 +230,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             api_url: github.api_url().parse().expect("an address"),
             app_id: APP_ID,
             private_key: keys().private_pem.clone(),
+            deliveries: DeliveryMode::Webhook,
             webhook_secrets: vec![secret],
             writes: WriteLimits::NONE,
         },

@@ -134,6 +134,9 @@ known! {
         "the webhook secret that you entered on the App's page";
     WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(1), Optional("…"),
         "the previous secret, also accepted while you rotate it";
+    DELIVERIES: "github.deliveries", Choice(&["webhook", "pull"]), Is("webhook"),
+        "`pull`: Journeyman asks GitHub every few seconds what happened, so that it needs no public address; the App's \
+         webhook stays active, at any address";
     WRITE_INTERVAL_MS: "github.write_interval_ms", Integer(0, 60_000), Is("1000"),
         "milliseconds between two writes of one installation, as GitHub asks; `0`: no limit";
     WRITES_PER_MINUTE: "github.writes_per_minute", Integer(0, 100_000), Is("80"),

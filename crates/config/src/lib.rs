@@ -29,6 +29,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use secrecy::SecretString;
 use url::Url;
@@ -106,9 +107,29 @@ pub struct GithubSettings {
     pub app_id: u64,
     /// What is in the file of `private_key_path`: an RSA key as PEM.
     pub private_key: SecretString,
+    pub deliveries: DeliveryMode,
     /// `webhook_secret`, then `webhook_secret_previous` during a rotation. Never empty.
     pub webhook_secrets: Vec<SecretString>,
     pub writes: WriteLimits,
+}
+
+/// How we hear of what happened on GitHub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryMode {
+    /// GitHub comes to us; what could not be delivered is asked for every five minutes.
+    Webhook,
+    /// We ask for everything, every few seconds.
+    Pull,
+}
+
+impl DeliveryMode {
+    /// How often GitHub is asked.
+    pub fn every(self) -> Duration {
+        match self {
+            Self::Webhook => Duration::from_secs(300),
+            Self::Pull => Duration::from_secs(3),
+        }
+    }
 }
 
 /// `[store]`.

@@ -13,8 +13,8 @@ use super::environment::EnvironmentVariables;
 use super::known::{self, KNOWN_SETTINGS, KnownSetting, SettingDefault};
 use super::raw::{SettingKeys, SettingReader};
 use super::{
-    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Prices, RuntimeKind,
-    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
+    AgentSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings, LimitSettings, Prices,
+    RuntimeKind, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
     TestRunSettings, api, network, registries, signing,
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
@@ -184,6 +184,10 @@ fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
         app_id: keys.need(known::APP_ID)?,
         private_key: private_key(keys)?,
         webhook_secrets,
+        deliveries: match keys.need::<String>(known::DELIVERIES)?.as_str() {
+            "pull" => DeliveryMode::Pull,
+            _ => DeliveryMode::Webhook,
+        },
         writes: WriteLimits {
             interval: Duration::from_millis(keys.need(known::WRITE_INTERVAL_MS)?),
             per_minute: NonZeroU32::new(keys.need(known::WRITES_PER_MINUTE)?),

@@ -129,6 +129,24 @@ impl EmulatedApiError {
 
 pub(crate) type EmulatedApiResult = Result<EmulatedApiReply, EmulatedApiError>;
 
+/// As [`page`], of a list that is read by cursors; the newest come first.
+pub(crate) fn page_by_cursor(
+    items: Vec<Value>,
+    address: &str,
+    query: &[(String, String)],
+) -> EmulatedApiReply {
+    let asked = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let per_page = asked("per_page").and_then(|count| count.parse().ok()).unwrap_or(30_usize).clamp(1, 100);
+    let id = |item: &Value| item["id"].as_u64().unwrap_or_default();
+    let from =
+        asked("cursor").and_then(|cursor| cursor.strip_prefix("v1_")?.parse().ok()).unwrap_or(u64::MAX);
+    let mut items: Vec<Value> = items.into_iter().filter(|item| id(item) <= from).collect();
+    let next =
+        (items.len() > per_page).then(|| items.split_off(per_page)).and_then(|rest| rest.first().map(id));
+    let link = next.map(|next| format!("<{address}?per_page={per_page}&cursor=v1_{next}>; rel=\"next\""));
+    EmulatedApiReply { link, ..EmulatedApiReply::ok(Value::Array(items)) }
+}
+
 /// One page of a list, with the `Link` header that leads to the others. 30 a page unless asked, at most 100.
 pub(crate) fn page(items: Vec<Value>, address: &str, query: &[(String, String)]) -> EmulatedApiReply {
     let number = |name: &str, otherwise: usize| {

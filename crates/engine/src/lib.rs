@@ -23,12 +23,14 @@ mod live_journal;
 mod order_api;
 mod place;
 mod progress;
+mod reconcile;
 mod retry_clock;
 mod supervisor;
 pub mod testing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
@@ -70,6 +72,8 @@ pub struct EngineParts {
 pub struct EngineSettings {
     /// Where people reach the server, if they can.
     pub public_url: Option<Url>,
+    /// How often GitHub's list of deliveries is compared with ours.
+    pub reconcile_every: Duration,
     /// The label that starts an order where the repository names no other.
     pub label: String,
     /// The agent for roles that the repository gives to nobody.

@@ -41,6 +41,7 @@ impl Engine {
         tokio::select! {
             stopped = self.supervise(told) => stopped,
             () = self.process_deliveries_forever(&tell) => ShutdownReport { under_way: 0 },
+            () = self.reconcile_forever() => ShutdownReport { under_way: 0 },
         }
     }
 

@@ -85,6 +85,8 @@ pub(super) struct GitHubResponse {
     body: Vec<u8>,
     /// `Link` with `rel="next"`, or none when there is no such header at all.
     pub(super) has_next: Option<bool>,
+    /// Where the next page begins, of a list that is read by cursors.
+    pub(super) next_cursor: Option<String>,
     request: String,
 }
 
@@ -141,9 +143,17 @@ async fn send_within(
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
     if head.status.is_success() {
         let has_next = header("link").map(|link| link.contains("rel=\"next\""));
-        return Ok(GitHubResponse { body, has_next, request: request.name() });
+        let next_cursor = header("link").and_then(next_cursor);
+        return Ok(GitHubResponse { body, has_next, next_cursor, request: request.name() });
     }
     Err(GitHubErrorResponse::read(head.status.as_u16(), header, &body).error(&request.name(), name))
+}
+
+/// The `cursor` of the link with `rel="next"`, as it stands there.
+fn next_cursor(link: &str) -> Option<String> {
+    let next = link.split(',').find(|part| part.contains("rel=\"next\""))?;
+    let (_, query) = next.split_once('<')?.1.split_once('>')?.0.split_once('?')?;
+    query.split('&').find_map(|pair| pair.strip_prefix("cursor=")).map(str::to_owned)
 }
 
 fn unreachable_error(request: &GitHubRequest, error: &octocrab::Error) -> GitHubError {
@@ -162,6 +172,14 @@ fn unreachable_error(request: &GitHubRequest, error: &octocrab::Error) -> GitHub
 mod tests {
     use super::*;
     use crate::ErrorKind;
+
+    #[test]
+    fn the_next_page_of_a_list_by_cursors_is_found() {
+        let link = "<https://api.github.com/app/hook/deliveries?per_page=1&cursor=v1_12>; rel=\"next\", <x>; rel=\"last\"";
+        assert_eq!(next_cursor(link).as_deref(), Some("v1_12"));
+        assert_eq!(next_cursor("<https://x/y?page=2>; rel=\"next\""), None);
+        assert_eq!(next_cursor("<https://x/y?cursor=1>; rel=\"prev\""), None);
+    }
 
     #[tokio::test]
     async fn a_server_that_never_answers_is_unavailable() {

@@ -111,6 +111,53 @@ impl Store {
         tx.commit().await
     }
 
+    /// Those that were never kept.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn unknown_deliveries(
+        &self,
+        guids: Vec<DeliveryGuid>,
+    ) -> Result<Vec<DeliveryGuid>, StoreError> {
+        let mut unknown = Vec::new();
+        for guid in guids {
+            let found: Option<(i64,)> = reading!(&self.pools, pool => {
+                sqlx::query_as("SELECT id FROM deliveries WHERE guid = $1").bind(guid.as_str()).fetch_optional(pool)
+            })?;
+            if found.is_none() {
+                unknown.push(guid);
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// Until when all that GitHub delivered was taken in, by GitHub's clock. Where it was never asked: when the last
+    /// delivery came, if there was one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn heard_until(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+        let (heard, last): (Option<i64>, Option<i64>) = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT heard_until, (SELECT MAX(received_at) FROM deliveries) FROM server WHERE one = 1")
+                .fetch_one(pool)
+        })?;
+        heard.or(last).map(|at| from_micros(at, "the last delivery")).transpose()
+    }
+
+    /// Keeps until when all that GitHub delivered was taken in.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub async fn set_heard_until(&self, at: DateTime<Utc>) -> Result<(), StoreError> {
+        let mut tx = self.pools.begin().await?;
+        let (_,): (i64,) = in_tx!(&mut tx, connection => {
+            sqlx::query_as("UPDATE server SET heard_until = $1 WHERE one = 1 RETURNING fence")
+                .bind(to_micros(at))
+                .fetch_one(connection)
+        })?;
+        tx.commit().await
+    }
+
     /// What became of a delivery; none while it waits.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::auth::Credentials;
 use crate::json::delivery_json;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page, page_by_cursor};
 use crate::request::EmulatedApiRequest;
 use crate::state::{EmulatorState, TokenHolder};
 
@@ -44,7 +44,7 @@ pub(crate) fn serve(
         ("GET", ["app", "hook", "deliveries"]) => {
             let list: Vec<Value> =
                 world.deliveries.iter().rev().map(|one| delivery_json(one, false)).collect();
-            Ok(page(list, &format!("{}/app/hook/deliveries", world.api()), &request.query))
+            Ok(page_by_cursor(list, &format!("{}/app/hook/deliveries", world.api()), &request.query))
         }
         ("GET", ["app", "hook", "deliveries", id]) => {
             let found = world.deliveries.iter().find(|one| one.id.to_string() == *id);

@@ -6,6 +6,8 @@ CREATE TABLE server (
     -- Who it is, for people.
     holder  TEXT    NOT NULL,
     -- When somebody last asked whether writes work: each answer is a write of this.
-    seen_at BIGINT  NOT NULL
+    seen_at BIGINT  NOT NULL,
+    -- What GitHub delivered until then was taken in. Its clock; none before it was first asked.
+    heard_until BIGINT
 );
 INSERT INTO server (one, fence, holder, seen_at) VALUES (1, 0, '', 0);

@@ -6,6 +6,8 @@ CREATE TABLE server (
     -- Who it is, for people.
     holder  TEXT    NOT NULL,
     -- When somebody last asked whether writes work: each answer is a write of this.
-    seen_at INTEGER NOT NULL
+    seen_at INTEGER NOT NULL,
+    -- What GitHub delivered until then was taken in. Its clock; none before it was first asked.
+    heard_until INTEGER
 );
 INSERT INTO server (one, fence, holder, seen_at) VALUES (1, 0, '', 0);

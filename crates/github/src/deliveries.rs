@@ -1,0 +1,91 @@
+//! What GitHub delivered, or tried to: the App's own list, which GitHub keeps for days.
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error::{GitHubError, Result};
+use super::permissions::RequestAuth;
+use super::service::GitHub;
+use super::transport::{GitHubRequest, send};
+use journeyman_order::DeliveryGuid;
+
+/// No list is followed further: what is older waits for whoever asks again.
+const MOST_PAGES: usize = 50;
+
+/// One attempt to deliver an event. Of several with the same GUID each has the same payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookDelivery {
+    /// The attempt's.
+    pub id: u64,
+    pub guid: DeliveryGuid,
+    /// `X-GitHub-Event`.
+    pub event: String,
+    pub action: Option<String>,
+    pub delivered_at: DateTime<Utc>,
+}
+
+impl GitHub {
+    /// What was delivered, or was to be, since then; the newest first.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn hook_deliveries(&self, since: DateTime<Utc>) -> Result<Vec<HookDelivery>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            id: u64,
+            guid: String,
+            event: String,
+            action: Option<String>,
+            delivered_at: DateTime<Utc>,
+        }
+        let mut all = Vec::new();
+        let mut route = "/app/hook/deliveries?per_page=100".to_owned();
+        for _ in 0..MOST_PAGES {
+            let request = GitHubRequest::get(route.as_str());
+            let answer =
+                self.repeating(|| async { send(self.app(), &request, RequestAuth::App).await }).await?;
+            let page: Vec<Wire> = answer.json()?;
+            let is_last = page.iter().any(|one| one.delivered_at < since);
+            for Wire { id, guid, event, action, delivered_at } in page {
+                if delivered_at < since {
+                    continue;
+                }
+                let Ok(guid) = guid.parse() else { continue };
+                all.push(HookDelivery { id, guid, event, action, delivered_at });
+            }
+            let cursor = answer.next_cursor.filter(|cursor| !is_last && is_plain(cursor));
+            let Some(cursor) = cursor else { return Ok(all) };
+            route = format!("/app/hook/deliveries?per_page=100&cursor={cursor}");
+        }
+        Ok(all)
+    }
+
+    /// The payload of a delivery, as JSON.
+    ///
+    /// # Errors
+    /// As for every call; [`ErrorKind::NotFound`](super::ErrorKind::NotFound) when GitHub does not keep it any more.
+    pub async fn hook_payload(&self, delivery: &HookDelivery) -> Result<Vec<u8>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            request: WireRequest,
+        }
+        #[derive(Deserialize)]
+        struct WireRequest {
+            payload: Value,
+        }
+        let request = GitHubRequest::get(format!("/app/hook/deliveries/{}", delivery.id));
+        let answer = self.repeating(|| async { send(self.app(), &request, RequestAuth::App).await }).await?;
+        let wire: Wire = answer.json()?;
+        serde_json::to_vec(&wire.request.payload).map_err(|error| {
+            GitHubError::unexpected(format!("a delivery's payload cannot be written: {error}"))
+        })
+    }
+}
+
+/// Whether a cursor can stand in a route as it is.
+fn is_plain(cursor: &str) -> bool {
+    !cursor.is_empty()
+        && cursor.len() <= 500
+        && cursor.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'%' | b'.' | b'='))
+}

@@ -10,6 +10,7 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use super::Engine;
 use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
+use super::slow_effect::{remarkable_after, told_when_slow};
 use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{EffectError, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId};
@@ -159,8 +160,11 @@ impl OrderDriver {
                 effects::Effect { key: key.clone(), attempt, r#move: r#move.clone() },
                 self.turns.subscribe(),
             );
-            let name = key.clone();
-            let effect = self.effects.spawn(async move { (name, task.await) });
+            let (order, name, after) = (self.order, key.clone(), remarkable_after(r#move));
+            let effect = self.effects.spawn(async move {
+                let outcome = told_when_slow((order, &name), after, task).await;
+                (name, outcome)
+            });
             self.running.insert(key.clone(), (r#move.clone(), effect));
         }
         Ok(written)

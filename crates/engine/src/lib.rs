@@ -25,6 +25,7 @@ mod place;
 mod progress;
 mod reconcile;
 mod retry_clock;
+mod slow_effect;
 mod supervisor;
 pub mod testing;
 

@@ -3,6 +3,7 @@
 use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Why a job could not be run. Texts name paths and programs, never the values of variables.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,9 @@ pub enum SandboxError {
         /// What the system, bubblewrap or podman said.
         said: String,
     },
+    /// What makes the walls neither began nor said why.
+    #[error("{program} has not started a job within {} seconds; if this stays, look at what the machine is busy with", within.as_secs())]
+    TooSlow { program: &'static str, within: Duration },
     /// The system refused something that belongs to running any job.
     #[error("could not {what}: {source}")]
     Io {
@@ -85,6 +89,17 @@ impl SandboxError {
 
 impl From<SandboxError> for EffectError {
     fn from(error: SandboxError) -> Self {
-        Self { message: error.to_string(), retry: Retry::Never }
+        let retry = match &error {
+            SandboxError::TooSlow { .. } => Retry::Soon,
+            SandboxError::Missing
+            | SandboxError::PodmanMissing { .. }
+            | SandboxError::PodmanUnusable { .. }
+            | SandboxError::Unusable { .. }
+            | SandboxError::BadJob(_)
+            | SandboxError::NoProgram { .. }
+            | SandboxError::NotStarted { .. }
+            | SandboxError::Io { .. } => Retry::Never,
+        };
+        Self { message: error.to_string(), retry }
     }
 }

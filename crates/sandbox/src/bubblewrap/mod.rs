@@ -19,7 +19,7 @@ use super::limits::InheritedLimits as _;
 use super::no_sandbox::exit;
 use super::program::HostProgram;
 use super::readable_paths::ReadablePaths;
-use super::start::{StderrTee, cleared};
+use super::start::{STARTED_WITHIN, StderrTee, cleared};
 use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
     copy_output, layers, own_files, program, seccomp, spawner,
@@ -130,10 +130,13 @@ impl IsolationBackend for Bubblewrap {
                 runtime: Handle::current(),
             })
         });
-        let started = starting.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+        let too_slow = |_| SandboxError::TooSlow { program: "bwrap", within: STARTED_WITHIN };
+        let started = tokio::time::timeout(STARTED_WITHIN, starting).await.map_err(too_slow)?;
+        let started = started.unwrap_or_else(|error| Err(io::Error::other(error)));
         let mut running = started.map_err(|error| not_started(error.to_string()))?;
         let network = std::mem::replace(&mut job.network, SandboxNetwork::None);
-        let first = running.begin(network).await.map_err(prepared)?;
+        let begun = tokio::time::timeout(STARTED_WITHIN, running.begin(network)).await.map_err(too_slow)?;
+        let first = begun.map_err(prepared)?;
         let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
         let mut tee = StderrTee::new(sink);
         let reached = LimitWatcher::over(&job).with_first(first).reached(running.group.as_ref());

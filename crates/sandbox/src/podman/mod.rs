@@ -16,7 +16,6 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use rustix::process::Pid;
 use tokio::process::Child;
@@ -28,7 +27,7 @@ use super::limits::InheritedLimits as _;
 use super::no_sandbox::exit;
 use super::program::HostProgram;
 use super::readable_paths::ReadablePaths;
-use super::start::{StderrTee, cleared};
+use super::start::{STARTED_WITHIN, StderrTee, cleared};
 use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, JobLimits, SandboxError, SandboxNetwork,
     Sink, cgroup, copy_output, own_files, program, seccomp, spawner,
@@ -37,8 +36,6 @@ use first_process::{FirstProcess, is_harmless};
 use journeyman_order::Exit;
 use stage::PodmanStage;
 
-/// A start takes a tenth of a second; this is for a machine that crawls.
-const STARTED_WITHIN: Duration = Duration::from_secs(60);
 /// What podman itself may use, beside the job.
 const OF_PODMAN: JobLimits = JobLimits {
     processes: 256,
@@ -132,7 +129,7 @@ impl IsolationBackend for Podman {
         };
         let network = std::mem::replace(&mut job.network, SandboxNetwork::None);
         let begun = tokio::time::timeout(STARTED_WITHIN, running.begin(network)).await;
-        let begun = begun.map_err(|_| not_started("podman took too long".to_owned()))?;
+        let begun = begun.map_err(|_| SandboxError::TooSlow { program: "podman", within: STARTED_WITHIN })?;
         let first = begun.map_err(|error| not_started(error.to_string()))?;
         let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
         let mut tee = StderrTee::new(sink);

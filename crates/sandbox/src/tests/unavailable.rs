@@ -54,6 +54,12 @@ async fn without_walls_that_work_there_is_no_sandbox() {
         programs.put(name, "echo 'bwrap: No permissions to create new namespace' >&2\nexit 1");
         let said = programs.said(mode);
         assert!(said.contains(&format!("{error}bwrap: No permissions")), "{said}");
+        if mode == IsolationMode::Bubblewrap {
+            // What says nothing is not waited for.
+            programs.put(name, "exec sleep 40");
+            let said = programs.said(mode);
+            assert!(said.contains("bwrap has not started a job within"), "{said}");
+        }
         // What runs anything at all with success is not taken for walls.
         programs.put(name, "exit 0");
         let said = programs.said(mode);

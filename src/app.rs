@@ -214,7 +214,12 @@ pub struct ApplicationHandle {
 }
 
 impl ApplicationHandle {
-    /// Asks it to end. Orders that are under way stay resumable.
+    /// Asks it to end once what is under way has ended, or the settings' time for that is over.
+    pub fn drain(&self) {
+        self.engine.drain();
+    }
+
+    /// Asks it to end at once. Orders that are under way stay resumable.
     pub fn stop(&self) {
         self.engine.stop();
     }
@@ -387,6 +392,7 @@ fn rules(settings: &Settings, public: &str) -> anyhow::Result<EngineSettings> {
     let pipeline = templates.pipeline(wanted).with_context(|| format!("defaults.pipeline = {wanted:?}"))?;
     Ok(EngineSettings {
         public_url: settings.server.public_url.clone(),
+        drain_for: settings.server.drain,
         reconcile_every: settings.github.deliveries.every(),
         label: settings.defaults.label.clone(),
         agent: settings.defaults.agent.clone(),

@@ -12,7 +12,8 @@ use crate::config::Settings;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Every key of the settings is also read from the environment, as JOURNEYMAN_SECTION__KEY.\n\
-                        On SIGTERM it stops taking work and ends within ten seconds; orders go on at the next start."
+                        On SIGTERM it begins nothing new, lets agents and tests go on for server.drain_seconds, and ends within ten \
+                        seconds then; a second SIGTERM ends it at once. Orders go on at the next start."
 )]
 pub(super) struct ServeArguments {
     /// The settings; journeyman.toml in the current folder when absent.
@@ -32,6 +33,9 @@ pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
     tokio::spawn(async move {
         asked_to_stop().await;
         tracing::info!("asked to stop; orders stay resumable");
+        handle.drain();
+        asked_to_stop().await;
+        tracing::info!("asked to stop again");
         handle.stop();
     });
     application.run().await?;

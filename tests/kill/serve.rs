@@ -6,6 +6,7 @@ use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use journeyman::emulator::{Fault, FaultKind, signature};
+use journeyman::order::JournalEvent;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -129,6 +130,39 @@ async fn asked_to_end_while_an_agent_works_it_ends_in_time_and_the_order_goes_on
     assert_eq!(result.effects.iter().filter(|effect| effect.ends_with("tests")).count(), 3);
     paid_once(&[death], &Death::of(&world)).expect("nothing is paid twice");
     println!("SIGTERM in the middle of an agent's run: ended after {took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn given_time_to_end_it_lets_the_agent_finish_and_begins_nothing_new() {
+    let world = World::new(Agent::SlowAtItsFirstFix(4_000)).await;
+    let mut first = start_with(&world, &[("JOURNEYMAN_SERVER__DRAIN_SECONDS", "60")]).await;
+    world.label().await;
+    let begun = Instant::now();
+    while !world.runs().begun.contains_key("implement/1") {
+        assert!(begun.elapsed() < PATIENCE, "no fix: {}", world.said());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+
+    first.signal(Signal::TERM);
+    let ready = format!("http://{}/ready", first.address);
+    while reqwest::get(&ready).await.expect("it answers while it waits").status().as_u16() != 503 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let ended = tokio::time::timeout(PATIENCE, first.child.wait()).await.expect("it ends");
+
+    assert_eq!(ended.expect("it can be waited for").code(), Some(0), "{}", world.said());
+    assert!(world.runs().ended.contains_key("implement/1"), "the agent came to its end: {:?}", world.runs());
+    let (journal, survey) = world.journals().await.remove(0);
+    assert!(survey.next.settled.is_none(), "the rest of the order is left");
+    let last = journal.entries().last().map(|entry| &entry.event);
+    assert!(matches!(last, Some(JournalEvent::Observed { .. })), "nothing was begun after it: {last:?}");
+
+    let mut second = start(&world).await;
+    run_to_the_end(&world).await;
+    assert_eq!(second.terminate().await.1, Some(0));
+    result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
+    let again: Vec<_> = world.runs().begun.into_iter().filter(|(_, times)| *times > 1).collect();
+    assert!(again.is_empty(), "no agent ran twice: {again:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -223,6 +223,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
         signing: None,
         server: ServerSettings {
             listen: std::net::SocketAddr::from(([127, 0, 0, 1], 0)),
+            drain: Duration::ZERO,
             public_url: None,
             api_token: Some(SecretString::from(API_TOKEN)),
         },

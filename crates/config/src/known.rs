@@ -121,6 +121,9 @@ known! {
         "the address to listen on; for access from outside, put a proxy with TLS in front";
     PUBLIC_URL: "server.public_url", Url, Optional("https://journeyman.example.org"),
         "the server's public address";
+    DRAIN_SECONDS: "server.drain_seconds", Integer(0, 86_400), Is("0"),
+        "seconds that agents and tests under way may go on after SIGTERM, while nothing new is begun; set systemd's \
+         `TimeoutStopSec` to 15 more; `0`: they are stopped and run again at the next start";
     API_TOKEN: "server.api_token", Secret(16), Optional("…"),
         "bearer token for the REST API, such as `openssl rand -hex 32` makes; without it the API is closed";
 

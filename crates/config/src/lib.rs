@@ -96,6 +96,8 @@ pub struct TestRunSettings {
 pub struct ServerSettings {
     pub listen: SocketAddr,
     pub public_url: Option<Url>,
+    /// How long what is under way may go on after SIGTERM.
+    pub drain: Duration,
     pub api_token: Option<SecretString>,
 }
 

@@ -104,6 +104,7 @@ fn assemble(
         server: ServerSettings {
             listen: keys.need(known::LISTEN)?,
             public_url: keys.get(known::PUBLIC_URL)?,
+            drain: Duration::from_secs(keys.need(known::DRAIN_SECONDS)?),
             api_token: keys.get(known::API_TOKEN)?,
         },
         github,

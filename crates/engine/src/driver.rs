@@ -68,7 +68,11 @@ impl Engine {
                 }
                 shown = Some(summary.clone());
             }
-            if drive.start_planned(&turn).await? {
+            let drains = self.drain.is_cancelled();
+            if drains && drive.running.is_empty() {
+                return Ok(DriveOutcome::Until(Utc::now()));
+            }
+            if !drains && drive.start_planned(&turn).await? {
                 drive.next_turn();
                 continue;
             }
@@ -94,6 +98,7 @@ impl Engine {
                 Some(done) = drive.effects.join_next_with_id() => drive.record_outcome(done).await?,
                 () = signaled.notified() => drive.journal.catch_up().await?,
                 () = until(survey.next.wake_at) => drive.journal.catch_up().await?,
+                () = self.drain.cancelled(), if !drains => {}
             }
             drive.next_turn();
         }

@@ -73,6 +73,8 @@ pub struct EngineParts {
 pub struct EngineSettings {
     /// Where people reach the server, if they can.
     pub public_url: Option<Url>,
+    /// How long what is under way may go on after [`Engine::drain`].
+    pub drain_for: Duration,
     /// How often GitHub's list of deliveries is compared with ours.
     pub reconcile_every: Duration,
     /// The label that starts an order where the repository names no other.
@@ -114,6 +116,9 @@ pub struct Engine {
     /// Every entry as it is written, for whoever wants to watch.
     written: broadcast::Sender<(OrderId, JournalEntry)>,
     cache: Arc<cache::IntakeCache>,
+    /// Nothing new is begun.
+    drain: CancellationToken,
+    /// Nothing goes on.
     stop: CancellationToken,
 }
 
@@ -128,6 +133,7 @@ impl Engine {
             signaled: Arc::default(),
             written,
             cache: Arc::default(),
+            drain: CancellationToken::new(),
             stop: CancellationToken::new(),
         }
     }
@@ -142,12 +148,18 @@ impl Engine {
         self.written.subscribe()
     }
 
-    /// Whether it was asked to stop.
+    /// Whether it was asked to end.
     pub fn is_stopping(&self) -> bool {
-        self.stop.is_cancelled()
+        self.drain.is_cancelled() || self.stop.is_cancelled()
     }
 
-    /// Asks [`Engine::run`] to end. What is under way stays resumable.
+    /// Asks [`Engine::run`] to end when what is under way has ended: nothing new is begun, and after the settings' time
+    /// what is still under way is stopped.
+    pub fn drain(&self) {
+        self.drain.cancel();
+    }
+
+    /// Asks [`Engine::run`] to end at once. What is under way stays resumable.
     pub fn stop(&self) {
         self.stop.cancel();
     }

@@ -65,17 +65,16 @@ impl Engine {
     async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> ShutdownReport {
         let mut orders = SupervisedOrders::new();
         loop {
-            if let Err(error) = self.start_orders(&mut orders).await {
+            if !self.drain.is_cancelled()
+                && let Err(error) = self.start_orders(&mut orders).await
+            {
                 tracing::error!("orders wait, because the store cannot be used: {error}");
             }
             let nap = orders.sleep();
             tokio::select! {
                 biased;
-                () = self.stop.cancelled() => {
-                    let under_way = orders.signaled.len();
-                    orders.driven.shutdown().await;
-                    return ShutdownReport { under_way };
-                }
+                () = self.stop.cancelled() => return orders.stop().await,
+                () = self.drain.cancelled() => return self.finish(orders).await,
                 Some(rested) = orders.driven.join_next() => orders.finish_drive(rested),
                 Some(order) = told.recv() => orders.wake(order),
                 () = self.order_requested.notified() => {
@@ -84,6 +83,25 @@ impl Engine {
                     }
                 }
                 () = tokio::time::sleep(nap) => {}
+            }
+        }
+    }
+
+    /// Waits for what is under way, as long as the settings give it.
+    async fn finish(&self, mut orders: SupervisedOrders) -> ShutdownReport {
+        let time = self.parts.settings.drain_for;
+        tracing::info!(orders = orders.signaled.len(), seconds = time.as_secs(), "what is under way may end");
+        let over = tokio::time::sleep(time);
+        tokio::pin!(over);
+        loop {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return orders.stop().await,
+                ended = orders.driven.join_next() => match ended {
+                    Some(ended) => orders.finish_drive(ended),
+                    None => return ShutdownReport { under_way: 0 },
+                },
+                () = &mut over => return orders.stop().await,
             }
         }
     }
@@ -119,6 +137,12 @@ impl SupervisedOrders {
             failed: RetryClock::until_it_works(),
             signaled_while_driven: BTreeSet::new(),
         }
+    }
+
+    async fn stop(mut self) -> ShutdownReport {
+        let under_way = self.signaled.len();
+        self.driven.shutdown().await;
+        ShutdownReport { under_way }
     }
 
     /// An order's journal has grown by somebody else's hand.

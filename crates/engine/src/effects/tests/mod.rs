@@ -279,6 +279,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
         environments,
         settings: EngineSettings {
             public_url: None,
+            drain_for: std::time::Duration::ZERO,
             reconcile_every: std::time::Duration::from_secs(300),
             label: "journeyman".to_owned(),
             agent: AGENT.to_owned(),

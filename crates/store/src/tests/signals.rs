@@ -111,3 +111,17 @@ async fn orders_are_found_by_their_branch_and_by_their_open_pull_request() {
         assert!(open(98).await.is_empty());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_never_kept_is_named_and_until_when_github_was_heard_is_remembered() {
+    for TestStore { store, .. } in homes().await {
+        assert_eq!(store.heard_until().await.unwrap(), None, "GitHub was never asked, and nothing came");
+        store.save_delivery(delivery("came")).await.unwrap();
+        assert_eq!(store.heard_until().await.unwrap(), Some(now()), "what came last");
+        let asked = ["lost", "came", "also-lost"].map(guid).to_vec();
+        assert_eq!(store.unknown_deliveries(asked).await.unwrap(), ["lost", "also-lost"].map(guid));
+        let later = now() + chrono::TimeDelta::minutes(7);
+        store.set_heard_until(later).await.unwrap();
+        assert_eq!(store.heard_until().await.unwrap(), Some(later));
+    }
+}

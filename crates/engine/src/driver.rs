@@ -1,6 +1,6 @@
 //! Drives one order until it rests: ended, or waiting for a time or a signal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -32,6 +32,8 @@ struct OrderDriver {
     /// The turn that is on, for effects that have to say how things stand when they get round to it.
     turns: watch::Sender<JournalSnapshot>,
     running: BTreeMap<MoveKey, (Move, AbortHandle)>,
+    /// Agents whose start was written here. The start of any other was cut off, and another one is written.
+    started: BTreeSet<MoveKey>,
     effects: JoinSet<(MoveKey, EffectOutcome)>,
 }
 
@@ -51,6 +53,7 @@ impl Engine {
             journal,
             turns,
             running: BTreeMap::new(),
+            started: BTreeSet::new(),
             effects: JoinSet::new(),
         };
         let mut shown = None;
@@ -151,9 +154,11 @@ impl OrderDriver {
             if self.running.contains_key(key) {
                 continue;
             }
-            if !is_intended(&turn.journal, key) {
+            let is_cut_off = matches!(r#move, Move::RunAgent(_)) && !self.started.contains(key);
+            if is_cut_off || !is_intended(&turn.journal, key) {
                 let event = JournalEvent::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) };
                 self.write(event).await?;
+                self.started.insert(key.clone());
                 written = true;
                 continue;
             }

@@ -13,7 +13,7 @@ use journeyman_gateway::EgressPolicy;
 use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::network::NetworkRecord;
-use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit};
+use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit, JournalEvent};
 use journeyman_sandbox::{Job, ProgramOwner, SandboxNetwork, Sink};
 use journeyman_workspace::write_whole;
 
@@ -47,6 +47,7 @@ impl EffectContext {
             }
             return Ok(EffectOutcome::AgentRan(Box::new(run)));
         }
+        self.check_starts()?;
         let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
         let task = self.with_what_it_needs(task, runtime).await?;
         let instructions = self.instructions(&task).await?;
@@ -70,6 +71,25 @@ impl EffectContext {
         self.settle(&run).await;
         self.keep(&folder, &self.redaction(runtime, &task)).await;
         Ok(EffectOutcome::AgentRan(Box::new(run)))
+    }
+
+    /// An agent that was cut off is started again as often as the order may start agents, and no more.
+    fn check_starts(&self) -> Result<(), EffectError> {
+        let starts = self.journal.entries().iter().rev().map_while(|entry| match &entry.event {
+            JournalEvent::Observed { key, .. } if *key == self.key => None,
+            JournalEvent::Intended { key, .. } => Some(usize::from(*key == self.key)),
+            JournalEvent::Observed { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {
+                Some(0)
+            }
+        });
+        let cut_off = starts.sum::<usize>().saturating_sub(1);
+        let (spent, limit) = (self.survey.budget.runs_spent, self.survey.budget.runs_limit);
+        if cut_off > 0 && spent >= limit {
+            return Err(never(format!(
+                "an agent was cut off {cut_off} times, and the {limit} agent runs for this order are used up"
+            )));
+        }
+        Ok(())
     }
 
     async fn work(

@@ -62,7 +62,7 @@ impl Replay<'_> {
             minutes_limit: limits.minutes,
             minutes_spent: u64::try_from(minutes).unwrap_or(0),
             runs_limit: limits.runs,
-            runs_spent: u32::try_from(runs_after(self.entries, seq).count()).unwrap_or(u32::MAX),
+            runs_spent: started(self.entries, seq),
             retry_renews: limits.retry_renews,
         }
     }
@@ -94,7 +94,7 @@ impl Replay<'_> {
                 return Err(format!("the budget of ${usd:.2} for stage {stage} is spent (${spent:.2})"));
             }
         }
-        if runs_after(self.entries, seq).take(limits.runs as usize).count() >= limits.runs as usize {
+        if started(self.entries, seq) >= limits.runs {
             return Err(format!("the {} agent runs for this order are used up", limits.runs));
         }
         let minutes = i64::try_from(limits.minutes).unwrap_or(i64::MAX).min(60 * 24 * 365);
@@ -174,6 +174,23 @@ fn told_after(entries: &[JournalEntry], seq: u64) -> impl Iterator<Item = (&Move
 /// Every run in which an agent was at work, by the entries after this one.
 fn runs_after(entries: &[JournalEntry], seq: u64) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
     told_after(entries, seq).filter(|(_, run)| run.took_place())
+}
+
+/// How many runs of agents there were, by the entries after this one, those that were cut off included: begun again
+/// although nothing was observed. What is under way is not counted yet.
+fn started(entries: &[JournalEntry], seq: u64) -> u32 {
+    let mut under_way: BTreeSet<&MoveKey> = BTreeSet::new();
+    let mut cut_off = 0;
+    for entry in entries.iter().filter(|entry| entry.seq > seq) {
+        match &entry.event {
+            JournalEvent::Intended { key, r#move } if matches!(**r#move, Move::RunAgent(_)) => {
+                cut_off += usize::from(!under_way.insert(key));
+            }
+            JournalEvent::Observed { key, .. } => drop(under_way.remove(key)),
+            JournalEvent::Intended { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
+        }
+    }
+    u32::try_from(runs_after(entries, seq).count() + cut_off).unwrap_or(u32::MAX)
 }
 
 /// What the agents cost, by the entries after this one; of one stage, or of all.

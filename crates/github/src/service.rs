@@ -337,6 +337,9 @@ impl GitHub {
         (side, token): (GitHubApi, &InstallationToken),
         permit: Option<WritePermit>,
     ) -> Result<GitHubResponse> {
+        if permit.is_none() {
+            self.0.gate.check_read(at.installation)?;
+        }
         let client = self.side_with(side, token.secret())?;
         let answer = send(&client, request, RequestAuth::Installation(permissions)).await;
         // A read that is limited tells as much as a write does.

@@ -84,9 +84,24 @@ impl WriteGate {
         })
     }
 
-    /// GitHub asks for a pause: for so long nothing is written for this installation.
+    /// Whether a read may be sent: reads have no queue, and keep the pause that GitHub asked for.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::Unavailable`] with the rest of that pause.
+    pub(super) fn check_read(&self, installation: InstallationId) -> Result<()> {
+        let Some(wait) = self.queue(installation).held_for() else { return Ok(()) };
+        // A little more than a little too few.
+        let wait = wait + Duration::from_millis(20);
+        let seconds = wait.as_secs_f64();
+        Err(GitHubError::limited(
+            wait,
+            format!("GitHub asked for a pause; {seconds:.0} seconds of it are left"),
+        ))
+    }
+
+    /// GitHub asks for a pause: for so long nothing is sent for this installation.
     pub(super) fn hold(&self, installation: InstallationId, wait: Duration) {
-        tracing::warn!(%installation, seconds = wait.as_secs(), "GitHub limits us; writes are held back");
+        tracing::warn!(%installation, seconds = wait.as_secs(), "GitHub limits us; requests are held back");
         self.queue(installation).hold(wait);
     }
 

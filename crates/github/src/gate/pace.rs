@@ -89,6 +89,11 @@ impl WritePacer {
         self.held = Some(self.held.map_or(until, |held| held.max(until)));
     }
 
+    /// How long the pause still is that was asked for.
+    pub(super) fn held_for(&self, now: Instant) -> Option<Duration> {
+        self.held.and_then(|held| held.checked_duration_since(now)).filter(|left| !left.is_zero())
+    }
+
     pub(super) fn is_held_beyond(&self, moment: Instant) -> bool {
         self.held.is_some_and(|held| held > moment)
     }

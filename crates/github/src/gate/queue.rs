@@ -72,6 +72,10 @@ impl WriteQueue {
         }
     }
 
+    pub(super) fn held_for(&self) -> Option<Duration> {
+        self.state().pace.held_for(Instant::now())
+    }
+
     pub(super) fn hold(&self, wait: Duration) {
         self.state().pace.hold(Instant::now() + wait);
         self.changed.notify_waiters();

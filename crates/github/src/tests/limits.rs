@@ -131,3 +131,23 @@ async fn what_github_asks_of_one_call_holds_for_all_writes_of_the_installation()
         assert!(ours >= ASKED, "{limited}: written after {ours:?}");
     }
 }
+
+#[tokio::test]
+async fn a_pause_that_github_asked_for_is_kept_by_reads_too() {
+    let server = ScriptedServer::start(|_| {
+        let message = json!({"message": "You have exceeded a secondary rate limit"});
+        ScriptedReply::With(403, &[("retry-after", "3600")], message)
+    })
+    .await;
+    for look in 0..20 {
+        let refused = server.github.issue(&server.at, ISSUE).await.unwrap_err();
+        let ErrorKind::Unavailable { retry_after: Some(wait) } = refused.kind else { panic!("{refused:?}") };
+        assert!(wait > Duration::from_secs(3_500), "look {look}: {wait:?}");
+    }
+    let sent = server.requests().iter().filter(|seen| seen.call.contains("/issues/")).count();
+    assert_eq!(sent, 1, "GitHub is asked once");
+    let other = InstalledRepository { installation: InstallationId(6), ..server.at.clone() };
+    server.github.issue(&other, ISSUE).await.unwrap_err();
+    let sent = server.requests().iter().filter(|seen| seen.call.contains("/issues/")).count();
+    assert_eq!(sent, 2, "another installation has limits of its own");
+}

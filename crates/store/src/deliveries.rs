@@ -33,6 +33,7 @@ pub struct StoredDelivery {
 /// Whether a delivery was there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliverySaveOutcome {
+    /// It was not there, or was refused before: whoever sends it again has mended what was in its way.
     New,
     /// It was there: a redelivery. Nothing changed.
     Seen,
@@ -195,7 +196,8 @@ pub(super) async fn insert(
     let inserted: Option<(i64,)> = in_tx!(tx, connection => {
         sqlx::query_as(
             "INSERT INTO deliveries (guid, event, action, body, received_at) \
-             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (guid) DO NOTHING RETURNING id",
+             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (guid) DO UPDATE SET conclusion = NULL, because = NULL \
+             WHERE deliveries.conclusion = 'refused' RETURNING id",
         )
         .bind(delivery.guid.as_str())
         .bind(delivery.event.as_str())

@@ -125,3 +125,26 @@ async fn what_was_never_kept_is_named_and_until_when_github_was_heard_is_remembe
         assert_eq!(store.heard_until().await.unwrap(), Some(later));
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_that_was_refused_is_worked_on_again_when_it_is_sent_again() {
+    for TestStore { store, .. } in homes().await {
+        let (refused, ignored) = (guid("refused"), guid("ignored"));
+        for guid in ["refused", "ignored"] {
+            store.save_delivery(delivery(guid)).await.unwrap();
+        }
+        let because = "the installation lacks a permission".to_owned();
+        store.conclude_delivery(&refused, &DeliveryConclusion::Refused { because }).await.unwrap();
+        let because = "another label".to_owned();
+        store.conclude_delivery(&ignored, &DeliveryConclusion::Ignored { because }).await.unwrap();
+
+        assert_eq!(store.save_delivery(delivery("refused")).await.unwrap(), DeliverySaveOutcome::New);
+        assert_eq!(store.save_delivery(delivery("ignored")).await.unwrap(), DeliverySaveOutcome::Seen);
+
+        let pending = store.pending_deliveries(0, 10).await.unwrap();
+        assert_eq!(pending.iter().map(|one| &one.guid).collect::<Vec<_>>(), [&refused]);
+        assert_eq!(store.conclusion(&refused).await.unwrap(), None);
+        store.save_delivery(delivery("refused")).await.unwrap();
+        assert_eq!(store.pending_deliveries(0, 10).await.unwrap().len(), 1, "it waits once");
+    }
+}

@@ -69,9 +69,9 @@ async fn a_pause_that_github_asks_of_one_order_is_kept_by_all_and_the_pace_alway
             JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
         });
         let waits: Vec<Retry> = waits.collect();
-        // The one that was refused rests as it was told; the other has nothing to tell, its writes only came later.
-        let expected: &[Retry] = if begun { &[] } else { &[Retry::After { seconds: 3 }] };
-        assert_eq!(waits, expected);
+        // The one that was refused rests as it was told. What the other would have read rests with it.
+        assert!(begun || waits.contains(&Retry::After { seconds: 3 }), "{waits:?}");
+        assert!(waits.iter().all(|wait| matches!(wait, Retry::After { seconds: 1..=3 })), "{waits:?}");
     }
     told.sort_unstable();
     assert_eq!(told, [false, true], "the second order has begun in the pause");

@@ -69,11 +69,12 @@ mod tests {
             .without_time()
             .with_target(false)
             .finish();
-        let quick = tokio::time::sleep(Duration::from_secs(29));
-        let slow = tokio::time::sleep(Duration::from_secs(130));
         async {
-            told_when_slow(("order", "publish/1/pull"), Duration::from_secs(30), quick).await;
-            told_when_slow(("order", "implement/1/import"), Duration::from_secs(30), slow).await;
+            let after = Duration::from_secs(30);
+            let quick = tokio::time::sleep(Duration::from_secs(29));
+            told_when_slow(("order", "publish/1/pull"), after, quick).await;
+            let slow = tokio::time::sleep(Duration::from_secs(130));
+            told_when_slow(("order", "implement/1/import"), after, slow).await;
         }
         .with_subscriber(to_log)
         .await;

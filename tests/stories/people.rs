@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use journeyman::emulator::RepositoryRole;
+use journeyman::emulator::{Fault, FaultKind, RepositoryRole};
 use journeyman::order::{JournalEvent, SignalKind};
 
 use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, STUBBORN, Story, TRIAGER, WELL, World};
@@ -268,6 +268,13 @@ async fn the_same_delivery_fifty_times_at_once_is_one_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_signed_by_github_is_not_heard() {
     let mut world = Story::of(WELL).begin().await;
+    // Else it would be read there.
+    world.github.inject(Fault {
+        method: None,
+        path_contains: "/app/hook/deliveries".to_owned(),
+        times: 1_000,
+        kind: FaultKind::Lost,
+    });
     world.stop_bot().await;
     world.label().await;
     let body = world.labeled_body().await;

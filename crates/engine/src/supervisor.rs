@@ -180,9 +180,19 @@ impl SupervisedOrders {
             }
             Err(error) => {
                 // A drive does not panic but by a fault of ours. All notifiers whose drive is gone are let go, so
-                // that the order is driven again.
+                // that the order is driven again, after a pause: the fault may well be there the next time.
                 tracing::error!("a drive ended by a fault: {error}");
-                self.signaled.retain(|_, notify| Arc::strong_count(notify) > 1);
+                let is_gone = |notify: &Arc<Notify>| Arc::strong_count(notify) == 1;
+                let gone: Vec<OrderId> = self
+                    .signaled
+                    .iter()
+                    .filter(|(_, notify)| is_gone(notify))
+                    .map(|(order, _)| *order)
+                    .collect();
+                for order in gone {
+                    self.signaled.remove(&order);
+                    self.failed.failed(order);
+                }
             }
         }
     }
@@ -192,5 +202,32 @@ impl SupervisedOrders {
             self.parked.values().min().map(|until| (*until - Utc::now()).to_std().unwrap_or_default());
         let first = parked.into_iter().chain(self.failed.next_due()).min();
         first.unwrap_or(LOOK_AGAIN).clamp(Duration::from_millis(100), LOOK_AGAIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_order_whose_drive_ends_by_a_fault_is_driven_again_after_a_pause() {
+        let mut orders = SupervisedOrders::new();
+        let [faulty, well] = [1, 2].map(|number| OrderId(uuid::Uuid::from_u128(number)));
+        let notifies = [faulty, well].map(|order| {
+            let notify = Arc::new(Notify::new());
+            orders.signaled.insert(order, Arc::clone(&notify));
+            notify
+        });
+        let [of_faulty, _of_well] = notifies;
+        orders.driven.spawn(async move {
+            let _held = of_faulty;
+            Vec::new().pop().expect("a fault of ours")
+        });
+
+        let ended = orders.driven.join_next().await.expect("it was driven");
+        orders.finish_drive(ended);
+
+        assert!(!orders.signaled.contains_key(&faulty) && orders.failed.is_waiting(&faulty));
+        assert!(orders.signaled.contains_key(&well) && !orders.failed.is_waiting(&well));
     }
 }

@@ -77,7 +77,7 @@ pub async fn measure() {
         api_token: None,
         orders: Arc::new(Nobody),
         signer: Arc::new(Unasked(SigningKey::generate().expect("a key"))),
-        ready: Arc::new(|| Readiness::Ready),
+        ready: Arc::new(|| Readiness::Ready { disk_free_bytes: None }),
         limits: BodyLimits::default(),
     };
     let (handle, serving) = http::start(listener, state).expect("a server");

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::user_settings;
 use crate::app::{DoctorScope, examine};
-use crate::config::{GithubSettings, KNOWN_SETTINGS, SettingDefault, Settings, SettingsError};
+use crate::config::{DeliveryMode, GithubSettings, KNOWN_SETTINGS, SettingDefault, Settings, SettingsError};
 use crate::order::WriteLimits;
 
 /// What `doctor` is told.
@@ -65,6 +65,7 @@ fn load(file: Option<&Path>) -> anyhow::Result<(Settings, DoctorScope)> {
                 app_id: 0,
                 private_key: String::new().into(),
                 webhook_secrets: Vec::new(),
+                deliveries: DeliveryMode::Webhook,
                 writes: WriteLimits::NONE,
             };
             let settings = Settings::load_beside(nobody, file, std::env::vars())?;

@@ -99,7 +99,9 @@ async fn judged(tester: &ChangeTester, case: &Case) -> TestRun {
 
 async fn judged_of(tester: &ChangeTester, stranger: &Stranger) -> TestRun {
     let settings = stranger.settings().map(|yaml| repository_settings(yaml).expect("settings"));
-    let change = TestedChange::new(stranger.commits(&tester.repository()), settings.unwrap_or_default());
+    let commits = stranger.commits(&tester.repository());
+    let issue = format!("{}\n\n{}", stranger.title, stranger.body);
+    let change = TestedChange { issue, ..TestedChange::new(commits, settings.unwrap_or_default()) };
     tester.tested(&stranger.name, change).await.run
 }
 

@@ -42,39 +42,64 @@ pub fn judge_examples(
 
 fn said(example: &IssueExample, before: &[String], after: &[String]) -> ExampleVerdict {
     let text = &example.text;
-    let [was] = before else { return ExampleVerdict::Open };
-    if !is_named(was, text) {
-        // Only what is wanted is named.
-        let is_wanted =
-            |is: &str| wanted(text).is_some_and(|value| kind(&value) == kind(core(is)) && !is_error(is));
-        return match after {
-            [is] if is == was && is_wanted(is) => ExampleVerdict::AsBefore,
-            [is] if is == was => ExampleVerdict::Open,
-            [is] if is_named(is, text) => ExampleVerdict::Mended,
-            [is] if is_wanted(was) && is_wanted(is) => ExampleVerdict::OtherThanNamed,
+    let ([was], [is]) = (before, after) else {
+        return match before {
+            [was] if is_named(was, text) && !wanted(example, was).is_empty() => ExampleVerdict::Unsteady,
+            [] if matches!(after, [is] if is_named(is, text)) => ExampleVerdict::Mended,
             _ => ExampleVerdict::Open,
         };
-    }
-    let others: Vec<String> = values(text).into_iter().filter(|value| core(value) != core(was)).collect();
-    match after {
-        [is] if is == was && others.is_empty() => ExampleVerdict::Open,
-        [is] if is == was => ExampleVerdict::AsBefore,
-        [is] if is_named(is, text) => ExampleVerdict::Mended,
-        [is] => match &others[..] {
-            [wanted] if kind(wanted) == kind(core(is)) || is_error(is) => ExampleVerdict::OtherThanNamed,
+    };
+    let others = wanted(example, was);
+    let is_like = |value: &String| kind(value) == kind(core(was)) && !is_error(was);
+    // Where only what is wanted is named, it is held against one value of the same kind.
+    let is_asked = match is_named(was, text) {
+        true => !others.is_empty(),
+        false => matches!(&others[..], [one] if is_like(one) && asks_for(text)),
+    };
+    match is == was {
+        true if is_asked => ExampleVerdict::AsBefore,
+        true => ExampleVerdict::Open,
+        false if is_named(is, text) => ExampleVerdict::Mended,
+        false => match &others[..] {
+            [one] if is_asked && (kind(one) == kind(core(is)) || is_error(is)) => {
+                ExampleVerdict::OtherThanNamed
+            }
             _ => ExampleVerdict::Open,
         },
-        _ => ExampleVerdict::Unsteady,
     }
 }
 
-/// The one value that a text asks for; none where it names several, or does not say that one is wanted.
-fn wanted(text: &str) -> Option<String> {
-    let asks = pattern!(r"(?i)\b(?:should|shall|must|expect(?:ed|s)?|ought|supposed|wanted|instead)\b")?;
-    match &values(text)[..] {
-        [one] if asks.is_match(text) => Some(one.clone()),
-        _ => None,
-    }
+/// The values that a text may ask for in place of one: those of its sentence, or those that follow such a word; none where
+/// nothing says that another is wanted.
+fn wanted(example: &IssueExample, was: &str) -> Vec<String> {
+    const AFTER: usize = 60;
+    let Some(words) = pattern!(
+        r"(?i)\b(?:should|shall|must|expect(?:ed|s)?|ought|supposed|want(?:ed)?|instead|rather|correct(?:ly)?|wrong(?:ly)?|not|but)\b"
+    ) else {
+        return Vec::new();
+    };
+    let text = &example.text;
+    let mut named = match example.is_in_sentence {
+        true if words.is_match(text) => values(text),
+        true => Vec::new(),
+        false => {
+            let after = |found: regex::Match<'_>| {
+                text.get(found.end()..).unwrap_or_default().chars().take(AFTER).collect::<String>()
+            };
+            let near = words.find_iter(text).map(after).flat_map(|near| values(&near));
+            near.filter(|value| kind(value) == kind(core(was))).collect()
+        }
+    };
+    named.retain(|value| core(value) != core(was));
+    named.sort();
+    named.dedup();
+    named
+}
+
+/// Whether a text says what should be, and not only what is.
+fn asks_for(text: &str) -> bool {
+    pattern!(r"(?i)\b(?:should|shall|must|expect(?:ed|s)?|ought|supposed|wanted|instead)\b")
+        .is_some_and(|asks| asks.is_match(text))
 }
 
 /// The values that a text names in code spans, each once, and numbers where it has no spans.

@@ -24,8 +24,10 @@ pub struct IssueExample {
     pub code: String,
     /// Lines of the same block before it, which it may need.
     pub setup: Vec<String>,
-    /// What is said around it: its paragraph; of a block, all but the block's other code.
+    /// What is said around it: its paragraph, or of a line in a block the whole issue.
     pub text: String,
+    /// Whether it stands in a sentence, so that what is said there is said of it.
+    pub is_in_sentence: bool,
 }
 
 impl IssueExample {
@@ -43,7 +45,7 @@ pub fn examples(issue: &str) -> Vec<IssueExample> {
     let mut found: Vec<IssueExample> = Vec::new();
     for paragraph in prose.split("\n\n") {
         for (code, text) in spans(paragraph) {
-            found.push(IssueExample { code, setup: Vec::new(), text });
+            found.push(IssueExample { code, setup: Vec::new(), text, is_in_sentence: true });
         }
     }
     for block in &blocks {
@@ -113,7 +115,7 @@ fn of_block(lines: &[String], issue: &str) -> Vec<IssueExample> {
         match call(&shown(line)) {
             Some(code) => {
                 let text = issue.replace(&code, " ");
-                found.push(IssueExample { code, setup: setup.clone(), text });
+                found.push(IssueExample { code, setup: setup.clone(), text, is_in_sentence: false });
             }
             // What goes on in another line is none that can be told apart.
             None if line.starts_with(char::is_whitespace) || line.trim_end().ends_with([':', '{', '(']) => {

@@ -300,7 +300,7 @@ impl Scrutiny {
         {
             return Some(format!("the tests catch none of {} mutants of the changed lines", tally.tried));
         }
-        if self.is_fixed() {
+        if self.is_fixed() || self.is_shown_by_example() {
             return None;
         }
         if !self.comparison.by_data.is_empty() {
@@ -352,6 +352,15 @@ impl Scrutiny {
     pub fn unshown_beside_red(&self) -> Option<String> {
         let said = "tests fail as they do on the base commit, and no other test shows that the change does what is asked for";
         (!self.is_shown_by_test()).then(|| said.to_owned())
+    }
+
+    /// Whether an example of the issue gave something else without the change, and gives what the issue names with it, and the
+    /// change has tests of its own.
+    pub fn is_shown_by_example(&self) -> bool {
+        let is_one =
+            |example: &ExampleRun| example.said == ExampleVerdict::Mended && !example.before.is_empty();
+        let has_tests = !matches!(self.proof, None | Some(Proof::NoTestsChanged));
+        has_tests && self.examples.iter().any(is_one)
     }
 
     /// Whether a test was seen to fail without the change and to pass with it.

@@ -57,7 +57,8 @@ def answer(names):
             value = asyncio.run(value)
         return "=", repr(value)
     except BaseException as error:
-        return "!", f"{type(error).__name__}: {error}"
+        kinds = [kind.__name__ for kind in type(error).__mro__ if kind not in (Exception, BaseException, object)]
+        return "!", f"{'/'.join(kinds) or type(error).__name__}: {error}"
 
 
 def main():

@@ -31,8 +31,13 @@ pub fn judge_examples(
             said: said(example, before, after),
         })
         .collect();
-    // Where one is mended, another that is as it was may be one that was right.
-    if runs.iter().any(|run| run.said == ExampleVerdict::Mended) {
+    // Where one gives something else now, another that is as it was may be one that was right.
+    let is_other = |run: &ExampleRun| {
+        matches!(run.said, ExampleVerdict::Mended | ExampleVerdict::Open)
+            && !run.before.is_empty()
+            && run.before != run.after
+    };
+    if runs.iter().any(is_other) {
         for run in runs.iter_mut().filter(|run| run.said == ExampleVerdict::AsBefore) {
             run.said = ExampleVerdict::Open;
         }
@@ -49,6 +54,10 @@ fn said(example: &IssueExample, before: &[String], after: &[String]) -> ExampleV
             _ => ExampleVerdict::Open,
         };
     };
+    // One number, written otherwise.
+    if was != is && number(was).is_some() && number(was) == number(is) {
+        return ExampleVerdict::Open;
+    }
     let others = wanted(example, was);
     let is_like = |value: &String| kind(value) == kind(core(was)) && !is_error(was);
     // Where only what is wanted is named, it is held against one value of the same kind.
@@ -80,7 +89,7 @@ fn wanted(example: &IssueExample, was: &str) -> Vec<String> {
     };
     let text = &example.text;
     let mut named = match example.is_in_sentence {
-        true if words.is_match(text) => values(text),
+        true if words.is_match(text) && !is_conditional(text) => values(text),
         true => Vec::new(),
         false => {
             let after = |found: regex::Match<'_>| {
@@ -94,6 +103,20 @@ fn wanted(example: &IssueExample, was: &str) -> Vec<String> {
     named.sort();
     named.dedup();
     named
+}
+
+/// Whether what is said of an example holds under a condition that we do not make, or is said to be right.
+fn is_conditional(text: &str) -> bool {
+    let before = text.split('…').next().unwrap_or_default();
+    let sentence = before.rsplit(['.', ';', ':', '!', '?']).next().unwrap_or_default();
+    let after = text.split('…').nth(1).unwrap_or_default();
+    let rest = after.split(['.', ';', '!', '?']).next().unwrap_or_default();
+    let conditions = pattern!(
+        r"(?i)\b(?:with|after|before|when|whenever|if|once|unless|given|having|under|while|during|on|in|since|where|assuming)\b"
+    );
+    let stays = pattern!(r"(?i)\b(?:stays?|remain|keep|correctly|already|fine|right)\b");
+    conditions.is_some_and(|conditions| conditions.is_match(sentence))
+        || stays.is_some_and(|stays| stays.is_match(rest))
 }
 
 /// Whether a text says what should be, and not only what is.
@@ -136,6 +159,11 @@ fn kind(value: &str) -> ValueKind {
     }
 }
 
+/// A value as a number, whatever wraps it.
+fn number(value: &str) -> Option<f64> {
+    core(value).parse().ok()
+}
+
 fn is_error(answer: &str) -> bool {
     answer.starts_with("! ")
 }
@@ -157,6 +185,10 @@ fn core(value: &str) -> &str {
 
 /// Whether a text names a value, as a whole word.
 fn is_named(value: &str, text: &str) -> bool {
+    // An error is named by what it is, or by what that is one of.
+    if is_error(value) && core(value).contains('/') {
+        return core(value).split('/').any(|one| is_named(one, text));
+    }
     let value = core(value);
     if value.is_empty() {
         return ["``", "\"\"", "''"].iter().any(|empty| text.contains(empty));
@@ -211,6 +243,29 @@ mod tests {
             ExampleVerdict::Open
         );
         assert_eq!(judged(ISSUE, &["-250", "-251"], &["-250"]), ExampleVerdict::Open);
+        let stays = "`port(\"70000\")` is `70000`, it should raise `ValueError`. (`port(\"a\")` is `None`, that must stay.)";
+        let examples = super::super::examples(stays);
+        let own = |answers: [&str; 2]| answers.map(|answer| vec![answer.to_owned()]);
+        let (before, after) = (own(["70000", "None"]), own(["! BadPort/ValueError: no", "None"]));
+        let runs = judge_examples(&examples, &before, &after);
+        assert_eq!(
+            runs.iter().map(|run| run.said).collect::<Vec<_>>(),
+            [ExampleVerdict::Mended, ExampleVerdict::Open]
+        );
+        let condition =
+            "With `NO_COLOR=1` set, `paint(\"ok\")` still returns `'green'`; it should return `'ok'` then.";
+        assert_eq!(judged(condition, &["'green'"], &["'green'"]), ExampleVerdict::Open);
+        let after_that =
+            "After `use(\"de\")`, `decimal(1.5)` still gives `\"1.5\"`. It should give `\"1,5\"` then.";
+        let runs = judge_examples(
+            &super::super::examples(after_that),
+            &[vec![], vec!["'1.5'".to_owned()]],
+            &[vec![], vec!["'1.5'".to_owned()]],
+        );
+        assert_eq!(runs[0].said, ExampleVerdict::Open);
+        let of_type =
+            "`pages(30)` returns `3.0`, I need an `int`. It rounds up correctly, e.g. `pages(31)` is 4.0.";
+        assert_eq!(judged(of_type, &["3.0"], &["3"]), ExampleVerdict::Open);
         let several = "`slug(\"a & b\")` is `\"a--b\"` and not `\"a-b\"` or `\"a-and-b\"`.";
         assert_eq!(judged(several, &["'a--b'"], &["'a_b'"]), ExampleVerdict::Open);
         assert_eq!(judged(several, &["'a--b'"], &["'a-b'"]), ExampleVerdict::Mended);

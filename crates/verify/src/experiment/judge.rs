@@ -432,7 +432,7 @@ fn names_what_is_new(output: &str, test: &str, new_words: &BTreeSet<String>) -> 
     let own = own.rsplit('.').next().unwrap_or(own);
     let title = test.rsplit(" > ").next().unwrap_or(test);
     let Some(missing) = pattern!(
-        r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file|not implemented|no attribute|Cannot read properties)"
+        r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file or directory|not implemented|no attribute|Cannot read properties)"
     ) else {
         return false;
     };

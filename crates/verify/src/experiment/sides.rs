@@ -223,5 +223,14 @@ mod tests {
         assert_eq!(laid(&stripped.old_tests), ["src/lib.rs: fn a() {}"]);
         assert!(!stripped.code_differs, "only a test was added");
         assert!(!taken(&[("a.py", Some("a = 1\n"), Some("# why\na = 1\n"))]).code_differs);
+        let differs = |before: &str, after: &str| taken(&[("a.py", Some(before), Some(after))]).code_differs;
+        assert!(differs(
+            "for a in b:\n    if a:\n        c()\n    d()\n",
+            "for a in b:\n    if a:\n        c()\n        d()\n"
+        ));
+        assert!(differs("a = f\"{b:X}\"\n", "a = f\"{b:x}\"\n"));
+        assert!(differs("a = f\"No such flie: {b}\"\n", "a = f\"No such file: {b}\"\n"));
+        assert!(differs("a = 'a b'\n", "a = 'a  b'\n"));
+        assert!(!differs("def a():\n    'Old.'\n    return 1\n", "def a():\n    'New.'\n    return 1\n"));
     }
 }

@@ -46,9 +46,15 @@ pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
         | Language::Java => Vec::new(),
     };
     let mut tokens = Vec::new();
+    let mut past = Syntax::ROOT;
     for node in syntax.everything() {
+        if node < past {
+            continue;
+        }
         let at = syntax.bytes(node);
-        let is_leaf = syntax.all(node).len() == 1 && !at.is_empty();
+        // What stands between the parts of a text is no token of its own.
+        let is_text = ["string", "string_literal", "template_string"].contains(&syntax.kind(node));
+        let is_leaf = (is_text || syntax.all(node).len() == 1) && !at.is_empty();
         let is_comment = super::syntax::is_comment(syntax.kind(node))
             || syntax
                 .ancestors(node)
@@ -58,11 +64,23 @@ pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
             && !is_docstring(&syntax, node)
             && !tests.iter().any(|test| test.contains(&at.start))
         {
+            if language == Language::Python {
+                tokens.extend(indentation(bytes, at.start));
+            }
             tokens.push(syntax.text(node).trim().to_owned());
+            past = syntax.all(node).end;
         }
     }
     tokens.retain(|token| !token.is_empty());
     Some(tokens)
+}
+
+/// How far the line is indented that begins here: in Python that is code.
+fn indentation(bytes: &[u8], at: usize) -> Option<String> {
+    let before = bytes.get(..at)?;
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |line| line + 1);
+    let indent = before.get(start..)?;
+    indent.iter().all(u8::is_ascii_whitespace).then(|| format!("indented by {}", indent.len()))
 }
 
 /// A string that stands alone.

@@ -309,8 +309,8 @@ impl Scrutiny {
         match (self.proof.as_ref()?, wanted) {
             (Proof::Proven { .. }, _) | (Proof::NamesWhatIsNew { .. }, ProofTarget::Addition) => None,
             (Proof::NamesWhatIsNew { .. }, ProofTarget::Fix) => Some(
-                "the change's tests do not load on the old code, so they do not show that anything was \
-                 wrong there"
+                "the change's tests use a name that the change adds, so they do not show that anything was \
+                 wrong before"
                     .to_owned(),
             ),
             (Proof::NotProven { because } | Proof::CannotTell { because }, _) => Some(because.clone()),
@@ -456,8 +456,8 @@ impl Scrutiny {
             ),
             Proof::NamesWhatIsNew { tests } => said(
                 true,
-                "new: the change's tests use what it adds, so they do not load on the old code; they \
-                 pass with it"
+                "new: the change's tests use a name that it adds, so they fail on the old code; they pass with \
+                 it"
                     .to_owned(),
                 tests,
             ),

@@ -7,7 +7,7 @@ use super::{CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::{CommitSha, EffectError, Weakening};
 use journeyman_verify::experiment::{
     ChangeSplit, ChangedPath, EditedTest, defined_in, edited_tests, introduced_names, is_of_tests,
-    split_change, words_in,
+    split_change, with_empty_names, words_in,
 };
 use journeyman_verify::{Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper};
 use journeyman_workspace::{ChangedContent, ChangedFile};
@@ -33,6 +33,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) new_words: BTreeSet<String>,
     /// Those of them that the code defines, takes or asks for.
     pub(super) introduced: BTreeSet<String>,
+    /// Gives the code of the base these names, with nothing behind them.
+    pub(super) empty_names: Vec<Overlay>,
     /// What is defined in the files of code that the change touches.
     pub(super) own_words: BTreeSet<String>,
     /// Tests of the base with another text.
@@ -112,13 +114,15 @@ fn of(
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
     let new_words: BTreeSet<String> =
         after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
+    let introduced = introduced_names(&after().collect::<Vec<_>>(), &new_words);
     let is_unread =
         |file: &&ChangedFile| file.before == Some(ChangedContent::NotRead) && is_of_tests(&file.path);
     ChangeAnalysis {
         unread: changes.iter().filter(is_unread).map(|file| file.path.clone()).collect(),
         remarks: tamper::weakenings(&files),
         dependencies: new_dependencies(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
-        introduced: introduced_names(&after().collect::<Vec<_>>(), &new_words),
+        empty_names: with_empty_names(&changed, &introduced),
+        introduced,
         new_words,
         mutants: in_turn(all_mutants, MOST_MUTANTS),
         after: mutated,

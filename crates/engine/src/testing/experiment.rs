@@ -17,7 +17,8 @@ use journeyman_order::{
 use journeyman_verify as verify;
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
-    ExperimentMatrix, ExperimentResult, is_of, judge, lie_told, may_be_flaky_there, not_loaded,
+    ExperimentCell, ExperimentMatrix, ExperimentResult, is_of, judge, lie_told, may_be_flaky_there,
+    not_loaded,
 };
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
@@ -143,6 +144,13 @@ impl ExperimentContext<'_> {
             outputs.extend(whole.ran.outputs());
             old_code = Some(whole);
             judgement = self.judged(ran, &again, OldRuns { code: old_code.as_ref(), ..tests });
+        }
+        if judgement.judged.is_pass() {
+            let judged_with = |with: &ExperimentCell<'_>| {
+                let matrix = self.matrix(ran, &again, tests);
+                judge(&ExperimentMatrix { old_code: Some(*with), old_code_unloaded: &[], ..matrix })
+            };
+            self.prove_with_empty_names(&mut judgement, judged_with, outputs).await?;
         }
         if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty()
             // Where no program differs, the data is what is mended.

@@ -5,13 +5,44 @@ use super::change::texts_of;
 use super::checkout_run::CheckoutRun;
 use super::experiment::ExperimentContext;
 use super::{CommandOutput, EffectError};
-use journeyman_order::{Exit, Proof};
+use journeyman_order::{Exit, Proof, ProofGrade};
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
-    ExperimentResult, TestTexts, is_of_tests, lie_told, not_loaded, without_new_names,
+    ExperimentCell, ExperimentResult, TestTexts, has_names, is_of_tests, lie_told, not_loaded,
+    without_new_names,
 };
 
 impl ExperimentContext<'_> {
+    /// The tests of the change on the code of the base once it has the names that the change brings, with nothing behind them,
+    /// where nothing is proven since the tests do not load without: what fails there by a test that has none of these names
+    /// proves the change.
+    pub(super) async fn prove_with_empty_names(
+        &self,
+        judgement: &mut ExperimentResult,
+        judged_with: impl Fn(&ExperimentCell<'_>) -> ExperimentResult,
+        outputs: &mut Vec<CommandOutput>,
+    ) -> Result<(), EffectError> {
+        let is_open = matches!(judgement.proof, Some(Proof::NamesWhatIsNew { .. }));
+        if !is_open || self.change.empty_names.is_empty() {
+            return Ok(());
+        }
+        let overlays = self.change.sides.new_tests.iter().chain(&self.change.empty_names).cloned().collect();
+        let ran = self.run("-old-code-with-names", &self.ask.base, overlays, None).await?;
+        outputs.extend(ran.outputs());
+        let Some(Proof::Proven { by: by @ (ProofGrade::Test | ProofGrade::Case), red }) =
+            judged_with(&ran.cell()).proof
+        else {
+            return Ok(());
+        };
+        let files = texts_of(self.testing, self.ask, &self.ask.commit, &[]).await?;
+        let red: Vec<String> =
+            red.into_iter().filter(|name| !has_names(&files, name, &self.change.introduced)).collect();
+        if !red.is_empty() {
+            judgement.proof = Some(Proof::Proven { by, red });
+        }
+        Ok(())
+    }
+
     /// Takes out of a proof the tests that fail with the change as well once names that it brings are called otherwise in them.
     /// Names that the issue has, and those that a test expects to get, are left as they are.
     pub(super) async fn prove_without_new_names(

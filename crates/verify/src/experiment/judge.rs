@@ -299,12 +299,13 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     }
     let (mut by_test, mut by_case, mut of_new_names) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_changed_only = false;
-    for name in failing(old.reading) {
+    let all_failing = failing(old.reading);
+    for name in all_failing.iter().copied() {
         if comparison.flaky.names.iter().any(|flaky| flaky == name) || !passes(&matrix.change, name) {
             continue;
         }
         let before = matrix.baseline.status(name);
-        if names_what_is_new(old.output, name, matrix.new_words) {
+        if names_what_is_new(old.output, (name, &all_failing), matrix.new_words) {
             of_new_names.push(name.to_owned());
         } else {
             match before {
@@ -424,29 +425,43 @@ pub fn not_loaded(cell: &ExperimentCell<'_>) -> Vec<String> {
     unloaded
 }
 
-/// Whether a test fails for a name that is not there, which the change adds.
-fn names_what_is_new(output: &str, test: &str, new_words: &BTreeSet<String>) -> bool {
-    const AFTER: usize = 60;
+/// What a test is called in what a run prints.
+fn printed_name(test: &str) -> &str {
     let own = without_parameters(test);
     let own = own.rsplit([' ', '>', ':', '/']).find(|part| !part.is_empty()).unwrap_or(own);
-    let own = own.rsplit('.').next().unwrap_or(own);
+    own.rsplit('.').next().unwrap_or(own)
+}
+
+/// Whether a test fails for a name that is not there, which the change adds. What is printed after another failing test is
+/// named is said of that one.
+fn names_what_is_new(output: &str, (test, failing): (&str, &[&str]), new_words: &BTreeSet<String>) -> bool {
+    const AFTER: usize = 60;
+    let own = printed_name(test);
     let title = test.rsplit(" > ").next().unwrap_or(test);
+    let others: Vec<&str> =
+        failing.iter().map(|other| printed_name(other)).filter(|other| *other != own).collect();
     let Some(missing) = pattern!(
         r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file or directory|not implemented|no attribute|Cannot read properties)"
     ) else {
         return false;
     };
+    // What an assertion compares is no error of its own.
+    let compared =
+        pattern!(r"^\s*(?:E\s+)?(?:AssertionError|assert\b|[-+?] )|\bAssertionError\b|\bERR_ASSERTION\b");
+    let is_compared = |line: &str| compared.is_some_and(|compared| compared.is_match(line));
     let lines: Vec<&str> = output.lines().collect();
     let mut until = 0;
     for (at, line) in lines.iter().enumerate() {
         if has_word(line, own) || line.contains(title) {
             until = at + AFTER;
+        } else if others.iter().any(|other| has_word(line, other)) {
+            until = at;
         }
-        let is_told = at < until && missing.is_match(line);
+        let is_told = at < until && missing.is_match(line) && !is_compared(line);
         if is_told
             && line
                 .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .any(|word| word.len() > 1 && new_words.contains(word))
+                .any(|word| word.len() > 1 && new_words.contains(word) && !missing.is_match(word))
         {
             return true;
         }

@@ -25,6 +25,6 @@ pub use judge::{
 };
 pub use lies::{Lie, TestTexts, lies_in};
 pub use names::is_of;
-pub use new_names::{introduced_names, without_new_names};
+pub use new_names::{has_names, introduced_names, with_empty_names, without_new_names};
 pub use select::select;
 pub use sides::{ChangeSplit, ChangedPath, is_of_tests, split_change};

@@ -6,7 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::edits::words_in;
-use super::names::has_word;
+use super::family::LanguageFamily;
+use super::names::{has_word, is_of};
+use super::sides::ChangedPath;
+use super::titles::{meant_by, titles};
 use crate::overlay::{Overlay, OverlayAction};
 
 /// What a name is called in a run that shows whether it matters.
@@ -62,9 +65,73 @@ pub fn without_new_names(
     (laid, used)
 }
 
-/// A text in which a name is another, but not in texts of several words: these are for people to read.
+/// What gives the code of the base the names that the change brings, as empty exceptions, so that tests which import them load
+/// there: by the files of code that the change touches, as they were.
+pub fn with_empty_names(changed: &[ChangedPath<'_>], names: &BTreeSet<String>) -> Vec<Overlay> {
+    let mut laid = Vec::new();
+    for file in changed {
+        let (Some(after), false) = (file.after, super::sides::is_of_tests(file.path)) else { continue };
+        let (before, after) =
+            (String::from_utf8_lossy(file.before.unwrap_or_default()), String::from_utf8_lossy(after));
+        let own: Vec<&str> = names.iter().map(String::as_str).filter(|name| has_word(&after, name)).collect();
+        let added = match LanguageFamily::of(file.path) {
+            Some(LanguageFamily::Python) if !before.contains("__getattr__") => empty_in_python(&own),
+            Some(LanguageFamily::JavaScript) => empty_in_javascript(&after, &own),
+            Some(_) | None => String::new(),
+        };
+        if !own.is_empty() && !added.is_empty() {
+            let bytes = format!("{before}{added}").into_bytes();
+            laid.push(Overlay { path: file.path.to_owned(), action: OverlayAction::Write(bytes) });
+        }
+    }
+    laid
+}
+
+fn empty_in_python(names: &[&str]) -> String {
+    let list: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    format!(
+        "\n\n\ndef __getattr__(name):\n    if name in ({},):\n        return type(name, (Exception,), {{}})\n    raise \
+         AttributeError(name)\n",
+        list.join(", ")
+    )
+}
+
+fn empty_in_javascript(after: &str, names: &[&str]) -> String {
+    let is_exported = |name: &&&str| {
+        let name = regex::escape(name);
+        let form = format!(
+            r"export\s+(?:async\s+)?(?:function\*?|class|const|let|var)\s+{name}\b|export\s*\{{[^}}]*\b{name}\b"
+        );
+        regex::Regex::new(&form).is_ok_and(|form| form.is_match(after))
+    };
+    names
+        .iter()
+        .filter(is_exported)
+        .map(|name| format!("\nexport const {name} = class extends Error {{}};\n"))
+        .collect()
+}
+
+/// Whether a test itself has one of these names, by the text that is its own; also where that is not found.
+pub fn has_names(files: &[(String, Vec<u8>)], test: &str, names: &BTreeSet<String>) -> bool {
+    let mut own = Vec::new();
+    for (path, bytes) in files.iter().filter(|(path, _)| is_of(test, path) != Some(false)) {
+        let Ok(text) = std::str::from_utf8(bytes) else { continue };
+        let all = titles(path, text);
+        own.extend(meant_by(test, &all).into_iter().map(|title| title.own_text(text)));
+    }
+    own.is_empty() || own.iter().any(|text| names.iter().any(|name| has_word(text, name)))
+}
+
+/// A text in which a name is another, but not where it is imported, and not in texts of several words, which are for people to
+/// read.
 fn called_otherwise(text: &str, name: &str) -> String {
+    let imports =
+        pattern!(r"^\s*(?:import\b|from\b|use\b|\}\s*from\b|(?:const|let|var)\b.*\brequire\(|\w+,?\s*$)");
+    let is_import = |line: &str| imports.is_some_and(|imports| imports.is_match(line));
     let lines = text.split_inclusive('\n').map(|line| {
+        if is_import(line) {
+            return line.to_owned();
+        }
         let mut now = String::with_capacity(line.len());
         let mut rest = line;
         while let Some(at) = rest.find(name) {
@@ -124,6 +191,47 @@ mod tests {
         let new = words(&["pathlib", "SIGNED", "strict", "lenient", "AMOUNTS_SIGNED", "fullmatch", "os"]);
         let introduced = introduced_names(&[("a.py", code.as_bytes())], &new);
         assert_eq!(introduced, words(&["SIGNED", "strict", "lenient", "AMOUNTS_SIGNED"]));
+    }
+
+    #[test]
+    fn the_base_is_given_empty_names_so_that_tests_which_import_them_load() {
+        let names = words(&["BadPort", "HIGHEST"]);
+        let changed = [
+            ChangedPath {
+                path: "net/port.py",
+                before: Some(b"a = 1"),
+                after: Some(b"class BadPort(ValueError):\n    a = HIGHEST\n"),
+            },
+            ChangedPath {
+                path: "port.js",
+                before: Some(b"export const a = 1;"),
+                after: Some(b"export class BadPort {}\nconst HIGHEST = 1;"),
+            },
+            ChangedPath { path: "tests/test_port.py", before: None, after: Some(b"BadPort") },
+        ];
+        let laid: Vec<String> = with_empty_names(&changed, &names)
+            .into_iter()
+            .map(|overlay| match overlay.action {
+                OverlayAction::Write(bytes) => String::from_utf8(bytes).unwrap(),
+                OverlayAction::Remove => unreachable!(),
+            })
+            .collect();
+        assert_eq!(
+            laid,
+            [
+                "a = 1\n\n\ndef __getattr__(name):\n    if name in ('BadPort', 'HIGHEST',):\n        return type(name, (Exception,), {})\n    \
+                 raise AttributeError(name)\n",
+                "export const a = 1;\nexport const BadPort = class extends Error {};\n",
+            ]
+        );
+        let test = "from net import BadPort\n\n\ndef test_a():\n    assert port('1') == 1\n\n\ndef test_b():\n    raises(BadPort)\n";
+        let files = [("tests/test_port.py".to_owned(), test.as_bytes().to_vec())];
+        assert!(!has_names(&files, "tests/test_port.py::test_a", &names));
+        assert!(has_names(&files, "tests/test_port.py::test_b", &names));
+        assert!(
+            has_names(&files, "tests/test_port.py::test_c", &names),
+            "one that is not found may have them"
+        );
     }
 
     #[test]

@@ -106,3 +106,32 @@ async fn a_test_is_not_flaky_where_the_change_alone_makes_it_so() {
         assert_ne!(run.verdict, TestVerdict::Passed, "{name}: {run:#?}");
     }
 }
+
+/// A fix that brings a name besides, with tests of both: what has nothing to do with the name proves the fix.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fix_is_proven_beside_a_test_of_something_new() {
+    let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
+    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
+    let before = code("", "False");
+    let after =
+        code(", strict=False", "text.startswith('-')") + "\n\nclass NoAmount(ValueError):\n    pass\n";
+    let negative = NEW.replace("WITH", "pass").replace("OPTION", "");
+    let option = "\n    def test_option(self):\n        self.assertEqual(cents('1', strict=True), 100)\n";
+    let class = "\n    def test_class(self):\n        self.assertTrue(issubclass(NoAmount, ValueError))\n";
+    let imported = TESTS.replace("import cents", "import NoAmount, cents");
+    for (name, tests) in [
+        ("an-option", format!("{TESTS}{option}{negative}")),
+        ("an-import", format!("{imported}{class}{negative}")),
+    ] {
+        let commits = tester.commits_of(
+            &[("amounts.py", &before), ("test_amounts.py", TESTS)],
+            &[("amounts.py", &after), ("test_amounts.py", &tests)],
+        );
+        let test = Some("python3 -m unittest -v".to_owned());
+        let settings = RepositorySettings { test, ..RepositorySettings::default() };
+        let run = tester.tested(name, TestedChange::new(commits, settings)).await.run;
+        assert_eq!(run.verdict, TestVerdict::Passed, "{name}: {run:#?}");
+        let Proof::Proven { red, .. } = proof(&run) else { panic!("{name}: {:#?}", proof(&run)) };
+        assert_eq!(red, &["test_amounts.Cents.test_negative"], "{name}");
+    }
+}

@@ -5,6 +5,7 @@ use super::graph::StageResult;
 use super::judge::RoundOutcome;
 use super::rounds::WorkerOutcome;
 use super::{Replay, Suspension};
+use crate::effect_name::{EffectScope, ReservedWord};
 use crate::feedback::{Category, Feedback};
 use crate::ids::{BranchName, CommitSha};
 use crate::journal::JournalEvent;
@@ -25,6 +26,8 @@ pub(crate) struct LastPush {
     seq: u64,
     branch: BranchName,
     pub(crate) commit: CommitSha,
+    /// Whether it answers people: the pipeline had come to its end before.
+    is_answer: bool,
 }
 
 impl<'a> Replay<'a> {
@@ -105,8 +108,10 @@ impl<'a> Replay<'a> {
         let pushes = self.pushes();
         let done = |push: &&LastPush| push.commit == work.commit && push.seq > self.position;
         let is_there = |push: &&LastPush| push.commit == work.commit;
-        // The remote has it: since what the walk looks at now, or from before and nothing else came since.
-        if let Some(push) = pushes.iter().find(done).or_else(|| pushes.last().filter(is_there)) {
+        // The remote has it: since what the walk looks at now, or from before and nothing else of the pipeline's came since.
+        // What answers people came after all that is walked here, and is not pushed over.
+        let own = || pushes.iter().rfind(|push| !push.is_answer).filter(is_there);
+        if let Some(push) = pushes.iter().find(done).or_else(own) {
             self.position = self.position.max(push.seq);
             self.trace.branch = Some(push.branch.clone());
             self.trace.pushed = Some(work.commit.clone());
@@ -176,6 +181,7 @@ impl<'a> Replay<'a> {
                         seq: entry.seq,
                         branch: (*branch).clone(),
                         commit: (*commit).clone(),
+                        is_answer: key.scope() == EffectScope::Beside(ReservedWord::Answer),
                     }));
                 }
                 JournalEvent::Observed { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}

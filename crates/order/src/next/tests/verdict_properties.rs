@@ -309,3 +309,44 @@ stages:
     assert_eq!(world.settle(), approved);
     assert!(!Receipt::of(&world.journal, &world.survey()).verified);
 }
+
+/// The case in which it was found: handed over, sent back in vain, then a person's word was answered by another commit.
+#[test]
+fn what_answers_people_is_not_pushed_over_by_what_was_handed_over_before() {
+    let pipeline = "
+name: chance
+version: 1
+stages:
+  - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [s1] }
+  - { name: s1, agent: developer, checks: [pushed_commit, policy, tests, verifier], verifier: [code_reviewer, security_reviewer], max_adversarial_rounds: 1, escalate_on_exhaust: tech_lead, retry_count: 3, retry_policy: blind, depends_on: [s0] }
+  - { name: s0, agent: developer, retry_count: 3, retry_policy: exponential, budget: 0.8, depends_on: [] }
+";
+    let (seed, order) = (14_273_295_884_661_755_533, 3_407_246_135_894_743_821_u64);
+    let mut world = SimulatedOrder::with(&renamed(pipeline, seed)).without_limits().asking(oracle(seed));
+    for moment in 0..40 {
+        if world.begin_all() && !world.under_way.is_empty() {
+            let turn = chance(&(order, moment)) as usize % world.under_way.len();
+            let key = world.under_way[turn].0.0.clone();
+            world.finish(&key);
+        }
+    }
+    let choice = |under_way: &[(MoveKey, Move)]| chance(&(order, under_way.len())) as usize % under_way.len();
+    world.settle_choosing(choice);
+    for what in [OutsideEvent::Retry, OutsideEvent::Checks, OutsideEvent::Retry] {
+        happens(&mut world, what);
+        world.settle_choosing(choice);
+    }
+    let pushed: Vec<String> = world
+        .journal
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            JournalEvent::Intended { key, r#move } if matches!(**r#move, Move::Push { .. }) => {
+                Some(key.to_string())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(pushed, ["publish/cf0152b400/push-1", "answer/2/push/a4496cbf00"]);
+    nothing_is_claimed(&world).unwrap();
+}

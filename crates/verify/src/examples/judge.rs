@@ -20,17 +20,17 @@ pub fn judge_examples(
     after: &[Vec<String>],
 ) -> Vec<ExampleRun> {
     let sides = before.iter().zip(after);
-    let mut runs: Vec<ExampleRun> = examples
-        .iter()
-        .zip(sides)
-        .filter(|(_, (_, after))| !after.is_empty())
-        .map(|(example, (before, after))| ExampleRun {
-            code: example.code.clone(),
-            before: before.clone(),
-            after: after.clone(),
-            said: said(example, before, after),
-        })
-        .collect();
+    let mut runs = Vec::new();
+    let mut is_explicit = Vec::new();
+    for (example, (before, after)) in examples.iter().zip(sides).filter(|(_, (_, after))| !after.is_empty()) {
+        // What is said of it alone comes first.
+        let of_own = said((&example.own_text, true), before, after);
+        let is_own = of_own != ExampleVerdict::Open;
+        let said = if is_own { of_own } else { said((&example.text, example.is_in_sentence), before, after) };
+        is_explicit.push(is_own);
+        let (before, after) = (before.clone(), after.clone());
+        runs.push(ExampleRun { code: example.code.clone(), before, after, said });
+    }
     // Where one gives something else now, another that is as it was may be one that was right.
     let is_other = |run: &ExampleRun| {
         matches!(run.said, ExampleVerdict::Mended | ExampleVerdict::Open)
@@ -38,18 +38,21 @@ pub fn judge_examples(
             && run.before != run.after
     };
     if runs.iter().any(is_other) {
-        for run in runs.iter_mut().filter(|run| run.said == ExampleVerdict::AsBefore) {
+        let is_open =
+            |(run, is_own): &(&mut ExampleRun, bool)| !is_own && run.said == ExampleVerdict::AsBefore;
+        for (run, _) in runs.iter_mut().zip(is_explicit).filter(is_open) {
             run.said = ExampleVerdict::Open;
         }
     }
     runs
 }
 
-fn said(example: &IssueExample, before: &[String], after: &[String]) -> ExampleVerdict {
-    let text = &example.text;
+/// What a text, and whether it is a sentence, says of these answers.
+fn said((text, is_sentence): (&str, bool), before: &[String], after: &[String]) -> ExampleVerdict {
+    let wanted = |was: &str| wanted((text, is_sentence), was);
     let ([was], [is]) = (before, after) else {
         return match before {
-            [was] if is_named(was, text) && !wanted(example, was).is_empty() => ExampleVerdict::Unsteady,
+            [was] if is_named(was, text) && !wanted(was).is_empty() => ExampleVerdict::Unsteady,
             [] if matches!(after, [is] if is_named(is, text)) => ExampleVerdict::Mended,
             _ => ExampleVerdict::Open,
         };
@@ -58,7 +61,7 @@ fn said(example: &IssueExample, before: &[String], after: &[String]) -> ExampleV
     if was != is && number(was).is_some() && number(was) == number(is) {
         return ExampleVerdict::Open;
     }
-    let others = wanted(example, was);
+    let others = wanted(was);
     let is_like = |value: &String| kind(value) == kind(core(was)) && !is_error(was);
     // Where only what is wanted is named, it is held against one value of the same kind.
     let is_asked = match is_named(was, text) {
@@ -70,7 +73,7 @@ fn said(example: &IssueExample, before: &[String], after: &[String]) -> ExampleV
         true => ExampleVerdict::Open,
         false if is_named(is, text) => ExampleVerdict::Mended,
         false => match &others[..] {
-            [one] if is_asked && (kind(one) == kind(core(is)) || is_error(is)) => {
+            [one] if is_asked && (kind(one) == kind(core(is)) || is_error(is) || is_an_error(one)) => {
                 ExampleVerdict::OtherThanNamed
             }
             _ => ExampleVerdict::Open,
@@ -80,15 +83,14 @@ fn said(example: &IssueExample, before: &[String], after: &[String]) -> ExampleV
 
 /// The values that a text may ask for in place of one: those of its sentence, or those that follow such a word; none where
 /// nothing says that another is wanted.
-fn wanted(example: &IssueExample, was: &str) -> Vec<String> {
+fn wanted((text, is_sentence): (&str, bool), was: &str) -> Vec<String> {
     const AFTER: usize = 60;
     let Some(words) = pattern!(
         r"(?i)\b(?:should|shall|must|expect(?:ed|s)?|ought|supposed|want(?:ed)?|instead|rather|correct(?:ly)?|wrong(?:ly)?|not|but)\b"
     ) else {
         return Vec::new();
     };
-    let text = &example.text;
-    let mut named = match example.is_in_sentence {
+    let mut named = match is_sentence {
         true if words.is_match(text) && !is_conditional(text) => values(text),
         true => Vec::new(),
         false => {
@@ -114,7 +116,7 @@ fn is_conditional(text: &str) -> bool {
     let conditions = pattern!(
         r"(?i)\b(?:with|after|before|when|whenever|if|once|unless|given|having|under|while|during|on|in|since|where|assuming)\b"
     );
-    let stays = pattern!(r"(?i)\b(?:stays?|remain|keep|correctly|already|fine|right)\b");
+    let stays = pattern!(r"(?i)\b(?:stays?|remain|keep|unchanged|not change|correctly|already|fine|right)\b");
     conditions.is_some_and(|conditions| conditions.is_match(sentence))
         || stays.is_some_and(|stays| stays.is_match(rest))
 }
@@ -157,6 +159,11 @@ fn kind(value: &str) -> ValueKind {
         Some(_) | None if is_word => ValueKind::Word,
         Some(_) | None => ValueKind::Text,
     }
+}
+
+/// Whether a text names a kind of error.
+fn is_an_error(text: &str) -> bool {
+    text.ends_with("Error") || text.ends_with("Exception")
 }
 
 /// A value as a number, whatever wraps it.

@@ -24,9 +24,12 @@ pub struct IssueExample {
     pub code: String,
     /// Lines of the same block before it, which it may need.
     pub setup: Vec<String>,
+    /// What is said of it alone, with a mark where it stands: in its sentence up to the next call, in its row of a table, in a
+    /// remark behind it. Empty where nothing is.
+    pub own_text: String,
     /// What is said around it: its paragraph, or of a line in a block the whole issue.
     pub text: String,
-    /// Whether it stands in a sentence, so that what is said there is said of it.
+    /// Whether it stands in a sentence, so that what is said there may be said of it.
     pub is_in_sentence: bool,
 }
 
@@ -44,9 +47,7 @@ pub fn examples(issue: &str) -> Vec<IssueExample> {
     let (prose, blocks) = parted(&issue);
     let mut found: Vec<IssueExample> = Vec::new();
     for paragraph in prose.split("\n\n") {
-        for (code, text) in spans(paragraph) {
-            found.push(IssueExample { code, setup: Vec::new(), text, is_in_sentence: true });
-        }
+        found.extend(in_paragraph(paragraph));
     }
     for block in &blocks {
         found.extend(of_block(block, &issue));
@@ -86,16 +87,42 @@ fn parted(issue: &str) -> (String, Vec<Vec<String>>) {
     (prose, blocks)
 }
 
-/// The calls in a paragraph's code spans, each with the paragraph without it.
-fn spans(paragraph: &str) -> Vec<(String, String)> {
-    let parts: Vec<&str> = paragraph.split('`').collect();
-    let is_call = |at: &usize| at % 2 == 1 && parts.get(*at).is_some_and(|part| call(part).is_some());
-    let of = |at: usize| {
-        let code = call(parts.get(at)?)?;
-        let rest = parts.iter().enumerate().map(|(other, part)| if other == at { "…" } else { *part });
-        Some((code, rest.collect::<Vec<_>>().join("`")))
+/// What stands for a call in what is said of it.
+const MARK: &str = "`…`";
+
+/// The calls in a paragraph's code spans.
+fn in_paragraph(paragraph: &str) -> Vec<IssueExample> {
+    // Between two ticks each, in their order, from the tick before to the tick behind.
+    let ticks: Vec<usize> = paragraph.match_indices('`').map(|(at, _)| at).collect();
+    let all: Vec<(std::ops::Range<usize>, String)> = ticks
+        .chunks_exact(2)
+        .filter_map(|pair| {
+            let [open, close] = pair else { return None };
+            Some((*open..close + 1, call(paragraph.get(open + 1..*close)?)?))
+        })
+        .collect();
+    let of = |(at, (span, code)): (usize, &(std::ops::Range<usize>, String))| {
+        let (before, after) = (paragraph.get(..span.start)?, paragraph.get(span.end..)?);
+        let text = format!("{before}{MARK}{after}");
+        let next = all.get(at + 1).map_or(paragraph.len(), |(next, _)| next.start);
+        let own_text = match row(paragraph, span.start) {
+            Some((head, row)) => format!("{head} {}", row.replace(paragraph.get(span.clone())?, MARK)),
+            None => {
+                let sentence = before.rsplit(['.', ';', ':', '!', '?']).next().unwrap_or_default();
+                format!("{sentence}{MARK}{}", paragraph.get(span.end..next)?)
+            }
+        };
+        Some(IssueExample { code: code.clone(), setup: Vec::new(), own_text, text, is_in_sentence: true })
     };
-    (0..parts.len()).filter(is_call).filter_map(of).collect()
+    all.iter().enumerate().filter_map(of).collect()
+}
+
+/// The row of a table in which a place lies, with the head of the table.
+fn row(paragraph: &str, at: usize) -> Option<(&str, &str)> {
+    let start = paragraph.get(..at)?.rfind('\n').map_or(0, |line| line + 1);
+    let row = paragraph.get(start..)?.lines().next()?;
+    let head = paragraph.lines().find(|line| line.trim_start().starts_with('|'))?;
+    row.trim_start().starts_with('|').then_some((head, row))
 }
 
 /// The calls in a block: behind prompts, or else every line that is one.
@@ -115,7 +142,14 @@ fn of_block(lines: &[String], issue: &str) -> Vec<IssueExample> {
         match call(&shown(line)) {
             Some(code) => {
                 let text = issue.replace(&code, " ");
-                found.push(IssueExample { code, setup: setup.clone(), text, is_in_sentence: false });
+                let own_text = remark(line).map(|remark| format!("{MARK} {remark}")).unwrap_or_default();
+                found.push(IssueExample {
+                    code,
+                    setup: setup.clone(),
+                    own_text,
+                    text,
+                    is_in_sentence: false,
+                });
             }
             // What goes on in another line is none that can be told apart.
             None if line.starts_with(char::is_whitespace) || line.trim_end().ends_with([':', '{', '(']) => {
@@ -127,11 +161,18 @@ fn of_block(lines: &[String], issue: &str) -> Vec<IssueExample> {
     found
 }
 
+const REMARKS: [&str; 4] = ["  #", " # ", " //", "\t#"];
+
+/// What is remarked behind a line's code.
+fn remark(line: &str) -> Option<&str> {
+    REMARKS.iter().filter_map(|sign| line.split_once(sign)).map(|(_, remark)| remark.trim()).next()
+}
+
 /// A line's expression: without what prints it, and without a remark.
 fn shown(line: &str) -> String {
     let mut line = line.trim().trim_end_matches(';');
-    for remark in ["  #", " # ", " //", "\t#"] {
-        line = line.split_once(remark).map_or(line, |(code, _)| code).trim().trim_end_matches(';');
+    for sign in REMARKS {
+        line = line.split_once(sign).map_or(line, |(code, _)| code).trim().trim_end_matches(';');
     }
     for print in ["print(", "console.log("] {
         if let Some(inner) = line.strip_prefix(print).and_then(|rest| rest.strip_suffix(')')) {

@@ -190,15 +190,20 @@ fn core(value: &str) -> &str {
     value
 }
 
+/// A text in which quotes and white space are alike, since languages and people write them otherwise.
+fn alike(text: &str) -> String {
+    text.replace('\'', "\"").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Whether a text names a value, as a whole word.
 fn is_named(value: &str, text: &str) -> bool {
     // An error is named by what it is, or by what that is one of.
     if is_error(value) && core(value).contains('/') {
         return core(value).split('/').any(|one| is_named(one, text));
     }
-    let value = core(value);
+    let (value, text) = (&*alike(core(value)), &*alike(text));
     if value.is_empty() {
-        return ["``", "\"\"", "''"].iter().any(|empty| text.contains(empty));
+        return ["``", "\"\""].iter().any(|empty| text.contains(empty));
     }
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(value).any(|(at, _)| {
@@ -259,6 +264,20 @@ mod tests {
             runs.iter().map(|run| run.said).collect::<Vec<_>>(),
             [ExampleVerdict::Mended, ExampleVerdict::Open]
         );
+        let table = "| call | now | wanted |\n|---|---|---|\n| `human(0)` | `''` | `'0s'` |\n| `human(86400)` | `'24h'` | `'1d'` |\n";
+        let runs =
+            judge_examples(&super::super::examples(table), &own(["''", "'24h'"]), &own(["'0s'", "'24h'"]));
+        assert_eq!(runs[1].said, ExampleVerdict::AsBefore);
+        let block = "```js\nparse('a+b');   // { q: 'a+b' }   should be { q: 'a b' }\nparse('c');   // { q: 'c' }\n```\n";
+        let before = own(["{ q: 'a+b' }", "{ q: 'c' }"]);
+        let runs =
+            judge_examples(&super::super::examples(block), &before, &own(["{ q: 'a+b' }", "{ q: 'd' }"]));
+        assert_eq!(runs[0].said, ExampleVerdict::AsBefore);
+        let raises = "`port(\"70000\")` is `70000`, it should raise `ValueError`.";
+        assert_eq!(judged(raises, &["70000"], &["None"]), ExampleVerdict::OtherThanNamed);
+        let dict =
+            "```\nmerge(a)\n```\n\nI expected\n\n```\n{\"a\": 1}\n```\n\nbut got:\n\n```\n{\"b\": 2}\n```\n";
+        assert_eq!(judged(dict, &["{'b': 2}"], &["{'a': 1}"]), ExampleVerdict::Mended);
         let condition =
             "With `NO_COLOR=1` set, `paint(\"ok\")` still returns `'green'`; it should return `'ok'` then.";
         assert_eq!(judged(condition, &["'green'"], &["'green'"]), ExampleVerdict::Open);

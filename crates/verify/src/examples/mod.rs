@@ -24,8 +24,8 @@ pub struct IssueExample {
     pub code: String,
     /// Lines of the same block before it, which it may need.
     pub setup: Vec<String>,
-    /// What is said of it alone, with a mark where it stands: in its sentence up to the next call, in its row of a table, in a
-    /// remark behind it. Empty where nothing is.
+    /// What is said of it alone, with a mark where it stands: in its row of a table, in a remark behind it. Empty where nothing
+    /// is: sentences speak of several.
     pub own_text: String,
     /// What is said around it: its paragraph, or of a line in a block the whole issue.
     pub text: String,
@@ -101,20 +101,16 @@ fn in_paragraph(paragraph: &str) -> Vec<IssueExample> {
             Some((*open..close + 1, call(paragraph.get(open + 1..*close)?)?))
         })
         .collect();
-    let of = |(at, (span, code)): (usize, &(std::ops::Range<usize>, String))| {
+    let of = |(span, code): &(std::ops::Range<usize>, String)| {
         let (before, after) = (paragraph.get(..span.start)?, paragraph.get(span.end..)?);
         let text = format!("{before}{MARK}{after}");
-        let next = all.get(at + 1).map_or(paragraph.len(), |(next, _)| next.start);
         let own_text = match row(paragraph, span.start) {
             Some((head, row)) => format!("{head} {}", row.replace(paragraph.get(span.clone())?, MARK)),
-            None => {
-                let sentence = before.rsplit(['.', ';', ':', '!', '?']).next().unwrap_or_default();
-                format!("{sentence}{MARK}{}", paragraph.get(span.end..next)?)
-            }
+            None => String::new(),
         };
         Some(IssueExample { code: code.clone(), setup: Vec::new(), own_text, text, is_in_sentence: true })
     };
-    all.iter().enumerate().filter_map(of).collect()
+    all.iter().filter_map(of).collect()
 }
 
 /// The row of a table in which a place lies, with the head of the table.

@@ -105,13 +105,13 @@ impl<'a> Replay<'a> {
         let wished = self.branch_or_default();
         let name = self.publisher().map_or("publish", |stage| stage.name.as_str());
         let issue = self.journal.opened().issue.number;
-        let pushes = self.pushes();
+        // What answers people came after all that is walked here: it changes nothing of it, and is not pushed over.
+        let pushes: Vec<LastPush> = self.pushes().into_iter().filter(|push| !push.is_answer).collect();
         let done = |push: &&LastPush| push.commit == work.commit && push.seq > self.position;
         let is_there = |push: &&LastPush| push.commit == work.commit;
-        // The remote has it: since what the walk looks at now, or from before and nothing else of the pipeline's came since.
-        // What answers people came after all that is walked here, and is not pushed over.
-        let own = || pushes.iter().rfind(|push| !push.is_answer).filter(is_there);
-        if let Some(push) = pushes.iter().find(done).or_else(own) {
+        // The remote has it: since what the walk looks at now, or from before and nothing else came since.
+        let last = || pushes.last().filter(is_there);
+        if let Some(push) = pushes.iter().find(done).or_else(last) {
             self.position = self.position.max(push.seq);
             self.trace.branch = Some(push.branch.clone());
             self.trace.pushed = Some(work.commit.clone());

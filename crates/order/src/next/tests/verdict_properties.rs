@@ -321,7 +321,33 @@ stages:
   - { name: s1, agent: developer, checks: [pushed_commit, policy, tests, verifier], verifier: [code_reviewer, security_reviewer], max_adversarial_rounds: 1, escalate_on_exhaust: tech_lead, retry_count: 3, retry_policy: blind, depends_on: [s0] }
   - { name: s0, agent: developer, retry_count: 3, retry_policy: exponential, budget: 0.8, depends_on: [] }
 ";
-    let (seed, order) = (14_273_295_884_661_755_533, 3_407_246_135_894_743_821_u64);
+    let world = answered_after_a_while(pipeline, 14_273_295_884_661_755_533, 3_407_246_135_894_743_821);
+    assert_eq!(pushes_intended(&world), ["publish/cf0152b400/push-1", "answer/2/push/a4496cbf00"]);
+    nothing_is_claimed(&world).unwrap();
+}
+
+/// The case in which it was found: a push that was refused, then a person's word that was answered by another commit.
+#[test]
+fn a_push_that_was_refused_is_not_made_again_after_an_answer_was_pushed() {
+    let pipeline = "
+name: chance
+version: 1
+stages:
+  - { name: review, agent: developer, begins_with: checks, checks: [pushed_commit, policy, verifier], verifier: code_reviewer, max_adversarial_rounds: 3, escalate_on_exhaust: tech_lead, retry_count: 2, retry_policy: infrastructure_only, depends_on: [publish] }
+  - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [s0] }
+  - { name: s0, agent: developer, checks: [pushed_commit, policy, tests, verifier], verifier: code_reviewer, max_adversarial_rounds: 4, escalate_on_exhaust: tech_lead, retry_count: 2, retry_policy: blind, depends_on: [] }
+";
+    let world = answered_after_a_while(pipeline, 8_329_890_201_225_334_147, 16_089_609_867_730_999_532);
+    let pushed = pushes_intended(&world);
+    assert_eq!(
+        pushed[pushed.len() - 2..],
+        ["publish/e66cd70000/over-1e18fdba00-1", "answer/2/push/52902d2f00"]
+    );
+    nothing_is_claimed(&world).unwrap();
+}
+
+/// Settled by chance, then sent back, checked and sent back again.
+fn answered_after_a_while(pipeline: &str, seed: u64, order: u64) -> SimulatedOrder {
     let mut world = SimulatedOrder::with(&renamed(pipeline, seed)).without_limits().asking(oracle(seed));
     for moment in 0..40 {
         if world.begin_all() && !world.under_way.is_empty() {
@@ -336,17 +362,17 @@ stages:
         happens(&mut world, what);
         world.settle_choosing(choice);
     }
-    let pushed: Vec<String> = world
-        .journal
-        .entries()
-        .iter()
+    world
+}
+
+fn pushes_intended(world: &SimulatedOrder) -> Vec<String> {
+    let entries = world.journal.entries().iter();
+    entries
         .filter_map(|entry| match &entry.event {
             JournalEvent::Intended { key, r#move } if matches!(**r#move, Move::Push { .. }) => {
                 Some(key.to_string())
             }
             _ => None,
         })
-        .collect();
-    assert_eq!(pushed, ["publish/cf0152b400/push-1", "answer/2/push/a4496cbf00"]);
-    nothing_is_claimed(&world).unwrap();
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{REPOSITORY, Story, WELL};
+use crate::world::{REPOSITORY, STUBBORN, Story, WELL};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_work_order_is_made_and_read_over_the_api() {
@@ -87,17 +87,7 @@ async fn a_closed_issue_and_a_pull_request_are_no_work() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_that_has_ended_is_tried_again_over_the_api_and_wakes_at_once() {
-    let stubborn = "
-- stage: implement
-  round: 3
-  run: |
-    cat
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-- stage: implement
-  say: Nothing to do.
-";
-    let world = Story::of(stubborn).labeled().await;
+    let world = Story::of(STUBBORN).labeled().await;
     let ended = world.settled().await;
     assert_eq!(ended.word(), "blocked", "{}", ended.because());
     let url = format!("/api/v1/work-orders/{}", ended.order);

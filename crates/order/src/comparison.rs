@@ -93,6 +93,14 @@ impl TestList {
         }
     }
 
+    /// One that is named is of it no more.
+    pub fn remove(&mut self, name: &str) {
+        if let Some(place) = self.names.iter().position(|known| known == name) {
+            self.names.remove(place);
+            self.total = self.total.saturating_sub(1);
+        }
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.total == 0

@@ -36,6 +36,9 @@ pub struct Scrutiny {
     /// the commit itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_tests: Option<OldTests>,
+    /// What the base's tests have against the change, in sentences: in that run, or as they cannot be put back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<String>,
     /// Whether the change's tests fail without the change; none where that was not looked at, since the tests do not
     /// pass with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,7 +97,7 @@ pub struct OldTests {
     pub test: Option<CommandRun>,
     /// Tests counted in it.
     pub counts: Option<TestCounts>,
-    /// What stands against the change in it, in sentences.
+    /// Where journals had [`Scrutiny::against`] before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub against: Vec<String>,
 }
@@ -368,6 +371,12 @@ impl Scrutiny {
         !self.comparison.fixed.is_empty() || matches!(self.proof, Some(Proof::Proven { .. }))
     }
 
+    /// What the base's tests have against the change.
+    pub fn against(&self) -> impl Iterator<Item = &str> {
+        let before = self.old_tests.iter().flat_map(|old| &old.against);
+        self.against.iter().chain(before).map(String::as_str)
+    }
+
     /// What stands against the change: tests that are missing or bent, and files that the tests rewrite.
     pub fn objections(&self) -> Vec<Objection<'_>> {
         let grave = self.weakenings.iter().filter(|remark| remark.severe).map(Objection::Weakening);
@@ -378,9 +387,8 @@ impl Scrutiny {
         {
             all.push(Objection::Missing(&self.comparison));
         }
-        if let Some(old) = &self.old_tests {
-            all.extend(old.against.iter().map(|because| Objection::OldTests { because, laid: &old.laid }));
-        }
+        let laid = self.old_tests.as_ref().map_or(&[][..], |old| &old.laid);
+        all.extend(self.against().map(|because| Objection::OldTests { because, laid }));
         if let Some(lies) = self.lies.as_ref().filter(|lies| lies.said == LieVerdict::Unnoticed) {
             all.push(Objection::Lie(lies));
         }

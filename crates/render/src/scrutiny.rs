@@ -29,6 +29,9 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
     if let Some(old) = &scrutiny.old_tests {
         lines.push(old_tests(old));
     }
+    let below = if scrutiny.old_tests.is_some() { "  " } else { "" };
+    let against = scrutiny.against().take(MOST_NAMES);
+    lines.extend(against.map(|because| format!("{below}- ❌ {}", plain(&shorten(because, 300)))));
     lines.extend(scrutiny.lies_sentence().map(|sentence| format!("- {}", plain(&shorten(&sentence, 300)))));
     for example in &scrutiny.examples {
         let sign = if example.is_against() { "❌ " } else { "" };
@@ -89,13 +92,7 @@ fn old_tests(old: &OldTests) -> String {
         [] => String::new(),
         paths => format!("; left out, since they do not load there: {}", list(paths, paths.len() as u64)),
     };
-    let against: String = old
-        .against
-        .iter()
-        .take(MOST_NAMES)
-        .map(|because| format!("\n  - ❌ {}", plain(&shorten(because, 300))))
-        .collect();
-    format!("- the base's tests on the new code: {how}{unloaded}{against}")
+    format!("- the base's tests on the new code: {how}{unloaded}")
 }
 
 fn mutants(tally: &MutantTally) -> String {

@@ -123,6 +123,11 @@ impl CheckoutRun {
     }
 
     /// As a part of the experiment.
+    /// How long the tests took.
+    pub(super) fn seconds(&self) -> f64 {
+        self.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds)
+    }
+
     pub(super) fn cell(&self) -> ExperimentCell<'_> {
         ExperimentCell {
             exit: self.test.as_ref().map(|ended| ended.run.exit),

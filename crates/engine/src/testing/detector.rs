@@ -96,9 +96,8 @@ impl ExperimentContext<'_> {
             if red.is_empty() {
                 return Ok(None);
             }
-            let files = texts_of(self.testing, self.ask, commit, &[]).await?;
-            let change =
-                DetectorSuite { name: "-new", texts: TestTexts { files: &files }, overlays: &[], ran };
+            let files = self.new_texts().await?;
+            let change = DetectorSuite { name: "-new", texts: TestTexts { files }, overlays: &[], ran };
             let said = old_code.map_or("", |code| code.ran.last_output());
             let is_alone = old_code.is_some_and(|code| code.ran.is_selected);
             let lies = self.sure_ones(&change.texts, &red);

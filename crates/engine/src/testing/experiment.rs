@@ -4,8 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use tokio::sync::OnceCell;
+
 use super::baseline::CachedBaseline;
-use super::change::ChangeAnalysis;
+use super::change::{ChangeAnalysis, texts_of};
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::comparison::TestRunnerName;
@@ -33,6 +35,8 @@ pub(super) struct ExperimentContext<'a> {
     pub(super) judging: &'a VerdictBasis,
     pub(super) change: ChangeAnalysis,
     pub(super) baseline: CachedBaseline,
+    /// The texts of the change's tests, once they were read.
+    new_texts: OnceCell<Vec<(String, Vec<u8>)>>,
 }
 
 /// The tests of the base on the code of the change.
@@ -52,7 +56,23 @@ struct OldRuns<'a> {
     code: Option<&'a OldTestsRun>,
 }
 
-impl ExperimentContext<'_> {
+impl<'a> ExperimentContext<'a> {
+    pub(super) fn new(
+        testing: &'a CommitTester,
+        ask: &'a TestRunRequest,
+        judging: &'a VerdictBasis,
+        change: ChangeAnalysis,
+        baseline: CachedBaseline,
+    ) -> Self {
+        Self { testing, ask, judging, change, baseline, new_texts: OnceCell::new() }
+    }
+
+    /// The files of the commit that hold tests.
+    pub(super) async fn new_texts(&self) -> Result<&[(String, Vec<u8>)], EffectError> {
+        let read = || texts_of(self.testing, self.ask, &self.ask.commit, &[]);
+        self.new_texts.get_or_try_init(read).await.map(Vec::as_slice)
+    }
+
     /// The tests of the base on the code of the change, beside the change's own run: where the base's is kept, a processor
     /// has nothing else to do.
     pub(super) async fn old_tests_early(&self) -> Result<Option<OldTestsRun>, EffectError> {
@@ -168,19 +188,17 @@ impl ExperimentContext<'_> {
                 "{path} is of the base's tests and cannot be put back: it is a link, or too large to be read"
             )
         }));
-        let is_good =
-            |judgement: &ExperimentResult| judgement.judged.is_pass() && judgement.against.is_empty();
-        if is_good(&judgement) {
+        if judgement.is_good() {
             self.hold_flaky_against_base(ran, &mut judgement).await?;
         }
-        if is_good(&judgement) {
+        if judgement.is_good() {
             self.repeat_evidence(ran, &mut judgement).await?;
         }
-        if is_good(&judgement) {
+        if judgement.is_good() {
             self.prove_without_new_names(ran, &mut judgement, outputs).await?;
         }
         let mut lies = None;
-        if is_good(&judgement) {
+        if judgement.is_good() {
             let old = (old_tests.as_ref(), old_code.as_ref());
             lies = Some(self.detect(ran, old, &mut judgement, outputs).await?);
         }
@@ -188,10 +206,8 @@ impl ExperimentContext<'_> {
             ran.rewritten.iter().filter(|path| !self.baseline.rewritten.contains(path)).cloned().collect();
         let changed_tests = self.changed_tests(&judgement);
         let is_bent = lies.as_ref().is_some_and(|lies| lies.said == LieVerdict::Unnoticed);
-        let is_good =
-            judgement.judged.is_pass() && judgement.against.is_empty() && !is_bent && rewritten.is_empty();
-        let took = ran.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds);
-        let mutants = if is_good { self.mutants(&judgement, took).await? } else { None };
+        let is_good = judgement.is_good() && !is_bent && rewritten.is_empty();
+        let mutants = if is_good { self.mutants(&judgement, ran.seconds()).await? } else { None };
         Ok(Scrutiny {
             baseline: self.baseline.shown(self.ask),
             base_setup: None,
@@ -203,8 +219,9 @@ impl ExperimentContext<'_> {
                 unloaded: old.unloaded,
                 counts: old.ran.reading.counts,
                 test: old.ran.test.map(|ended| ended.run),
-                against: judgement.against,
+                against: Vec::new(),
             }),
+            against: judgement.against,
             proof: judgement.proof,
             old_code: old_code.and_then(|code| code.ran.test).map(|ended| ended.run),
             lies,

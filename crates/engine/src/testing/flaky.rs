@@ -42,8 +42,7 @@ impl ExperimentContext<'_> {
         if names.is_empty() {
             return Ok(());
         }
-        let took = ran.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds);
-        let is_short = took < LONG || ran.can_select(self.named_by(), &names);
+        let is_short = ran.seconds() < LONG || ran.can_select(self.named_by(), &names);
         let runs = if is_short { RUNS } else { RUNS_OF_LONG };
         let before = self.tallies("-flaky-base", &self.ask.base, &names, runs).await?;
         let steady: Vec<String> = names.into_iter().filter(|name| !is_both(before.get(name))).collect();
@@ -57,12 +56,11 @@ impl ExperimentContext<'_> {
         let is_broken = |name: &&String| count(&after, name).failed + 1 >= TOO_OFTEN;
         let broken: Vec<&String> = steady.iter().filter(is_broken).collect();
         let comparison = &mut judgement.comparison;
-        let flaky = std::mem::take(&mut comparison.flaky);
-        for name in &flaky.names {
-            let list = match broken.contains(&name) {
-                false => &mut comparison.flaky,
-                true if count(&before, name).failed > 0 => &mut comparison.already_red,
-                true => &mut comparison.newly_broken,
+        for name in &broken {
+            comparison.flaky.remove(name);
+            let list = match count(&before, name).failed {
+                0 => &mut comparison.newly_broken,
+                _ => &mut comparison.already_red,
             };
             list.add(name);
         }
@@ -80,8 +78,7 @@ impl ExperimentContext<'_> {
     ) -> Result<(), EffectError> {
         let (fixed, red) = evidence_of(judgement);
         let names: Vec<String> = fixed.into_iter().chain(red).take(MOST).collect();
-        let took = ran.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds);
-        if names.is_empty() || took > LONG || !ran.can_select(self.named_by(), &names) {
+        if names.is_empty() || ran.seconds() > LONG || !ran.can_select(self.named_by(), &names) {
             return Ok(());
         }
         let only = names.as_slice();

@@ -204,7 +204,7 @@ impl CommitTester {
             }
             let baseline = self.baseline(ask, &judging).await?;
             let change = read_change(self, ask, &judging).await?;
-            let bench = ExperimentContext { testing: self, ask, judging: &judging, change, baseline };
+            let bench = ExperimentContext::new(self, ask, &judging, change, baseline);
             let early = if judging.is_set_up_anew() { None } else { bench.old_tests_early().await? };
             Ok(Some((bench, early)))
         };

@@ -1,7 +1,6 @@
 //! Whether what proves a change does so without the names that the change brings: an option or a variable that the new tests
 //! alone turn on mends nothing for anybody else.
 
-use super::change::texts_of;
 use super::checkout_run::CheckoutRun;
 use super::experiment::ExperimentContext;
 use super::{CommandOutput, EffectError};
@@ -34,9 +33,9 @@ impl ExperimentContext<'_> {
         else {
             return Ok(());
         };
-        let files = texts_of(self.testing, self.ask, &self.ask.commit, &[]).await?;
+        let files = self.new_texts().await?;
         let red: Vec<String> =
-            red.into_iter().filter(|name| !has_names(&files, name, &self.change.introduced)).collect();
+            red.into_iter().filter(|name| !has_names(files, name, &self.change.introduced)).collect();
         if !red.is_empty() {
             judgement.proof = Some(Proof::Proven { by, red });
         }
@@ -56,8 +55,8 @@ impl ExperimentContext<'_> {
             return Ok(());
         }
         let red = red.clone();
-        let files = texts_of(self.testing, self.ask, &self.ask.commit, &[]).await?;
-        let expected: Vec<String> = TestTexts { files: &files }
+        let files = self.new_texts().await?;
+        let expected: Vec<String> = TestTexts { files }
             .of_tests(&red, "")
             .into_iter()
             .flat_map(|(_, lies)| lies.into_iter().map(|lie| lie.was))

@@ -75,6 +75,13 @@ pub struct ExperimentResult {
     pub against: Vec<String>,
 }
 
+impl ExperimentResult {
+    /// Whether it passes and nothing stands against it so far.
+    pub fn is_good(&self) -> bool {
+        self.judged.is_pass() && self.against.is_empty()
+    }
+}
+
 /// Judges the runs.
 pub fn judge(matrix: &ExperimentMatrix<'_>) -> ExperimentResult {
     let readings: Vec<TestReport> = matrix.again.iter().map(|(_, reading)| reading.clone()).collect();

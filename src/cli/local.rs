@@ -16,7 +16,7 @@ use crate::config::{AgentSettings, DefaultSettings, DeliveryMode, GithubSettings
 use crate::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, WebPages, keys};
 use crate::order::next::OrderProjection;
 use crate::order::trace::PendingApproval;
-use crate::order::{Journal, OrderId, Pipeline, Surfaces, WriteLimits};
+use crate::order::{Journal, JournalEvent, OrderId, Pipeline, Surfaces, WriteLimits};
 
 /// The App's id on the emulator; any number serves.
 const APP_ID: u64 = 1;
@@ -58,6 +58,19 @@ pub(super) struct PersonRequired(String);
 /// Said where a plan waits and nobody can approve it.
 const PLAN_WAITS: &str = "the plan is waiting for a person's /approve (`plan: approve` in the repository's \
     .github/journeyman.yml), and nobody can give it here: set `plan: auto`, or use `journeyman serve` or `journeyman demo`";
+
+/// Said where a plan asks something and nobody can answer.
+fn questions_wait(journal: &Journal) -> String {
+    let asked = journal.entries().iter().rev().find_map(|entry| match &entry.event {
+        JournalEvent::Intended { r#move, .. } => r#move.questions().map(|asked| asked.join("\n- ")),
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => None,
+    });
+    format!(
+        "the plan asks something before code is written, and nobody can answer here: write the answers into the issue, and \
+         run it again:\n- {}",
+        asked.unwrap_or_default()
+    )
+}
 
 /// Who could say a word to what waits for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,13 +263,15 @@ impl LocalStack {
                 return Ok(Some(survey.surfaces()));
             }
             match survey.trace.asks {
-                Some(PendingApproval::Plan)
-                    if people == HumanPresence::Absent && survey.next.moves.is_empty() =>
-                {
+                Some(asks) if people == HumanPresence::Absent && survey.next.moves.is_empty() => {
                     live.end();
-                    return Err(PersonRequired(PLAN_WAITS.to_owned()).into());
+                    return Err(PersonRequired(match asks {
+                        PendingApproval::Plan => PLAN_WAITS.to_owned(),
+                        PendingApproval::Answers => questions_wait(&journal),
+                    })
+                    .into());
                 }
-                Some(PendingApproval::Plan) | None => {}
+                Some(PendingApproval::Plan | PendingApproval::Answers) | None => {}
             }
             tokio::select! {
                 _ = news.recv() => {}

@@ -245,6 +245,55 @@ async fn the_plan_waits_for_approval() {
     world.end().await;
 }
 
+/// Plans, and asks what it is not told; with an answer it plans without a question.
+const ASKING: &str = r#"
+- stage: plan
+  round: 1
+  usd: 0.02
+  run: |
+    mkdir -p .journeyman/plans
+    printf '# Give the answer\n\n## Blocking questions\n\n1. In words, or in @digits?\n' > .journeyman/plans/issue-1-answer.md
+  say: .journeyman/plans/issue-1-answer.md
+- stage: plan
+  round: 2
+  usd: 0.02
+  run: |
+    cat
+    echo '# Write 42 into answer' > .journeyman/plans/issue-1-answer.md
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_plan_cannot_do_without_is_asked_before_code_is_written() {
+    let world = Story::of(&format!("{ASKING}{WELL}")).labeled().await;
+    world.until("a question", |_, survey| survey.trace.asks).await;
+    let asked = || -> Vec<String> {
+        let own = world.own_comments().into_iter().map(|one| one.body);
+        own.filter(|body| body.contains("### A question before code is written")).collect()
+    };
+    assert_eq!(asked().len(), 1, "{:#?}", world.own_comments());
+    insta::assert_snapshot!(asked()[0].split_once("\n").map_or("", |(_, body)| body), @"
+    ### A question before code is written
+
+    1. In words, or in `@digits?`
+
+    The plan cannot be carried out without an answer. Answer in a comment: the answers of the issue's author and of people with write access count. The plan is then written anew. `/approve` carries it out as it is. No code is written before that.
+    ");
+    world
+        .until("the label", |_, _| world.labels().contains(&"journeyman:needs-info".to_owned()).then_some(()))
+        .await;
+    // Whoever has nothing to say here changes nothing.
+    world.comment(OUTSIDER, "In words!").await;
+    world.comment(MAINTAINER, "In digits, please.").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let told = ended.said("plan/2/agent");
+    assert!(told.contains("In words, or in @digits?") && told.contains("In digits, please."), "{told}");
+    assert!(!told.contains("In words!"), "{told}");
+    assert_eq!(asked().len(), 1, "nothing is asked twice");
+    assert!(!world.labels().contains(&"journeyman:needs-info".to_owned()));
+    world.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_merged_is_put_in_order() {
     let settings = "test: sh test.sh\ndelete_branch: true\n";

@@ -31,17 +31,23 @@ const NEEDS_HUMAN: LabelDefinition = LabelDefinition {
     color: "d93f0b",
     description: "Journeyman waits for a person",
 };
+const NEEDS_INFO: LabelDefinition = LabelDefinition {
+    name: "journeyman:needs-info",
+    color: "fbca04",
+    description: "Journeyman has asked something and waits for an answer",
+};
 const DONE: LabelDefinition = LabelDefinition {
     name: "journeyman:done",
     color: "0e8a16",
     description: "Journeyman has opened a pull request for this",
 };
-const OURS: [&LabelDefinition; 3] = [&WORKING, &NEEDS_HUMAN, &DONE];
+const OURS: [&LabelDefinition; 4] = [&WORKING, &NEEDS_HUMAN, &NEEDS_INFO, &DONE];
 
 fn label_definition(label: OrderLabel) -> Option<&'static LabelDefinition> {
     match label {
         OrderLabel::Working => Some(&WORKING),
         OrderLabel::NeedsHuman => Some(&NEEDS_HUMAN),
+        OrderLabel::NeedsInfo => Some(&NEEDS_INFO),
         OrderLabel::Done => Some(&DONE),
         OrderLabel::None => None,
     }

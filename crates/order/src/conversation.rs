@@ -270,6 +270,12 @@ pub enum NoticeComment {
         /// Its text, as the agent wrote it.
         text: String,
     },
+    /// What the plan leaves to people, before code is written.
+    Questions {
+        questions: Vec<String>,
+        /// Whether there is no sense in going on without an answer.
+        blocking: bool,
+    },
     /// The issue changed after code was begun: the order goes on with its text as it was.
     TextKept {
         /// A comment was added, rather than the issue edited.

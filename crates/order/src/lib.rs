@@ -35,6 +35,7 @@ pub mod order_request;
 pub mod package_registry;
 mod pinned_images;
 pub mod pipeline;
+mod plan_questions;
 pub mod proof;
 mod proof_settings;
 pub mod pull_template;

@@ -169,6 +169,16 @@ pub enum Move {
     },
 }
 
+impl Move {
+    /// What it asks of people before code is written.
+    pub fn questions(&self) -> Option<&[String]> {
+        if let Self::Say { saying: NoticeComment::Questions { questions, .. }, .. } = self {
+            return Some(questions);
+        }
+        None
+    }
+}
+
 /// What an agent is to do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentTask {

@@ -45,7 +45,7 @@ pub struct RepositorySettings {
     pub prove: ProofSettings,
     /// What an order may cost here; the lower of this and the server's counts.
     pub budget: Option<BudgetLimits>,
-    /// Whether a person approves the plan before money goes into code.
+    /// What a person is asked about the plan before money goes into code.
     pub plan: PlanApproval,
     /// What is done when the base branch has moved and the pull request cannot be merged any more.
     pub when_base_moves: BaseMovePolicy,
@@ -99,13 +99,15 @@ pub enum TaskCommentPolicy {
     All,
 }
 
-/// Whether a person approves the plan.
+/// What a person is asked about the plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanApproval {
-    /// The plan is carried out.
+    /// The plan is carried out, unless it cannot be without an answer.
     #[default]
     Auto,
+    /// What the plan leaves open is asked before it is carried out.
+    Ask,
     /// The plan is shown, and the order waits for `/approve` or `/plan guidance`.
     Approve,
 }

@@ -14,6 +14,8 @@ pub enum OrderLabel {
     Working,
     /// `journeyman:needs-human`.
     NeedsHuman,
+    /// `journeyman:needs-info`.
+    NeedsInfo,
     /// `journeyman:done`.
     Done,
     None,

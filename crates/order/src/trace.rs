@@ -206,6 +206,8 @@ pub struct PullTrace {
 pub enum PendingApproval {
     /// To approve the plan, or to say what is to be different.
     Plan,
+    /// To answer what the plan leaves open.
+    Answers,
 }
 
 /// What the checks of others came to.

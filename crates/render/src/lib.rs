@@ -48,18 +48,23 @@ const ROOM: usize = LONGEST_BODY - 536;
 
 /// The label that shows how the order stands.
 pub fn label(survey: &OrderProjection) -> OrderLabel {
-    if waits_for_the_plan(survey) { OrderLabel::NeedsHuman } else { survey.surfaces().label }
+    match waits_for(survey) {
+        Some(PendingApproval::Plan) => OrderLabel::NeedsHuman,
+        Some(PendingApproval::Answers) => OrderLabel::NeedsInfo,
+        None => survey.surfaces().label,
+    }
 }
 
 /// Where the order stands, in a few words. Foreign in part: it can hold a login.
 fn headline(survey: &OrderProjection) -> String {
-    if waits_for_the_plan(survey) {
-        return "The plan is waiting for approval".to_owned();
+    match waits_for(survey) {
+        Some(PendingApproval::Plan) => "The plan is waiting for approval".to_owned(),
+        Some(PendingApproval::Answers) => "Waiting for answers before code is written".to_owned(),
+        None => survey.surfaces().headline,
     }
-    survey.surfaces().headline
 }
 
-/// Whether nothing goes on before a person has approved the plan.
-fn waits_for_the_plan(survey: &OrderProjection) -> bool {
-    survey.next.settled.is_none() && survey.trace.asks == Some(PendingApproval::Plan)
+/// The person's word before which nothing goes on.
+fn waits_for(survey: &OrderProjection) -> Option<PendingApproval> {
+    survey.trace.asks.filter(|_| survey.next.settled.is_none())
 }

@@ -13,6 +13,8 @@ use journeyman_order::trace::{StageState, StageTrace};
 
 /// The most of a plan that is shown, in characters.
 const LONGEST_PLAN: usize = 50_000;
+/// The most of a question, in characters.
+const LONGEST_QUESTION: usize = 600;
 /// How many letters may be wrong in a word that is taken for one of ours.
 const MOST_SLIPS: usize = 3;
 
@@ -49,6 +51,7 @@ pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeCommen
             )
         }
         NoticeComment::Plan { round, text } => plan(*round, text),
+        NoticeComment::Questions { questions, blocking } => asked(questions, *blocking),
         NoticeComment::PullClosed { pull, merged, by } => {
             let by = plain(&shorten(by, 100));
             if *merged {
@@ -136,6 +139,25 @@ fn plan(round: u32, text: &str) -> String {
     )
 }
 
+/// What the plan leaves to people.
+fn asked(questions: &[String], blocking: bool) -> String {
+    let heading = match questions.len() {
+        1 => "### A question before code is written".to_owned(),
+        count => format!("### {count} questions before code is written"),
+    };
+    let listed: String = questions
+        .iter()
+        .enumerate()
+        .map(|(place, question)| format!("{}. {}\n", place + 1, plain(&shorten(question, LONGEST_QUESTION))))
+        .collect();
+    let why = if blocking { "The plan cannot be carried out without an answer. " } else { "" };
+    format!(
+        "{heading}\n\n{listed}\n\
+         {why}Answer in a comment: the answers of the issue's author and of people with write access count. The plan is then \
+         written anew. `/approve` carries it out as it is. No code is written before that."
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +233,26 @@ mod tests {
         ] {
             assert_eq!(said(&saying), text);
         }
+    }
+
+    #[test]
+    fn what_the_plan_leaves_open_is_asked_in_one_comment() {
+        let questions = vec!["CSV or @team's TSV?".to_owned(), "Since <b>when</b>?".to_owned()];
+        assert_eq!(
+            said(&NoticeComment::Questions { questions, blocking: true }),
+            "### 2 questions before code is written\n\n\
+             1. CSV or `@team's` TSV?\n2. Since \\<b\\>when\\</b\\>?\n\n\
+             The plan cannot be carried out without an answer. Answer in a comment: the answers of the issue's author and of \
+             people with write access count. The plan is then written anew. `/approve` carries it out as it is. No code is \
+             written before that."
+        );
+        let questions = vec!["May it be slow? Assumed: yes.".to_owned()];
+        assert_eq!(
+            said(&NoticeComment::Questions { questions, blocking: false }),
+            "### A question before code is written\n\n1. May it be slow? Assumed: yes.\n\n\
+             Answer in a comment: the answers of the issue's author and of people with write access count. The plan is then \
+             written anew. `/approve` carries it out as it is. No code is written before that."
+        );
     }
 
     #[test]

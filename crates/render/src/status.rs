@@ -7,9 +7,10 @@ use super::pages::is_linkable;
 use super::stages::{now, stages};
 use super::text::{code_span, dollars, duration, passing, plain};
 use super::time::{last_news, seconds_at_work};
-use super::{ROOM, headline, waits_for_the_plan};
+use super::{ROOM, headline, waits_for};
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
+use journeyman_order::trace::PendingApproval;
 use journeyman_order::{
     AnsweredSignal, EffectOutcome, Finding, Journal, JournalEvent, Settlement, SignalAnswer, SignalKind,
     SlashCommand,
@@ -191,10 +192,17 @@ fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
     let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.";
     let shown = survey.surfaces();
     match &survey.next.settled {
-        None if waits_for_the_plan(survey) => {
-            vec!["Read the plan below, and comment `/approve` to continue, or `/plan` and what to change."]
-        }
-        None => vec!["Comment `/cancel` to stop, or `/help` for all commands."],
+        None => match waits_for(survey) {
+            Some(PendingApproval::Plan) => {
+                vec![
+                    "Read the plan below, and comment `/approve` to continue, or `/plan` and what to change.",
+                ]
+            }
+            Some(PendingApproval::Answers) => {
+                vec!["Answer the questions below in a comment, or comment `/approve` to continue without."]
+            }
+            None => vec!["Comment `/cancel` to stop, or `/help` for all commands."],
+        },
         Some(Settlement::Finished { .. }) if !shown.can_be_retried => {
             vec!["Review the pull request as you would a colleague's: Journeyman answers every point."]
         }

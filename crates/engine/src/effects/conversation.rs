@@ -102,6 +102,7 @@ impl EffectContext {
             | NoticeComment::PullIsOpen { .. }
             | NoticeComment::TextKept { .. }
             | NoticeComment::Plan { .. }
+            | NoticeComment::Questions { .. }
             | NoticeComment::PullClosed { .. } => {
                 format!("say:{}:{}", self.order, self.key.file_name().replace('-', "."))
             }

@@ -125,7 +125,10 @@ fn revision(journal: &Journal, answers: &[AnsweredSignal], settled: Option<&Sett
     for entry in journal.entries() {
         revision += match &entry.event {
             JournalEvent::Intended { key, r#move }
-                if matches!(**r#move, Move::Say { saying: NoticeComment::Plan { .. }, .. }) =>
+                if matches!(
+                    **r#move,
+                    Move::Say { saying: NoticeComment::Plan { .. } | NoticeComment::Questions { .. }, .. }
+                ) =>
             {
                 plans.push(key);
                 0

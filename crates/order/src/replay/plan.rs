@@ -1,4 +1,4 @@
-//! The plan, where a person is to approve it before money goes into code.
+//! The plan, where a person is to approve it, or to answer what it leaves open, before money goes into code.
 
 use super::judge::{RoundCheck, RoundOutcome};
 use super::signal_log::PlanDecision;
@@ -9,8 +9,14 @@ use crate::feedback::{Category, Feedback};
 use crate::journal::JournalEvent;
 use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Stage, StageOutput};
+use crate::plan_questions::PlanQuestions;
 use crate::settings::PlanApproval;
 use crate::trace::PendingApproval;
+
+/// How often people are asked in one order.
+const MOST_ASKED: usize = 2;
+/// The effect that asks.
+const QUESTIONS: &str = "ask";
 
 /// That a person wants another plan than the one of this round.
 pub(crate) struct OtherPlan<'a> {
@@ -59,7 +65,7 @@ impl<'a> Replay<'a> {
         })
     }
 
-    /// The plan is shown, and a person says whether it is the one.
+    /// The plan is shown, or what it leaves open is asked, and a person says how to go on.
     pub(crate) fn judge_plan(
         &mut self,
         stage: &Stage,
@@ -67,15 +73,24 @@ impl<'a> Replay<'a> {
         round: u32,
         fields: Vec<(String, String)>,
     ) -> Result<RoundOutcome<Vec<(String, String)>>, Suspension> {
-        let is_plan = matches!(self.output(stage), StageOutput::File(_));
-        if !is_plan || self.settings.plan != PlanApproval::Approve {
+        if !matches!(self.output(stage), StageOutput::File(_)) {
             return Ok(RoundOutcome::Passed(fields));
         }
         let content = fields.iter().find(|(field, _)| field == "content");
         let text = content.map(|(_, text)| text.clone()).unwrap_or_default();
-        let key = worker.key(round, "show");
+        let (key, saying, asks) = match self.settings.plan {
+            PlanApproval::Approve => {
+                (worker.key(round, "show"), NoticeComment::Plan { round, text }, PendingApproval::Plan)
+            }
+            PlanApproval::Auto | PlanApproval::Ask => {
+                let Some(questions) = self.questions(worker, round, &text) else {
+                    return Ok(RoundOutcome::Passed(fields));
+                };
+                (worker.key(round, QUESTIONS), questions, PendingApproval::Answers)
+            }
+        };
         let on = CommentTarget::Issue(self.journal.opened().issue.number);
-        let seen = self.observe(&key, |_| Move::Say { on, saying: NoticeComment::Plan { round, text } })?;
+        let seen = self.observe(&key, |_| Move::Say { on, saying })?;
         if !matches!(seen.outcome, EffectOutcome::Done) {
             return Err(self.mismatch(&key));
         }
@@ -86,9 +101,46 @@ impl<'a> Replay<'a> {
                 Ok(another_plan(guidance.as_deref()))
             }
             None => {
-                self.trace.asks = Some(PendingApproval::Plan);
+                self.trace.asks = Some(asks);
                 Err(Suspension::PlanReview)
             }
         }
+    }
+
+    /// What people are asked before this plan is carried out; nothing where they were asked often enough.
+    fn questions(&mut self, worker: &Worker, round: u32, plan: &str) -> Option<NoticeComment> {
+        let PlanQuestions { mut blocking, open } = PlanQuestions::of(plan);
+        let is_blocked = !blocking.is_empty();
+        if self.settings.plan == PlanApproval::Ask {
+            blocking.extend(open);
+        }
+        let asked = (1..round).filter(|before| self.begun(&worker.key(*before, QUESTIONS)).is_some()).count();
+        if blocking.is_empty() {
+            return None;
+        }
+        if asked >= MOST_ASKED {
+            self.trace.note("The plan still leaves questions open. It is carried out as it is.".to_owned());
+            return None;
+        }
+        Some(NoticeComment::Questions { questions: blocking, blocking: is_blocked })
+    }
+
+    /// That people wrote on the issue after a plan had asked something.
+    pub(crate) fn answered(&self, worker: &Worker, round: u32) -> Option<Feedback> {
+        let key = worker.key(round, QUESTIONS);
+        let questions = self.entries.iter().find_map(|entry| match &entry.event {
+            JournalEvent::Intended { key: known, r#move } if *known == key => r#move.questions(),
+            JournalEvent::Opened(_)
+            | JournalEvent::Signaled { .. }
+            | JournalEvent::Intended { .. }
+            | JournalEvent::Observed { .. } => None,
+        })?;
+        let asked = questions.join("\n- ");
+        let summary =
+            format!("people were asked what the plan left open, and wrote on the issue since:\n- {asked}");
+        Some(Feedback::failed(Category::Architecture, summary).suggest(
+            "Find the answers in the issue and its comments as they are given now, and write the plan anew in the same file. \
+             Ask no question twice: where there is no answer, take what is simplest and say so.",
+        ))
     }
 }

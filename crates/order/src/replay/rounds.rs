@@ -110,7 +110,8 @@ impl Replay<'_> {
                             match self.outdated_by(worker, round) {
                                 Some(update) => {
                                     advised.clone_from(&update.guidance);
-                                    Ok(RoundOutcome::failed(RoundCheck::Person, outdated()))
+                                    let why = self.answered(worker, round).unwrap_or_else(outdated);
+                                    Ok(RoundOutcome::failed(RoundCheck::Person, why))
                                 }
                                 None => judge(self, round, Some(run)),
                             }

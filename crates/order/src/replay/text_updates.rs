@@ -161,12 +161,12 @@ impl Replay<'_> {
 
     /// The change of the issue that makes a round worthless: it was begun with the text before, and nothing was since.
     pub(super) fn outdated_by(&self, worker: &Worker, round: u32) -> Option<&TextUpdate> {
-        let log = self.signals.log;
-        let update = log.text_updates.iter().rfind(|update| update.sends_back.contains(&worker.prefix))?;
-        let begun = |round| self.begun(&worker.key(round, "agent"));
-        let is_older = begun(round).is_some_and(|begun| begun < update.seq);
-        let is_last = begun(round + 1).is_none_or(|next| next > update.seq);
-        (is_older && is_last).then_some(update)
+        let begun = self.begun(&worker.key(round, "agent"))?;
+        let next = self.begun(&worker.key(round + 1, "agent")).unwrap_or(u64::MAX);
+        let sends_back = |update: &&TextUpdate| {
+            update.sends_back.contains(&worker.prefix) && (begun + 1..next).contains(&update.seq)
+        };
+        self.signals.log.text_updates.iter().rfind(sends_back)
     }
 }
 

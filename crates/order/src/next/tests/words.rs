@@ -13,6 +13,7 @@ use crate::replay::signal_log::SignalAnswer;
 use crate::settings::{PlanApproval, RepositorySettings};
 use crate::signal::{CommentCommand, SignalKind, SlashCommand};
 use crate::test_run::TestVerdict;
+use crate::trace::PendingApproval;
 
 const PULL: PullNumber = PullNumber(8);
 
@@ -33,6 +34,67 @@ fn the_plan_waits_for_a_person_where_the_repository_wishes_it() {
     assert_eq!(world.made("plan/2/show"), 1);
     world.say("/approve");
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+}
+
+fn planned(text: &str, plan: PlanApproval) -> SimulatedOrder {
+    let settings = RepositorySettings { plan, ..RepositorySettings::default() };
+    let found = EffectOutcome::FilesFound {
+        files: vec![".journeyman/plans/a.md".to_owned()],
+        content: Some(text.to_owned()),
+    };
+    let finds = move |_: &MoveKey, r#move: &Move, _: usize| {
+        matches!(r#move, Move::FindFiles { .. }).then(|| found.clone())
+    };
+    SimulatedOrder::new().settings(settings).asking(Box::new(finds))
+}
+
+const BLOCKED: &str = "# Plan\n\n## Blocking questions\n\n1. CSV or TSV?\n";
+const OPEN: &str = "# Plan\n\n## Open questions\n\n- May it be slow? Assumed: yes.\n";
+
+#[test]
+fn what_a_plan_cannot_do_without_is_asked_and_an_answer_on_the_issue_goes_on() {
+    let mut world = planned(BLOCKED, PlanApproval::Auto);
+    assert!(world.rests(), "it waits");
+    assert_eq!((world.made("plan/1/ask"), world.made("implement/1/agent")), (1, 0));
+    assert_eq!(world.survey().trace.asks, Some(PendingApproval::Answers));
+    world.hear(SignalKind::IssueCommented { comment: 90, by_author: true });
+    assert!(world.rests(), "asked once more");
+    let Move::RunAgent(task) = moves_of(&world, "plan/2/agent")[0] else { panic!("an agent") };
+    let told = &task.rework.as_ref().unwrap().feedback;
+    assert!(told.iter().any(|one| one.summary.contains("CSV or TSV?")), "{told:#?}");
+    // It leaves the same open again and again: nobody is asked for a third time.
+    assert_eq!(world.made("plan/2/ask"), 1);
+    world.hear(SignalKind::IssueCommented { comment: 91, by_author: true });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    assert_eq!(world.made("plan/3/ask"), 0);
+}
+
+#[test]
+fn a_plan_with_questions_is_carried_out_as_it_is_once_a_person_says_so() {
+    let mut world = planned(BLOCKED, PlanApproval::Auto);
+    assert!(world.rests());
+    world.say("/approve");
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    assert_eq!(world.made("plan/2/agent"), 0);
+}
+
+#[test]
+fn an_answer_may_be_given_with_the_wish_for_another_plan() {
+    let mut world = planned(BLOCKED, PlanApproval::Auto);
+    assert!(world.rests());
+    world.say("/plan TSV, please");
+    assert!(world.rests());
+    let Move::RunAgent(task) = moves_of(&world, "plan/2/agent")[0] else { panic!("an agent") };
+    assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("TSV, please"));
+}
+
+#[test]
+fn what_a_plan_merely_leaves_open_is_asked_where_the_repository_wishes_it() {
+    let mut world = planned(OPEN, PlanApproval::Auto);
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    let mut world = planned(OPEN, PlanApproval::Ask);
+    assert!(world.rests());
+    assert_eq!(world.made("plan/1/ask"), 1);
 }
 
 /// An order that stands before this effect.

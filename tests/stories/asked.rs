@@ -1,5 +1,7 @@
 //! What a person asks of one order in a comment: by a mention of the App, or with `/journeyman`.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, STUBBORN, Story, TRIAGER, WELL, World};
@@ -220,9 +222,13 @@ async fn a_pipeline_and_an_agent_are_chosen_over_the_api() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_chosen_is_said_with_what_can_be_and_nothing_is_paid_for() {
     for (asked, because) in [
-        ("piepline=short", "piepline cannot be chosen for an order; pipeline=NAME and agent=NAME can"),
+        (
+            "piepline=short",
+            "piepline cannot be chosen for an order; pipeline=NAME, agent=NAME, base=NAME can",
+        ),
         ("pipeline=none", "pipeline \"none\" is not known"),
         ("agent=nobody", "agent=nobody: "),
+        ("base=nowhere", "the branch \"nowhere\" is not in acme/answers"),
     ] {
         let world = with_a_short_pipeline().begin().await;
         world.comment(MAINTAINER, &format!("/journeyman {asked}")).await;
@@ -234,4 +240,68 @@ async fn what_cannot_be_chosen_is_said_with_what_can_be_and_nothing_is_paid_for(
         world.status_comment();
         world.end().await;
     }
+}
+
+/// A branch beside `main`, with another question in it.
+async fn with_a_release(scenes: &str) -> World {
+    let world = Story::of(scenes).begin().await;
+    let files = BTreeMap::from([("question".to_owned(), Some(b"How many roads, in release 2?\n".to_vec()))]);
+    let pushed = world.github.push_commit(REPOSITORY, "release/2", MAINTAINER, "Release 2", files).await;
+    pushed.expect("a branch");
+    world
+}
+
+/// The pull request of an order that was to start from the release.
+fn goes_to_the_release(world: &World, ended: &Ended) {
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let pull = world.pull();
+    assert_eq!(pull.base, "release/2");
+    assert_eq!(
+        world.git(&["rev-parse", &format!("{}^", pull.head_sha)]),
+        world.git(&["rev-parse", "release/2"]),
+        "one commit on the release"
+    );
+    assert_eq!(world.git(&["show", &format!("{}:question", pull.head_sha)]), "How many roads, in release 2?");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_branch_is_chosen_that_the_work_starts_from_and_goes_to() {
+    let world = with_a_release(LISTENING).await;
+    world.comment(MAINTAINER, "/journeyman base=release/2 write 42").await;
+    let ended = world.settled().await;
+    goes_to_the_release(&world, &ended);
+    heard(&ended, "implement/1/agent", "write 42");
+    let status = world.status_comment();
+    assert!(status.contains("**Chosen:** base `release/2`"), "{status}");
+    let (_, receipt) = world.api("GET", &format!("/api/v1/work-orders/{}/receipt", ended.order), None).await;
+    assert_eq!(receipt["base_branch"], "release/2");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_label_with_options_starts_an_order_as_the_label_does() {
+    let world = with_a_release(WELL).await;
+    for label in ["journeyman:working", "journeymen:base=release/2", "journeyman:base"] {
+        world.github.label(REPOSITORY, world.issue, label, MAINTAINER).await.expect("a label");
+    }
+    world
+        .github
+        .label(REPOSITORY, world.issue, "journeyman:base=release/2", MAINTAINER)
+        .await
+        .expect("a label");
+    let ended = world.settled().await;
+    goes_to_the_release(&world, &ended);
+    assert_eq!(world.orders().await.len(), 1);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_outsiders_label_asks_for_is_not_done_for_who_comes_after_them() {
+    let world = with_a_release(WELL).await;
+    world.github.label(REPOSITORY, world.issue, "journeyman:base=release/2", TRIAGER).await.expect("a label");
+    world.label().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(world.pull().base, "main");
+    world.end().await;
 }

@@ -107,10 +107,15 @@ fn about(subject: &SignalSubject) -> String {
     }
 }
 
-/// The order with what was asked for beside the issue, by a comment.
+/// The order with what was asked for beside the issue, by a comment or by the label.
 fn asked_for(mut order: OrderInput, kind: &SignalKind) -> OrderInput {
     if let SignalKind::Commanded { comment, command: SlashCommand::Start { request }, .. } = kind {
         (order.comment, order.request) = (*comment, request.clone());
+    }
+    if let SignalKind::Labeled { label, .. } = kind
+        && let Some((_, request)) = OrderRequest::of_label(label)
+    {
+        order.request = request;
     }
     order
 }
@@ -379,14 +384,16 @@ impl Engine {
         Ok(InstalledRepository { repository: incoming.repository.clone(), installation })
     }
 
-    /// Whether this label starts work: the settings' label, unless the repository names another.
+    /// Whether this label starts work: the settings' label, unless the repository names another, alone or with options.
     async fn is_our_label(&self, incoming: &RoutedSignal, label: &str) -> Result<bool, GitHubError> {
+        let with_options = OrderRequest::of_label(label).map(|(start, _)| start);
         // Our own labels are put on at every order; nobody is asked about them.
-        if label.starts_with("journeyman:") {
+        if with_options.is_none() && label.starts_with("journeyman:") {
             return Ok(false);
         }
         let wanted = self.label_of(incoming).await?;
-        Ok(wanted.as_deref().unwrap_or(&self.parts.settings.label).eq_ignore_ascii_case(label))
+        let wanted = wanted.as_deref().unwrap_or(&self.parts.settings.label);
+        Ok(std::iter::once(label).chain(with_options).any(|label| wanted.eq_ignore_ascii_case(label)))
     }
 
     /// The label that the repository's settings name, looked at again after a minute.

@@ -30,6 +30,7 @@ struct OpenOrderRequest {
     repository: RepositoryName,
     issue: IssueNumber,
     pipeline: Option<String>,
+    base: Option<String>,
     agent: Option<String>,
     guidance: Option<String>,
 }
@@ -50,7 +51,7 @@ pub(super) async fn create(
     if wish.issue.0 == 0 || i64::try_from(wish.issue.0).is_err() {
         return Err(ProblemDetails::unprocessable("an issue's number is 1 or more"));
     }
-    let chosen = [("pipeline", wish.pipeline), ("agent", wish.agent)];
+    let chosen = [("pipeline", wish.pipeline), ("agent", wish.agent), ("base", wish.base)];
     let chosen = chosen.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
     let advice = wish.guidance.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let request = OrderRequest { options: chosen.collect(), advice };

@@ -1,11 +1,12 @@
-//! What a person asks of one order besides its issue: which pipeline it goes through, which agent works, and advice.
+//! What a person asks of one order besides its issue: which pipeline it goes through, which agent works, which branch it
+//! starts from and goes to, and advice.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 /// What can be chosen for one order.
-pub const OPTIONS: [&str; 2] = ["pipeline", "agent"];
+pub const OPTIONS: [&str; 3] = ["pipeline", "agent", "base"];
 /// A key, or a value, that is longer is prose.
 const LONGEST_WORD: usize = 200;
 const MOST_OPTIONS: usize = 10;
@@ -36,6 +37,17 @@ impl OrderRequest {
         Self { options, advice: Some(rest.trim().to_owned()).filter(|advice| !advice.is_empty()) }
     }
 
+    /// Reads the options of a label that starts an order: those behind the colon of `journeyman:agent=codex,base=next`. None
+    /// where there is something else.
+    pub fn of_label(label: &str) -> Option<(&str, Self)> {
+        let (start, asked) = label.rsplit_once(':')?;
+        let options: Option<BTreeMap<String, String>> = asked
+            .split(',')
+            .map(|word| option(word.trim()).map(|(key, value)| (key.to_owned(), value.to_owned())))
+            .collect();
+        Some((start, Self { options: options?, advice: None }))
+    }
+
     /// Whether nothing was said with the word.
     pub fn is_bare(&self) -> bool {
         *self == Self::default()
@@ -51,11 +63,16 @@ impl OrderRequest {
         self.options.get("agent").map(String::as_str)
     }
 
+    /// The branch that was chosen to start from, and for the pull request to go to.
+    pub fn base(&self) -> Option<&str> {
+        self.options.get("base").map(String::as_str)
+    }
+
     /// What cannot be chosen, with what can be; nothing where all is known.
     pub fn unknown(&self) -> Option<String> {
         let unknown: Vec<&str> =
             self.options.keys().map(String::as_str).filter(|key| !OPTIONS.contains(key)).collect();
-        let known = OPTIONS.map(|key| format!("{key}=NAME")).join(" and ");
+        let known = OPTIONS.map(|key| format!("{key}=NAME")).join(", ");
         (!unknown.is_empty())
             .then(|| format!("{} cannot be chosen for an order; {known} can", unknown.join(", ")))
     }
@@ -96,9 +113,24 @@ mod tests {
             );
         }
         assert_eq!(OrderRequest::of("agent=a pipeline=b").unknown(), None);
+        let of_label = |label| {
+            OrderRequest::of_label(label)
+                .map(|(start, request)| (start, request.options.into_iter().collect()))
+        };
+        let pairs = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+            list.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        assert_eq!(
+            of_label("journeyman:agent=codex, base=release/2"),
+            Some(("journeyman", pairs(&[("agent", "codex"), ("base", "release/2")])))
+        );
+        assert_eq!(of_label("team:bot:base=next"), Some(("team:bot", pairs(&[("base", "next")]))));
+        for label in ["journeyman", "journeyman:working", "journeyman:", "journeyman:a=b,c", "a=b"] {
+            assert_eq!(of_label(label), None::<(&str, Vec<_>)>, "{label}");
+        }
         assert_eq!(
             OrderRequest::of("agnet=a").unknown().as_deref(),
-            Some("agnet cannot be chosen for an order; pipeline=NAME and agent=NAME can")
+            Some("agnet cannot be chosen for an order; pipeline=NAME, agent=NAME, base=NAME can")
         );
     }
 }

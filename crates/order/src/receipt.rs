@@ -33,6 +33,9 @@ pub struct Receipt {
     /// The agent that was chosen for this order, where one was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The branch that was chosen for this order, where one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_branch: Option<String>,
     /// How the order stands: `working`, or how it ended.
     pub outcome: &'static str,
     /// Why, when it is not verified.
@@ -148,6 +151,7 @@ impl Receipt {
             issue: opened.issue.number,
             pipeline: format!("{} v{}", journal.pipeline().name, journal.pipeline().version),
             agent: trace.request.agent().map(str::to_owned),
+            base_branch: trace.request.base().map(str::to_owned),
             outcome: shown.outcome,
             because: shown.because,
             verified: shown.verified,

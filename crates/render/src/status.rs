@@ -89,7 +89,8 @@ fn chosen(survey: &OrderProjection) -> Option<String> {
     let request = &survey.trace.request;
     let pipeline = request.pipeline().map(|name| format!("pipeline {}", code_span(name)));
     let agent = request.agent().map(|name| format!("agent {}", code_span(name)));
-    let chosen: Vec<String> = pipeline.into_iter().chain(agent).collect();
+    let base = request.base().map(|name| format!("base {}", code_span(name)));
+    let chosen: Vec<String> = pipeline.into_iter().chain(agent).chain(base).collect();
     (!chosen.is_empty()).then(|| format!("**Chosen:** {}", chosen.join(" · ")))
 }
 

@@ -24,6 +24,7 @@ pub(super) fn verified() -> Receipt {
         issue: IssueNumber(7),
         pipeline: "issue-to-pr v1".to_owned(),
         agent: None,
+        base_branch: None,
         outcome: "verified",
         because: None,
         verified: true,

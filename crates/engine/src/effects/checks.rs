@@ -66,7 +66,7 @@ impl EffectContext {
             None => self.base()?,
         };
         let mut names = BTreeSet::new();
-        for place in [base.as_str(), &self.opened().default_branch] {
+        for place in [base.as_str(), &self.base_branch()] {
             match self.parts.github.checks_of_others(at, place).await {
                 Ok(checks) => {
                     let failed = checks.into_iter().filter(|check| check.state == ExternalCheckState::Failed);

@@ -24,7 +24,7 @@ impl EffectContext {
         let tests = TestRunRequest {
             repository,
             base: base.clone(),
-            base_is_of_the_default_branch: true,
+            base_is_of_the_default_branch: self.is_on_the_default_branch(),
             commit: base,
             tree,
             settings: self.settings(),

@@ -7,7 +7,7 @@ use journeyman_workspace::FetchedBranch;
 impl EffectContext {
     /// Takes what is there, which can be more than what was heard of.
     pub(super) async fn fetch_human(&self, branch: BranchName, head: CommitSha) -> EffectResult {
-        let (order, base_branch, base) = (self.order, self.opened().default_branch.clone(), self.base()?);
+        let (order, base_branch, base) = (self.order, self.base_branch(), self.base()?);
         let taken = self
             .with_remote(move |workspaces, remote| {
                 workspaces.fetch_human(order, remote, &branch, &base_branch, &base)

@@ -18,7 +18,7 @@ impl EffectContext {
     pub(super) async fn open_pull(&self, branch: &BranchName, title: &str, summary: &str) -> EffectResult {
         let at = self.at().await?;
         let body = self.pull_body(summary)?;
-        let base = self.opened().default_branch.clone();
+        let base = self.base_branch();
         let title = &render::title(title);
         let new = NewPullRequest { head: branch, base: &base, title, body: &body, draft: true };
         let pull = self.parts.github.open_pull(&at, new).await?;

@@ -117,6 +117,15 @@ impl EffectContext {
         self.journal.opened()
     }
 
+    /// The branch that the work starts from, and that the pull request goes to.
+    fn base_branch(&self) -> String {
+        self.survey.trace.request.base().unwrap_or(&self.opened().default_branch).to_owned()
+    }
+
+    fn is_on_the_default_branch(&self) -> bool {
+        self.base_branch() == self.opened().default_branch
+    }
+
     /// Where on GitHub the order is.
     async fn at(&self) -> Result<InstalledRepository, GitHubError> {
         let repository = self.opened().repository.clone();

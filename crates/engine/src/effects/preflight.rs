@@ -70,7 +70,7 @@ impl EffectContext {
         let github = &self.parts.github;
         let branch = self.branch();
         let merges = self.settings().when_base_moves == BaseMovePolicy::Merge;
-        let base = &self.opened().default_branch;
+        let base = &self.base_branch();
         let (grants, read_only, hindrances, is_protected, on_base) = tokio::join!(
             self.ask_in_time("what the App was granted", github.grants(&at.repository)),
             self.ask_in_time("whether the repository can be written to", github.read_only(at)),
@@ -132,7 +132,7 @@ impl EffectContext {
             found.warn(format!(
                 "A ruleset of the repository requires signed commits on {}, so GitHub may refuse to merge the pull request: \
                  set {SIGNING} so that Journeyman signs its commits.",
-                self.opened().default_branch
+                self.base_branch()
             ));
         }
         if is_protected == Some(true) {

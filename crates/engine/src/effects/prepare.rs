@@ -10,7 +10,7 @@ use journeyman_workspace::{GitError, Remote, Workspaces};
 
 impl EffectContext {
     pub(super) async fn prepare(&self) -> EffectResult {
-        let FetchedBase { base, file, subjects, template } = self.fetch().await?;
+        let FetchedBase { base, default, file, subjects, template } = self.fetch().await?;
         let settings = match file {
             Some(yaml) => (self.parts.settings.read_repository_settings)(&yaml)
                 .map_err(|problem| never(format!("{SETTINGS_FILE}: {problem}")))?,
@@ -25,7 +25,7 @@ impl EffectContext {
         }
         let asked = request.pipeline().map(str::to_owned);
         let named_in = if asked.is_some() { "pipeline=" } else { SETTINGS_FILE };
-        let (at, wanted) = (base.clone(), asked.or_else(|| settings.pipeline.clone()));
+        let (at, wanted) = (default, asked.or_else(|| settings.pipeline.clone()));
         let own = self
             .git(move |workspaces| {
                 let known = ServerTemplates {
@@ -55,18 +55,24 @@ impl EffectContext {
     }
 
     async fn fetch(&self) -> Result<FetchedBase, EffectError> {
-        let branch = self.opened().default_branch.clone();
+        let (branch, wished) = (self.opened().default_branch.clone(), self.survey.trace.request.base());
+        let wished = wished.filter(|wished| *wished != branch).map(str::to_owned);
         self.with_remote(move |workspaces, remote| {
-            let base = workspaces.fetch(remote, &branch)?;
-            let file = workspaces.file(remote.repository, &base, SETTINGS_FILE)?;
+            let default = workspaces.fetch(remote, &branch)?;
+            // What the repository says of itself is the default branch's to say.
+            let base = match &wished {
+                Some(wished) => workspaces.fetch(remote, wished)?,
+                None => default.clone(),
+            };
+            let file = workspaces.file(remote.repository, &default, SETTINGS_FILE)?;
             let subjects = workspaces.subjects(remote.repository, &base)?;
-            let paths = workspaces.paths_within(remote.repository, &base, may_hold_template)?;
+            let paths = workspaces.paths_within(remote.repository, &default, may_hold_template)?;
             let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
             let template = match template_path(&paths) {
-                Some(path) => workspaces.file(remote.repository, &base, path)?,
+                Some(path) => workspaces.file(remote.repository, &default, path)?,
                 None => None,
             };
-            Ok(FetchedBase { base, file, subjects, template: template.and_then(text_of_template) })
+            Ok(FetchedBase { base, default, file, subjects, template: template.and_then(text_of_template) })
         })
         .await
     }
@@ -90,9 +96,11 @@ impl EffectContext {
     }
 }
 
-/// What is read of the base branch.
+/// What is read of the base branch, and of the default branch.
 struct FetchedBase {
     base: CommitSha,
+    /// The default branch's commit.
+    default: CommitSha,
     /// The settings' file in it.
     file: Option<Vec<u8>>,
     /// How commits are named.

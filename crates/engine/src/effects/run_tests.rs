@@ -10,7 +10,7 @@ impl EffectContext {
     pub(super) async fn run_tests(&self, commit: &CommitSha) -> EffectResult {
         let name = format!("{}.{}", self.key.file_name(), self.attempt);
         let theirs = self.human_commit();
-        let base_is_of_the_default_branch = theirs.is_none();
+        let base_is_of_the_default_branch = theirs.is_none() && self.is_on_the_default_branch();
         let base = match theirs {
             // What people do to the tests of the branch is theirs to do.
             Some(theirs) => theirs,
@@ -69,10 +69,10 @@ impl EffectContext {
         told.unwrap_or_default()
     }
 
-    /// Where a commit left the default branch, or what it merged of it since.
+    /// Where a commit left the base branch, or what it merged of it since.
     async fn fork(&self, commit: &CommitSha) -> Result<CommitSha, EffectError> {
         let (repository, base, commit) = (self.opened().repository.clone(), self.base()?, commit.clone());
-        let base_branch = self.opened().default_branch.clone();
+        let base_branch = self.base_branch();
         self.git(move |workspaces| workspaces.fork(&repository, &base_branch, &base, &commit)).await
     }
 

@@ -14,8 +14,7 @@ impl EffectContext {
         how: BranchUpdateMethod,
         date: DateTime<Utc>,
     ) -> EffectResult {
-        let (order, name, base_branch) =
-            (self.order, self.key.file_name(), self.opened().default_branch.clone());
+        let (order, name, base_branch) = (self.order, self.key.file_name(), self.base_branch());
         let branch = self.survey.trace.branch.clone();
         let protected = self.protected();
         let updated = self

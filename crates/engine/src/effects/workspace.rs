@@ -42,7 +42,7 @@ impl EffectContext {
         start: Option<&CommitSha>,
     ) -> Result<AgentFilesystem, EffectError> {
         let (order, repository, base) = (self.order, self.opened().repository.clone(), self.base()?);
-        let default_branch = self.opened().default_branch.clone();
+        let base_branch = self.base_branch();
         let start = match (start, branch) {
             (Some(commit), Some(branch)) => Some((commit.clone(), branch.clone())),
             (Some(_), None) => return Err(never("work cannot start from a commit without a branch")),
@@ -51,7 +51,7 @@ impl EffectContext {
         let is_anew = self
             .git(move |workspaces| {
                 let start = start.as_ref().map(|(commit, branch)| StartPoint { commit, branch });
-                workspaces.create_origin(order, &repository, &base, &default_branch, start)
+                workspaces.create_origin(order, &repository, &base, &base_branch, start)
             })
             .await?;
         let folder = self.order_root();
@@ -191,7 +191,7 @@ impl EffectContext {
     ) -> EffectResult {
         let (order, repository) = (self.order, self.opened().repository.clone());
         let (name, base) = (self.key.file_name(), self.base()?);
-        let base_branch = self.opened().default_branch.clone();
+        let base_branch = self.base_branch();
         let (commit, patch) = self
             .git(move |workspaces| {
                 let (parent, merges) = (&parents.0, parents.1.as_ref());

@@ -45,6 +45,7 @@ use self::worker::Worker;
 use super::ids::{CommitSha, Person};
 use super::journal::{Journal, JournalEntry, JournalEvent};
 use super::moves::{AgentTask, EffectError, EffectOutcome, Move, MoveKey, Retry};
+use super::order_request::OrderRequest;
 use super::pipeline::{Check, Pipeline, RetryPolicy, Stage, StageKind};
 use super::settings::RepositorySettings;
 use super::settlement::Settlement;
@@ -301,17 +302,19 @@ impl<'a> Replay<'a> {
     fn authorize(&mut self, opener: &'a Person) -> Result<(), Suspension> {
         let others = self.entries.iter().filter_map(|entry| match &entry.event {
             JournalEvent::Signaled { signal, .. } => match (&signal.kind, &signal.by) {
-                (SignalKind::Labeled { .. }, Requester::Person(person)) => Some((entry.seq, person, None)),
+                (SignalKind::Labeled { label, .. }, Requester::Person(person)) => {
+                    Some((entry.seq, person, OrderRequest::of_label(label).map(|(_, request)| request)))
+                }
                 (
                     SignalKind::Commanded { command: SlashCommand::Start { request }, .. },
                     Requester::Person(person),
-                ) => Some((entry.seq, person, Some(request))),
+                ) => Some((entry.seq, person, Some(request.clone()))),
                 (_, Requester::Person(_) | Requester::ApiToken) => None,
             },
             JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => None,
         });
         let mut refused: Vec<&Person> = Vec::new();
-        let opened = std::iter::once((1, opener, Some(&self.journal.opened().request)));
+        let opened = std::iter::once((1, opener, Some(self.journal.opened().request.clone())));
         for (seq, person, request) in opened.chain(others) {
             if refused.iter().any(|known| known.id == person.id) {
                 continue;
@@ -321,7 +324,7 @@ impl<'a> Replay<'a> {
             if matches!(seen.outcome, EffectOutcome::Authorized { allowed: true }) {
                 self.trace.authorized_by = Some(person.clone());
                 // What an outsider asked for is not done for the one who took their place.
-                self.trace.request = request.cloned().unwrap_or_default();
+                self.trace.request = request.unwrap_or_default();
                 return Ok(());
             }
             refused.push(person);

@@ -263,3 +263,31 @@ async fn an_agent_that_its_image_cannot_start_works_on_the_host_and_says_so() {
     assert!(comments.iter().any(|body| body.contains(note)), "{comments:?}");
     world.end().await;
 }
+
+/// Asks of whom the repository is, as tools of changelogs and releases do.
+const ASKS_ORIGIN: &str = r#"
+setup: mkdir -p build && echo 42 > build/oracle
+test: git remote get-url origin | grep -q '^http' && cmp -s answer build/oracle && printf '1..1\nok 1 - answer\n'
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tests_find_a_remote_origin_with_the_repositorys_address_and_no_token() {
+    let work = "
+- stage: implement
+  run: |
+    git config remote.origin.url
+    git fetch -q origin && echo fetched
+    echo 42 > answer
+    git add -A && git commit -q -m 'Give the right answer' && git push -q origin HEAD
+";
+    let story = Story::of(work).file(SETTINGS, ASKS_ORIGIN).file("answer", "41\n").without("test.sh");
+    let world = story.labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let said = ended.said("implement/1/agent");
+    let seen: Vec<&str> = said.lines().collect();
+    assert_eq!(seen.get(1), Some(&"fetched"), "{said}");
+    assert!(seen[0].starts_with("http://127.0.0.1:") && !seen[0].contains('@'), "{said}");
+    world.end().await;
+}

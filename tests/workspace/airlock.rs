@@ -140,7 +140,7 @@ async fn the_agents_repositories_lead_to_none_of_ours() {
 async fn readying_the_work_tree_again_keeps_what_is_there_and_mends_what_is_broken() {
     let house = House::new().await;
     let again = async || {
-        let command = Workspaces::clone_command(&house.places(), Some(&house.branch), None, &[]);
+        let command = Workspaces::clone_command(&house.places(), Some(&house.branch), None, None, &[]);
         let (ended, _, err) = house.run(command, true).await;
         assert_eq!(ended.exit, Exit::Code(0), "{err}");
     };
@@ -168,7 +168,7 @@ async fn readying_the_work_tree_again_keeps_what_is_there_and_mends_what_is_brok
     assert!(!house.places().work.exists() && house.places().runs.exists());
     house.workspaces.remove(house.order).unwrap();
     house.workspaces.create_origin(house.order, &house.repository, &house.base, "main", None).unwrap();
-    house.run(Workspaces::clone_command(&house.places(), None, None, &[]), true).await;
+    house.run(Workspaces::clone_command(&house.places(), None, None, None, &[]), true).await;
     house.agent("echo plan > plan.md").await;
     again().await;
     assert_eq!(

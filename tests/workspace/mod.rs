@@ -96,8 +96,9 @@ impl House {
         let base = fetch(&workspaces, &server, &repository);
         workspaces.create_origin(order, &repository, &base, "main", None).unwrap();
         let house = Self { server, data, workspaces, sandbox, repository, order, branch, base };
-        let (ended, _, err) =
-            house.run(Workspaces::clone_command(&house.places(), Some(&house.branch), None, &[]), true).await;
+        let (ended, _, err) = house
+            .run(Workspaces::clone_command(&house.places(), Some(&house.branch), None, None, &[]), true)
+            .await;
         assert_eq!(ended.exit, journeyman::order::Exit::Code(0), "{err}");
         house
     }
@@ -204,8 +205,9 @@ impl House {
     async fn begin(&self, start: Option<&CommitSha>) {
         let start = start.map(|commit| journeyman::workspace::StartPoint { commit, branch: &self.branch });
         self.workspaces.create_origin(self.order, &self.repository, &self.base, "main", start).unwrap();
-        let (ended, _, err) =
-            self.run(Workspaces::clone_command(&self.places(), Some(&self.branch), None, &[]), true).await;
+        let (ended, _, err) = self
+            .run(Workspaces::clone_command(&self.places(), Some(&self.branch), None, None, &[]), true)
+            .await;
         assert_eq!(ended.exit, journeyman::order::Exit::Code(0), "{err}");
     }
 

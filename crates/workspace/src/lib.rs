@@ -22,6 +22,7 @@
 //! All functions block: call them where that is allowed.
 
 mod changes;
+mod address;
 mod checkout;
 mod commit_origin;
 mod commits;

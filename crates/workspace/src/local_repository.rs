@@ -4,7 +4,7 @@ use std::path::Path;
 
 use git2::Repository;
 
-use super::{GitError, Workspaces};
+use super::{GitError, Workspaces, address};
 use journeyman_order::RepositoryName;
 
 impl Workspaces {
@@ -29,6 +29,9 @@ impl Workspaces {
             std::fs::create_dir_all(folder).map_err(|error| GitError::file("make", folder, &error))?;
         }
         std::fs::write(&file, format!("{line}\n")).map_err(|error| GitError::file("write", &file, &error))?;
+        if let Ok(origin) = lender.find_remote("origin") {
+            address::keep(mirror.path(), origin.url().unwrap_or_default())?;
+        }
         self.keep_local_tags(&mirror, &lender)
     }
 }

@@ -17,7 +17,7 @@ pub(super) const AGENT_EMAIL: &str = "agent@journeyman.invalid";
 /// branch is put aside, not lost.
 const CLONE: &str = r#"
 set -eu
-origin=$1 work=$2 branch=$3 index=$4; shift 4
+origin=$1 work=$2 branch=$3 index=$4 address=$5; shift 5
 export GIT_TERMINAL_PROMPT=0
 cd "$work"
 # Nothing else runs here now: a lock is what is left of a run that was killed.
@@ -41,6 +41,11 @@ if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
   repo config user.name "Journeyman's agent"
   repo config user.email agent@journeyman.invalid
   repo config push.autoSetupRemote true
+  # Tools that read of whom the repository is find its address; git goes to the origin all the same.
+  if [ -n "$address" ]; then
+    repo config remote.origin.url "$address"
+    repo config "url.$origin.insteadOf" "$address"
+  fi
   mkdir -p "$work/.git/info"
   printf '%s\n' /.journeyman/ "$@" >> "$work/.git/info/exclude"
   # What is left of a clone before is not taken for new.
@@ -183,16 +188,18 @@ impl Workspaces {
     /// `origin` mounted for writing. Clones when there is no sound clone; checks `branch` out, from where the work
     /// tree is when the branch does not exist yet. Doing it again is harmless. `places` are those that the job sees;
     /// `installed` are paths that a setup made, which are none of the repository's; `index` is one of a repository with
-    /// the same files, mounted for reading.
+    /// the same files, mounted for reading; `address` is the one that people know the repository by.
     pub fn clone_command(
         places: &OrderDirs,
         branch: Option<&BranchName>,
         index: Option<&Path>,
+        address: Option<&str>,
         installed: &[String],
     ) -> Vec<OsString> {
         let branch = branch.map_or("", BranchName::as_str);
         let index = index.unwrap_or(Path::new("")).as_os_str();
-        let mut arguments = vec![places.origin.as_os_str(), places.work.as_os_str(), branch.as_ref(), index];
+        let (origin, work) = (places.origin.as_os_str(), places.work.as_os_str());
+        let mut arguments = vec![origin, work, branch.as_ref(), index, address.unwrap_or_default().as_ref()];
         let patterns: Vec<String> = installed.iter().map(|path| ignored(path)).collect();
         arguments.extend(patterns.iter().map(std::ffi::OsStr::new));
         shell(CLONE, &arguments)

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::commit_origin::CommitOrigin;
 use super::git_fetch::{FetchLimits, GitFetch};
-use super::{GitError, GitErrorKind, Workspaces, leftovers, version_tags};
+use super::{GitError, GitErrorKind, Workspaces, address, leftovers, version_tags};
 use journeyman_order::{BranchName, CommitSha, OrderId, OutgoingProxy, RepositoryName};
 
 /// A repository on a server, and what opens it.
@@ -99,6 +99,7 @@ impl Workspaces {
     pub fn fetch(&self, remote: &Remote<'_>, branch: &str) -> Result<CommitSha, GitError> {
         let mirror = self.mirror(remote.repository)?;
         let heads = self.remote_heads(remote)?;
+        address::keep(mirror.path(), remote.url.as_str())?;
         version_tags::keep(mirror.path(), heads.iter().map(|(name, id)| (name.as_str(), *id)))?;
         let there = require(head_of(&heads, branch)?, remote, branch)?;
         self.fetch_into(&mirror, remote, branch, &there, &kept(branch))
@@ -244,7 +245,7 @@ impl Workspaces {
     }
 
     /// The proxy of the settings, but never for what is near.
-    fn proxy_address(&self, url: &Url) -> Option<SecretString> {
+    pub(super) fn proxy_address(&self, url: &Url) -> Option<SecretString> {
         let host = url.host_str().unwrap_or_default();
         let proxy = self.outgoing.proxy.as_ref().filter(|proxy| !proxy.is_bypassed(host));
         proxy.filter(|_| url.scheme() == "https").map(OutgoingProxy::with_credential)

@@ -165,6 +165,11 @@ impl SourceTree {
             (known == path || !known.starts_with(path)) && !above.contains(&known.as_path())
         });
         let id = Oid::hash_object(ObjectType::Blob, bytes)
+    /// The address of its repository, as far as it is known.
+    pub fn public_address(&self) -> Option<String> {
+        self.workspaces.public_address(&self.repository)
+    }
+
             .map_err(|error| GitError::local("name what is laid over a commit", &error))?;
         self.files.insert(path.to_owned(), SourceFile::Laid { id, bytes: bytes.into(), is_executable });
         Ok(())

@@ -72,7 +72,10 @@ impl EffectContext {
         };
         let seen = index.as_ref().map(|(index, _)| index.as_path());
         mounts.extend(seen.map(readable));
-        let script = Workspaces::clone_command(&self.seen_dirs(), branch, seen, &place.installed);
+        let repository = self.opened().repository.clone();
+        let address = self.git(move |workspaces| Ok(workspaces.public_address(&repository))).await?;
+        let dirs = self.seen_dirs();
+        let script = Workspaces::clone_command(&dirs, branch, seen, address.as_deref(), &place.installed);
         self.in_place(&place, script, mounts, Vec::new()).await?;
         self.held(place, self.origin_mounts(writable)).await
     }

@@ -33,13 +33,15 @@ const INSTALLED: [&str; 2] = [".local/lib", ".local/bin"];
 
 /// Many projects ask git for their version or their files. There is always one commit: how many there are tells nothing of
 /// the run. What is laid over it is named on the standard input, since ignored files would be taken for sources otherwise.
-/// It has the tag of the newest version behind the commit, where a build asks for that. It lives as long as one run: nothing of it has to be small, or to outlast a crash.
+/// It has the tag of the newest version behind the commit, where a build asks for that. Tools that ask of whom it is find a
+/// remote `origin`, as people have it. It lives as long as one run: nothing of it has to be small, or to outlast a crash.
 const COMMIT: &str = "fast='-c core.fsync=none -c core.looseCompression=0 -c gc.auto=0 -c core.logAllRefUpdates=false'; \
     if [ -d .git ]; then amend=--amend; else amend=; git init -q; fi && \
     git $fast add -Af --pathspec-from-file=- --pathspec-file-nul && \
     git $fast -c user.name=Journeyman -c user.email=journeyman@invalid -c commit.gpgSign=false \
     commit -q $amend --no-verify --allow-empty -m 'The commit under test' && \
-    { [ -z \"$1\" ] || git tag --force --no-sign -- \"$1\" >/dev/null; }";
+    { [ -z \"$1\" ] || git tag --force --no-sign -- \"$1\" >/dev/null; } && \
+    { [ -z \"$2\" ] || git config remote.origin.url \"$2\"; }";
 
 impl Environments {
     pub(super) async fn make(
@@ -134,7 +136,8 @@ impl Environments {
         home.hide_all(&INSTALLED.map(PathBuf::from)).map_err(disk("hide what was installed before"))?;
         let sources: Vec<PathBuf> = ask.source.paths().map(Path::to_owned).collect();
         let repository = place(folder(TREE, std::slice::from_ref(&checkout))?, home.clone());
-        self.commit_for_tests(&repository, &sources, ask.version_tag.as_deref()).await;
+        let address = ask.source.public_address();
+        self.commit_for_tests(&repository, &sources, ask.version_tag.as_deref(), address.as_deref()).await;
         let mut layers = vec![checkout.clone()];
         let tree = match method {
             LayerMethod::Overlay => {
@@ -221,6 +224,7 @@ impl Environments {
         place: &EnvironmentPlace,
         paths: &[PathBuf],
         version: Option<&str>,
+        address: Option<&str>,
     ) {
         let mut named = Vec::new();
         for path in paths {
@@ -228,7 +232,8 @@ impl Environments {
             named.extend_from_slice(path.as_os_str().as_bytes());
             named.push(0);
         }
-        let command = ["sh", "-c", COMMIT, "commit", version.unwrap_or_default()];
+        let command =
+            ["sh", "-c", COMMIT, "commit", version.unwrap_or_default(), address.unwrap_or_default()];
         let ran = crate::command::short(&self.inner.sandbox, place, &command, place.tree_mount(), named);
         if let Err(trouble) = ran.await {
             tracing::info!("the checkout has no repository: {}", trouble.message);

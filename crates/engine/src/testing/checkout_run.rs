@@ -251,12 +251,13 @@ impl CommitTester {
             blocking(move || made_of.place(&plan, &files, &laid, (&folder, &inside), TreePurpose::Tests));
         let (seen, changed) =
             made.await?.map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
+        let (version, address) = (version.as_deref(), source.public_address());
         match environment.has_repository() {
             true if changed.is_empty() => {}
-            true => self.environments.commit_for_tests(&seen, &changed, version.as_deref()).await,
+            true => self.environments.commit_for_tests(&seen, &changed, version, address.as_deref()).await,
             false => {
                 let all: Vec<PathBuf> = source.paths().map(Path::to_owned).collect();
-                self.environments.commit_for_tests(&seen, &all, version.as_deref()).await;
+                self.environments.commit_for_tests(&seen, &all, version, address.as_deref()).await;
             }
         }
         // Compiled Python is made of the source that is there, and not taken from what was committed. Elsewhere that would

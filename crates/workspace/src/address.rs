@@ -1,0 +1,83 @@
+//! The address of a repository as people know it, for checkouts whose tools ask git for it. It is written down beside the
+//! mirror whenever something is fetched, and there is never a user or a password in it.
+
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+use super::{GitError, Workspaces, write_whole};
+use journeyman_order::RepositoryName;
+
+const LONGEST: usize = 500;
+
+/// Writes it down.
+pub(super) fn keep(mirror: &Path, said: &str) -> Result<(), GitError> {
+    let Some(plain) = public(said) else { return Ok(()) };
+    let file = file(mirror);
+    if std::fs::read(&file).is_ok_and(|known| known == plain.as_bytes()) {
+        return Ok(());
+    }
+    write_whole(&file, plain.as_bytes()).map_err(|error| GitError::file("write", &file, &error))
+}
+
+fn file(mirror: &Path) -> PathBuf {
+    mirror.join("journeyman-address")
+}
+
+/// What of an address everybody may see; none where it is none that leads to a server.
+fn public(said: &str) -> Option<String> {
+    let is_plain = |text: &str| !text.chars().any(|c| c.is_control() || c.is_whitespace());
+    if said.len() > LONGEST || !is_plain(said) || said.starts_with('-') {
+        return None;
+    }
+    match Url::parse(said) {
+        Ok(mut url) if matches!(url.scheme(), "https" | "http" | "ssh" | "git") => {
+            url.set_password(None).ok()?;
+            // The user of ssh is part of how it is reached; over HTTPS a token may stand there.
+            if url.scheme() != "ssh" {
+                url.set_username("").ok()?;
+            }
+            url.set_query(None);
+            url.set_fragment(None);
+            Some(url.into())
+        }
+        Ok(_) => None,
+        // `git@HOST:OWNER/NAME.git`
+        Err(_) => {
+            let (host, path) = said.split_once(':')?;
+            (host.contains('@') && !host.contains('/') && !path.is_empty()).then(|| said.to_owned())
+        }
+    }
+}
+
+impl Workspaces {
+    /// The address of a repository, as far as it is known here.
+    pub fn public_address(&self, repository: &RepositoryName) -> Option<String> {
+        let mirror = self.mirror(repository).ok()?;
+        public(&std::fs::read_to_string(file(mirror.path())).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::public;
+
+    #[test]
+    fn nothing_that_opens_a_repository_is_in_its_address() {
+        for (said, shown) in [
+            ("https://github.com/octo/sums.git", Some("https://github.com/octo/sums.git")),
+            ("https://x-access-token:ghs_1@github.com/octo/sums", Some("https://github.com/octo/sums")),
+            ("https://ghp_1@github.com/octo/sums?token=1#x", Some("https://github.com/octo/sums")),
+            ("git@github.com:octo/sums.git", Some("git@github.com:octo/sums.git")),
+            ("ssh://git:secret@github.com/octo/sums", Some("ssh://git@github.com/octo/sums")),
+            ("/home/me/sums", None),
+            ("../sums", None),
+            ("file:///home/me/sums", None),
+            ("ext::sh -c x", None),
+            ("--upload-pack=x", None),
+            ("", None),
+        ] {
+            assert_eq!(public(said).as_deref(), shown, "{said}");
+        }
+    }
+}

@@ -11,6 +11,7 @@ mod people;
 mod remote;
 pub mod server;
 pub mod signing;
+mod submodules;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -162,6 +162,7 @@ fn answer(
         .env("REQUEST_METHOD", method)
         .env("REMOTE_USER", "x")
         .env("CONTENT_TYPE", headers.get("content-type").cloned().unwrap_or_default())
+        .env("HTTP_CONTENT_ENCODING", headers.get("content-encoding").cloned().unwrap_or_default())
         .env("CONTENT_LENGTH", body.len().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

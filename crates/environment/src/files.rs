@@ -17,6 +17,8 @@ pub struct RepositoryFiles<'a> {
     root: BTreeSet<&'a str>,
     /// Whether all files of the commit are named, and not only what is in its root.
     is_whole: bool,
+    /// Submodules whose files are not there, each with the reason.
+    missing_submodules: Vec<String>,
     read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
@@ -29,8 +31,19 @@ impl<'a> RepositoryFiles<'a> {
             names: paths.iter().map(|path| path.trim_end_matches('/')).collect(),
             root: paths.iter().map(|path| path.split('/').next().unwrap_or(path)).collect(),
             is_whole: paths.iter().any(is_deep),
+            missing_submodules: Vec::new(),
             read,
         }
+    }
+
+    /// The same, where these submodules are empty, each with the reason.
+    #[must_use]
+    pub fn without_submodules(self, missing_submodules: Vec<String>) -> Self {
+        Self { missing_submodules, ..self }
+    }
+
+    pub(crate) fn missing_submodules(&self) -> &[String] {
+        &self.missing_submodules
     }
 
     /// Whether a file or folder is there; below the root only where it can be told without looking into folders.

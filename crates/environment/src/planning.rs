@@ -281,15 +281,9 @@ fn code_hosts(files: &RepositoryFiles<'_>) -> Option<String> {
 
 /// What a checkout of ours lacks.
 fn submodules(files: &RepositoryFiles<'_>) -> Option<String> {
-    let text = files.text(".gitmodules")?;
-    let paths: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='))
-        .map(str::trim)
-        .take(5)
-        .collect();
-    (!paths.is_empty()).then(|| {
-        format!(".gitmodules: submodules are not checked out, so these are empty: {}", paths.join(", "))
+    let missing = files.missing_submodules();
+    (!missing.is_empty()).then(|| {
+        format!(".gitmodules: submodules that are not checked out and are empty: {}", missing.join("; "))
     })
 }
 

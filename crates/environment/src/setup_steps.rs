@@ -161,9 +161,6 @@ fn uses(action: &str, step: &Value, name: &str, because: &str, path: &str, said:
     let with = step.get("with").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
     let input = |key: &str| with.get(key).and_then(text_of).filter(|value| !value.is_empty());
     if NOTHING_TO_DO.contains(&plain) {
-        if plain == "actions/checkout" && input("submodules").is_some_and(|value| value != "false") {
-            said.note(path, format!("{name}: submodules are not checked out"));
-        }
         return;
     }
     let Some((_, tool, key)) = TOOLS.iter().find(|(known, _, _)| *known == plain) else {

@@ -10,13 +10,14 @@ use std::path::Path;
 use git2::{ObjectType, Odb, Oid};
 
 use super::remote::oid;
+use super::submodules::{self, FetchedSubmodules};
 use super::tree::{EntryMode, parse};
 use super::{GitError, Workspaces, names, remove_all};
 use journeyman_order::{CommitSha, RepositoryName};
 
 impl Workspaces {
-    /// Writes a commit's tree into a folder, which is emptied before. There is no `.git` in it, and submodules are
-    /// empty folders.
+    /// Writes a commit's tree into a folder, which is emptied before. There is no `.git` in it. Submodules that are not
+    /// here are empty folders.
     ///
     /// # Errors
     /// When the commit is not here, the disk fails, or an entry cannot be a file's name.
@@ -29,44 +30,64 @@ impl Workspaces {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("check out a commit", &error);
         let tree = commits.find_commit(oid(commit)?).map_err(said)?.tree_id();
-        let odb = commits.odb().map_err(said)?;
+        let submodules = self.fetched_submodules(repository)?;
+        let odb = submodules.odb(&commits).map_err(said)?;
         remove_all(into)?;
         if let Some(parent) = into.parent() {
             std::fs::create_dir_all(parent).map_err(|error| GitError::file("make", parent, &error))?;
         }
-        write(&odb, tree, into)
+        let checkout = Checkout { odb: &odb, submodules: &submodules };
+        checkout.write(tree, into, 0)
     }
 }
 
-/// Nothing is ever overwritten and no link is followed: folders and files are made anew, or it fails.
-fn write(odb: &Odb<'_>, tree: Oid, folder: &Path) -> Result<(), GitError> {
-    std::fs::create_dir(folder).map_err(|error| GitError::file("make", folder, &error))?;
-    let malformed = || GitError::broken(format!("the folder {folder:?} is malformed in git"));
-    for entry in parse(odb_read(odb, tree, ObjectType::Tree)?.data()).ok_or_else(malformed)? {
-        let text = String::from_utf8_lossy(&entry.name);
-        // What an old repository may have is written; only what would leave the folder, or steer git, is not.
-        if matches!(&*text, "." | "..") || text.contains('/') || names::is_dot_git(&text) {
-            return Err(malformed());
-        }
-        let path = folder.join(std::ffi::OsStr::from_bytes(&entry.name));
-        let said = |error: std::io::Error| GitError::file("write", &path, &error);
-        match entry.mode {
-            EntryMode::Tree | EntryMode::Other(0o40_000) => write(odb, entry.id, &path)?,
-            EntryMode::Gitlink => std::fs::create_dir(&path).map_err(said)?,
-            EntryMode::Link => {
-                let target = odb_read(odb, entry.id, ObjectType::Blob)?;
-                symlink(std::ffi::OsStr::from_bytes(target.data()), &path).map_err(said)?;
+/// What files are written from.
+struct Checkout<'a> {
+    odb: &'a Odb<'a>,
+    submodules: &'a FetchedSubmodules,
+}
+
+impl Checkout<'_> {
+    /// Nothing is ever overwritten and no link is followed: folders and files are made anew, or it fails.
+    fn write(&self, tree: Oid, folder: &Path, depth: usize) -> Result<(), GitError> {
+        let odb = self.odb;
+        std::fs::create_dir(folder).map_err(|error| GitError::file("make", folder, &error))?;
+        let malformed = || GitError::broken(format!("the folder {folder:?} is malformed in git"));
+        for entry in parse(odb_read(odb, tree, ObjectType::Tree)?.data()).ok_or_else(malformed)? {
+            let text = String::from_utf8_lossy(&entry.name);
+            // What an old repository may have is written; only what would leave the folder, or steer git, is not.
+            if matches!(&*text, "." | "..") || text.contains('/') || names::is_dot_git(&text) {
+                return Err(malformed());
             }
-            EntryMode::File | EntryMode::Executable | EntryMode::Other(_) => {
-                let mode = if entry.mode == EntryMode::Executable { 0o755 } else { 0o644 };
-                let blob = odb_read(odb, entry.id, ObjectType::Blob)?;
-                let mut file =
-                    OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).map_err(said)?;
-                file.write_all(blob.data()).map_err(said)?;
+            let path = folder.join(std::ffi::OsStr::from_bytes(&entry.name));
+            let said = |error: std::io::Error| GitError::file("write", &path, &error);
+            match entry.mode {
+                EntryMode::Tree | EntryMode::Other(0o40_000) => self.write(entry.id, &path, depth)?,
+                EntryMode::Gitlink => {
+                    match self.submodules.tree(entry.id).filter(|_| depth < submodules::DEEPEST) {
+                        Some(tree) => self.write(tree, &path, depth + 1)?,
+                        None => std::fs::create_dir(&path).map_err(said)?,
+                    }
+                }
+                EntryMode::Link => {
+                    let target = odb_read(odb, entry.id, ObjectType::Blob)?;
+                    symlink(std::ffi::OsStr::from_bytes(target.data()), &path).map_err(said)?;
+                }
+                EntryMode::File | EntryMode::Executable | EntryMode::Other(_) => {
+                    let mode = if entry.mode == EntryMode::Executable { 0o755 } else { 0o644 };
+                    let blob = odb_read(odb, entry.id, ObjectType::Blob)?;
+                    let mut file = OpenOptions::new()
+                        .write(true)
+                        .create_new(true)
+                        .mode(mode)
+                        .open(&path)
+                        .map_err(said)?;
+                    file.write_all(blob.data()).map_err(said)?;
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn odb_read<'a>(odb: &'a Odb<'_>, id: Oid, kind: ObjectType) -> Result<git2::OdbObject<'a>, GitError> {

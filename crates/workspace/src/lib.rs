@@ -5,12 +5,13 @@
 //! Must never know: GitHub's API, agents, what is in a journal. It starts no process but these, and git in repositories of
 //! ours only: what has to be run in one that an agent could write is handed out as a command, to be run in a sandbox.
 //!
-//! Four repositories take part, and only the last two are the agent's:
+//! Five repositories take part, and only the last two are the agent's:
 //!
 //! | where | whose | what is in it |
 //! |---|---|---|
 //! | `mirrors/OWNER/NAME.git` | ours | what was fetched, and nothing else |
 //! | `commits/OWNER/NAME.git` | ours | trees that came through the airlock, the commits made of them, people's commits; sees the mirror |
+//! | `submodules/OWNER/NAME.git` | ours | its submodules, as they were fetched |
 //! | `orders/ID/origin` | the agent's | the agent's remote: made before any agent ran, replaced whole, never opened by us again |
 //! | `orders/ID/work` | the agent's | the agent's work tree, cloned from it in the sandbox |
 //!
@@ -21,8 +22,8 @@
 //!
 //! All functions block: call them where that is allowed.
 
-mod changes;
 mod address;
+mod changes;
 mod checkout;
 mod commit_origin;
 mod commits;
@@ -33,6 +34,7 @@ mod examine;
 mod export;
 mod files;
 mod git_fetch;
+mod gitmodules;
 mod history;
 #[cfg(test)]
 mod hostile_trees;
@@ -55,6 +57,7 @@ mod secrets;
 mod signing;
 mod source;
 mod source_tree;
+mod submodules;
 mod tree;
 mod update;
 mod version_tags;

@@ -102,7 +102,9 @@ impl Workspaces {
         address::keep(mirror.path(), remote.url.as_str())?;
         version_tags::keep(mirror.path(), heads.iter().map(|(name, id)| (name.as_str(), *id)))?;
         let there = require(head_of(&heads, branch)?, remote, branch)?;
-        self.fetch_into(&mirror, remote, branch, &there, &kept(branch))
+        let base = self.fetch_into(&mirror, remote, branch, &there, &kept(branch))?;
+        self.fetch_submodules(remote, &base)?;
+        Ok(base)
     }
 
     /// Where a branch is that has to be on the server.
@@ -339,7 +341,7 @@ fn classify(error: &git2::Error, what: &str, remote: &Remote<'_>, refused: bool)
     failed(kind, what, remote, error.message())
 }
 
-fn failed(kind: GitErrorKind, what: &str, remote: &Remote<'_>, said: &str) -> GitError {
+pub(super) fn failed(kind: GitErrorKind, what: &str, remote: &Remote<'_>, said: &str) -> GitError {
     let said = clean(said, remote);
     let advice = match kind {
         GitErrorKind::Unavailable => "it will be tried again",

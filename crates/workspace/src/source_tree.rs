@@ -15,6 +15,7 @@ use git2::{ObjectType, Odb, Oid};
 use sha2::{Digest as _, Sha256};
 
 use super::remote::oid;
+use super::submodules::{self, FetchedSubmodules};
 use super::tree::{EntryMode, parse};
 use super::{GitError, Workspaces};
 use journeyman_order::{CommitSha, RepositoryName, TreeSha};
@@ -23,14 +24,27 @@ use journeyman_order::{CommitSha, RepositoryName, TreeSha};
 const MOST_ENTRIES: usize = 1_000_000;
 /// A file that is larger is not handed out as bytes.
 const LARGEST_READ: usize = 1 << 20;
+/// Missing submodules that are named.
+const MOST_MISSING: usize = 20;
 
-/// The files of a commit, with what was laid over it. Folders and submodules are not among them.
+/// The files of a commit, with what was laid over it. Folders are not among them, and no
+/// submodules that were not fetched.
 #[derive(Debug, Clone)]
 pub struct SourceTree {
     workspaces: Workspaces,
     repository: RepositoryName,
     commit: CommitSha,
     files: BTreeMap<PathBuf, SourceFile>,
+    submodules: SourceSubmodules,
+}
+
+/// What a commit has of other repositories.
+#[derive(Debug, Default, Clone)]
+struct SourceSubmodules {
+    fetched: FetchedSubmodules,
+    /// Those whose files are here, by their commits.
+    present: BTreeMap<PathBuf, Oid>,
+    absent: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,11 +88,14 @@ impl Workspaces {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
         let tree = commits.find_commit(oid(commit)?).map_err(said)?.tree_id();
-        let odb = commits.odb().map_err(said)?;
-        let mut files = BTreeMap::new();
-        collect(&odb, tree, Path::new(""), &mut files)?;
         let (repository, commit) = (repository.clone(), commit.clone());
-        Ok(SourceTree { workspaces: self.clone(), repository, commit, files })
+        let fetched = self.fetched_submodules(&repository)?;
+        let odb = fetched.odb(&commits).map_err(said)?;
+        let submodules = SourceSubmodules { fetched, ..SourceSubmodules::default() };
+        let files = BTreeMap::new();
+        let mut source = SourceTree { workspaces: self.clone(), repository, commit, files, submodules };
+        source.collect(&odb, tree, Path::new(""), 0)?;
+        Ok(source)
     }
 
     /// The tree of a commit.
@@ -94,38 +111,63 @@ impl Workspaces {
     }
 }
 
-fn collect(
-    odb: &Odb<'_>,
-    tree: Oid,
-    folder: &Path,
-    files: &mut BTreeMap<PathBuf, SourceFile>,
-) -> Result<(), GitError> {
-    let malformed = || GitError::broken(format!("the folder {folder:?} is malformed in git"));
-    let object = odb.read(tree).map_err(|error| GitError::local("read a folder", &error))?;
-    for entry in parse(object.data()).ok_or_else(malformed)? {
-        let path = folder.join(OsStr::from_bytes(&entry.name));
-        let file = match entry.mode {
-            EntryMode::Tree | EntryMode::Other(0o40_000) => {
-                collect(odb, entry.id, &path, files)?;
-                continue;
-            }
-            EntryMode::Gitlink => continue,
-            EntryMode::Link => SourceFile::Link { id: entry.id },
-            EntryMode::Executable => SourceFile::File { id: entry.id, is_executable: true },
-            EntryMode::File | EntryMode::Other(_) => SourceFile::File { id: entry.id, is_executable: false },
-        };
-        if files.len() >= MOST_ENTRIES {
-            return Err(GitError::broken(format!("the commit has more than {MOST_ENTRIES} files")));
-        }
-        files.insert(path, file);
-    }
-    Ok(())
-}
-
 impl SourceTree {
+    fn collect(&mut self, odb: &Odb<'_>, tree: Oid, folder: &Path, depth: usize) -> Result<(), GitError> {
+        let malformed = || GitError::broken(format!("the folder {folder:?} is malformed in git"));
+        let object = odb.read(tree).map_err(|error| GitError::local("read a folder", &error))?;
+        for entry in parse(object.data()).ok_or_else(malformed)? {
+            let path = folder.join(OsStr::from_bytes(&entry.name));
+            let file = match entry.mode {
+                EntryMode::Tree | EntryMode::Other(0o40_000) => {
+                    self.collect(odb, entry.id, &path, depth)?;
+                    continue;
+                }
+                EntryMode::Gitlink => {
+                    let tree = self.submodules.fetched.tree(entry.id).filter(|_| depth < submodules::DEEPEST);
+                    match tree {
+                        Some(tree) => {
+                            self.submodules.present.insert(path.clone(), entry.id);
+                            self.collect(odb, tree, &path, depth + 1)?;
+                        }
+                        None => self.submodules.absent.push(path),
+                    }
+                    continue;
+                }
+                EntryMode::Link => SourceFile::Link { id: entry.id },
+                EntryMode::Executable => SourceFile::File { id: entry.id, is_executable: true },
+                EntryMode::File | EntryMode::Other(_) => {
+                    SourceFile::File { id: entry.id, is_executable: false }
+                }
+            };
+            if self.files.len() >= MOST_ENTRIES {
+                return Err(GitError::broken(format!("the commit has more than {MOST_ENTRIES} files")));
+            }
+            self.files.insert(path, file);
+        }
+        Ok(())
+    }
+
+    /// The submodules whose files are not here, each with the reason.
+    pub fn missing_submodules(&self) -> Vec<String> {
+        let known = self.workspaces.missing_submodules(&self.repository, &self.commit);
+        let absent =
+            || self.submodules.absent.iter().map(|path| format!("{}: it was not fetched", path.display()));
+        known.unwrap_or_else(|| absent().take(MOST_MISSING).collect())
+    }
+
+    /// What tells two sets of submodules apart, whose files are here.
+    pub fn submodules(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+        self.submodules.present.iter().map(|(path, commit)| (path.as_path(), commit.as_bytes()))
+    }
+
     /// The newest version behind its commit, by its tag; none where none is known.
     pub fn version_tag(&self) -> Option<String> {
         self.workspaces.version_tag(&self.repository, &self.commit).ok().flatten()
+    }
+
+    /// The address of its repository, as far as it is known.
+    pub fn public_address(&self) -> Option<String> {
+        self.workspaces.public_address(&self.repository)
     }
 
     /// All paths, sorted.
@@ -165,11 +207,6 @@ impl SourceTree {
             (known == path || !known.starts_with(path)) && !above.contains(&known.as_path())
         });
         let id = Oid::hash_object(ObjectType::Blob, bytes)
-    /// The address of its repository, as far as it is known.
-    pub fn public_address(&self) -> Option<String> {
-        self.workspaces.public_address(&self.repository)
-    }
-
             .map_err(|error| GitError::local("name what is laid over a commit", &error))?;
         self.files.insert(path.to_owned(), SourceFile::Laid { id, bytes: bytes.into(), is_executable });
         Ok(())
@@ -215,7 +252,7 @@ impl SourceTree {
             SourceFile::Link { .. } => None,
             SourceFile::File { id, .. } => {
                 let commits = self.workspaces.commits(&self.repository).ok()?;
-                let odb = commits.odb().ok()?;
+                let odb = self.submodules.fetched.odb(&commits).ok()?;
                 let (size, _) = odb.read_header(*id).ok()?;
                 (size <= LARGEST_READ).then(|| odb.read(*id).ok().map(|object| object.data().to_vec()))?
             }
@@ -229,7 +266,7 @@ impl SourceTree {
     pub fn contents(&self, paths: &[PathBuf]) -> Result<Vec<Option<SourceContent>>, GitError> {
         let said = |error: git2::Error| GitError::local("read a file of a commit", &error);
         let commits = self.workspaces.commits(&self.repository)?;
-        let odb = commits.odb().map_err(said)?;
+        let odb = self.submodules.fetched.odb(&commits).map_err(said)?;
         let content = |path: &PathBuf| -> Result<Option<SourceContent>, GitError> {
             Ok(match self.files.get(path) {
                 None => None,
@@ -256,7 +293,8 @@ impl SourceTree {
     /// When our repository cannot be opened.
     pub fn differing(&self, places: &[(PathBuf, PathBuf)]) -> Result<Vec<PathBuf>, GitError> {
         let commits = self.workspaces.commits(&self.repository)?;
-        let odb = commits.odb().map_err(|error| GitError::local("read the files of a commit", &error))?;
+        let odb = self.submodules.fetched.odb(&commits);
+        let odb = odb.map_err(|error| GitError::local("read the files of a commit", &error))?;
         let is_other = |(path, place): &&(PathBuf, PathBuf)| {
             let held = self.files.get(path).map(|file| file.is_held_at(&odb, place));
             !matches!(held, Some(Ok(true)))

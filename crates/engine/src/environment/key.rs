@@ -30,6 +30,11 @@ impl Environments {
             add(value.as_bytes());
         }
         add(&ask.source.digest(Some(&ask.plan.decisive_files)));
+        // A checkout has the files of those that could be fetched by then.
+        for (path, commit) in ask.source.submodules() {
+            add(path.as_os_str().as_bytes());
+            add(commit);
+        }
         if let Some(version) = &ask.version_tag {
             add(version.as_bytes());
         }

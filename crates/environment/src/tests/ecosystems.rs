@@ -375,7 +375,6 @@ fn the_compiled_languages_and_the_others() {
         &[
             ("meson.build", "project('a')\n# test(a)"),
             ("Makefile", "check:\n"),
-            (".gitmodules", "[submodule \"a\"]\n\tpath = vendor/a\n"),
             (".gitattributes", "* text=auto\n*.bin filter=lfs diff=lfs merge=lfs -text\n"),
         ],
         &[("configure.ac", ""), ("Makefile.am", ""), ("win/a.sln", "Project(\"a\") = \"a.vcxproj\"")],
@@ -446,7 +445,6 @@ fn the_compiled_languages_and_the_others() {
         test meson setup build -Dtests=true && meson test -C build --print-errorlogs   (meson.build)
         from make, found by `Makefile`
         test make check   (a target check in Makefile)
-        note .gitmodules: submodules are not checked out, so these are empty: vendor/a
         note .gitattributes: files of Git LFS are not fetched, so these are pointers to their content: *.bin
         from C or C++ with Autotools, found by `configure.ac`
         test { [ -e Makefile ] || { autoreconf --force --install && ./configure; }; } && make -j"$(nproc)" && make check   (configure.ac)

@@ -93,8 +93,17 @@ impl GitFetch<'_> {
     /// Blocks until the reference is where the server has it and everything that it leads to is here. Ended before that,
     /// by whatever it is, nothing leads to what came: the next fetch begins where this one did.
     pub(super) fn run(&self, refspec: &str) -> Result<(), FetchFailure> {
+        self.run_command(self.command(&[], refspec))
+    }
+
+    /// The same, of what the refspec names without what is behind it.
+    pub(super) fn run_shallow(&self, refspec: &str) -> Result<(), FetchFailure> {
+        self.run_command(self.command(&["--depth=1"], refspec))
+    }
+
+    fn run_command(&self, command: Command) -> Result<(), FetchFailure> {
         let failed = |kind, said: String| FetchFailure { kind, said };
-        let mut process = GitProcess::start(self.command(refspec)).map_err(|error| {
+        let mut process = GitProcess::start(command).map_err(|error| {
             failed(GitErrorKind::Broken, format!("git cannot be started, is it installed? {error}"))
         })?;
         let last_words = process.last_words();
@@ -125,7 +134,7 @@ impl GitFetch<'_> {
         Err(failed(kind, if said.is_empty() { format!("git ended with {ended}") } else { said }))
     }
 
-    fn command(&self, refspec: &str) -> Command {
+    fn command(&self, how: &[&str], refspec: &str) -> Command {
         let mut command = Command::new("git");
         command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         // Neither the system's settings nor a person's; and no `.netrc`, which curl would look for.
@@ -147,7 +156,7 @@ impl GitFetch<'_> {
             command.arg("-c").arg(setting);
         }
         command.arg("--git-dir").arg(self.into);
-        command.args(["fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"]);
+        command.args(["fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"]).args(how);
         // Who sees progress hears from the server all the time, also while it counts: a silent one is stuck. And git
         // that goes on speaking when nobody listens ends.
         command.args(["--progress", "--", self.url.as_str(), refspec]);

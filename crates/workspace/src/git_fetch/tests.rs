@@ -308,7 +308,7 @@ fn what_the_settings_trust_stands_behind_what_the_system_trusts() {
     let proxy = "http://ada:hunter2@proxy:3128";
     let fetch = GitFetch { certificates: Some(&joined), proxy: Some(proxy.into()), ..house.git() };
     assert!(fetch.settings().contains(&format!("http.sslCAInfo={}", joined.display()).into()));
-    let command = fetch.command(MAIN);
+    let command = fetch.command(&[], MAIN);
     assert!(command.get_args().all(|argument| !argument.to_string_lossy().contains("hunter2")));
     assert!(command.get_envs().any(|(name, value)| name == "https_proxy" && value == Some(proxy.as_ref())));
 }

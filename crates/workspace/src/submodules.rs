@@ -1,0 +1,310 @@
+//! Submodules: those on the server of the repository itself are fetched at the commits that are recorded, and every
+//! checkout has their files.
+//!
+//! May know: trees, `.gitmodules`, one fetch. Must never know: what they are needed for. `git submodule` is never run: it
+//! does what the repository says.
+//!
+//! All of a repository's submodules lie in one repository of ours, `submodules/OWNER/NAME.git`, so that no other
+//! repository's work ever sees them. A reference there says that a commit is whole and that its names were looked at.
+//! Only a server's own answer decides who may read one: a token is for one repository, as what it opens shows.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use git2::{ObjectType, Odb, Oid, Repository};
+use url::Url;
+
+use super::git_fetch::{FetchLimits, GitFetch};
+use super::gitmodules::{self, SubmoduleEntry};
+use super::remote::{failed, oid};
+use super::tree::{EntryMode, GitTreeEntry, parse};
+use super::{GitError, GitErrorKind, Remote, Workspaces, folder, leftovers, names, write_whole};
+use journeyman_order::{CommitSha, RepositoryName};
+
+/// Submodules of a commit, with those in submodules.
+pub(super) const MOST: usize = 32;
+/// Submodules within submodules.
+pub(super) const DEEPEST: usize = 4;
+/// Entries of one submodule's tree.
+const MOST_ENTRIES: usize = 200_000;
+/// For all of a commit's submodules together.
+const LIMITS: FetchLimits = FetchLimits { whole: Duration::from_secs(20 * 60), ..FetchLimits::USUAL };
+/// Those of a commit that are missing and named.
+const MOST_NAMED: usize = 20;
+
+const FILE: &[u8] = b".gitmodules";
+
+/// What was fetched of submodules, by their commits.
+#[derive(Debug, Default, Clone)]
+pub(super) struct FetchedSubmodules {
+    /// Each with its tree.
+    trees: HashMap<Oid, Oid>,
+    /// Their objects.
+    objects: Option<PathBuf>,
+}
+
+impl FetchedSubmodules {
+    pub(super) fn tree(&self, commit: Oid) -> Option<Oid> {
+        self.trees.get(&commit).copied()
+    }
+
+    /// The objects of a repository of ours, and of its submodules.
+    pub(super) fn odb<'r>(&self, commits: &'r Repository) -> Result<Odb<'r>, git2::Error> {
+        let odb = commits.odb()?;
+        if let Some(objects) = self.objects.as_deref().and_then(Path::to_str) {
+            odb.add_disk_alternate(objects)?;
+        }
+        Ok(odb)
+    }
+}
+
+/// One that is looked at.
+struct OpenSubmodule {
+    tree: Oid,
+    path: String,
+    url: Url,
+    depth: usize,
+}
+
+impl Workspaces {
+    /// What is here of a repository's submodules.
+    pub(super) fn fetched_submodules(
+        &self,
+        repository: &RepositoryName,
+    ) -> Result<FetchedSubmodules, GitError> {
+        let path = self.submodules_folder(repository);
+        if !path.join("complete").exists() {
+            return Ok(FetchedSubmodules::default());
+        }
+        let said = |error: git2::Error| GitError::local("look at submodules", &error);
+        let store = Repository::open_bare(&path).map_err(said)?;
+        let mut trees = HashMap::new();
+        for found in store.references_glob("refs/submodules/*").map_err(said)? {
+            let commit = found.and_then(|found| found.peel_to_commit()).map_err(said)?;
+            trees.insert(commit.id(), commit.tree_id());
+        }
+        Ok(FetchedSubmodules { trees, objects: Some(path.join("objects")) })
+    }
+
+    /// The submodules of a commit that are not here, each with the reason.
+    pub(super) fn missing_submodules(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+    ) -> Option<Vec<String>> {
+        let text = std::fs::read_to_string(self.missing_file(repository, commit)).ok()?;
+        Some(text.lines().map(str::to_owned).collect())
+    }
+
+    /// Fetches the submodules of a commit that is here, with those in them. Those that are not to be had are written down
+    /// with the reason, and are empty folders.
+    ///
+    /// # Errors
+    /// When the server cannot be reached, or the disk fails.
+    pub(super) fn fetch_submodules(&self, remote: &Remote<'_>, commit: &CommitSha) -> Result<(), GitError> {
+        let commits = self.commits(remote.repository)?;
+        let said = |error: git2::Error| GitError::local("look for submodules", &error);
+        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        if tree.get_name_bytes(FILE).is_none() {
+            return Ok(());
+        }
+        let store = self.own_repository("submodules", remote.repository, None)?;
+        let lock = self.lock_of(format!("submodules {}", folder(remote.repository)));
+        let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let known = self.fetched_submodules(remote.repository)?;
+        let odb = known.odb(&commits).map_err(said)?;
+        let until = Instant::now() + LIMITS.whole;
+        let (mut missing, mut count) = (Vec::new(), 0);
+        let root = OpenSubmodule { tree: tree.id(), path: String::new(), url: remote.url.clone(), depth: 0 };
+        let mut open = vec![root];
+        while let Some(next) = open.pop() {
+            let listed = match listed(&odb, next.tree)? {
+                Ok(listed) => listed,
+                Err(why) => {
+                    missing.push((None, format!("those of {}: {why}", joined(&next.path, ".gitmodules"))));
+                    continue;
+                }
+            };
+            for (path, found) in listed {
+                let whole = joined(&next.path, &path);
+                let (id, said) = match found {
+                    Ok(found) => found,
+                    Err(why) => {
+                        missing.push((None, format!("{whole}: {why}")));
+                        continue;
+                    }
+                };
+                let fetched = match gitmodules::address(&next.url, &said) {
+                    Err(why) => Err(why),
+                    Ok(_) if count == MOST => Err(format!("there are more than {MOST}")),
+                    Ok(_) if next.depth == DEEPEST => Err(format!("it lies in {DEEPEST} others")),
+                    Ok(url) => {
+                        count += 1;
+                        self.fetch_submodule(remote, &store, id, &url, until)?.map(|tree| (tree, url))
+                    }
+                };
+                match fetched {
+                    Ok((tree, url)) => {
+                        open.push(OpenSubmodule { tree, path: whole, url, depth: next.depth + 1 });
+                    }
+                    Err(why) => missing.push((Some(id), format!("{whole}: {why}"))),
+                }
+            }
+            odb.refresh().map_err(said)?;
+        }
+        let file = self.missing_file(remote.repository, commit);
+        let plain = |line: &String| line.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        // A commit that came from where it may come from is there for all that record it.
+        let known = self.fetched_submodules(remote.repository)?;
+        missing.retain(|(id, _): &(Option<Oid>, String)| id.is_none_or(|id| known.tree(id).is_none()));
+        missing.sort_by(|one, other| one.1.cmp(&other.1));
+        let lines: Vec<String> = missing.iter().take(MOST_NAMED).map(|(_, line)| plain(line)).collect();
+        write_whole(&file, lines.join("\n").as_bytes())
+            .map_err(|error| GitError::file("write", &file, &error))
+    }
+
+    /// One commit without those before it, and its tree. An error inside says why it is not to be had.
+    fn fetch_submodule(
+        &self,
+        remote: &Remote<'_>,
+        store: &Repository,
+        id: Oid,
+        url: &Url,
+        until: Instant,
+    ) -> Result<Result<Oid, String>, GitError> {
+        let said = |error: git2::Error| GitError::local("look at a submodule", &error);
+        let reference = format!("refs/submodules/{id}");
+        if let Ok(known) = store.find_reference(&reference) {
+            return known.peel_to_tree().map(|tree| Ok(tree.id())).map_err(said);
+        }
+        let fetched = format!("refs/fetched/{id}");
+        let name = url.path().trim_start_matches('/').trim_end_matches(".git").to_owned();
+        let whole = until.saturating_duration_since(Instant::now());
+        let too_long = || format!("{name} was not fetched in {} minutes", LIMITS.whole.as_secs() / 60);
+        if whole.is_zero() {
+            return Ok(Err(too_long()));
+        }
+        let fetch = GitFetch {
+            into: store.path(),
+            url,
+            token: remote.token.as_ref(),
+            proxy: self.proxy_address(url),
+            certificates: self.certificates.as_deref(),
+            limits: FetchLimits { whole, ..LIMITS },
+            is_given_up: &self.is_given_up,
+        };
+        if let Err(failure) = fetch.run_shallow(&format!("+{id}:{fetched}")) {
+            leftovers::clear_fetch(store.path(), &fetched)?;
+            return match failure.kind {
+                GitErrorKind::Unavailable if Instant::now() >= until => Ok(Err(too_long())),
+                GitErrorKind::Unavailable => Err(failed(failure.kind, "fetch", remote, &failure.said)),
+                GitErrorKind::Unauthorized | GitErrorKind::Forbidden | GitErrorKind::NotFound => {
+                    Ok(Err(format!(
+                        "{name} is not there or is not public, and the App's token is for {} alone",
+                        remote.repository
+                    )))
+                }
+                GitErrorKind::Refused | GitErrorKind::NotForUs | GitErrorKind::Broken => {
+                    Ok(Err(format!("the commit {id} could not be fetched from {name}")))
+                }
+            };
+        }
+        let tree = store.refname_to_id(&fetched).and_then(|found| store.find_commit(found));
+        let Some(tree) = tree.ok().filter(|commit| commit.id() == id).map(|commit| commit.tree_id()) else {
+            return Ok(Err(format!("{name} has something else than a commit there")));
+        };
+        if let Err(why) = examine(&store.odb().map_err(said)?, tree)? {
+            return Ok(Err(format!("{name} cannot be checked out: {why}")));
+        }
+        store.reference(&reference, id, true, "").map_err(said)?;
+        store.find_reference(&fetched).and_then(|mut found| found.delete()).map_err(said)?;
+        Ok(Ok(tree))
+    }
+
+    fn submodules_folder(&self, repository: &RepositoryName) -> PathBuf {
+        self.inner.data.join("submodules").join(folder(repository))
+    }
+
+    fn missing_file(&self, repository: &RepositoryName, commit: &CommitSha) -> PathBuf {
+        self.submodules_folder(repository).join("missing").join(commit.as_str())
+    }
+}
+
+type ListedSubmodule = (String, Result<(Oid, String), String>);
+
+/// The submodules of a tree, each with its commit and its address as it stands there, or with the reason why it is none.
+fn listed(odb: &Odb<'_>, tree: Oid) -> Result<Result<Vec<ListedSubmodule>, &'static str>, GitError> {
+    let Some(file) = entries(odb, tree)?.into_iter().find(|entry| entry.name == FILE) else {
+        return Ok(Ok(Vec::new()));
+    };
+    if !matches!(file.mode, EntryMode::File | EntryMode::Executable) {
+        return Ok(Err("it is no file"));
+    }
+    let bytes = odb.read(file.id).map_err(|error| GitError::local("read .gitmodules", &error))?;
+    let entries = match gitmodules::parse(bytes.data()) {
+        Ok(entries) => entries,
+        Err(why) => return Ok(Err(why)),
+    };
+    // Of several for one path, the last counts, as for git.
+    let mut all: BTreeMap<String, Result<(Oid, String), String>> = BTreeMap::new();
+    for SubmoduleEntry { path, url } in entries.into_iter().take(2 * MOST) {
+        let found = match gitmodules::path_problem(&path) {
+            Some(why) => Err(why.to_owned()),
+            None => match gitlink(odb, tree, &path)? {
+                Some(id) => Ok((id, url)),
+                // Also git takes it for none.
+                None => continue,
+            },
+        };
+        all.insert(path, found);
+    }
+    Ok(Ok(all.into_iter().collect()))
+}
+
+/// The commit that is recorded at a path.
+fn gitlink(odb: &Odb<'_>, tree: Oid, path: &str) -> Result<Option<Oid>, GitError> {
+    let (mut tree, mut parts) = (tree, path.split('/').peekable());
+    while let Some(part) = parts.next() {
+        let found = entries(odb, tree)?.into_iter().find(|entry| entry.name == part.as_bytes());
+        match (found.map(|entry| (entry.mode, entry.id)), parts.peek()) {
+            (Some((EntryMode::Tree, id)), Some(_)) => tree = id,
+            (Some((EntryMode::Gitlink, id)), None) => return Ok(Some(id)),
+            _ => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+fn entries(odb: &Odb<'_>, tree: Oid) -> Result<Vec<GitTreeEntry>, GitError> {
+    let object = odb.read(tree).map_err(|error| GitError::local("read a folder", &error))?;
+    let is_tree = object.kind() == ObjectType::Tree;
+    Ok(if is_tree { parse(object.data()).unwrap_or_default() } else { Vec::new() })
+}
+
+/// Whether a checkout can be made of a tree. An error inside says why not.
+fn examine(odb: &Odb<'_>, tree: Oid) -> Result<Result<(), String>, GitError> {
+    let (mut open, mut count) = (vec![tree], 0);
+    while let Some(tree) = open.pop() {
+        let object = odb.read(tree).map_err(|error| GitError::local("read a folder", &error))?;
+        let Some(entries) = parse(object.data()) else { return Ok(Err("a folder is malformed".to_owned())) };
+        for entry in entries {
+            count += 1;
+            if count > MOST_ENTRIES {
+                return Ok(Err(format!("it has more than {MOST_ENTRIES} files")));
+            }
+            let name = String::from_utf8_lossy(&entry.name);
+            if matches!(&*name, "." | "..") || name.contains('/') || names::is_dot_git(&name) {
+                return Ok(Err("a name in it leads elsewhere".to_owned()));
+            }
+            if matches!(entry.mode, EntryMode::Tree | EntryMode::Other(0o40_000)) {
+                open.push(entry.id);
+            }
+        }
+    }
+    Ok(Ok(()))
+}
+
+fn joined(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}

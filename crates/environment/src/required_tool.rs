@@ -4,7 +4,7 @@
 
 use crate::files::{RepositoryFiles, quote};
 use crate::version::{VersionNumber, fits};
-use crate::{ProgramFolder, SetupCommand};
+use crate::{ProgramFolder, SetupCommand, workflow};
 
 /// What is there where the jobs run: on the host, or in the image.
 pub struct HostTools<'a> {
@@ -140,7 +140,9 @@ pub(crate) fn wanted(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVe
         }
         _ => None,
     };
-    own.or_else(|| tool_versions(files, tool)).or_else(|| mise(files, tool))
+    own.or_else(|| tool_versions(files, tool))
+        .or_else(|| mise(files, tool))
+        .or_else(|| of_workflows(files, tool))
 }
 
 fn line_of(files: &RepositoryFiles<'_>, file: &str) -> Option<WantedVersion> {
@@ -204,6 +206,42 @@ fn mise(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
     let (_, value) = tools.iter().find(|(name, _)| is_called(tool, name))?;
     let version = value.as_str().or_else(|| value.get("version")?.as_str())?.to_owned();
     Some(WantedVersion { version, file: file.to_owned() })
+}
+
+/// Those that the repository's own continuous integration tests with: each is as good.
+fn of_workflows(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
+    let (versions, file) = workflow::versions(files, tool)?;
+    Some(WantedVersion { version: versions.join(" || "), file })
+}
+
+/// The lines of Node with long-term support, by their names. Every even one becomes one.
+const NODE_LINES: [(&str, &str); 8] = [
+    ("fermium", "14"),
+    ("gallium", "16"),
+    ("hydrogen", "18"),
+    ("iron", "20"),
+    ("jod", "22"),
+    ("krypton", "24"),
+    ("*", "22 || 24 || 26 || 28"),
+    ("-1", "22"),
+];
+
+/// A version as numbers, where a name stands for them.
+fn as_numbers(tool: &str, version: &str) -> String {
+    let of_line = |word: &str| {
+        let name = word.trim().strip_prefix("lts/")?.to_lowercase();
+        NODE_LINES.iter().find(|(line, _)| *line == name).map(|(_, numbers)| (*numbers).to_owned())
+    };
+    match (tool, version.trim()) {
+        ("node", "lts") => as_numbers(tool, "lts/*"),
+        ("node", "node" | "current") => "*".to_owned(),
+        ("node", _) => {
+            let words =
+                version.split("||").map(|word| of_line(word).unwrap_or_else(|| word.trim().to_owned()));
+            words.collect::<Vec<_>>().join(" || ")
+        }
+        _ => version.to_owned(),
+    }
 }
 
 fn is_called(tool: &str, name: &str) -> bool {
@@ -273,7 +311,7 @@ impl<'a> ToolCollector<'a> {
         let fit = match (&present, &version) {
             _ if !is_there => ToolFit::Missing,
             (_, None) => ToolFit::Fits,
-            (Some(present), Some(wanted)) => match fits(present, wanted) {
+            (Some(present), Some(wanted)) => match fits(present, &as_numbers(tool, wanted)) {
                 Some(true) => ToolFit::Fits,
                 Some(false) => ToolFit::OtherVersion,
                 None => ToolFit::Unknown,
@@ -292,6 +330,7 @@ impl<'a> ToolCollector<'a> {
 
     fn install(&mut self, required: &RequiredTool) -> Option<String> {
         let RequiredTool { tool, version, fit, .. } = required;
+        let version = version.as_deref().map(|version| as_numbers(tool, version));
         let exact = version
             .as_deref()
             .map(|version| version.trim_start_matches('v'))
@@ -354,7 +393,9 @@ impl<'a> ToolCollector<'a> {
             None if self.tools.has("mise") => {
                 let shims = ProgramFolder::Home(".local/share/mise/shims".to_owned());
                 self.add_folder(shims);
-                let version = version.as_deref().map_or("latest", |version| version.trim_start_matches(">="));
+                // Of several, the newest.
+                let newest = version.as_deref().and_then(|version| version.split(" || ").last());
+                let version = newest.map_or("latest", |version| version.trim_start_matches(">="));
                 return Some(format!("mise use --global {}", quote(&format!("{tool}@{version}"))));
             }
             None => return None,

@@ -6,35 +6,13 @@ use serde_json::{Map, Value};
 
 use crate::files::{RepositoryFiles, quote};
 use crate::statement::{SourceStatement, is_image, is_variable};
-use crate::{EnvironmentSource, PlannedService, ProgramFolder, SetupCommand, workflow};
+use crate::workflow::{self, TOOLS, text_of};
+use crate::{EnvironmentSource, PlannedService, ProgramFolder, SetupCommand};
 
 const FILES: [&str; 2] =
     [".github/workflows/copilot-setup-steps.yml", ".github/workflows/copilot-setup-steps.yaml"];
 const JOB: &str = "copilot-setup-steps";
 
-/// Actions that set up a tool: the input that holds its version.
-const TOOLS: [(&str, &str, &str); 20] = [
-    ("actions/setup-python", "python", "python-version"),
-    ("actions/setup-node", "node", "node-version"),
-    ("actions/setup-go", "go", "go-version"),
-    ("actions/setup-java", "java", "java-version"),
-    ("actions/setup-dotnet", "dotnet", "dotnet-version"),
-    ("ruby/setup-ruby", "ruby", "ruby-version"),
-    ("dtolnay/rust-toolchain", "rust", "toolchain"),
-    ("actions-rs/toolchain", "rust", "toolchain"),
-    ("actions-rust-lang/setup-rust-toolchain", "rust", "toolchain"),
-    ("moonrepo/setup-rust", "rust", "channel"),
-    ("pnpm/action-setup", "pnpm", "version"),
-    ("oven-sh/setup-bun", "bun", "bun-version"),
-    ("astral-sh/setup-uv", "uv", "version"),
-    ("snok/install-poetry", "poetry", "version"),
-    ("abatilo/actions-poetry", "poetry", "poetry-version"),
-    ("pdm-project/setup-pdm", "pdm", "version"),
-    ("pypa/hatch", "hatch", "version"),
-    ("shivammathur/setup-php", "php", "php-version"),
-    ("lukka/get-cmake", "cmake", "cmakeVersion"),
-    ("stCarolas/setup-maven", "mvn", "maven-version"),
-];
 /// Actions that there is nothing to do for here.
 const NOTHING_TO_DO: [&str; 9] = [
     "actions/checkout",
@@ -86,12 +64,6 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
         }
     }
     Some(said)
-}
-
-fn text_of(value: &Value) -> Option<String> {
-    let number = || value.as_f64().map(|number| number.to_string());
-    let truth = || value.as_bool().map(|truth| truth.to_string());
-    value.as_str().map(str::to_owned).or_else(number).or_else(truth)
 }
 
 fn variables(
@@ -173,7 +145,7 @@ fn uses(action: &str, step: &Value, name: &str, because: &str, path: &str, said:
         if !is_plain {
             said.note(path, format!("{name}: the version {version:?} is not evaluated"));
         }
-        is_plain && !["latest", "stable", "master", "lts/*"].contains(&version.as_str())
+        is_plain && !["latest", "stable", "master"].contains(&version.as_str())
     });
     said.tools.push((tool, version));
     // Some of them install too.

@@ -306,10 +306,72 @@ fn another_node_comes_from_where_the_packages_come_from() {
     assert!(plan(&[("package.json", &manifest(">=18")), (".nvmrc", "v24\n")]).unwrap().contains(" node@24 "));
     assert_eq!(plan(&[("package.json", &manifest(">=18")), (".nvmrc", "20.1.0")]), None, "of the same line");
     assert_eq!(plan(&[("package.json", &manifest("^20 || ^22"))]), None);
-    assert_eq!(plan(&[("package.json", &manifest(">=18")), (".nvmrc", "lts/*")]), None);
+    let nvmrc = |version: &str| plan(&[("package.json", &manifest(">=18")), (".nvmrc", version)]);
+    assert_eq!((nvmrc("lts/iron"), nvmrc("node")), (None, None));
+    assert!(nvmrc("lts/Jod\n").unwrap().contains(" node@22 "), "{:?}", nvmrc("lts/Jod"));
+    assert!(nvmrc("lts/*").unwrap().contains("'node@22 || 24 || 26 || 28'"), "{:?}", nvmrc("lts/*"));
+    assert_eq!(nvmrc("lts/unheard-of"), None, "what is not known is not guessed");
     let pnpm = r#"{"packageManager":"pnpm@11.3.0","engines":{"node":">=12"},"scripts":{"test":"ava"}}"#;
     let setup = plan(&[("package.json", pnpm), ("pnpm-lock.yaml", "")]).unwrap();
     assert!(setup.contains("'node@>=22.13'") && setup.find("node@") < setup.find("pnpm@"), "{setup}");
+}
+
+#[test]
+fn a_version_is_that_of_the_workflow_that_runs_the_tests() {
+    let manifest = "{\"scripts\":{\"test\":\"ava\"}}";
+    let node = |matrix: &str, version: &str| {
+        format!(
+            "jobs:\n  docs:\n    steps:\n    - uses: actions/setup-node@v4\n      with: {{ node-version: 12 }}\n    - run: \
+             npm run docs\n  unit:\n    strategy: {{ matrix: {{ {matrix} }} }}\n    steps:\n    - uses: \
+             actions/setup-node@v4\n      with: {{ node-version: {version} }}\n    - run: npm test\n"
+        )
+    };
+    let there = [("node", "v20.20.2"), ("npm", "10"), ("go", "go1.22.1"), ("cargo", "cargo 1.80.0")];
+    let told = |files: FileTable<'_>| {
+        let plan = planned_with(&RepositorySettings::default(), files, &there);
+        let installs =
+            plan.setup.iter().map(|setup| setup.command.clone()).find(|line| line.contains("node@"));
+        let tools: Vec<String> = plan.required_tools.iter().map(ToString::to_string).collect();
+        let word = |line: String| {
+            line.split(" && ")
+                .next()
+                .unwrap_or_default()
+                .rsplit("tools/node ")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        format!("{} [{}]", tools.first().cloned().unwrap_or_default(), installs.map(word).unwrap_or_default())
+    };
+    let ci = |matrix: &str, version: &str| {
+        told(&[("package.json", manifest), (".github/workflows/ci.yml", &node(matrix, version))])
+    };
+    let mut text = vec![
+        ci("os: [linux]", "22"),
+        ci("os: [linux]", "lts/jod"),
+        ci("os: [linux]", "20.x"),
+        ci("node: [24, 18, '22.x', nightly]", "'${{ matrix.node }}'"),
+        ci("node: [18, 20], include: [{ node: 22 }]", "'${{ matrix.node }}'"),
+        ci("os: [linux]", "'${{ env.NODE }}'"),
+    ];
+    let file = node("os: [linux]", "16");
+    text.push(told(&[("package.json", manifest), (".nvmrc", "20"), (".github/workflows/ci.yml", &file)]));
+    let rust = "jobs:\n  a:\n    steps:\n    - uses: dtolnay/rust-toolchain@1.85\n    - run: cargo test\n";
+    text.push(told(&[
+        ("Cargo.toml", "[package]\nname = 'a'"),
+        (".github/workflows/rust.yml", rust),
+        ("src/lib.rs", ""),
+    ]));
+    insta::assert_snapshot!(text.join("\n"), @"
+    node 22 (.github/workflows/ci.yml): the setup installs it [node@22]
+    node lts/jod (.github/workflows/ci.yml): the setup installs it [node@22]
+    node 20.x (.github/workflows/ci.yml): 20.20.2 is there []
+    node 18 || 22.x || 24 (.github/workflows/ci.yml): the setup installs it ['node@18 || 22.x || 24']
+    node 18 || 20 || 22 (.github/workflows/ci.yml): 20.20.2 is there []
+    node (package.json): 20.20.2 is there []
+    node 20 (.nvmrc): 20.20.2 is there []
+    rust 1.85 (.github/workflows/rust.yml): 1.80.0 is there, which is another version []
+    ");
 }
 
 #[test]

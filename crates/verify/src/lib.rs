@@ -25,18 +25,20 @@ mod missing;
 mod mutants;
 mod overlay;
 mod reporting;
+mod runs;
 pub mod tamper;
 mod text;
 
 use journeyman_order::{Exit, TestCounts, TestVerdict};
 
 pub use compare::may_be_flaky;
-pub use counts::{read, read_end};
+pub use counts::{read, read_end, read_runs};
 pub use dependencies::{NewDependency, new_dependencies};
 pub use missing::{missing_for_tests, points_elsewhere, telling_line, untrusted_certificate};
 pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Overlay, OverlayAction};
 pub use reporting::{ReportingCommand, reporting_command};
+pub use runs::runs_of;
 pub use text::{TAIL_CHARACTERS, tail};
 
 /// Pytest, and unittest of newer Pythons, end with this when they found no test.

@@ -73,7 +73,7 @@ impl ReportingRequest {
 }
 
 /// The words of a command that means the same to any shell; none where it is more than one command.
-fn plain_words(command: &str) -> Option<Vec<&str>> {
+pub(super) fn plain_words(command: &str) -> Option<Vec<&str>> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " \t-_=./:@+,%^[]".contains(c);
     command.chars().all(is_plain).then(|| command.split_whitespace().collect())
 }
@@ -170,7 +170,7 @@ fn javascript_words(program: &str, words: &[&str]) -> Option<&'static str> {
 }
 
 /// Where the program stands: after variables, and after what runs it in an environment of its own.
-fn program_at(words: &[&str]) -> usize {
+pub(super) fn program_at(words: &[&str]) -> usize {
     let mut at = 0;
     loop {
         let rest = words.get(at..).unwrap_or_default();
@@ -184,12 +184,12 @@ fn program_at(words: &[&str]) -> usize {
     }
 }
 
-fn is_python(program: &str) -> bool {
+pub(super) fn is_python(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or_default();
     name.strip_prefix("python").is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 
-fn script_of(manifest: &[u8], name: &str) -> Option<String> {
+pub(super) fn script_of(manifest: &[u8], name: &str) -> Option<String> {
     let manifest: serde_json::Value = serde_json::from_slice(manifest).ok()?;
     Some(manifest.get("scripts")?.get(name)?.as_str()?.to_owned())
 }

@@ -377,25 +377,22 @@ impl CommitTester {
         let (tree, source, plan) = (place.tree.clone(), ready.source.clone(), plan.clone());
         let own_report = place.seen_in_home(OWN_REPORT);
         let only = only.map(|(names, runner)| (names.to_vec(), runner));
-        let (asked, selected) = blocking(move || {
-            let asked = journeyman_verify::reporting_command(
-                plan.test_command()?,
-                plan.report.as_deref(),
-                &|path| tree.read(path),
-                &own_report,
-            );
+        let (asked, runs, selected) = blocking(move || {
+            let (command, read) = (plan.test_command()?, |path: &str| tree.read(path));
+            let asked =
+                journeyman_verify::reporting_command(command, plan.report.as_deref(), &read, &own_report);
+            let runs = journeyman_verify::runs_of(command, &read);
             let select = |(names, runner): (Vec<String>, Option<TestRunnerName>)| {
                 let reads_all = matches!(runner, Some(TestRunnerName::Pytest | TestRunnerName::Junit));
                 let files = if reads_all { python_tests(&source) } else { Vec::new() };
                 experiment::select(&asked, runner, &names, &files)
             };
             let selected = only.and_then(select);
-            Some((asked, selected))
+            Some((asked, runs, selected))
         })
         .await?
-        .unzip();
+        .map_or((None, Vec::new(), None), |(asked, runs, selected)| (Some(asked), runs, selected));
         let Some(asked) = asked else { return Ok(None) };
-        let selected = selected.flatten();
         let is_selected = selected.is_some();
         let whole = asked.clone();
         let asked = selected.unwrap_or(asked);
@@ -419,7 +416,8 @@ impl CommitTester {
             let (output, report) = (&ended.output.text, report.as_deref());
             let reading = match ended.is_cut {
                 true => journeyman_verify::read_end(output, report),
-                false => journeyman_verify::read(output, report),
+                false if is_selected => journeyman_verify::read(output, report),
+                false => journeyman_verify::read_runs(output, report, &runs),
             };
             (reading, ended.shortened())
         })

@@ -13,6 +13,7 @@ mod junit;
 mod native;
 mod node;
 mod python;
+mod several;
 mod tap;
 mod unloaded;
 
@@ -72,16 +73,21 @@ impl RunnerSummary {
 ///
 /// Of one that is longer than 16 MiB or 400,000 lines its end is read, as by [`read_end`].
 pub fn read(output: &str, junit: Option<&[u8]>) -> TestReport {
-    read_part(output, junit, false)
+    read_part(output, junit, false, &[])
+}
+
+/// The same of a command that is known to run these, one after the other: the runs of one runner are told together.
+pub fn read_runs(output: &str, junit: Option<&[u8]>, runs: &[TestRunnerName]) -> TestReport {
+    read_part(output, junit, false, runs)
 }
 
 /// Reads the end of an output of which the start was not kept: what was said there is missing, so that no test is
 /// believed to be named by it, nor counted where the parts of a run are counted one by one.
 pub fn read_end(output: &str, junit: Option<&[u8]>) -> TestReport {
-    read_part(output, junit, true)
+    read_part(output, junit, true, &[])
 }
 
-fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool) -> TestReport {
+fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool, runs: &[TestRunnerName]) -> TestReport {
     let start = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));
     let clean = plain(output.get(start..).unwrap_or_default());
     let lines: Vec<&str> = clean.lines().collect();
@@ -107,7 +113,10 @@ fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool) -> TestReport {
     .into_iter()
     .flatten()
     .max_by_key(|summary| summary.line)
-    .map(|summary| if is_cut { summary.of_the_end() } else { summary });
+    .map(|summary| {
+        let expected = runs.iter().filter(|run| **run == summary.runner).count();
+        if is_cut { summary.of_the_end() } else { several::together(lines, summary, expected) }
+    });
     let from_report = junit.and_then(junit::read);
     let mut unloaded = unloaded::read(lines);
     if let Some(report) = &from_report {

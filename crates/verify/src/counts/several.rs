@@ -1,0 +1,140 @@
+//! Several runs of one runner in one output, as of `vitest run && vitest run --config b`.
+//!
+//! They are told together where there are as many as the command has. Whatever else looks like one was printed by a test,
+//! and then the last one counts, as ever.
+
+use std::collections::BTreeMap;
+
+use super::{RunnerSummary, javascript, native, node, python};
+use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::{TestCaseStatus, TestCounts};
+
+type Reader = fn(&[&str]) -> Option<RunnerSummary>;
+
+/// Those whose summary is one line, or begins with one, so that what is above it is another run's.
+fn reader_of(runner: TestRunnerName) -> Option<Reader> {
+    match runner {
+        TestRunnerName::Vitest => Some(javascript::vitest),
+        TestRunnerName::Jest => Some(javascript::jest),
+        TestRunnerName::Mocha => Some(javascript::mocha),
+        TestRunnerName::Node => Some(node::node),
+        TestRunnerName::Pytest => Some(python::pytest),
+        TestRunnerName::Ctest => Some(native::ctest),
+        TestRunnerName::Bun => Some(native::bun),
+        TestRunnerName::Junit
+        | TestRunnerName::Libtest
+        | TestRunnerName::Nextest
+        | TestRunnerName::Unittest
+        | TestRunnerName::Go
+        | TestRunnerName::Tap
+        | TestRunnerName::Meson
+        | TestRunnerName::Ava => None,
+    }
+}
+
+/// The last run with those before it, where the command has `expected` of them.
+pub(super) fn together(lines: &[&str], last: RunnerSummary, expected: usize) -> RunnerSummary {
+    let Some(reader) = reader_of(last.runner).filter(|_| expected > 1) else { return last };
+    let mut ends = vec![last.line];
+    while let Some(before) = ends.last().and_then(|end| reader(lines.get(..*end)?)) {
+        ends.push(before.line);
+        if ends.len() > expected {
+            return RunnerSummary { cases: None, ..last };
+        }
+    }
+    ends.reverse();
+    let is_whole = ends.len() == expected;
+    // What a runner says below its summary stands before the next one.
+    let segment = |at: usize| {
+        let from = at.checked_sub(1).and_then(|before| ends.get(before)).map_or(0, |end| end + 1);
+        let to = ends.get(at + 1).copied().unwrap_or(lines.len());
+        reader(lines.get(from..to)?)
+    };
+    let runs: Option<Vec<RunnerSummary>> = (0..ends.len()).map(segment).collect();
+    let Some(runs) = runs else { return RunnerSummary { cases: None, ..last } };
+    let counts = runs.iter().try_fold(TestCounts::default(), |all, run| {
+        let run = run.counts?;
+        Some(TestCounts {
+            passed: all.passed.saturating_add(run.passed),
+            failed: all.failed.saturating_add(run.failed),
+            skipped: all.skipped.saturating_add(run.skipped),
+        })
+    });
+    let cases = runs.iter().try_fold(BTreeMap::new(), |all, run| joined(all, run.cases.as_ref()?));
+    RunnerSummary {
+        counts,
+        failing: runs.into_iter().flat_map(|run| run.failing).collect(),
+        cases: cases.filter(|_| is_whole),
+        is_whole: last.is_whole && is_whole,
+        ..last
+    }
+}
+
+/// A test of a name that is there already is the same test, run otherwise.
+fn joined(
+    mut all: BTreeMap<String, TestCaseStatus>,
+    more: &BTreeMap<String, TestCaseStatus>,
+) -> Option<BTreeMap<String, TestCaseStatus>> {
+    for (name, status) in more {
+        let free = (2..20).map(|run| format!("{name} [run {run}]")).find(|name| !all.contains_key(name));
+        let name = if all.contains_key(name) { free? } else { name.clone() };
+        all.insert(name, *status);
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{read, read_runs};
+    use TestRunnerName::{Jest, Pytest, Vitest};
+
+    use super::*;
+
+    const ONE: &str = "\n RUN  v4.1.12 /p\n\n ✓ a.test.mjs > adds 1ms\n ✓ a.test.mjs > more 1ms\n\n Test Files  1 passed (1)\n      Tests  2 passed (2)\n   Start at  09:10:54\n";
+    const TWO: &str = "\n RUN  v4.1.12 /p\n\n ✓ a.test.mjs > adds 1ms\n × b.test.mjs > fails 1ms\n\n FAIL  b.test.mjs > fails\n\n Test Files  1 failed | 1 passed (2)\n      Tests  1 failed | 1 passed (2)\n   Start at  09:10:55\n";
+
+    fn counted(output: &str, runs: &[TestRunnerName]) -> (u64, u64, u64) {
+        let counts = read_runs(output, None, runs).counts.expect("counts");
+        (counts.passed, counts.failed, counts.skipped)
+    }
+
+    #[test]
+    fn runs_that_the_command_has_are_counted_together_and_their_tests_named() {
+        let both = format!("{ONE}{TWO}");
+        assert_eq!(counted(&both, &[Vitest, Vitest]), (3, 1, 0));
+        let reading = read_runs(&both, None, &[Vitest, Vitest]);
+        assert_eq!(reading.failing, ["b.test.mjs > fails"]);
+        let cases = reading.cases.expect("names");
+        let names: Vec<&str> = cases.tests.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["a.test.mjs > adds", "a.test.mjs > adds [run 2]", "a.test.mjs > more", "b.test.mjs > fails"]
+        );
+        let line = "===== 2 passed in 0.01s =====\n===== 1 failed, 1 skipped in 0.02s =====\n";
+        assert_eq!(counted(line, &[Pytest, Pytest]), (2, 1, 1));
+    }
+
+    #[test]
+    fn what_a_test_prints_is_no_run_of_its_own() {
+        let both = format!("{ONE}{TWO}");
+        assert_eq!(counted(&both, &[Vitest]), (1, 1, 0), "the command has one");
+        assert_eq!(read(&both, None).counts, read_runs(&both, None, &[Vitest]).counts);
+        let forged = format!("{ONE}{ONE}{TWO}");
+        assert_eq!(counted(&forged, &[Vitest, Vitest]), (1, 1, 0), "there are more than the command has");
+        assert_eq!(read_runs(&forged, None, &[Vitest, Vitest]).cases, None);
+        assert_eq!(counted(&both, &[Jest, Jest]), (1, 1, 0), "they are of another runner");
+    }
+
+    #[test]
+    fn of_runs_that_stopped_at_a_failure_not_all_tests_are_named() {
+        assert_eq!(counted(TWO, &[Vitest, Vitest]), (1, 1, 0));
+        assert_eq!(read_runs(TWO, None, &[Vitest, Vitest]).cases, None);
+    }
+
+    #[test]
+    fn what_mocha_says_below_its_summary_is_of_its_own_run() {
+        let one = "  sums\n    ✔ adds\n    1) fails\n\n\n  1 passing (3ms)\n  1 failing\n\n  1) sums\n       fails:\n     Error\n\n";
+        let two = "  more\n    ✔ holds\n\n\n  1 passing (2ms)\n\n";
+        assert_eq!(counted(&format!("{one}{two}"), &[TestRunnerName::Mocha; 2]), (2, 1, 0));
+    }
+}

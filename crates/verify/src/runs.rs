@@ -1,0 +1,114 @@
+//! Which runners a test command runs, one after the other, as far as its words tell.
+
+use super::reporting::{is_python, plain_words, program_at, script_of};
+use journeyman_order::comparison::TestRunnerName;
+
+/// Scripts within scripts.
+const DEEPEST: usize = 5;
+/// Runs of one command.
+const MOST: usize = 50;
+
+/// The runs of a command in their order; none where it cannot be told. `read` reads a file of the commit, for the scripts
+/// of package.json.
+pub fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<TestRunnerName> {
+    let mut runs = Vec::new();
+    match expand(command, read, 0, &mut runs) {
+        Some(()) => runs,
+        None => Vec::new(),
+    }
+}
+
+fn expand(
+    command: &str,
+    read: &dyn Fn(&str) -> Option<Vec<u8>>,
+    depth: usize,
+    runs: &mut Vec<TestRunnerName>,
+) -> Option<()> {
+    // What runs at the same time, or only at times, is not one after the other.
+    let parts = command.split("&&").flat_map(|part| part.split([';', '\n'])).map(str::trim);
+    for part in parts.filter(|part| !part.is_empty()) {
+        if depth > DEEPEST || runs.len() > MOST {
+            return None;
+        }
+        let quoted = part.replace(['\'', '"'], "");
+        let words = plain_words(&quoted)?;
+        let rest = words.get(program_at(&words)..)?;
+        let mut script = |name: &str| match script_of(&read("package.json")?, name) {
+            Some(line) => expand(&line, read, depth + 1, runs),
+            None => Some(()),
+        };
+        match rest {
+            ["npm" | "pnpm" | "yarn" | "bun", options @ ..]
+                if options.iter().any(|word| OF_MANY.contains(word)) =>
+            {
+                return None;
+            }
+            ["bun", "test", ..] => runs.push(TestRunnerName::Bun),
+            ["npm" | "pnpm" | "yarn" | "bun", "run", name, ..] | ["npm" | "pnpm" | "yarn", name, ..] => {
+                let name = if *name == "t" { "test" } else { *name };
+                for name in [format!("pre{name}"), name.to_owned(), format!("post{name}")] {
+                    script(&name)?;
+                }
+            }
+            ["run-s", names @ ..] => {
+                for name in names.iter().filter(|name| !name.starts_with('-')) {
+                    if name.contains('*') {
+                        return None;
+                    }
+                    script(name)?;
+                }
+            }
+            ["run-p" | "npm-run-all" | "concurrently" | "turbo" | "nx" | "lerna" | "wireit", ..] => {
+                return None;
+            }
+            ["vitest", ..] => runs.push(TestRunnerName::Vitest),
+            ["jest", ..] | ["react-scripts", "test", ..] => runs.push(TestRunnerName::Jest),
+            ["mocha", ..] => runs.push(TestRunnerName::Mocha),
+            ["node", more @ ..] if more.contains(&"--test") => runs.push(TestRunnerName::Node),
+            ["c8" | "nyc", program @ ..] => expand(&program.join(" "), read, depth + 1, runs)?,
+            ["pytest" | "py.test", ..] => runs.push(TestRunnerName::Pytest),
+            [python, "-m", "pytest", ..] if is_python(python) => runs.push(TestRunnerName::Pytest),
+            ["ctest", ..] => runs.push(TestRunnerName::Ctest),
+            _ => {}
+        }
+    }
+    Some(())
+}
+
+/// Options of package managers that run a script of many packages.
+const OF_MANY: [&str; 9] =
+    ["-r", "--recursive", "--workspaces", "-ws", "--workspace", "-w", "--filter", "workspaces", "workspace"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use TestRunnerName::{Ctest, Jest, Mocha, Node, Pytest, Vitest};
+
+    #[test]
+    fn the_runs_of_a_command_are_told_by_its_words() {
+        let manifest = br#"{"scripts": {"test": "npm run lint && npm run unit && yarn e2e", "unit": "vitest run",
+            "e2e": "cross-env A=b vitest run --config 'e2e.config.ts'", "lint": "eslint .", "loop": "npm run loop",
+            "both": "run-p unit e2e", "turns": "run-s unit e2e", "pretwo": "jest", "two": "c8 mocha"}}"#;
+        let read = |path: &str| (path == "package.json").then(|| manifest.to_vec());
+        let table: &[(&str, &[TestRunnerName])] = &[
+            ("vitest run && vitest run --config b.ts", &[Vitest, Vitest]),
+            ("npm test", &[Vitest, Vitest]),
+            ("npm run turns", &[Vitest, Vitest]),
+            ("npm run two", &[Jest, Mocha]),
+            ("npx jest; npx jest -c b", &[Jest, Jest]),
+            ("npm run build && npm test", &[Vitest, Vitest]),
+            ("python3 -m pytest && .venv/bin/python -m pytest -c b.ini", &[Pytest, Pytest]),
+            ("cmake --build b && ctest --test-dir a && ctest --test-dir b", &[Ctest, Ctest]),
+            ("node --test && node --test more", &[Node, Node]),
+            ("npm run both", &[]),
+            ("npm run loop", &[]),
+            ("npm test --workspaces", &[]),
+            ("jest || jest", &[]),
+            ("jest & jest", &[]),
+            ("$RUNNER && jest", &[]),
+        ];
+        for (command, runs) in table {
+            assert_eq!(runs_of(command, &read), *runs, "{command}");
+        }
+    }
+}

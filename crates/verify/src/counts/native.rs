@@ -1,5 +1,5 @@
-//! CTest, Meson, Bun and AVA: how many there are. Of CTest and Meson a test is a program. Names are read of CTest alone:
-//! AVA's are others once there is a second file.
+//! CTest, Meson, Bun and AVA: how many there are. Of CTest and Meson a test is a program, which is named. Of the
+//! others no names are read: AVA's are others once there is a second file.
 
 use super::RunnerSummary;
 use super::cases::CaseList;
@@ -87,7 +87,30 @@ pub(super) fn meson(lines: &[&str]) -> Option<RunnerSummary> {
             _ => counts.failed += number,
         }
     }
-    Some(summary(TestRunnerName::Meson, counts, last))
+    let own = lines.get(..first)?;
+    let begun = own.iter().rposition(|line| *line == "Summary of Failures:").unwrap_or(own.len());
+    let cases = meson_cases(own.get(..begun)?)?.adding_up_to(&counts);
+    let is_failed = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
+    let failing = cases.iter().flatten().filter(is_failed).map(|(name, _)| name.clone()).collect();
+    Some(RunnerSummary { cases, failing, is_whole: true, ..summary(TestRunnerName::Meson, counts, last) })
+}
+
+/// `2/5 project:suite / name   FAIL   0.05s   exit status 1`
+fn meson_cases(lines: &[&str]) -> Option<CaseList> {
+    let case = pattern!(
+        r"^ *\d+/\d+ (\S.*?) +(OK|EXPECTEDFAIL|FAIL|UNEXPECTEDPASS|SKIP|IGNORED|TIMEOUT|ERROR|INTERRUPT) +[\d.]+s(?: .*)?$"
+    )?;
+    let mut cases = CaseList::default();
+    for line in lines {
+        let Some(found) = case.captures(line) else { continue };
+        let status = match &found[2] {
+            "OK" | "EXPECTEDFAIL" => TestCaseStatus::Passed,
+            "SKIP" | "IGNORED" => TestCaseStatus::Skipped,
+            _ => TestCaseStatus::Failed,
+        };
+        cases.add(&found[1], status);
+    }
+    Some(cases)
 }
 
 /// ` 12 pass`, ` 1 skip`, ` 0 fail`, and then `Ran 13 tests across 2 files.`
@@ -138,6 +161,28 @@ mod tests {
                       Skipped:            2\nTimeout:            0\n\nFull log written to /b/meson-logs/testlog.txt\n";
         assert_eq!(counted(output), Some((1, 1, 2)));
         assert_eq!(counted("ninja: no work to do.\nNo tests defined.\n"), Some((0, 0, 0)));
+    }
+
+    #[test]
+    fn meson_names_every_program_unless_one_prints_a_line_that_looks_like_its_own() {
+        let output = "ninja: no work to do.\n1/5 a / adds           OK              0.05s\n\
+            2/5 a:more / subtracts FAIL            0.05s   exit status 1\n>>> MALLOC_PERTURB_=43 /b/t 1\n\
+            3/5 a / skips          SKIP            0.03s   exit status 77\n\
+            4/5 a / expected       EXPECTEDFAIL    0.04s   exit status 1\n\
+            a / slow one time out (After 1 seconds)\n\
+            5/5 a / slow one       TIMEOUT         1.02s   killed by signal 15 SIGTERM\n\n\nSummary of Failures:\n\n\
+            2/5 a:more / subtracts FAIL            0.05s   exit status 1\n\
+            5/5 a / slow one       TIMEOUT         1.02s   killed by signal 15 SIGTERM\n\n\
+            Ok:                 1   \nExpected Fail:      1   \nFail:               1   \nUnexpected Pass:    0   \n\
+            Skipped:            1   \nTimeout:            1   \n";
+        assert_eq!(counted(output), Some((2, 2, 1)));
+        let reading = read(output, None);
+        assert_eq!(reading.failing, ["a / slow one", "a:more / subtracts"]);
+        let tests = reading.cases.expect("names").tests;
+        let names: Vec<&str> = tests.keys().map(String::as_str).collect();
+        assert_eq!(names, ["a / adds", "a / expected", "a / skips", "a / slow one", "a:more / subtracts"]);
+        let forged = output.replacen(">>> MALLOC", " 1/5 a:forged OK 0.01s\n>>> MALLOC", 1);
+        assert_eq!((read(&forged, None).cases, counted(&forged)), (None, Some((2, 2, 1))));
     }
 
     #[test]

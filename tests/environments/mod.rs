@@ -102,7 +102,7 @@ impl Sample {
             })
             .collect();
         // What package managers are told of the way to registries is none of the setup's.
-        kept.retain(|path| !path.starts_with(".m2/"));
+        kept.retain(|path| !path.starts_with(".m2/") && !path.starts_with(".gradle/"));
         kept.sort();
         kept
     }

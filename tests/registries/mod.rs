@@ -238,6 +238,26 @@ async fn maven_builds_with_a_parent_and_an_extension_of_a_mirror() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gradle_builds_with_a_library_of_a_mirror_of_what_its_build_names() {
+    if !packages::is_there("gradle") {
+        eprintln!("skipped: Gradle is not on this machine");
+        return;
+    }
+    let server = RegistryServer::start();
+    packages::maven(&server);
+    let registry = registry(&server, RegistryKind::Maven, "/maven/all");
+    let build = "repositories { mavenCentral(); maven { url 'https://repo.example.org/releases' } }\n\
+        configurations { own }\ndependencies { own 'example.corp:widget:1.0.0' }\n\
+        task resolve { doLast { configurations.own.files.each { println 'has ' + it.name } } }\n";
+    let gradle = "export GRADLE_USER_HOME=\"$HOME/.gradle\"\ngradle --no-daemon --console=plain -q";
+    let setup = format!("set -e\n{gradle} resolve\nSEARCH");
+    let test = format!("set -e\n{gradle} --offline resolve | grep 'has widget-1.0.0.jar'\n{PASSES}");
+    let files = [("setup.sh", setup.as_str()), ("test.sh", test.as_str()), ("build.gradle", build)];
+    installed(&tested(vec![registry], &files).await, &server);
+    assert!(server.requests().iter().any(|request| request.ends_with("widget-1.0.0.jar")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_setup_gets_packages_and_nothing_else_of_the_registrys_host() {
     let server = RegistryServer::start();
     packages::pip(&server);

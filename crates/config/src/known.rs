@@ -238,7 +238,7 @@ known! {
 
     REGISTRY_KIND: "registries.NAME.kind", Choice(&["pip", "npm", "cargo", "go", "maven"]), Optional("pip"),
         "which package managers have their packages from it: `pip` (a simple index, for uv too), `npm` (for pnpm, yarn \
-         and bun too), `cargo` (a sparse index), `go` (a module proxy) or `maven`";
+         and bun too), `cargo` (a sparse index), `go` (a module proxy) or `maven` (for Gradle too)";
     REGISTRY_URL: "registries.NAME.url", Url, Optional("https://packages.example.org/pypi/simple/"),
         "its address, as its package manager has it; `http` only on loopback, at private addresses and with `at`";
     REGISTRY_MIRROR: "registries.NAME.mirror", Truth, Is("false"),

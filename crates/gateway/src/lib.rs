@@ -16,6 +16,8 @@ mod addresses;
 mod client_hello;
 mod egress_log;
 mod environment;
+mod gradle;
+mod home_file;
 mod meter;
 mod model;
 mod model_request;
@@ -42,10 +44,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use home_file::HomeFile;
 pub use meter::{GatewayBudget, PriceLookup};
 pub use model::{Credential, InvalidUpstream, ModelUpstream};
 pub use names::{AllowedHost, InvalidAllowedHost};
-pub use package_managers::HomeFile;
 pub use registry::{InvalidRegistry, RegistryUpstream};
 
 use egress_log::EgressLog;

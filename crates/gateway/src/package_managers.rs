@@ -3,16 +3,10 @@
 
 use super::EgressPolicy;
 use super::environment::PLACEHOLDER;
+use super::gradle;
+use super::home_file::HomeFile;
 use super::registry::{NPM_PREFIX, RegistryUpstream};
 use journeyman_order::{RegistryKind, RegistryName};
-
-/// A file in a job's home.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HomeFile {
-    /// Below the home, without `..`.
-    pub path: &'static str,
-    pub text: String,
-}
 
 /// What Go asks by itself.
 const PUBLIC_GO: &str = "https://proxy.golang.org,direct";
@@ -79,7 +73,11 @@ pub(super) fn variables(port: u16, access: &EgressPolicy) -> Vec<(String, String
 /// The same, for what is read in files only.
 pub(super) fn home_files(port: u16, access: &EgressPolicy) -> Vec<HomeFile> {
     let files = [npm(port, access), cargo(port, access), maven(port, access)];
-    files.into_iter().flatten().collect()
+    let mut files: Vec<HomeFile> = files.into_iter().flatten().collect();
+    if access.model.is_none() {
+        files.extend(gradle::files(port, &of_kind(access, RegistryKind::Maven)));
+    }
+    files
 }
 
 fn npm(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
@@ -195,6 +193,9 @@ mod tests {
         let mut text: String =
             variables.into_iter().map(|(name, value)| format!("{name}={value}\n")).collect();
         for file in home_files(1080, &access) {
+            // What Gradle is told is the same each time, but for its first lines.
+            let lines = if file.path.ends_with("journeyman.gradle") { 4 } else { usize::MAX };
+            let file = HomeFile { text: file.text.split_inclusive('\n').take(lines).collect(), ..file };
             text += &format!("--- {}\n{}", file.path, file.text);
         }
         assert!(!text.contains("hunter2") && !text.contains("proxy.corp"), "{text}");
@@ -256,6 +257,17 @@ mod tests {
             <mirror><id>central</id><mirrorOf>*</mirrorOf><url>http://127.0.0.1:1080/registries/central/</url></mirror>
           </mirrors>
         </settings>
+        --- .gradle/gradle.properties
+        systemProp.https.proxyHost=127.0.0.1
+        systemProp.https.proxyPort=1080
+        systemProp.http.proxyHost=127.0.0.1
+        systemProp.http.proxyPort=1080
+        systemProp.http.nonProxyHosts=127.0.0.1|localhost
+        --- .gradle/init.d/journeyman.gradle
+        def sources = [
+            [own: 'https://corp.example/central/simple', door: 'http://127.0.0.1:1080/registries/central/', of: ['*']],
+        ]
+        def central = ~/^https?:\/\/(repo\.maven\.apache\.org|repo1\.maven\.org)\/.*/
         "#);
         insta::assert_snapshot!(told(vec![
             registry("pypi", Pip, false, &[]),
@@ -288,6 +300,17 @@ mod tests {
           </profiles>
           <activeProfiles><activeProfile>journeyman</activeProfile></activeProfiles>
         </settings>
+        --- .gradle/gradle.properties
+        systemProp.https.proxyHost=127.0.0.1
+        systemProp.https.proxyPort=1080
+        systemProp.http.proxyHost=127.0.0.1
+        systemProp.http.proxyPort=1080
+        systemProp.http.nonProxyHosts=127.0.0.1|localhost
+        --- .gradle/init.d/journeyman.gradle
+        def sources = [
+            [own: 'https://corp.example/central/simple', door: 'http://127.0.0.1:1080/registries/central/', of: ['central']],
+            [own: 'https://corp.example/own/simple', door: 'http://127.0.0.1:1080/registries/own/', of: []],
+        ]
         "#);
         insta::assert_snapshot!(told(Vec::new()), @r#"
         --- .m2/settings.xml
@@ -297,6 +320,12 @@ mod tests {
             <proxy><id>http</id><active>true</active><protocol>http</protocol><host>127.0.0.1</host><port>1080</port><nonProxyHosts>127.0.0.1|localhost</nonProxyHosts></proxy>
           </proxies>
         </settings>
+        --- .gradle/gradle.properties
+        systemProp.https.proxyHost=127.0.0.1
+        systemProp.https.proxyPort=1080
+        systemProp.http.proxyHost=127.0.0.1
+        systemProp.http.proxyPort=1080
+        systemProp.http.nonProxyHosts=127.0.0.1|localhost
         "#);
     }
 }

@@ -143,6 +143,29 @@ async fn what_was_found_is_shown_also_where_the_image_cannot_be_had() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_setup_cannot_do_here_is_told_before_it_runs() {
+    let settings = "setup: apt-get install -y libpq-dev || true\ntest: sh test.sh\n";
+    let lock = "[[package]]\nsdist = { url = \"https://files.pythonhosted.org/packages/a.tar.gz\" }\n";
+    let files =
+        [(".github/journeyman.yml", settings), ("uv.lock", lock), ("test.sh", "echo 1..1; echo ok 1 - a\n")];
+    let repository = Repository::new(&files);
+    let mirror =
+        "[registries.inside]\nkind = \"pip\"\nurl = \"https://mirror.example.org/simple\"\nmirror = true\n";
+    fs::write(repository.at("journeyman.toml"), mirror).expect("settings");
+    let looked = repository.look(&["--config", "journeyman.toml"]).await;
+    let told = repository.told(&looked);
+    let found = told.split_once("\nFound\n").expect("found").1.split_once("\n\nSetup\n").expect("setup").0;
+    insta::assert_snapshot!(found, @"
+      source    `.github/journeyman.yml`, which has `setup`
+      place     this machine's own system and toolchains, in a sandbox
+      setup     apt-get install -y libpq-dev || true  (.github/journeyman.yml)
+      test      sh test.sh  (.github/journeyman.yml)
+      note      the setup calls apt-get, which only root can use, and no job is root: name an `image` that has the packages, or install them on this machine
+      note      uv.lock has addresses at files.pythonhosted.org, which lead past the mirror registries.inside; where that host cannot be reached, `setup` may be: uv export --frozen --no-emit-project -o ~/locked.txt && uv venv && uv pip install -r ~/locked.txt
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tests_that_pass_beside_a_linter_that_does_not_are_found_and_pinned() {
     let manifest =
         r#"{"name":"a","scripts":{"test":"node --test","posttest":"npm run lint","lint":"eslint ."}}"#;

@@ -69,6 +69,7 @@ pub fn plan(
     plan.notes.extend(large_files(files));
     if !plan.setup.is_empty() {
         plan.notes.extend(code_hosts(files));
+        plan.notes.extend(system_packages(&plan, files));
     }
     if let Some(command) = present(settings.test.as_deref()) {
         plan.test = Some(PlannedTest::new(command, ".github/journeyman.yml"));
@@ -277,6 +278,31 @@ fn code_hosts(files: &RepositoryFiles<'_>) -> Option<String> {
             named.join(", ")
         )
     })
+}
+
+/// Package managers of systems, which only root can use.
+const SYSTEM: [&str; 8] = ["apt-get", "apt", "apk", "dnf", "microdnf", "yum", "zypper", "pacman"];
+
+/// A setup that installs what it cannot.
+fn system_packages(plan: &EnvironmentPlan, files: &RepositoryFiles<'_>) -> Option<String> {
+    let text = statement::script_texts(&plan.setup, files);
+    let is_comment = |line: &&str| line.trim_start().starts_with('#');
+    let called = text.lines().filter(|line| !is_comment(line)).find_map(|line| {
+        let words: Vec<&str> = words(line).filter(|word| !word.is_empty()).collect();
+        let installs = ["install", "add", "-S", "update", "upgrade"];
+        words.iter().enumerate().find_map(|(at, word)| {
+            let rest = words.get(at + 1..).unwrap_or_default();
+            let is_call = SYSTEM.contains(word) && rest.iter().take(4).any(|next| installs.contains(next));
+            is_call.then(|| (*word).to_owned())
+        })
+    })?;
+    let instead = match &plan.image {
+        Some(image) => {
+            format!("put the packages into an image that is made from {image}, and name that as `image`")
+        }
+        None => "name an `image` that has the packages, or install them on this machine".to_owned(),
+    };
+    Some(format!("the setup calls {called}, which only root can use, and no job is root: {instead}"))
 }
 
 /// What a checkout of ours lacks.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
+use super::mirrors;
 use super::{Environments, disk};
 use crate::effect_error::soon;
 use crate::host_tools;
@@ -160,13 +161,15 @@ impl Environments {
             let read = |path: &str| source.read(path);
             let files = RepositoryFiles::new(&paths, &read).without_submodules(source.missing_submodules());
             let plan = |tools: &HostTools<'_>| journeyman_environment::plan(&settings, &files, tools);
-            match image {
+            let mut planned = match image {
                 None => host_tools::with(&own.inner.sandbox, plan),
                 Some(image) => {
                     let version = |program: &str| own.version_in(&image, program, &runtime);
                     plan(&HostTools::new(&|program| image.root.has_program(program), &version))
                 }
-            }
+            };
+            planned.notes.extend(mirrors::past_mirror(&own.inner.settings, &source));
+            planned
         });
         Ok(planned.await?)
     }

@@ -8,6 +8,7 @@
 
 mod images;
 mod key;
+mod mirrors;
 mod origin_of_files;
 mod places;
 mod prepare;

@@ -71,6 +71,7 @@ fn a_development_container_says_image_variables_and_commands() {
         note .devcontainer/devcontainer.json: `runArgs` is left out: there is no container engine to give them to
         note .devcontainer/devcontainer.json: `containerEnv.TOKEN` is left out: its value is not known here, or cannot be set
         note .devcontainer/devcontainer.json: `postCreateCommand` asks for sudo, which nothing of a repository gets here
+        note the setup calls apt-get, which only root can use, and no job is root: put the packages into an image that is made from mcr.microsoft.com/devcontainers/python:3.12, and name that as `image`
         ");
     assert_eq!(plan.environment("/t", "/h")["DATA"], "/t/data");
     assert!(
@@ -293,4 +294,32 @@ fn a_test_command_that_names_a_program_of_the_machine_brings_what_it_needs() {
     assert!(planned_with(&own("pytest -q"), &files, &[("python3", "")]).setup_command().is_some());
     let plan = planned_with(&own("/opt/venv/bin/python -m pytest -q"), &files, &[("python3", "")]);
     assert_eq!((plan.setup_command(), plan.search_path.len()), (None, 0));
+}
+
+#[test]
+fn a_setup_that_needs_root_is_told_with_what_to_do_instead() {
+    let noted = |image: Option<&str>, setup: &str| {
+        let settings = RepositorySettings {
+            image: image.map(str::to_owned),
+            setup: Some(setup.to_owned()),
+            ..RepositorySettings::default()
+        };
+        let notes = planned_with(&settings, &[("install.sh", "set -e\napk add --no-cache git\n")], &[]).notes;
+        notes.into_iter().find(|note| note.contains("root")).unwrap_or_default()
+    };
+    let told = [
+        noted(Some("docker.io/library/python:3.12"), "apt-get -qq update && apt-get install -y libpq-dev"),
+        noted(None, "sudo dnf -y install libpq"),
+        noted(None, "sh install.sh"),
+    ];
+    insta::assert_snapshot!(told.join("\n"), @"
+    the setup calls apt-get, which only root can use, and no job is root: put the packages into an image that is made from docker.io/library/python:3.12, and name that as `image`
+    the setup calls dnf, which only root can use, and no job is root: name an `image` that has the packages, or install them on this machine
+    the setup calls apk, which only root can use, and no job is root: name an `image` that has the packages, or install them on this machine
+    ");
+    for harmless in
+        ["pip install apt", "# apt-get install x\ntrue", "echo apt-get", "apt list", "npm install dnf"]
+    {
+        assert_eq!(noted(None, harmless), "", "{harmless}");
+    }
 }

@@ -217,7 +217,7 @@ fn javascript_with_each_package_manager() {
         test yarn test   (a test script in package.json)
         path TREE/node_modules/.bin:HOME/.local/bin
         from JavaScript with Bun, found by `bun.lock`
-        setup bun install --frozen-lockfile   (bun.lock)
+        setup timeout 240 bun install --frozen-lockfile || { code=$?; [ $code -ne 124 ] || echo 'error: bun install hung, as some versions of Bun do behind a proxy (1.2): name another one as packageManager in package.json, or a `setup` with npm' >&2; exit $code; }   (bun.lock)
         test bun run test   (a test script in package.json)
         path TREE/node_modules/.bin:HOME/.local/bin
         from JavaScript with npm, found by `package.json`

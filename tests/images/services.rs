@@ -128,6 +128,27 @@ async fn tests_use_a_database_and_a_cache_and_every_run_has_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_setup_has_services_of_its_own_beside_it() {
+    let registry = LocalRegistry::start();
+    let programs = registry.push("team/postgres", "15", &database()).await;
+    let cache = registry.push("team/redis", "7", &cache()).await;
+    let settings = RepositorySettings {
+        image: Some(programs),
+        setup: Some("redis-cli -h cache set word setup && redis-cli -h cache get word > ~/seen".to_owned()),
+        test: Some("sh test.sh".to_owned()),
+        services: [("cache".to_owned(), service(&cache, Some("redis-cli ping")))].into(),
+        ..RepositorySettings::default()
+    };
+    let tester = tester().await;
+    let test = "test \"$(cat ~/seen)\" = setup && test \"$(redis-cli -h cache get word)\" = '' && grep -q 42 answer && \
+                echo '1..1\nok 1 - answer' || { echo '1..1\nnot ok 1 - answer'; exit 1; }";
+    let files = |answer: &'static str| [("test.sh", test), ("answer", answer)];
+    let change = TestedChange::new(tester.commits_of(&files("41\n"), &files("42\n")), settings);
+    let tested = tester.tested("one", change).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_service_that_cannot_be_used_is_told_with_its_last_words() {
     let registry = LocalRegistry::start();
     let root = tempfile::tempdir().expect("a folder");

@@ -30,6 +30,14 @@ impl Environments {
             add(value.as_bytes());
         }
         add(&ask.source.digest(Some(&ask.plan.decisive_files)));
+        for service in &ask.plan.services {
+            add(service.name.as_bytes());
+            add(service.image.as_bytes());
+            for (name, value) in &service.env {
+                add(name.as_bytes());
+                add(value.as_bytes());
+            }
+        }
         // A checkout has the files of those that could be fetched by then.
         for (path, commit) in ask.source.submodules() {
             add(path.as_os_str().as_bytes());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{EnvironmentRequest, Environments};
+use super::{EnvironmentRequest, Environments, RunningServices};
 use crate::command::{CommandOptions, FinishedCommand, for_setup, is_good, run_command};
 use crate::place::EnvironmentPlace;
 use crate::progress::EnvironmentProgress;
@@ -38,6 +38,16 @@ impl Environments {
         let Some(whole) = ask.plan.setup_command() else { return Ok(Ok(None)) };
         let (begun, limit) = (Instant::now(), self.inner.settings.setup_time);
         let (mut steps, mut output, mut network) = (Vec::new(), String::new(), None);
+        // They may reach what the setup may: both are of the same settings, and both end with it.
+        let (services, failed) = match Box::pin(self.start_services(&ask.plan.services, limit)).await? {
+            Ok(services) => (services, None),
+            // It is told where the tests would need it, too; not every setup does.
+            Err(failed) => (None, Some(failed)),
+        };
+        let place = &EnvironmentPlace {
+            network: services.as_ref().map(|services| services.network.clone()),
+            ..place.clone()
+        };
         for setup in &ask.plan.setup {
             let command = setup.command.trim();
             self.progress.tell(EnvironmentProgress::SetupBegan { command: command.to_owned() });
@@ -53,6 +63,10 @@ impl Environments {
             if !is_good(&ended.run) {
                 if let Some(note) = ask.network.note() {
                     ended.output.text.push_str(&format!("\n{note}"));
+                }
+                let ended_by_now = services.iter().flat_map(RunningServices::ended);
+                for failure in failed.into_iter().chain(ended_by_now) {
+                    ended.output.text.push_str(&format!("\n{failure}. It said:\n{}", failure.said));
                 }
                 return Ok(Err(Box::new(ended.shortened())));
             }

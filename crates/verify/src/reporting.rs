@@ -29,7 +29,9 @@ pub fn reporting_command(
     read: &dyn Fn(&str) -> Option<Vec<u8>>,
     report: &str,
 ) -> ReportingCommand {
-    let asked = plain_words(command).and_then(|words| more_words(&words, read));
+    let asked = plain_words(command)
+        .and_then(|words| more_words(&words, read))
+        .or_else(|| more_words_of_each(command, read));
     let mut environment = BTreeMap::new();
     let mut junit = own_report.map(str::to_owned);
     let runs = asked.as_ref().map_or(KnownRunner::Unknown, |asked| asked.runs);
@@ -156,6 +158,19 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
     }
 }
 
+/// Of a chain of runs of jest or vitest, each is asked.
+fn more_words_of_each(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ReportingRequest> {
+    let parts = command.split("&&").map(|part| {
+        let words = plain_words(part.trim())?;
+        let is_known = matches!(words.get(program_at(&words)), Some(&("jest" | "vitest")));
+        let asked = more_words(&words, read).filter(|_| is_known)?;
+        Some(asked.command.unwrap_or_else(|| part.trim().to_owned()))
+    });
+    let parts: Option<Vec<String>> = parts.collect();
+    let command = Some(parts.filter(|parts| parts.len() > 1)?.join(" && "));
+    Some(ReportingRequest { runs: KnownRunner::Printing, command, before_options: None })
+}
+
 /// What makes jest or vitest name each test; none where the command says itself how it reports.
 fn javascript_words(program: &str, words: &[&str]) -> Option<&'static str> {
     let is_said = words.iter().any(|word| {
@@ -228,6 +243,12 @@ mod tests {
             // More than one command: what a word at the end would do is not known.
             ("cargo test && cargo clippy", "cargo test && cargo clippy"),
             ("cargo test > log", "cargo test > log"),
+            (
+                "vitest run && npx vitest run -c b",
+                "vitest run --reporter=verbose && npx vitest run -c b --reporter=verbose",
+            ),
+            ("jest --silent && jest", "jest --silent && jest --verbose"),
+            ("vitest run && ./more.sh", "vitest run && ./more.sh"),
         ] {
             assert_eq!(asked(command, &[]).command, adapted);
         }

@@ -115,13 +115,17 @@ fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool, runs: &[TestRunne
     .max_by_key(|summary| summary.line)
     .map(|summary| {
         let expected = runs.iter().filter(|run| **run == summary.runner).count();
-        if is_cut { summary.of_the_end() } else { several::together(lines, summary, expected) }
+        if is_cut { (summary.of_the_end(), false) } else { several::together(lines, summary, expected) }
     });
+    let (from_output, are_several) =
+        from_output.map_or((None, false), |(summary, are_several)| (Some(summary), are_several));
     let from_report = junit.and_then(junit::read);
     let mut unloaded = unloaded::read(lines);
     if let Some(report) = &from_report {
         unloaded.extend(report.unloaded.iter().cloned());
     }
+    // Of several runs, a report is the last one's.
+    let from_report = from_report.filter(|_| !are_several);
     let cases = match (&from_report, &from_output) {
         (Some(report), Some(output)) => {
             let is_believed =

@@ -32,14 +32,14 @@ fn reader_of(runner: TestRunnerName) -> Option<Reader> {
     }
 }
 
-/// The last run with those before it, where the command has `expected` of them.
-pub(super) fn together(lines: &[&str], last: RunnerSummary, expected: usize) -> RunnerSummary {
-    let Some(reader) = reader_of(last.runner).filter(|_| expected > 1) else { return last };
+/// The last run with those before it, where the command has `expected` of them; and whether these are several.
+pub(super) fn together(lines: &[&str], last: RunnerSummary, expected: usize) -> (RunnerSummary, bool) {
+    let Some(reader) = reader_of(last.runner).filter(|_| expected > 1) else { return (last, false) };
     let mut ends = vec![last.line];
     while let Some(before) = ends.last().and_then(|end| reader(lines.get(..*end)?)) {
         ends.push(before.line);
         if ends.len() > expected {
-            return RunnerSummary { cases: None, ..last };
+            return (RunnerSummary { cases: None, ..last }, false);
         }
     }
     ends.reverse();
@@ -51,7 +51,8 @@ pub(super) fn together(lines: &[&str], last: RunnerSummary, expected: usize) -> 
         reader(lines.get(from..to)?)
     };
     let runs: Option<Vec<RunnerSummary>> = (0..ends.len()).map(segment).collect();
-    let Some(runs) = runs else { return RunnerSummary { cases: None, ..last } };
+    let Some(runs) = runs else { return (RunnerSummary { cases: None, ..last }, false) };
+    let are_several = runs.len() > 1;
     let counts = runs.iter().try_fold(TestCounts::default(), |all, run| {
         let run = run.counts?;
         Some(TestCounts {
@@ -61,13 +62,14 @@ pub(super) fn together(lines: &[&str], last: RunnerSummary, expected: usize) -> 
         })
     });
     let cases = runs.iter().try_fold(BTreeMap::new(), |all, run| joined(all, run.cases.as_ref()?));
-    RunnerSummary {
+    let summary = RunnerSummary {
         counts,
         failing: runs.into_iter().flat_map(|run| run.failing).collect(),
         cases: cases.filter(|_| is_whole),
         is_whole: last.is_whole && is_whole,
         ..last
-    }
+    };
+    (summary, are_several)
 }
 
 /// A test of a name that is there already is the same test, run otherwise.
@@ -112,6 +114,10 @@ mod tests {
         );
         let line = "===== 2 passed in 0.01s =====\n===== 1 failed, 1 skipped in 0.02s =====\n";
         assert_eq!(counted(line, &[Pytest, Pytest]), (2, 1, 1));
+        // Each run has written the report anew.
+        let report = br#"<testsuites><testsuite><testcase classname="a" name="b"/></testsuite></testsuites>"#;
+        let reading = read_runs(line, Some(report), &[Pytest, Pytest]);
+        assert_eq!((reading.counts.map(|counts| counts.passed), reading.cases), (Some(2), None));
     }
 
     #[test]

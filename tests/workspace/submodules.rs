@@ -261,3 +261,45 @@ async fn an_agent_has_the_files_of_submodules_and_publishes_nothing_of_what_it_d
     let ImportOutcome::Imported { changed, .. } = house.import().await else { panic!("not imported") };
     assert_eq!(changed, ["sum.py"]);
 }
+
+#[test]
+fn of_a_clone_on_this_machine_those_that_it_has_are_taken_and_the_others_named() {
+    let place = tempfile::tempdir().unwrap();
+    let made = |name: &str, file: &str| {
+        let folder = place.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        git(&folder, &["init", "-q", "."]);
+        fs::write(folder.join(file), name).unwrap();
+        git(&folder, &["add", "-A"]);
+        git(&folder, &["commit", "-qm", "It"]);
+        folder
+    };
+    let (inner, lib, sums) = (made("inner", "inner.txt"), made("lib", "lib.py"), made("sums", "sum.py"));
+    let add = |to: &Path, from: &Path, at: &str| {
+        let local = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+        git(to, &[&local[..], &[from.to_str().unwrap(), at]].concat());
+        git(to, &["commit", "-qm", "With it"]);
+    };
+    add(&lib, &inner, "in");
+    add(&sums, &lib, "third/lib");
+    let taken = |data: &Path| {
+        let workspaces = Workspaces::new(data).unwrap();
+        let repository: RepositoryName = "octo/sums".parse().unwrap();
+        workspaces.import_local(&repository, &sums).unwrap();
+        let commit: CommitSha = git(&sums, &["rev-parse", "HEAD"]).parse().unwrap();
+        let files = checked_out(&workspaces, &repository, &commit, &data.join("checkout"));
+        (files.join(" "), workspaces.source_tree(&repository, &commit).unwrap().missing_submodules())
+    };
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (files, missing) = taken(first.path());
+    assert_eq!(files, ".gitmodules sum.py third/lib/.gitmodules third/lib/lib.py");
+    let gets = "it is not in this clone; `git submodule update --init --recursive` gets it";
+    assert_eq!(missing, [format!("third/lib/in: {gets}")]);
+    git(
+        &sums,
+        &["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive"],
+    );
+    let (files, missing) = taken(second.path());
+    assert!(files.ends_with("third/lib/in/inner.txt third/lib/lib.py"), "{files}");
+    assert_eq!(missing, Vec::<String>::new());
+}

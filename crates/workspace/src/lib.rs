@@ -45,6 +45,7 @@ mod libgit2;
 mod lines;
 mod links;
 mod local_repository;
+mod local_submodules;
 mod names;
 mod origin;
 mod outline;

@@ -32,6 +32,7 @@ impl Workspaces {
         if let Ok(origin) = lender.find_remote("origin") {
             address::keep(mirror.path(), origin.url().unwrap_or_default())?;
         }
-        self.keep_local_tags(&mirror, &lender)
+        self.keep_local_tags(&mirror, &lender)?;
+        self.import_local_submodules(repository, &lender)
     }
 }

@@ -103,20 +103,37 @@ impl Workspaces {
     /// # Errors
     /// When the server cannot be reached, or the disk fails.
     pub(super) fn fetch_submodules(&self, remote: &Remote<'_>, commit: &CommitSha) -> Result<(), GitError> {
-        let commits = self.commits(remote.repository)?;
+        let until = Instant::now() + LIMITS.whole;
+        let fetch = |store: &Repository, id: Oid, of: &Url, said: &str| {
+            Ok(match gitmodules::address(of, said) {
+                Ok(url) => self.fetch_submodule(remote, store, id, &url, until)?.map(|tree| (tree, url)),
+                Err(why) => Err(why),
+            })
+        };
+        self.gather_submodules(remote.repository, commit, &remote.url, &fetch)
+    }
+
+    /// Brings the submodules of a commit, and those in them, each by what `bring` does for its commit, the address of what
+    /// has it, and its own as it stands there.
+    pub(super) fn gather_submodules(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+        url: &Url,
+        bring: &BringSubmodule<'_>,
+    ) -> Result<(), GitError> {
+        let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("look for submodules", &error);
         let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
         if tree.get_name_bytes(FILE).is_none() {
             return Ok(());
         }
-        let store = self.own_repository("submodules", remote.repository, None)?;
-        let lock = self.lock_of(format!("submodules {}", folder(remote.repository)));
+        let store = self.own_repository("submodules", repository, None)?;
+        let lock = self.lock_of(format!("submodules {}", folder(repository)));
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let known = self.fetched_submodules(remote.repository)?;
-        let odb = known.odb(&commits).map_err(said)?;
-        let until = Instant::now() + LIMITS.whole;
+        let odb = self.fetched_submodules(repository)?.odb(&commits).map_err(said)?;
         let (mut missing, mut count) = (Vec::new(), 0);
-        let root = OpenSubmodule { tree: tree.id(), path: String::new(), url: remote.url.clone(), depth: 0 };
+        let root = OpenSubmodule { tree: tree.id(), path: String::new(), url: url.clone(), depth: 0 };
         let mut open = vec![root];
         while let Some(next) = open.pop() {
             let listed = match listed(&odb, next.tree)? {
@@ -135,17 +152,14 @@ impl Workspaces {
                         continue;
                     }
                 };
-                let fetched = match gitmodules::address(&next.url, &said) {
-                    Err(why) => Err(why),
-                    Ok(_) if count == MOST => Err(format!("there are more than {MOST}")),
-                    Ok(_) if next.depth == DEEPEST => Err(format!("it lies in {DEEPEST} others")),
-                    Ok(url) => {
-                        count += 1;
-                        self.fetch_submodule(remote, &store, id, &url, until)?.map(|tree| (tree, url))
-                    }
+                let brought = match () {
+                    () if count == MOST => Err(format!("there are more than {MOST}")),
+                    () if next.depth == DEEPEST => Err(format!("it lies in {DEEPEST} others")),
+                    () => bring(&store, id, &next.url, &said)?,
                 };
-                match fetched {
+                match brought {
                     Ok((tree, url)) => {
+                        count += 1;
                         open.push(OpenSubmodule { tree, path: whole, url, depth: next.depth + 1 });
                     }
                     Err(why) => missing.push((Some(id), format!("{whole}: {why}"))),
@@ -153,10 +167,10 @@ impl Workspaces {
             }
             odb.refresh().map_err(said)?;
         }
-        let file = self.missing_file(remote.repository, commit);
+        let file = self.missing_file(repository, commit);
         let plain = |line: &String| line.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
         // A commit that came from where it may come from is there for all that record it.
-        let known = self.fetched_submodules(remote.repository)?;
+        let known = self.fetched_submodules(repository)?;
         missing.retain(|(id, _): &(Option<Oid>, String)| id.is_none_or(|id| known.tree(id).is_none()));
         missing.sort_by(|one, other| one.1.cmp(&other.1));
         let lines: Vec<String> = missing.iter().take(MOST_NAMED).map(|(_, line)| plain(line)).collect();
@@ -174,9 +188,8 @@ impl Workspaces {
         until: Instant,
     ) -> Result<Result<Oid, String>, GitError> {
         let said = |error: git2::Error| GitError::local("look at a submodule", &error);
-        let reference = format!("refs/submodules/{id}");
-        if let Ok(known) = store.find_reference(&reference) {
-            return known.peel_to_tree().map(|tree| Ok(tree.id())).map_err(said);
+        if let Some(tree) = kept(store, id)? {
+            return Ok(Ok(tree));
         }
         let fetched = format!("refs/fetched/{id}");
         let name = url.path().trim_start_matches('/').trim_end_matches(".git").to_owned();
@@ -214,10 +227,9 @@ impl Workspaces {
         let Some(tree) = tree.ok().filter(|commit| commit.id() == id).map(|commit| commit.tree_id()) else {
             return Ok(Err(format!("{name} has something else than a commit there")));
         };
-        if let Err(why) = examine(&store.odb().map_err(said)?, tree)? {
+        if let Err(why) = keep(store, id, tree)? {
             return Ok(Err(format!("{name} cannot be checked out: {why}")));
         }
-        store.reference(&reference, id, true, "").map_err(said)?;
         store.find_reference(&fetched).and_then(|mut found| found.delete()).map_err(said)?;
         Ok(Ok(tree))
     }
@@ -229,6 +241,27 @@ impl Workspaces {
     fn missing_file(&self, repository: &RepositoryName, commit: &CommitSha) -> PathBuf {
         self.submodules_folder(repository).join("missing").join(commit.as_str())
     }
+}
+
+/// An error inside says why a submodule is not to be had.
+pub(super) type BringSubmodule<'a> =
+    dyn Fn(&Repository, Oid, &Url, &str) -> Result<Result<(Oid, Url), String>, GitError> + 'a;
+
+/// The tree of a commit that is here whole.
+pub(super) fn kept(store: &Repository, id: Oid) -> Result<Option<Oid>, GitError> {
+    let known = store.find_reference(&format!("refs/submodules/{id}")).ok();
+    let tree = known.map(|known| known.peel_to_tree().map(|tree| tree.id()));
+    tree.transpose().map_err(|error| GitError::local("look at a submodule", &error))
+}
+
+/// Keeps a commit whose objects are here, if a checkout can be made of it.
+pub(super) fn keep(store: &Repository, id: Oid, tree: Oid) -> Result<Result<(), String>, GitError> {
+    let said = |error: git2::Error| GitError::local("keep a submodule", &error);
+    if let Err(why) = examine(&store.odb().map_err(said)?, tree)? {
+        return Ok(Err(why));
+    }
+    store.reference(&format!("refs/submodules/{id}"), id, true, "").map_err(said)?;
+    Ok(Ok(()))
 }
 
 type ListedSubmodule = (String, Result<(Oid, String), String>);

@@ -91,12 +91,7 @@ pub(super) fn arguments(
 
 /// Everything that podman keeps lies on the stage, and no settings of the machine's or of a user's are asked.
 fn settings(all: &mut PodmanArguments, runtime: &Path, stage: &mut PodmanStage) -> io::Result<()> {
-    let network = stage.folder("networks")?;
-    let containers = format!(
-        "[containers]\ndefault_sysctls = []\ndefault_ulimits = []\napparmor_profile = \"unconfined\"\nlabel = false\n\
-         [engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"none\"\nlock_type = \"file\"\nnum_locks = 16\n\
-         [network]\nnetwork_config_dir = {network:?}\n"
-    );
+    let containers = containers(&stage.folder("networks")?);
     let [graph, run] = ["graph", "run"].map(PodmanStage::path);
     let storage = format!(
         "[storage]\ndriver = \"vfs\"\nrunroot = \"{}\"\ngraphroot = \"{}\"\n",
@@ -112,6 +107,15 @@ fn settings(all: &mut PodmanArguments, runtime: &Path, stage: &mut PodmanStage) 
     all.pair("--tmpdir", PodmanStage::path("tmp"));
     all.pair("--runtime-flag", format!("root={}", PodmanStage::path("crun").display()));
     Ok(())
+}
+
+/// Without labels of SELinux: what a job is shown is also others', and must keep the labels that it has.
+fn containers(network: &Path) -> String {
+    format!(
+        "[containers]\ndefault_sysctls = []\ndefault_ulimits = []\napparmor_profile = \"unconfined\"\nlabel = false\n\
+         [engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"none\"\nlock_type = \"file\"\nnum_locks = 16\n\
+         [network]\nnetwork_config_dir = {network:?}\n"
+    )
 }
 
 /// podman's own environment, which no job inherits.
@@ -256,5 +260,19 @@ impl PodmanArguments {
 
     fn pair(&mut self, name: &str, value: impl Into<OsString>) {
         self.0.extend([name.into(), value.into()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On machines with SELinux, and with control groups of either version.
+    #[test]
+    fn podman_is_told_to_relabel_nothing_and_to_ask_no_systemd_for_a_group() {
+        let containers = containers(Path::new("/stage/networks"));
+        for line in ["label = false", "cgroup_manager = \"cgroupfs\""] {
+            assert!(containers.lines().any(|known| known == line), "{containers}");
+        }
     }
 }

@@ -5,10 +5,12 @@
 mod intake;
 mod journal;
 mod mirror;
+mod running;
 mod sandbox;
 mod start;
 mod transcript;
 mod verdict;
+mod workspace;
 
 use std::time::{Duration, Instant};
 
@@ -34,6 +36,9 @@ fn main() {
         }
         if is_wanted("sandbox") {
             sandbox::measure().await;
+        }
+        if is_wanted("workspace") {
+            workspace::measure().await;
         }
         if is_wanted("verdict") {
             verdict::measure().await;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use sha2::{Digest as _, Sha256};
 
@@ -170,8 +171,14 @@ impl CommitTester {
         run: CheckoutRunSpec<'_>,
     ) -> Result<CheckoutRun, EffectError> {
         let place = judging.checkouts.acquire(self, ask).await?;
+        let (what, begun) = (run.what, Instant::now());
         let ran = Box::pin(self.run_in(ask, judging, run, &place)).await;
         remove(&place.folder).await?;
+        tracing::debug!(
+            run = format!("tests{what}"),
+            seconds = begun.elapsed().as_secs_f64(),
+            "a run of the tests"
+        );
         ran
     }
 

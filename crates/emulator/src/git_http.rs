@@ -102,6 +102,9 @@ fn child(
     request: &HttpRequest,
 ) -> Command {
     let mut command = git(shared.directory.path());
+    // GitHub has its packs ready. What is loose here would be searched for likenesses for each clone, which takes longer
+    // than to send it as it is.
+    command.args(["-c", "pack.window=0"]);
     command.arg(service.name()).arg("--stateless-rpc").stdin(Stdio::piped()).stdout(Stdio::piped());
     let protocol = header(request.headers(), "git-protocol");
     if !protocol.is_empty() && protocol.len() < 200 {

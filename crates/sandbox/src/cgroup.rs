@@ -8,9 +8,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Component, Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,6 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::runtime::Handle;
 
 use super::copy_output::ProcessOutcome;
+use super::process::ProcessCommand;
 use super::{ExceededLimit, JobLimits, SandboxError};
 
 /// How folders of groups are called, so that those without an owner can be found.
@@ -182,7 +181,7 @@ impl JobCgroup {
 
     /// Has the process begin in the group, so that nothing that it starts is ever outside.
     #[allow(unsafe_code)]
-    pub(super) fn entered_by(&self, command: &mut Command) -> io::Result<()> {
+    pub(super) fn entered_by(&self, command: &mut ProcessCommand) -> io::Result<()> {
         let entrances = self.entrances.iter().map(File::try_clone).collect::<io::Result<Vec<_>>>()?;
         let enter = move || -> io::Result<()> {
             for entrance in &entrances {
@@ -191,8 +190,8 @@ impl JobCgroup {
             }
             Ok(())
         };
-        // SAFETY: between fork and exec only write is called, which is async-signal-safe; nothing is allocated.
-        unsafe { command.pre_exec(enter) };
+        // SAFETY: only write is called.
+        unsafe { command.before_exec(enter) };
         Ok(())
     }
 
@@ -245,7 +244,7 @@ impl Drop for JobCgroup {
 pub(super) fn entered(
     groups: Option<&CgroupParent>,
     limits: &JobLimits,
-    command: &mut Command,
+    command: &mut ProcessCommand,
 ) -> Result<Option<JobCgroup>, SandboxError> {
     let make = |groups: &CgroupParent| {
         let group = groups.group(limits)?;
@@ -397,6 +396,8 @@ fn place(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     const MOUNTS: &str = "\

@@ -8,8 +8,6 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -23,6 +21,7 @@ use rustix::net::{
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
+use super::process::ProcessCommand;
 use super::spawner;
 
 /// The port inside a namespace of the job's own, where every port is free.
@@ -77,8 +76,7 @@ impl EgressSocket {
         let at = SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port);
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         // The program is never reached.
-        let mut command = Command::new("/bin/sh");
-        command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut command = ProcessCommand::new("/bin/sh");
         open_by(&mut command, network, owner, theirs, at);
         spawner::spawn(command).await?.wait().await?;
         let listener = TcpListener::from(received(ours.as_fd())?);
@@ -108,7 +106,7 @@ async fn shown(first: Pid) -> io::Result<OwnedFd> {
 }
 
 #[allow(unsafe_code)]
-fn open_by(command: &mut Command, network: OwnedFd, owner: OwnedFd, to: OwnedFd, at: SocketAddrV4) {
+fn open_by(command: &mut ProcessCommand, network: OwnedFd, owner: OwnedFd, to: OwnedFd, at: SocketAddrV4) {
     let open = move || -> io::Result<()> {
         enter(network.as_fd(), owner.as_fd())?;
         hand_over(to.as_fd(), listening(at)?.as_fd())?;
@@ -116,8 +114,8 @@ fn open_by(command: &mut Command, network: OwnedFd, owner: OwnedFd, to: OwnedFd,
         kill_process(getpid(), Signal::KILL)?;
         Ok(())
     };
-    // SAFETY: between fork and exec only system calls are made, with arguments on the stack; nothing is allocated.
-    unsafe { command.pre_exec(open) };
+    // SAFETY: only system calls are made, with arguments on the stack.
+    unsafe { command.before_exec(open) };
 }
 
 fn enter(network: BorrowedFd<'_>, owner: BorrowedFd<'_>) -> Result<(), Errno> {

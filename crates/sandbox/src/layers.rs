@@ -10,14 +10,14 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use super::process::ProcessCommand;
 
 /// Layers of one stack below the writable one. The system has a limit too, and a higher one.
 pub const MOST_LAYERS: usize = 16;
@@ -38,7 +38,7 @@ pub struct LayerStack {
 /// Has the process make these folders of their layers, for itself and all that it starts.
 #[allow(unsafe_code)]
 pub(super) fn mounted_by<'a>(
-    command: &mut Command,
+    command: &mut ProcessCommand,
     stacks: impl IntoIterator<Item = &'a LayerStack>,
 ) -> io::Result<()> {
     let mounts = stacks.into_iter().map(OverlayMount::of).collect::<io::Result<Vec<_>>>()?;
@@ -50,8 +50,8 @@ pub(super) fn mounted_by<'a>(
         enter_own_namespaces(&user)?;
         mounts.iter().try_for_each(OverlayMount::mount)
     };
-    // SAFETY: between fork and exec only system calls are made, with arguments made before; nothing is allocated.
-    unsafe { command.pre_exec(make) };
+    // SAFETY: only system calls are made, with arguments made before.
+    unsafe { command.before_exec(make) };
     Ok(())
 }
 
@@ -82,10 +82,10 @@ pub(super) fn tell_own_user(own: &OwnUser) -> io::Result<()> {
     tell(c"/proc/self/gid_map", &own.group)
 }
 
-/// Has this process, between fork and exec, users and mounts of its own.
+/// Has a new process that is no program yet users and mounts of its own.
 #[allow(unsafe_code)]
 pub(super) fn enter_own_namespaces(own: &OwnUser) -> io::Result<()> {
-    // SAFETY: this is a process of one thread, between fork and exec, and nothing here relies on its namespaces.
+    // SAFETY: this is a process of one thread that is no program yet, and nothing here relies on its namespaces.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }?;
     tell_own_user(own)
 }
@@ -97,7 +97,7 @@ pub(super) fn tell(file: &CStr, what: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// One stack, in words that need no memory once the process is forked.
+/// One stack, in words that need no memory in the new process.
 pub(super) struct OverlayMount {
     at: CString,
     lower: Vec<CString>,

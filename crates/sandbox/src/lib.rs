@@ -27,6 +27,7 @@ mod limits;
 mod no_sandbox;
 mod own_files;
 mod podman;
+mod process;
 mod program;
 mod readable_paths;
 mod root;

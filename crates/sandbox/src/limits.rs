@@ -2,11 +2,10 @@
 
 use std::fmt;
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::process::ProcessCommand;
 use journeyman_order::{Exit, JobLimits};
 
 const MIB: u64 = 1 << 20;
@@ -16,7 +15,7 @@ const GIB: u64 = 1 << 30;
 /// is said by [`super::Sandbox::describe_isolation`].
 pub(super) trait InheritedLimits {
     /// Has the process and all that it starts be under the limits that the system keeps for each process by itself.
-    fn inherited_by(&self, command: &mut Command);
+    fn inherited_by(&self, command: &mut ProcessCommand);
 
     /// The limit that a job's end itself tells of: SIGXFSZ, by itself or as a shell and bubblewrap tell it.
     fn told_by(&self, exit: Exit) -> Option<ExceededLimit>;
@@ -24,7 +23,7 @@ pub(super) trait InheritedLimits {
 
 impl InheritedLimits for JobLimits {
     #[allow(unsafe_code)]
-    fn inherited_by(&self, command: &mut Command) {
+    fn inherited_by(&self, command: &mut ProcessCommand) {
         // One byte, not none: a core of no size is still piped to a handler of the host's, where it has one.
         let each =
             [(Resource::Core, 1), (Resource::Fsize, self.largest_file), (Resource::Nofile, self.open_files)]
@@ -38,8 +37,8 @@ impl InheritedLimits for JobLimits {
             }
             Ok(())
         };
-        // SAFETY: between fork and exec only setrlimit is called, which is async-signal-safe; nothing is allocated.
-        unsafe { command.pre_exec(set) };
+        // SAFETY: only setrlimit is called.
+        unsafe { command.before_exec(set) };
     }
 
     fn told_by(&self, exit: Exit) -> Option<ExceededLimit> {

@@ -3,7 +3,6 @@
 
 use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -11,6 +10,7 @@ use super::cgroup::CgroupParent;
 use super::copy_output::ProcessOutcome;
 use super::limit_watcher::LimitWatcher;
 use super::limits::InheritedLimits as _;
+use super::process::ProcessCommand;
 use super::readable_paths::ReadablePaths;
 use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
@@ -81,17 +81,15 @@ impl IsolationBackend for NoSandbox {
         std::fs::create_dir_all(&temporary)
             .map_err(|source| SandboxError::io(format!("make the folder {temporary:?}"), source))?;
         let started = program::locate(&job, &self.reads)?;
-        let mut command = Command::new(&started);
+        let mut command = ProcessCommand::new(&started);
         command
             .args(job.program.iter().skip(1))
             .current_dir(&job.directory)
-            .env_clear()
             .envs(self.reads.own_environment().all(&job.home, &temporary, &job.search))
             .envs(&job.environment)
-            .stdin(if job.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+            .input(!job.stdin.is_empty())
+            .output()
+            .own_group();
         job.limits.inherited_by(&mut command);
         let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
         match std::mem::replace(&mut job.network, SandboxNetwork::None) {
@@ -104,7 +102,7 @@ impl IsolationBackend for NoSandbox {
             program: Path::new(&started).to_owned(),
             said: error.to_string(),
         })?;
-        let leader = ProcessGroup(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+        let leader = ProcessGroup(child.id());
         let reached = LimitWatcher::over(&job).reached(group.as_ref());
         let pumped = copy_output::pump(&mut child, &job.stdin, sink, job.timeout, job.most_output, reached)
             .await

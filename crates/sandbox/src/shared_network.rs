@@ -9,8 +9,6 @@
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -18,6 +16,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
 use super::layers::{OwnUser, tell_own_user};
+use super::process::ProcessCommand;
 use super::spawner;
 
 /// Waits until whoever started it has what it came for.
@@ -40,14 +39,13 @@ struct Namespaces {
 impl SharedNetwork {
     /// Makes one, in which these names lead to its loopback.
     pub(super) async fn new(names: Vec<String>) -> io::Result<Self> {
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", WAITS]).env_clear().current_dir("/");
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut command = ProcessCommand::new("/bin/sh");
+        command.args(["-c", WAITS]).input(true);
         made_by(&mut command);
         let child = spawner::spawn(command).await?;
         let id = child.id().ok_or_else(|| io::Error::other("who makes a network is gone"))?;
         let open = |name: &str| {
-            let path = format!("/proc/{id}/ns/{name}");
+            let path = format!("/proc/{}/ns/{name}", id.as_raw_nonzero());
             openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
         };
         let namespaces = Namespaces { user: open("user")?, network: open("net")? };
@@ -56,29 +54,29 @@ impl SharedNetwork {
 
     /// Has the process, and all that it starts, be in it.
     #[allow(unsafe_code)]
-    pub(super) fn joined_by(&self, command: &mut Command) {
+    pub(super) fn joined_by(&self, command: &mut ProcessCommand) {
         let namespaces = Arc::clone(&self.namespaces);
         let join = move || -> io::Result<()> {
             move_into_link_name_space(namespaces.user.as_fd(), Some(LinkNameSpaceType::User))?;
             move_into_link_name_space(namespaces.network.as_fd(), Some(LinkNameSpaceType::Network))?;
             Ok(())
         };
-        // SAFETY: between fork and exec only setns is called; nothing is allocated.
-        unsafe { command.pre_exec(join) };
+        // SAFETY: only setns is called.
+        unsafe { command.before_exec(join) };
     }
 }
 
 #[allow(unsafe_code)]
-fn made_by(command: &mut Command) {
+fn made_by(command: &mut ProcessCommand) {
     let user = OwnUser::of_this_process();
     let make = move || -> io::Result<()> {
-        // SAFETY: this is a process of one thread, between fork and exec, and nothing here relies on its namespaces.
+        // SAFETY: this is a process of one thread that is no program yet, and nothing here relies on its namespaces.
         unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNET) }?;
         tell_own_user(&user)?;
         raise_loopback()
     };
-    // SAFETY: between fork and exec only system calls are made, with arguments made before; nothing is allocated.
-    unsafe { command.pre_exec(make) };
+    // SAFETY: only system calls are made, with arguments made before.
+    unsafe { command.before_exec(make) };
 }
 
 /// A loopback is down in a new namespace.

@@ -5,24 +5,23 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::sync::{Mutex, PoisonError, mpsc};
 
-use tokio::process::Child;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::process::{ProcessCommand, SpawnedProcess};
+
 struct SpawnRequest {
-    command: Command,
+    command: ProcessCommand,
     runtime: Handle,
-    reply: oneshot::Sender<io::Result<Child>>,
+    reply: oneshot::Sender<io::Result<SpawnedProcess>>,
 }
 
 static SPAWNER: Mutex<Option<mpsc::Sender<SpawnRequest>>> = Mutex::new(None);
 
-/// Starts a process that is killed when its `Child` is dropped.
-pub(super) async fn spawn(command: Command) -> io::Result<Child> {
+/// Starts a process that is killed when what this answers is dropped.
+pub(super) async fn spawn(command: ProcessCommand) -> io::Result<SpawnedProcess> {
     let (reply, answer) = oneshot::channel();
     ask(SpawnRequest { command, runtime: Handle::current(), reply })?;
     answer.await.map_err(|_| io::Error::other("the thread that starts processes is gone"))?
@@ -41,9 +40,8 @@ fn ask(request: SpawnRequest) -> io::Result<()> {
     std::thread::Builder::new().name("spawner".to_owned()).spawn(move || {
         for SpawnRequest { command, runtime, reply } in requests {
             let _runtime = runtime.enter();
-            let child = tokio::process::Command::from(command).kill_on_drop(true).spawn();
-            // Nobody waits any more: the child is dropped with the answer, and so killed.
-            drop(reply.send(child));
+            // If nobody waits any more, it is dropped with the answer, and so killed.
+            drop(reply.send(command.spawn()));
         }
     })?;
     thread.send(request).map_err(|_| io::Error::other("the thread that starts processes ended"))?;
@@ -70,15 +68,15 @@ pub(super) fn keep_what_was_inherited() -> io::Result<()> {
 }
 
 /// Lets the process inherit these descriptors, under the numbers that they have here. They stay closed to every
-/// other process, started at the same time or not, since the mark is taken off after the fork only.
+/// other process, started at the same time or not, since the mark is taken off in the new process only.
 #[allow(unsafe_code)]
-pub(super) fn inherit(command: &mut Command, descriptors: Vec<OwnedFd>) {
+pub(super) fn inherit(command: &mut ProcessCommand, descriptors: Vec<OwnedFd>) {
     let open = move || {
         for descriptor in &descriptors {
             rustix::io::fcntl_setfd(descriptor.as_fd(), rustix::io::FdFlags::empty())?;
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only fcntl is called, which is async-signal-safe; nothing is allocated.
-    unsafe { command.pre_exec(open) };
+    // SAFETY: only fcntl is called.
+    unsafe { command.before_exec(open) };
 }

@@ -5,16 +5,16 @@
 
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::Pid;
 
 use super::Sink;
+use super::process::watched;
 
 /// A start takes a tenth of a second; this is for a machine that crawls. What makes the walls and says nothing is not
 /// waited for any longer.
 pub(super) const STARTED_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 15 } else { 60 });
 /// After the end of its first process the kernel clears a PID namespace at once; this is for a machine that crawls.
-const CLEARED_AFTER_MS: u32 = 10_000;
+const CLEARED_AFTER: Duration = Duration::from_secs(10);
 /// The end of what a failed start printed that goes into the error.
 const SAID: usize = 2_000;
 
@@ -50,12 +50,6 @@ impl Sink for StderrTee<'_> {
 
 /// Waits until the namespace is empty. Its first process counts as ended only when all others in it have.
 pub(super) async fn cleared(first: Pid) {
-    let Ok(descriptor) = pidfd_open(first, PidfdFlags::empty()) else { return };
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    for _ in 0..CLEARED_AFTER_MS {
-        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&now)) {
-            Ok(0) => tokio::time::sleep(Duration::from_millis(1)).await,
-            Ok(_) | Err(_) => return,
-        }
-    }
+    let Ok(ended) = watched(first) else { return };
+    drop(tokio::time::timeout(CLEARED_AFTER, ended.readable()).await);
 }

@@ -9,8 +9,6 @@ use std::io::{self, IoSliceMut, PipeReader, PipeWriter};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{
@@ -20,6 +18,7 @@ use rustix::process::Pid;
 use tokio::io::Interest;
 
 use crate::own_files::in_memory;
+use crate::process::ProcessCommand;
 
 /// The first descriptor that podman hands on, and how many.
 const LIFELINE: i32 = 3;
@@ -67,7 +66,7 @@ impl FirstProcess {
     /// Has a process hand on what the first one needs; its variables too, which so stand on no command line and in no file
     /// that has a name.
     pub(super) fn handed_by<'a>(
-        command: &mut Command,
+        command: &mut ProcessCommand,
         variables: impl Iterator<Item = (&'a str, &'a [u8])>,
     ) -> io::Result<Self> {
         let (held, lifeline) = io::pipe()?;
@@ -133,7 +132,12 @@ fn is_name(name: &str) -> bool {
 }
 
 #[allow(unsafe_code)]
-fn hand_on(command: &mut Command, held: PipeReader, told: UnixStream, variables: OwnedFd) -> io::Result<()> {
+fn hand_on(
+    command: &mut ProcessCommand,
+    held: PipeReader,
+    told: UnixStream,
+    variables: OwnedFd,
+) -> io::Result<()> {
     // Out of the way of the numbers that they get in the end.
     let away = |descriptor: std::os::fd::BorrowedFd<'_>| fcntl_dupfd_cloexec(descriptor, LIFELINE + HANDED);
     let descriptors = [away(held.as_fd())?, away(told.as_fd())?, away(variables.as_fd())?];
@@ -146,13 +150,15 @@ fn hand_on(command: &mut Command, held: PipeReader, told: UnixStream, variables:
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only dup2 is called, which is async-signal-safe; nothing is allocated.
-    unsafe { command.pre_exec(number) };
+    // SAFETY: only dup2 is called.
+    unsafe { command.before_exec(number) };
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]

@@ -15,16 +15,15 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use rustix::process::Pid;
-use tokio::process::Child;
 use tokio::runtime::Handle;
 
 use super::cgroup::{CgroupParent, JobCgroup};
 use super::limit_watcher::LimitWatcher;
 use super::limits::InheritedLimits as _;
 use super::no_sandbox::exit;
+use super::process::{ProcessCommand, SpawnedProcess};
 use super::program::HostProgram;
 use super::readable_paths::ReadablePaths;
 use super::start::{STARTED_WITHIN, StderrTee, cleared};
@@ -98,13 +97,11 @@ impl IsolationBackend for Podman {
         let mut stage = PodmanStage::new().map_err(prepared)?;
         let arguments = arguments::arguments(&program, of_host, &self.reads, &job, &self.runtime, &mut stage)
             .map_err(prepared)?;
-        let mut command = Command::new(&self.unshare);
+        let mut command = ProcessCommand::new(&self.unshare);
         // The namespace of processes ends with its first one, which is podman, and that with the process that we start.
         command.args(["--pid", "--fork", "--kill-child", "--mount-proc", "--"]).arg(&self.program);
         command.args(arguments);
-        command.env_clear().envs(arguments::environment(&self.reads)).current_dir("/");
-        command.stdin(if job.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.envs(arguments::environment(&self.reads)).input(!job.stdin.is_empty()).output();
         let around = cgroup::entered(self.groups.as_ref(), &OF_PODMAN, &mut command)?;
         let group = cgroup::awaiting(self.groups.as_ref(), &job.limits)?;
         if let Some(network) = &job.joins {
@@ -155,7 +152,7 @@ impl IsolationBackend for Podman {
 
 /// A sandbox that ends when this is dropped.
 struct PodmanProcess {
-    child: Option<Child>,
+    child: Option<SpawnedProcess>,
     first: Option<FirstProcess>,
     /// podman itself: the first process of a namespace, which counts as ended only when all others in it have.
     podman: Option<Pid>,
@@ -171,7 +168,7 @@ impl PodmanProcess {
     async fn begin(&mut self, network: SandboxNetwork) -> io::Result<Option<Pid>> {
         let Some(held) = &mut self.first else { return Ok(None) };
         let Some(first) = held.status.first().await? else { return Ok(None) };
-        let started = self.child.as_ref().and_then(Child::id);
+        let started = self.child.as_ref().and_then(SpawnedProcess::id);
         let podman = started.and_then(|started| child_above(first, started));
         // Its number could be anybody's by now.
         self.podman = Some(podman.ok_or_else(|| io::Error::other("the first process is gone"))?);
@@ -206,11 +203,11 @@ impl Drop for PodmanProcess {
 }
 
 /// Which child of the process that we started has this one below it.
-fn child_above(mut process: Pid, started: u32) -> Option<Pid> {
+fn child_above(mut process: Pid, started: Pid) -> Option<Pid> {
     loop {
         let status = std::fs::read_to_string(format!("/proc/{}/status", process.as_raw_nonzero())).ok()?;
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
-        if u32::try_from(parent).ok() == Some(started) {
+        if parent == started.as_raw_nonzero().get() {
             return Some(process);
         }
         process = Pid::from_raw(parent).filter(|parent| !parent.is_init())?;

@@ -8,9 +8,7 @@
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use rustix::fs::{Mode, OFlags, mkdir, open, symlink};
 use rustix::io::Errno;
@@ -18,6 +16,7 @@ use rustix::mount::{MountFlags, mount, mount_bind_recursive};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::layers::{OverlayMount, OwnUser, enter_own_namespaces, tell};
+use crate::process::ProcessCommand;
 use crate::{LayerStack, MountAccess};
 
 /// Where the folder is: a place that every machine has, and that no job is shown.
@@ -116,7 +115,7 @@ impl PodmanStage {
 
     /// Has the process begin here, as a root that has the rights of this process and no more, and end with it.
     #[allow(unsafe_code)]
-    pub(super) fn entered_by(self, command: &mut Command) {
+    pub(super) fn entered_by(self, command: &mut ProcessCommand) {
         let root = OwnUser::as_root();
         let make = move || -> io::Result<()> {
             enter_own_namespaces(&root)?;
@@ -126,8 +125,8 @@ impl PodmanStage {
             set_parent_process_death_signal(Some(Signal::KILL))?;
             Ok(())
         };
-        // SAFETY: between fork and exec only system calls are made, with arguments made before; nothing is allocated.
-        unsafe { command.pre_exec(make) };
+        // SAFETY: only system calls are made, with arguments made before.
+        unsafe { command.before_exec(make) };
     }
 }
 

@@ -93,11 +93,12 @@ async fn verdict_of(sample: &Sample) {
     let (mut plain, mut alone) = (Vec::new(), Vec::new());
     let (mut first, mut again) = (VerdictTimes::default(), VerdictTimes::default());
     for turn in 0..TIMES {
-        plain.push(by_hand(sample, &folder.path().join(format!("tree-{turn}"))));
+        let walls = Sandbox::new(IsolationMode::Bubblewrap, vec![]).await.expect("bubblewrap");
+        plain.push(by_hand(sample, &walls, &folder.path().join(format!("tree-{turn}"))));
         let workspaces = Workspaces::new(&folder.path().join(format!("data-{turn}"))).expect("a folder");
         workspaces.import_local(&repository, place).expect("the commits");
         let testing = CommitTester::new(
-            Sandbox::new(IsolationMode::Bubblewrap, vec![]).await.expect("bubblewrap"),
+            walls,
             workspaces,
             TestingSettings {
                 setup_time: Duration::from_secs(120),
@@ -144,8 +145,8 @@ async fn verdict_of(sample: &Sample) {
     again.show("the same, the base's run kept", plain);
 }
 
-/// The tests of the change as a person runs them.
-fn by_hand(sample: &Sample, tree: &Path) -> Duration {
+/// The tests of the change as a person runs them, by the program that a job would be given.
+fn by_hand(sample: &Sample, walls: &Sandbox, tree: &Path) -> Duration {
     let Sample { repository, commits, command, .. } = sample;
     let added = Command::new("git")
         .current_dir(repository)
@@ -154,8 +155,13 @@ fn by_hand(sample: &Sample, tree: &Path) -> Duration {
         .arg(commits.after.to_string())
         .status();
     assert!(added.expect("git").success());
+    let program = command.split_whitespace().next().and_then(|program| walls.locate(program));
+    let folders = program.iter().filter_map(|program| Some(program.parent()?.to_owned()));
+    let inherited = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(folders.chain(std::env::split_paths(&inherited))).expect("a path");
     let begun = Instant::now();
     let mut tests = Command::new("sh");
+    tests.env("PATH", path);
     let ran =
         tests.args(["-c", command]).current_dir(tree).stdout(Stdio::null()).stderr(Stdio::null()).status();
     assert!(ran.expect("the tests").success());

@@ -26,7 +26,7 @@ const STACK: usize = 256 << 10;
 const LAST_SIGNAL: c_int = 64;
 
 /// Done by the new process before it is the program.
-type Preparation = Box<dyn FnMut() -> io::Result<()> + Send + Sync>;
+type ProcessPreparation = Box<dyn FnMut() -> io::Result<()> + Send + Sync>;
 
 /// What is to be started: with no variables, and without input and output, but what is said here.
 pub(super) struct ProcessCommand {
@@ -37,7 +37,7 @@ pub(super) struct ProcessCommand {
     has_input: bool,
     has_output: bool,
     is_own_group: bool,
-    preparations: Vec<Preparation>,
+    preparations: Vec<ProcessPreparation>,
 }
 
 impl ProcessCommand {
@@ -144,7 +144,7 @@ struct ProcessBirth {
     variables: Vec<*const libc::c_char>,
     standard: [OwnedFd; 3],
     is_own_group: bool,
-    preparations: Vec<Preparation>,
+    preparations: Vec<ProcessPreparation>,
     /// The number of the error that it failed by.
     failed: AtomicI32,
 }

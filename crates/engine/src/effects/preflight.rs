@@ -41,7 +41,7 @@ impl PreflightReport {
         push(&mut self.warnings, text.into());
     }
 
-    fn join(&mut self, other: Self) {
+    pub(super) fn join(&mut self, other: Self) {
         other.problems.into_iter().for_each(|text| self.problem(text));
         other.warnings.into_iter().for_each(|text| self.warn(text));
     }

@@ -17,13 +17,16 @@ const REVIEW: &str = "review";
 impl EffectContext {
     /// What is missing here.
     pub(super) async fn readiness(&self) -> PreflightReport {
-        let mut found = PreflightReport::default();
-        self.agents(&mut found).await;
-        self.commands(&mut found).await;
-        if let Err(error) = self.parts.sandbox.check().await {
+        let (mut found, mut tests) = (PreflightReport::default(), PreflightReport::default());
+        let programs = async {
+            self.agents(&mut found).await;
+            self.commands(&mut found).await;
+        };
+        let ((), walls, ()) = tokio::join!(programs, self.parts.sandbox.check(), self.tests(&mut tests));
+        if let Err(error) = walls {
             found.problem(format!("The sandbox cannot be used: {error}."));
         }
-        self.tests(&mut found).await;
+        found.join(tests);
         self.budget(&mut found);
         found
     }

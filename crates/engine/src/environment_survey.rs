@@ -12,7 +12,7 @@ use journeyman_environment::{EnvironmentPlan, EnvironmentSource, RequiredTool, T
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, PinnedImages, TestReport, TestVerdict};
-use journeyman_verify::{missing_for_tests, telling_line, untrusted_certificate};
+use journeyman_verify::{missing_for_tests, telling_line, unanswered, untrusted_certificate};
 use journeyman_workspace::SourceTree;
 
 /// Where a repository says how it is set up.
@@ -22,6 +22,9 @@ const CERTIFICATE: &str = "Somebody answers for the registry whose certificate i
                            proxy does. Install the proxy's authority on this machine, or name its file as network.ca_file \
                            in journeyman.toml: setups trust both. A package manager with a list of its own, such as \
                            Java's, needs the file named in `env` of .github/journeyman.yml.";
+/// For a setup that asked an allowed registry in vain.
+const UNANSWERED: &str = "The registry was asked and did not give it. That is not the repository's setup: see whether this version \
+                          is there, and look at this machine's network, or at the mirror of [registries] in journeyman.toml.";
 /// Refused hosts that are named.
 const MOST_NAMED: usize = 3;
 
@@ -223,6 +226,7 @@ fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProb
     let remedy = match (failed.run.exit, refused.as_slice()) {
         (Exit::TimedOut, _) => "Raise limits.setup_seconds in journeyman.toml.".to_owned(),
         _ if untrusted_certificate(&failed.output.text).is_some() => CERTIFICATE.to_owned(),
+        (_, []) if unanswered(&failed.output.text) => UNANSWERED.to_owned(),
         (_, [_, ..]) => format!(
             "It was kept from {}: allow that with sandbox.setup_network in journeyman.toml, or {}.",
             refused.join(", "),

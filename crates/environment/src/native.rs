@@ -36,7 +36,9 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let has_tests = has(
         r"(?im)^\s*(enable_testing|add_test|gtest_discover_tests|catch_discover_tests|doctest_discover_tests)\s*\(",
     ) || has(r"(?im)^\s*include\s*\(\s*CTest\s*\)");
-    if !has_tests {
+    let names_tests = has(r"(?im)^\s*(\w*add_\w*test\w*|\w+_discover_tests)\s*\(");
+    let has_configure = files.first(&["configure.ac", "configure.in"]).is_some();
+    if !has_tests || (!names_tests && has_configure) {
         return None;
     }
     let mut found = FoundProject {

@@ -43,7 +43,14 @@ const KNOWN: [Ecosystem; 13] = [
     Ecosystem {
         signs: &["package.json"],
         programs: &["npm", "npx", "pnpm", "yarn", "bun", "corepack"],
-        hosts: &["registry.npmjs.org", "registry.yarnpkg.com", "repo.yarnpkg.com"],
+        // The headers that native packages are built with come from Node's own downloads.
+        hosts: &[
+            "registry.npmjs.org",
+            "registry.yarnpkg.com",
+            "repo.yarnpkg.com",
+            "npm.jsr.io",
+            "nodejs.org",
+        ],
     },
     Ecosystem {
         signs: &["deno.json", "deno.jsonc", "deno.lock"],

@@ -402,3 +402,35 @@ fn build_before(
     }
     None
 }
+/// Whether package.json requires something that comes from a git repository.
+pub(crate) fn requires_git(files: &RepositoryFiles<'_>) -> bool {
+    let manifest: Option<Value> =
+        files.text("package.json").and_then(|text| serde_json::from_str(&text).ok());
+    let lists = [
+        "dependencies",
+        "devDependencies",
+        "optionalDependencies",
+        "peerDependencies",
+        "resolutions",
+        "overrides",
+    ];
+    let manifest = manifest.unwrap_or_default();
+    let wanted =
+        lists.iter().filter_map(|list| manifest.get(list)?.as_object()).flat_map(|list| list.values());
+    let is_of_git = |version: &str| {
+        let is_short = || {
+            let repository = version.split('#').next().unwrap_or(version);
+            let is_name = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
+            repository.split('/').count() == 2
+                && !repository.starts_with(['.', '/', '@'])
+                && repository.bytes().all(is_name)
+        };
+        ["github:", "gitlab:", "bitbucket:", "git+", "git:", "git@"]
+            .iter()
+            .any(|sign| version.starts_with(sign))
+            || version.ends_with(".git")
+            || version.starts_with("https://github.com/")
+            || is_short()
+    };
+    wanted.filter_map(Value::as_str).any(is_of_git)
+}

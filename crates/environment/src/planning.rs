@@ -14,7 +14,7 @@ use crate::files::RepositoryFiles;
 use crate::found::{self, Discovery};
 use crate::required_tool::{HostTools, INSTALLABLE, LOCAL_PROGRAMS, ToolFit};
 use crate::statement::{self, SourceStatement};
-use crate::{decisive, devcontainer, setup_steps};
+use crate::{decisive, devcontainer, node, setup_steps};
 
 /// What a repository's work happens in: its settings, else its development container, else its setup steps, else what
 /// its files tell; the test command is found where the settings do not name one.
@@ -243,9 +243,8 @@ fn owned(all: impl IntoIterator<Item = (&'static str, &'static str)>) -> BTreeMa
 }
 
 /// Signs of packages that come from no registry, by file.
-const FROM_GIT: [(&str, &[&str]); 14] = [
+const FROM_GIT: [(&str, &[&str]); 13] = [
     ("Cargo.lock", &["source = \"git+"]),
-    ("package.json", &["\"github:", "\"git+", "\"git:", "\"https://github.com/"]),
     ("package-lock.json", &["\"git+", "://codeload.github.com/"]),
     ("yarn.lock", &["://codeload.github.com/", ".git#", "@git+", "@https://github.com/"]),
     ("pnpm-lock.yaml", &["://codeload.github.com/", "type: git"]),
@@ -263,15 +262,11 @@ const FROM_GIT: [(&str, &[&str]); 14] = [
 /// What a setup that reaches registries alone cannot install.
 fn code_hosts(files: &RepositoryFiles<'_>) -> Option<String> {
     let takes = |(file, signs): &&(&'static str, &[&str])| {
-        // The repository's own address stands in a manifest too.
-        let own = ["\"url\"", "\"homepage\"", "\"repository\"", "\"bugs\""];
-        files.text(file).is_some_and(|text| {
-            text.lines()
-                .filter(|line| !own.iter().any(|key| line.contains(key)))
-                .any(|line| signs.iter().any(|sign| line.contains(sign)))
-        })
+        files.text(file).is_some_and(|text| signs.iter().any(|sign| text.contains(sign)))
     };
-    let named: Vec<&str> = FROM_GIT.iter().filter(takes).map(|(file, _)| *file).collect();
+    let manifest = node::requires_git(files).then_some("package.json");
+    let named: Vec<&str> =
+        manifest.into_iter().chain(FROM_GIT.iter().filter(takes).map(|(file, _)| *file)).collect();
     (!named.is_empty()).then(|| {
         format!(
             "{}: packages come from git repositories, whose hosts sandbox.setup_network in journeyman.toml has to name",

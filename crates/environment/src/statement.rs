@@ -75,7 +75,11 @@ pub(crate) fn missing_file(setup: &[SetupCommand], files: &RepositoryFiles<'_>) 
     {
         return None;
     }
-    let text = script_texts(setup, files);
+    let text: String = script_texts(setup, files)
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .map(|line| format!("{}\n", line.split(" #").next().unwrap_or(line)))
+        .collect();
     let all: Vec<&str> = words(&text).collect();
     let lists = all.windows(2).filter_map(|pair| match pair {
         ["-r" | "--requirement", file] => Some((*file).to_owned()),

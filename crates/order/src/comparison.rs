@@ -57,6 +57,8 @@ pub enum TestRunnerName {
     Meson,
     Bun,
     Ava,
+    Automake,
+    Uvu,
 }
 
 /// How one test ended.

@@ -13,7 +13,8 @@ const MOST_READ: usize = 256 << 10;
 const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// The line that says why a command failed, as far as one can tell: one about a certificate, since package managers go on to
-/// say that a package is not there; else the last that speaks of an error and does not only point elsewhere; else the last.
+/// say that a package is not there; else the first that is an error's by its form, since others come of it; else the last that
+/// speaks of one and does not only point elsewhere; else the last.
 pub fn telling_line(output: &str) -> Option<String> {
     let text = end_of(output);
     if let Some(line) = certificate_line(&text) {
@@ -24,16 +25,29 @@ pub fn telling_line(output: &str) -> Option<String> {
         r"(?i)\b(?:error|err!|fatal|failed|failure|denied|refused|cannot|could not|couldn't|unable to|not found|no such|no module|no matching|unsupported|requires|conflict)\b",
     );
     let is_error = |line: &&str| errors.as_ref().is_ok_and(|errors| errors.is_match(line));
-    let line = lines().rfind(is_error).or_else(|| lines().next_back())?;
+    let form = pattern!(
+        r"^(?:\S+:\d+(?::\d+)?: |[\w.+-]+: |\[\w+\] ?)?(?:(?i:fatal|error|err!|npm err!|npm error|cmake error)\b(?:[:\]\[ ]|$)|(?:\w+\.)*\w*(?:Error|Exception): )"
+    );
+    let has_form = |line: &&str| form.is_some_and(|form| form.is_match(line));
+    let line = lines().find(has_form).or_else(|| lines().rfind(is_error)).or_else(|| lines().next_back())?;
     Some(line.chars().take(LONGEST).collect())
 }
 
 /// Whether a line of an output says nothing by itself, but where more is to be read.
 pub fn points_elsewhere(line: &str) -> bool {
     pattern!(
-        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$)"
+        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: \*\*\* |aborting\.$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) )"
     )
     .is_some_and(|pattern| pattern.is_match(line))
+}
+
+/// Whether the line that tells why a setup failed says that a registry did not give what it was asked for.
+pub fn unanswered(output: &str) -> bool {
+    let pattern = pattern!(
+        r"(?i)\b(?:40[34]|50[0234])\b.*(?:https?://|not found|forbidden|bad gateway|unavailable|timed? ?out)|https?://\S+.*\b(?:40[34]|50[0234])\b|\bE40[34]\b|\bETIMEDOUT\b|\bENOTFOUND\b|\bECONNRE(?:SET|FUSED)\b|could not transfer artifact|connection (?:refused|reset|timed out)|no matching version found"
+    );
+    let line = telling_line(output);
+    pattern.zip(line).is_some_and(|(pattern, line)| pattern.is_match(&line))
 }
 
 /// The line that says that a certificate is not trusted, if one does.
@@ -79,6 +93,16 @@ pub fn missing_for_tests(
         r"^.*CMake Error: CMAKE_\w+_COMPILER not set.*$",
         r"^.*No CMAKE_\w+_COMPILER could be found.*$",
         r"^.*Could NOT find (?P<whole>\w+) .*$",
+        r#"^.*Could not find a package configuration file provided by .*$"#,
+        r#"^.*ERROR: Dependency "[^"]+" not found.*$"#,
+        r"^.*No package '[^']+' found.*$",
+        r"^Package \S+ was not found in the pkg-config search path\.$",
+        r"^configure: error: .*$",
+        r"^.*fatal error: (?P<module>[A-Za-z0-9_]+)[\w./+-]*: No such file or directory$",
+        r"^go: inconsistent vendoring in .*$",
+        r"^.*: error: unrecognized arguments: .*$",
+        r"^INTERNALERROR> .*(?:Error|Exception)\b.*$",
+        r"^fatal: ambiguous argument .*: unknown revision or path not in the working tree\.$",
     ];
     let found = text.lines().map(str::trim).find(|line| {
         patterns.iter().any(|pattern| {
@@ -149,6 +173,29 @@ mod tests {
             telling_line(maven).unwrap(),
             "[FATAL] Non-resolvable parent POM: Could not find artifact a:b:pom:1"
         );
+        for (output, told) in [
+            (
+                "meson.build:37:10: ERROR: Dependency \"libcap\" not found, tried pkgconfig\n\nA full log can be found at x\n",
+                "meson.build:37:10: ERROR: Dependency \"libcap\" not found, tried pkgconfig",
+            ),
+            (
+                "npm error code E403\nnpm error 403 403 Forbidden - GET https://npm.example/a\nnpm error 403 In most cases, you\n",
+                "npm error 403 403 Forbidden - GET https://npm.example/a",
+            ),
+            (
+                "error: subprocess-exited-with-error\n\n  File x\n  ConnectionError: no way to files.example\n\nnote: This error \
+                 originates from a subprocess\n",
+                "ConnectionError: no way to files.example",
+            ),
+            (
+                "cc -c a.c\na.c:1:10: fatal error: onig.h: No such file or directory\nmake: *** [Makefile:822: all] Error 2\n",
+                "a.c:1:10: fatal error: onig.h: No such file or directory",
+            ),
+        ] {
+            assert_eq!(telling_line(output).as_deref(), Some(told));
+        }
+        assert!(unanswered("npm error code E404\nnpm error 404 404 Not Found - GET https://npm.example/a\n"));
+        assert!(!unanswered("error: a test of code 404 fails\n"));
         assert_eq!(telling_line("one\ntwo\n\n").unwrap(), "two");
         assert_eq!(telling_line("\n \n"), None);
     }

@@ -21,6 +21,8 @@ const SENTENCE: usize = 400;
 const MOST_FAILING: usize = 10;
 /// Lines of a setup's output that are shown when it failed.
 const MOST_LINES: usize = 8;
+/// And of the tests' output, where nothing in it is counted.
+const MOST_LINES_OF_TESTS: usize = 15;
 
 pub(super) fn heading(checkout: &LocalCheckout, uncommitted: &UncommittedFiles) -> String {
     let branch =
@@ -100,14 +102,17 @@ pub(super) fn setup(plan: &EnvironmentPlan, survey: &EnvironmentSurvey) -> Strin
         }
     }
     if let Some(printed) = &survey.setup_failure {
-        let printed = tail(&printed.text);
-        let is_shown = |line: &&str| !line.trim().is_empty() && !points_elsewhere(line.trim());
-        let lines: Vec<&str> = printed.lines().filter(is_shown).collect();
-        for shown in lines.iter().skip(lines.len().saturating_sub(MOST_LINES)) {
-            let _ = writeln!(text, "    │ {}", line(shown, LONGEST));
-        }
+        text.push_str(&last_lines(&tail(&printed.text), MOST_LINES));
     }
     text
+}
+
+/// The end of what was printed, without lines that only point elsewhere.
+fn last_lines(printed: &str, most: usize) -> String {
+    let is_shown = |line: &&str| !line.trim().is_empty() && !points_elsewhere(line.trim());
+    let lines: Vec<&str> = printed.lines().filter(is_shown).collect();
+    let shown = lines.iter().skip(lines.len().saturating_sub(most));
+    shown.map(|shown| format!("    │ {}\n", line(shown, LONGEST))).collect()
 }
 
 pub(super) fn tests(
@@ -155,6 +160,15 @@ pub(super) fn tests(
             }
             if let Some(more) = failing.len().checked_sub(MOST_FAILING).filter(|more| *more > 0) {
                 let _ = writeln!(text, "    │ and {more} more");
+            }
+            if counts.is_none() && failing.is_empty() {
+                text.push_str(&last_lines(&survey.tail, MOST_LINES_OF_TESTS));
+                let _ = writeln!(
+                    text,
+                    "  Whether any test ran is not told. If none did, install what is missing as `setup` in {SETTINGS_FILE}, or \
+                     on this machine.\n  `--json` has all that was printed."
+                );
+                return text;
             }
             if failing.is_empty()
                 && let Some(told) = telling_line(&survey.tail)

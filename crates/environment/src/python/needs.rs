@@ -3,6 +3,8 @@
 //!
 //! May know: how projects call these. Must never know: how they are installed.
 
+use std::collections::BTreeMap;
+
 use regex::Regex;
 use toml::Value;
 
@@ -101,7 +103,23 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
         }
     };
     take(&mut needs, about_tests(project.extras.keys()), about_tests(project.groups.keys()));
-    requirement_files(files, &mut needs, project);
+    // What the session that runs the tests is given, whatever else there is.
+    let session = tox::needs(files, project).or_else(|| nox::needs(files, project));
+    let has_session = session.is_some();
+    if let Some(session) = session {
+        needs.name_all(&session.requirements);
+        needs.requirements.extend(session.requirements);
+        let known = |all: &BTreeMap<String, Vec<String>>, names: Vec<String>| -> Vec<String> {
+            names.into_iter().filter(|name| all.contains_key(name)).collect()
+        };
+        let (extras, groups) =
+            (known(&project.extras, session.extras), known(&project.groups, session.groups));
+        take(&mut needs, extras.iter().collect(), groups.iter().collect());
+        for file in session.files {
+            add_file(files, &mut needs, &file);
+        }
+    }
+    requirement_files(files, &mut needs, project, has_session);
     hatch(project, &mut needs);
     let (extras, groups) = of_workflows(files, project);
     take(&mut needs, extras, groups);
@@ -113,28 +131,6 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
     }
     if !has_runner(&needs) {
         take(&mut needs, about_development(project.extras.keys()), about_development(project.groups.keys()));
-    }
-    if !has_runner(&needs) {
-        let before = needs.requirements.len();
-        let found = tox::needs(files, project).or_else(|| nox::needs(files, project));
-        if let Some(found) = found {
-            needs.name_all(&found.requirements);
-            needs.requirements.extend(found.requirements);
-            for extra in found.extras {
-                if project.extras.contains_key(&extra) && !needs.extras.contains(&extra) {
-                    take(&mut needs, vec![&extra], vec![]);
-                }
-            }
-            for group in found.groups {
-                if project.groups.contains_key(&group) && !needs.groups.contains(&group) {
-                    take(&mut needs, vec![], vec![&group]);
-                }
-            }
-            for file in found.files {
-                add_file(files, &mut needs, &file);
-            }
-        }
-        debug_assert!(needs.requirements.len() >= before);
     }
     // Extras that name other extras of the project itself are resolved by whoever installs them.
     needs.requirements.dedup();
@@ -192,7 +188,12 @@ const REQUIREMENT_FILES: [&str; 38] = [
 /// How many of them are about tests.
 const OF_TESTS_ONLY: usize = 24;
 
-fn requirement_files(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, project: &PythonProject) {
+fn requirement_files(
+    files: &RepositoryFiles<'_>,
+    needs: &mut TestNeeds,
+    project: &PythonProject,
+    has_session: bool,
+) {
     // A package that says itself what it requires has pins there, or needs of its documentation.
     let says_itself = project.is_package && !project.dependencies.is_empty();
     if !says_itself {
@@ -221,6 +222,10 @@ fn requirement_files(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, project
         }
     }
     let has_pytest = needs.names("pytest");
+    // What is for development holds linters too: a session that names a runner needs none of it.
+    if has_session && has_runner(needs) {
+        return;
+    }
     if needs.requirement_files.len() == before || !has_pytest {
         for file in development {
             if !needs.names("pytest") || needs.requirement_files.len() == before {

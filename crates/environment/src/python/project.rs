@@ -146,6 +146,11 @@ fn manager(files: &RepositoryFiles<'_>, pyproject: &Table) -> (Manager, String) 
         ("pdm.lock", Manager::Pdm),
         ("Pipfile.lock", Manager::Pipenv),
     ] {
+        let has = |tool: &str| at(pyproject, &["tool", tool]).is_some();
+        // A lock of a manager that the project has left lies about.
+        if manager == Manager::Poetry && has("pdm") && !has("poetry") {
+            continue;
+        }
         if files.has(lock) && (manager == Manager::Pipenv || files.has("pyproject.toml")) {
             return (manager, lock.to_owned());
         }

@@ -124,15 +124,19 @@ fn unittest_sign(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option
     if let Some(name) = files.root().find(|name| name.starts_with("test") && name.ends_with(".py")) {
         return Some((name.to_owned(), from_root));
     }
+    // Files of Python in which other ecosystems say something.
+    let is_foreign = |name: &str| matches!(name, "conanfile.py" | "waf.py" | "wscript.py");
     let is_python = project.is_package
-        || files.root().any(|name| name.ends_with(".py") || name == "pyproject.toml")
+        || files.root().any(|name| (name.ends_with(".py") && !is_foreign(name)) || name == "pyproject.toml")
         || files.has("requirements.txt")
         || files.has("setup.cfg");
     if !is_python {
         return None;
     }
     // Tests in the package itself, where all files are known: discovery goes into packages.
-    let folder = ["tests", "test"].into_iter().find(|name| files.has(name));
+    let holds_python =
+        |folder: &&str| !files.is_whole() || files.below(folder).any(|path| path.ends_with(".py"));
+    let folder = ["tests", "test"].into_iter().filter(|name| files.has(name)).find(holds_python);
     let Some(folder) = folder else {
         let inner = files.all().find(|path| is_test(path) && path.contains('/') && !is_aside(path))?;
         return Some((inner.to_owned(), from_root));

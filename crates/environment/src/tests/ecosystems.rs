@@ -514,3 +514,73 @@ fn the_compiled_languages_and_the_others() {
         test { [ -e Makefile ] || { NOCONFIGURE=1 sh ./autogen.sh && ./configure; }; } && make -j"$(nproc)" && make check   (configure.ac)
         "#);
 }
+
+/// What strangers' repositories had beside what their tests need.
+#[test]
+fn the_session_that_runs_the_tests_says_what_they_need_whatever_else_there_is() {
+    let project = "[build-system]\nrequires = [\"setuptools\"]\n[project]\nname = \"a\"\ndependencies = [\"b\"]\n\
+                   [project.optional-dependencies]\ncrypto = [\"cryptography\"]\ndev = [\"ruff\"]\n\
+                   [dependency-groups]\ntests = [\"pytest\"]\nbenchmark = [\"pytest-benchmark\"]\n";
+    let tests = ("tests/test_a.py", "import pytest\n");
+    let tox = "[testenv]\ndependency_groups =\n    tests\n    benchmark\nextras = crypto\ndeps =\n    pytest-mock\ncommands = pytest {posargs}\n";
+    let plan = planned(&[("pyproject.toml", project), ("tox.ini", tox), tests]);
+    let setup = plan.setup_command().unwrap_or_default();
+    for wanted in ["[crypto]", "pytest-benchmark", "pytest-mock", "pytest"] {
+        assert!(setup.contains(wanted), "{wanted}: {setup}");
+    }
+    assert!(!setup.contains("ruff"), "{setup}");
+
+    // The session needs none of what is for development.
+    let plan = planned(&[
+        ("setup.py", "from setuptools import setup\nsetup(name='a')\n"),
+        ("requirements-dev.txt", "black==20.8b1\npytest\npytest-flake8\n"),
+        ("tox.ini", "[testenv]\ndeps =\n    pytest\n    pytest-cov\ncommands = pytest\n"),
+        ("test_a.py", "def test_a(): pass\n"),
+    ]);
+    let setup = plan.setup_command().unwrap_or_default();
+    assert!(setup.contains("pytest-cov") && !setup.contains("requirements-dev.txt"), "{setup}");
+}
+
+#[test]
+fn what_lies_about_of_another_tool_decides_nothing() {
+    // A lock that was left behind.
+    let plan = planned(&[
+        ("pyproject.toml", "[project]\nname = \"a\"\n[tool.pdm]\n"),
+        ("poetry.lock", ""),
+        ("pdm.lock", ""),
+        ("tests/test_a.py", "def test_a(): pass\n"),
+    ]);
+    assert!(plan.source.to_string().contains("PDM"), "{}", plan.source);
+    // A recipe of Conan's beside CMake, and tests in C++.
+    let cmake = "project(a)\nenable_testing()\nadd_subdirectory(test)\n";
+    let plan = planned(&[
+        ("CMakeLists.txt", cmake),
+        ("conanfile.py", "class A: pass\n"),
+        ("test/CMakeLists.txt", "add_test(NAME a COMMAND a)\n"),
+        ("test/main.cpp", ""),
+    ]);
+    assert!(plan.source.to_string().contains("CMake"), "{}", plan.source);
+    // CMake that builds and tests nothing, beside a configure script that does.
+    let plan = planned(&[
+        ("CMakeLists.txt", "project(a)\ninclude(CTest)\n"),
+        ("configure.ac", "AC_INIT\n"),
+        ("test/check.c", ""),
+    ]);
+    assert!(plan.source.to_string().contains("Autotools"), "{}", plan.source);
+}
+
+#[test]
+fn only_what_is_required_comes_from_a_git_repository() {
+    let notes = |manifest: &str| {
+        let plan = planned(&[("package.json", manifest), ("test.js", "")]);
+        plan.notes.iter().any(|note| note.contains("git repositories"))
+    };
+    let start = r#"{"name": "a", "repository": "chalk/chalk", "funding": "https://github.com/chalk/chalk?sponsor=1",
+        "scripts": {"test": "ava"}, "devDependencies": {"ava": "^3", "#;
+    assert!(!notes(&format!("{start}\"b\": \"file:../b\"}}}}")));
+    for version in
+        ["github:x/y", "x/y#v1", "git+https://github.com/x/y.git", "https://github.com/x/y/tarball/1"]
+    {
+        assert!(notes(&format!("{start}\"b\": \"{version}\"}}}}")), "{version}");
+    }
+}

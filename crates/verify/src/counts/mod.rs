@@ -49,7 +49,9 @@ impl RunnerSummary {
     /// What of it holds where the start of the output is missing.
     fn of_the_end(self) -> Self {
         let counts = match self.runner {
-            TestRunnerName::Libtest | TestRunnerName::Go | TestRunnerName::Tap => None,
+            TestRunnerName::Libtest | TestRunnerName::Go | TestRunnerName::Tap | TestRunnerName::Automake => {
+                None
+            }
             TestRunnerName::Junit
             | TestRunnerName::Nextest
             | TestRunnerName::Pytest
@@ -61,7 +63,8 @@ impl RunnerSummary {
             | TestRunnerName::Ctest
             | TestRunnerName::Meson
             | TestRunnerName::Bun
-            | TestRunnerName::Ava => self.counts,
+            | TestRunnerName::Ava
+            | TestRunnerName::Uvu => self.counts,
         };
         Self { counts, cases: None, ..self }
     }
@@ -109,6 +112,8 @@ fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool, runs: &[TestRunne
         native::meson(lines),
         native::bun(lines),
         native::ava(lines),
+        native::automake(lines),
+        native::uvu(lines),
     ]
     .into_iter()
     .flatten()

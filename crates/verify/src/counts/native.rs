@@ -42,6 +42,61 @@ pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     Some(RunnerSummary { cases, failing, is_whole: true, ..summary(TestRunnerName::Ctest, counts, line) })
 }
 
+/// Automake's summary: `# TOTAL: 43`, `# PASS:  42` and so on, of each folder one.
+pub(super) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
+    let row = pattern!(r"^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$")?;
+    let case = pattern!(r"^(PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): (\S.*)$")?;
+    let (mut counts, mut total, mut last) = (TestCounts::default(), 0_u64, None);
+    let (mut cases, mut failing) = (CaseList::default(), Vec::new());
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(found) = case.captures(line) {
+            let status = match &found[1] {
+                "PASS" | "XFAIL" => TestCaseStatus::Passed,
+                "SKIP" => TestCaseStatus::Skipped,
+                _ => TestCaseStatus::Failed,
+            };
+            if status == TestCaseStatus::Failed {
+                failing.push(found[2].to_owned());
+            }
+            cases.add(&found[2], status);
+        }
+        let Some(found) = row.captures(line) else { continue };
+        let number = super::number(&found, 2);
+        let list = match &found[1] {
+            "TOTAL" => {
+                (total, last) = (total.saturating_add(number), Some(at));
+                continue;
+            }
+            "PASS" | "XFAIL" => &mut counts.passed,
+            "SKIP" => &mut counts.skipped,
+            _ => &mut counts.failed,
+        };
+        *list = list.saturating_add(number);
+    }
+    let line = last.filter(|_| counts.ran().saturating_add(counts.skipped) == total)?;
+    let cases = cases.adding_up_to(&counts);
+    Some(RunnerSummary { cases, failing, is_whole: true, ..summary(TestRunnerName::Automake, counts, line) })
+}
+
+/// uvu: `  Total:     804`, `  Passed:    804`, `  Skipped:   0`.
+pub(super) fn uvu(lines: &[&str]) -> Option<RunnerSummary> {
+    let row = pattern!(r"^ *(Total|Passed|Skipped): +(\d+)$")?;
+    let (mut counts, mut last) = (TestCounts::default(), None);
+    for (at, three) in lines.windows(3).enumerate() {
+        let told: Option<Vec<(String, u64)>> = three
+            .iter()
+            .map(|line| row.captures(line).map(|found| (found[1].to_owned(), super::number(&found, 2))))
+            .collect();
+        let Some([(a, total), (b, passed), (c, skipped)]) = told.as_deref() else { continue };
+        if (a.as_str(), b.as_str(), c.as_str()) != ("Total", "Passed", "Skipped") {
+            continue;
+        }
+        let failed = total.checked_sub(*passed)?;
+        (counts, last) = (TestCounts { passed: *passed, failed, skipped: *skipped }, Some(at + 2));
+    }
+    Some(summary(TestRunnerName::Uvu, counts, last?))
+}
+
 /// `  2 tests failed`, `  3 tests passed`, `  1 test skipped` at the end. Where some fail, those that pass are not counted
 /// there, but have each a line before.
 pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
@@ -195,6 +250,34 @@ mod tests {
         assert_eq!(counted(red), Some((2, 1, 2)));
         assert_eq!(read(red, None).failing, ["test › adds up wrong"]);
         assert_eq!(counted("  3 tests passed\n"), None, "whoever prints that is not AVA");
+    }
+
+    #[test]
+    fn automakes_folders_are_counted_together_and_name_their_programs() {
+        let folder = |names: &str, rows: &str| {
+            format!("{names}============\nTestsuite summary for a 1.0\n============\n{rows}============\n")
+        };
+        let one = folder(
+            "PASS: check-a\nXFAIL: check-b\nFAIL: check-c\n",
+            "# TOTAL: 3\n# PASS:  1\n# SKIP:  0\n# XFAIL: 1\n# FAIL:  1\n# XPASS: 0\n# ERROR: 0\n",
+        );
+        let other = folder(
+            "SKIP: check-d\n",
+            "# TOTAL: 1\n# PASS:  0\n# SKIP:  1\n# XFAIL: 0\n# FAIL:  0\n# XPASS: 0\n# ERROR: 0\n",
+        );
+        let output = format!("{one}make[1]: Leaving directory\n{other}");
+        assert_eq!(counted(&output), Some((2, 1, 1)));
+        let reading = read(&output, None);
+        assert_eq!(reading.failing, ["check-c"]);
+        assert_eq!(reading.cases.map(|cases| cases.tests.len()), Some(4));
+        assert_eq!(counted(&output.replace("# PASS:  1", "# PASS:  9")), None, "it does not add up");
+    }
+
+    #[test]
+    fn uvu_tells_the_total() {
+        let output = "  x.js  • • • (3 / 4)\n\n  Total:     4\n  Passed:    3\n  Skipped:   1\n  Duration:  9.81ms\n\n";
+        assert_eq!(counted(output), Some((3, 1, 1)));
+        assert_eq!(counted("  Total:     4\n  Duration: 1ms\n"), None);
     }
 
     #[test]

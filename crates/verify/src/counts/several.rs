@@ -28,7 +28,9 @@ fn reader_of(runner: TestRunnerName) -> Option<Reader> {
         | TestRunnerName::Go
         | TestRunnerName::Tap
         | TestRunnerName::Meson
-        | TestRunnerName::Ava => None,
+        | TestRunnerName::Ava
+        | TestRunnerName::Automake
+        | TestRunnerName::Uvu => None,
     }
 }
 

@@ -71,7 +71,9 @@ pub fn select(
         | TestRunnerName::Ctest
         | TestRunnerName::Meson
         | TestRunnerName::Bun
-        | TestRunnerName::Ava => return None,
+        | TestRunnerName::Ava
+        | TestRunnerName::Automake
+        | TestRunnerName::Uvu => return None,
     }
     Some(selected)
 }

@@ -162,19 +162,24 @@ impl CommitTester {
         enough: BaselineSource,
     ) -> Result<BaselineOutcome, EffectError> {
         remove(&ask.folder).await?;
-        let judging = self.verdict_basis(ask).await?;
+        let judging = self.verdict_basis(ask, enough).await?;
+        // Where the basis rests on a run, that was made already.
+        let is_asked = judging.before.test.as_ref().and_then(PlannedTest::alone).is_none();
         let ran = match enough {
-            BaselineSource::KnownOrRun => Box::pin(self.baseline(ask, &judging)).await,
-            BaselineSource::Run => Box::pin(self.baseline_anew(ask, &judging)).await,
+            BaselineSource::Run if is_asked && !judging.is_by_tests_alone => {
+                Box::pin(self.baseline_anew(ask, &judging)).await
+            }
+            BaselineSource::Run | BaselineSource::KnownOrRun => Box::pin(self.baseline(ask, &judging)).await,
         };
         remove(&ask.folder).await?;
         let CachedBaseline { test, reading, tail, kept, .. } = ran?;
+        let kept = kept && enough == BaselineSource::KnownOrRun;
         let tests_alone = judging.is_by_tests_alone.then(|| judging.before.test_command().map(str::to_owned));
         Ok(BaselineOutcome { test, reading, tail, kept, tests_alone: tests_alone.flatten() })
     }
 
     async fn judge(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {
-        let judging = self.verdict_basis(ask).await?;
+        let judging = self.verdict_basis(ask, BaselineSource::KnownOrRun).await?;
         let mut outputs = Vec::new();
         let mut run = TestRun {
             commit: ask.commit.clone(),
@@ -264,7 +269,11 @@ impl CommitTester {
     }
 
     /// The command is the base commit's affair: settings come from there, and what is found is found there.
-    async fn verdict_basis(&self, ask: &TestRunRequest) -> Result<VerdictBasis, EffectError> {
+    async fn verdict_basis(
+        &self,
+        ask: &TestRunRequest,
+        enough: BaselineSource,
+    ) -> Result<VerdictBasis, EffectError> {
         let TestRunRequest { repository, base, commit, .. } = ask.clone();
         let checkouts = Arc::new(CheckoutPool::for_mode(self.sandbox.mode()));
         let sources = self.git(move |workspaces| {
@@ -281,7 +290,7 @@ impl CommitTester {
         let (put_back, is_by_tests_alone) = (Vec::new(), false);
         let basis =
             VerdictBasis { plan, before, base, doubt, checkouts, edited_setup, put_back, is_by_tests_alone };
-        Box::pin(self.by_tests_alone(ask, basis)).await
+        Box::pin(self.by_tests_alone(ask, basis, enough)).await
     }
 
     /// Where the base fails by what was found, and passes by the tests in it, these are what a change is judged by.
@@ -289,9 +298,19 @@ impl CommitTester {
         &self,
         ask: &TestRunRequest,
         basis: VerdictBasis,
+        enough: BaselineSource,
     ) -> Result<VerdictBasis, EffectError> {
         let Some(alone) = basis.before.test.as_ref().and_then(PlannedTest::alone) else { return Ok(basis) };
-        let whole = self.baseline(ask, &basis).await?;
+        let run = |basis: &VerdictBasis| {
+            let basis = basis.clone();
+            async move {
+                match enough {
+                    BaselineSource::KnownOrRun => self.baseline(ask, &basis).await,
+                    BaselineSource::Run => self.baseline_anew(ask, &basis).await,
+                }
+            }
+        };
+        let whole = run(&basis).await?;
         // A test that fails in the whole may be the one that the issue is about. What does not build is none.
         let is_red = match (&whole.reading.cases, whole.reading.counts) {
             (Some(cases), _) => cases.tests.values().any(|status| *status == TestCaseStatus::Failed),
@@ -304,7 +323,7 @@ impl CommitTester {
         let mut by_tests = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
         by_tests.before.test = Some(alone.clone());
         by_tests.plan.test = Some(alone);
-        let is_better = self.baseline(ask, &by_tests).await?.is_passed() == Some(true);
+        let is_better = run(&by_tests).await?.is_passed() == Some(true);
         Ok(if is_better { by_tests } else { basis })
     }
 

@@ -99,9 +99,11 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Opt
             let lines = expand(&ini, &ini.lines(section, key), 0);
             lines
                 .iter()
-                .flat_map(|line| line.split(','))
+                // Of the environments with and without them, those with them say more.
+                .map(|line| line.split_once(": ").map_or(line.as_str(), |(_, names)| names))
+                .flat_map(|names| names.split(','))
                 .map(|one| one.trim().to_owned())
-                .filter(|one| !one.is_empty() && !one.contains(':'))
+                .filter(|one| !one.is_empty())
                 .collect()
         };
         needs.extras.extend(words("extras"));

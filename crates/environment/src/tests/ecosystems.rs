@@ -522,7 +522,7 @@ fn the_session_that_runs_the_tests_says_what_they_need_whatever_else_there_is() 
                    [project.optional-dependencies]\ncrypto = [\"cryptography\"]\ndev = [\"ruff\"]\n\
                    [dependency-groups]\ntests = [\"pytest\"]\nbenchmark = [\"pytest-benchmark\"]\n";
     let tests = ("tests/test_a.py", "import pytest\n");
-    let tox = "[testenv]\ndependency_groups =\n    tests\n    benchmark\nextras = crypto\ndeps =\n    pytest-mock\ncommands = pytest {posargs}\n";
+    let tox = "[testenv]\ndependency_groups =\n    tests\n    benchmark\nextras =\n    crypto: crypto\ndeps =\n    pytest-mock\ncommands = pytest {posargs}\n";
     let plan = planned(&[("pyproject.toml", project), ("tox.ini", tox), tests]);
     let setup = plan.setup_command().unwrap_or_default();
     for wanted in ["[crypto]", "pytest-benchmark", "pytest-mock", "pytest"] {

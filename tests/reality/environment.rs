@@ -51,6 +51,31 @@ impl Repository {
         repository.commit(Some("HEAD"), &who, &who, "Files", &tree, &parents).expect("a commit");
     }
 
+    /// A commit that has some commit of another repository at a path, and nothing of its files.
+    fn commit_submodule(&self, path: &str) {
+        let repository = git2::Repository::open(self.at("sample")).expect("a repository");
+        let head = repository.head().expect("a head").peel_to_commit().expect("a commit");
+        let mut index = repository.index().expect("an index");
+        let link = git2::IndexEntry {
+            ctime: git2::IndexTime::new(0, 0),
+            mtime: git2::IndexTime::new(0, 0),
+            dev: 0,
+            ino: 0,
+            mode: 0o160_000,
+            uid: 0,
+            gid: 0,
+            file_size: 0,
+            id: head.id(),
+            flags: 0,
+            flags_extended: 0,
+            path: path.as_bytes().to_vec(),
+        };
+        index.add(&link).expect("a link");
+        let tree = repository.find_tree(index.write_tree().expect("a tree")).expect("a tree");
+        let who = git2::Signature::new("Ada", "ada@example.org", &git2::Time::new(0, 0)).expect("a name");
+        repository.commit(Some("HEAD"), &who, &who, "A submodule", &tree, &[&head]).expect("a commit");
+    }
+
     async fn look(&self, more: &[&str]) -> Ended {
         let mut arguments = vec!["environment", "--repo", "sample"];
         arguments.extend(more);
@@ -233,6 +258,36 @@ async fn tests_that_cannot_run_are_told_from_tests_that_fail() {
           ✘ No tests were found
           → Name the command that runs the tests as `test` in .github/journeyman.yml: without tests, nothing that an agent does can be verified.
         ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nothing_was_counted_nobody_says_that_the_environment_works() {
+    let build = "test:\n\t@echo building; echo \"cc: broken.c:3: expected a word\" >&2; exit 2\n";
+    let repository = Repository::new(&[("Makefile", build)]);
+    let ended = repository.look(&[]).await;
+    assert_eq!(ended.code, Some(4), "{}", ended.said);
+    let told = repository.told(&ended);
+    insta::assert_snapshot!(told.split_once("\nTests\n").expect("tests").1, @"
+      ✘ they end with exit code 2 in N s; how many ran is not told
+        │ building
+        │ cc: broken.c:3: expected a word
+      Whether any test ran is not told. If none did, install what is missing as `setup` in .github/journeyman.yml, or on this machine.
+      `--json` has all that was printed.
+    ");
+
+    // What a submodule holds is not there: nobody's tests can say anything.
+    let build = "test:\n\t$(MAKE) -C vendor/words check\n";
+    let modules = "[submodule \"words\"]\n\tpath = vendor/words\n\turl = https://words.example/words.git\n";
+    let repository = Repository::new(&[("Makefile", build), (".gitmodules", modules)]);
+    repository.commit_submodule("vendor/words");
+    let ended = repository.look(&[]).await;
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    let told = repository.told(&ended);
+    insta::assert_snapshot!(told.split_once("\nTests\n").expect("tests").1, @"
+      ✘ The tests `make test` cannot run, and submodules are empty
+        │ make[1]: *** No rule to make target 'check'.  Stop.
+      → Submodules that are not checked out: vendor/words: it is not in this clone; `git submodule update --init --recursive` gets it.
+    ");
 }
 
 #[tokio::test(flavor = "multi_thread")]

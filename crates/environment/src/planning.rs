@@ -300,12 +300,13 @@ fn system_packages(plan: &EnvironmentPlan, files: &RepositoryFiles<'_>) -> Optio
     Some(format!("the setup calls {called}, which only root can use, and no job is root: {instead}"))
 }
 
+/// How the note on submodules that a checkout of ours lacks begins.
+pub const EMPTY_SUBMODULES: &str = ".gitmodules: submodules that are not checked out and are empty: ";
+
 /// What a checkout of ours lacks.
 fn submodules(files: &RepositoryFiles<'_>) -> Option<String> {
     let missing = files.missing_submodules();
-    (!missing.is_empty()).then(|| {
-        format!(".gitmodules: submodules that are not checked out and are empty: {}", missing.join("; "))
-    })
+    (!missing.is_empty()).then(|| format!("{EMPTY_SUBMODULES}{}", missing.join("; ")))
 }
 
 /// The same, of files that git keeps elsewhere.

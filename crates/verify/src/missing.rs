@@ -26,7 +26,7 @@ pub fn telling_line(output: &str) -> Option<String> {
     );
     let is_error = |line: &&str| errors.as_ref().is_ok_and(|errors| errors.is_match(line));
     let form = pattern!(
-        r"^(?:\S+:\d+(?::\d+)?: |[\w.+-]+: |\[\w+\] ?)?(?:(?i:fatal|error|err!|npm err!|npm error|cmake error)\b(?:[:\]\[ ]|$)|(?:\w+\.)*\w*(?:Error|Exception): )"
+        r"^(?:\S+:\d+(?::\d+)?: |[\w.+-]+: |\[\w+\] ?)?(?:(?i:fatal|error|err!|npm err!|npm error|cmake error)\b(?:[:\]\[ ]|$)|(?:\w+\.)*\w*(?:Error|Exception): )|^make(?:\[\d+\])?: \*\*\* "
     );
     let has_form = |line: &&str| form.is_some_and(|form| form.is_match(line));
     let line = lines().find(has_form).or_else(|| lines().rfind(is_error)).or_else(|| lines().next_back())?;
@@ -36,7 +36,7 @@ pub fn telling_line(output: &str) -> Option<String> {
 /// Whether a line of an output says nothing by itself, but where more is to be read.
 pub fn points_elsewhere(line: &str) -> bool {
     pattern!(
-        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: \*\*\* |aborting\.$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) )"
+        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: (?:\*\*\* \[.*\] error \d+|entering directory |leaving directory )|aborting\.$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) )"
     )
     .is_some_and(|pattern| pattern.is_match(line))
 }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_that_tells_is_the_last_that_speaks_of_an_error() {
+    fn the_line_that_tells_is_an_errors_and_leads_nowhere_else() {
         let output = "Collecting a\n\x1b[31mERROR: No matching distribution found for b==9\x1b[0m\n\nnotice: a new pip\n";
         assert_eq!(telling_line(output).unwrap(), "ERROR: No matching distribution found for b==9");
         let maven = "[FATAL] Non-resolvable parent POM: Could not find artifact a:b:pom:1\n[ERROR] \n\

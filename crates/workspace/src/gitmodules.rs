@@ -98,6 +98,8 @@ pub(super) fn address(of: &Url, said: &str) -> Result<Url, String> {
     if said.len() > LONGEST_ADDRESS || said.contains(is_odd) || said.starts_with('-') {
         return refused("its address is none that is fetched");
     }
+    let over_https = of_ssh(of, said);
+    let said = over_https.as_deref().unwrap_or(said);
     let mut parts: Vec<&str> = of.path().trim_matches('/').split('/').collect();
     let depth = parts.len();
     let absolute;
@@ -144,6 +146,16 @@ pub(super) fn address(of: &Url, said: &str) -> Result<Url, String> {
     Ok(url)
 }
 
+/// The address over HTTPS of what stands there as one over SSH of the same host: the same repository, as everywhere on a
+/// server of git repositories.
+fn of_ssh(of: &Url, said: &str) -> Option<String> {
+    let (host, path) = match said.strip_prefix("ssh://git@") {
+        Some(rest) => rest.split_once('/')?,
+        None => said.strip_prefix("git@")?.split_once(':')?,
+    };
+    (Some(host) == of.host_str()).then(|| format!("{}/{path}", of.origin().ascii_serialization()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,6 +183,8 @@ mod tests {
             ("../../other/lib", "https://github.com/other/lib.git"),
             ("https://github.com/other/lib", "https://github.com/other/lib.git"),
             ("https://github.com:443/other/lib.git/", "https://github.com/other/lib.git"),
+            ("git@github.com:other/lib.git", "https://github.com/other/lib.git"),
+            ("ssh://git@github.com/other/lib", "https://github.com/other/lib.git"),
         ] {
             assert_eq!(address(&of, said).map(|url| url.to_string()), Ok(url.to_owned()), "{said}");
         }
@@ -181,8 +195,13 @@ mod tests {
             "ext::sh -c touch% x",
             "file:///etc",
             "/etc",
-            "git@github.com:octo/lib.git",
-            "ssh://git@github.com/octo/lib.git",
+            "git@example.org:octo/lib.git",
+            "git@github.com@example.org:octo/lib.git",
+            "git@github.com:../../x",
+            "git@github.com:octo/lib?x=1",
+            "other@github.com:octo/lib.git",
+            "ssh://git@github.com:22/octo/lib.git",
+            "ssh://git@example.org/octo/lib.git",
             "git://github.com/octo/lib.git",
             "http://github.com/octo/lib.git",
             "https://user:secret@github.com/octo/lib.git",

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::live::LiveOutput;
+use super::receipt::line;
 use super::{UsageError, asked_to_stop};
 use crate::app::{Application, ApplicationHandle};
 use crate::config::{AgentSettings, DefaultSettings, DeliveryMode, GithubSettings, Settings, Templates};
@@ -62,7 +63,10 @@ const PLAN_WAITS: &str = "the plan is waiting for a person's /approve (`plan: ap
 /// Said where a plan asks something and nobody can answer.
 fn questions_wait(journal: &Journal) -> String {
     let asked = journal.entries().iter().rev().find_map(|entry| match &entry.event {
-        JournalEvent::Intended { r#move, .. } => r#move.questions().map(|asked| asked.join("\n- ")),
+        JournalEvent::Intended { r#move, .. } => r#move.questions().map(|asked| {
+            let lines: Vec<String> = asked.iter().map(|question| line(question, 600)).collect();
+            lines.join("\n- ")
+        }),
         JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => None,
     });
     format!(

@@ -273,6 +273,9 @@ pub enum NoticeComment {
     /// What the plan leaves to people, before code is written.
     Questions {
         questions: Vec<String>,
+        /// How many it has besides.
+        #[serde(default)]
+        more: usize,
         /// Whether there is no sense in going on without an answer.
         blocking: bool,
     },

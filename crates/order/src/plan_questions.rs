@@ -13,20 +13,30 @@ const LONGEST: usize = 600;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PlanQuestions {
     /// Without an answer to these the plan is not worth carrying out.
-    pub(crate) blocking: Vec<String>,
+    pub(crate) blocking: QuestionList,
     /// For these it names what it takes to be so.
-    pub(crate) open: Vec<String>,
+    pub(crate) open: QuestionList,
+}
+
+/// Questions of a kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct QuestionList {
+    /// The first of them.
+    pub(crate) asked: Vec<String>,
+    /// How many more there are.
+    pub(crate) more: usize,
 }
 
 impl PlanQuestions {
-    /// Reads the sections *Blocking questions* and *Open questions*. Their items are those of the lists in them; a section
-    /// without a list asks nothing.
+    /// Reads the sections *Blocking questions* and *Open questions*: the items of their lists, and what ends with a question
+    /// mark; where neither is there, their paragraphs.
     pub(crate) fn of(plan: &str) -> Self {
-        let mut questions = Self::default();
-        let mut section: Option<Section> = None;
+        let (mut blocking, mut open) = (Vec::new(), Vec::new());
+        let mut section: Option<(Section, usize)> = None;
         let mut fence: Option<&str> = None;
+        let mut is_within = false;
         for line in plan.lines() {
-            let text = line.trim();
+            let text = line.trim().trim_start_matches(['>', ' ']);
             let mark = ["```", "~~~"].into_iter().find(|mark| text.starts_with(mark));
             match (fence, mark) {
                 (Some(open), Some(mark)) if open == mark => fence = None,
@@ -34,33 +44,67 @@ impl PlanQuestions {
                 (Some(_) | None, _) => {}
             }
             if fence.is_none()
-                && let Some(heading) = heading(line)
+                && let Some((level, heading)) = heading(line)
             {
-                section = Section::named(heading);
+                let named = Section::named(heading).map(|named| (named, level));
+                is_within = false;
+                match section.filter(|(_, above)| named.is_none() && level > *above) {
+                    // A heading within the section.
+                    Some((kind, _)) if heading.ends_with('?') => {
+                        kind.list(&mut blocking, &mut open).push(QuestionBlock::new(heading, false));
+                    }
+                    Some(_) => {}
+                    None => section = named,
+                }
                 continue;
             }
-            let list = match section {
-                Some(Section::Blocking) => &mut questions.blocking,
-                Some(Section::Open) => &mut questions.open,
-                None => continue,
-            };
+            let Some((kind, _)) = section else { continue };
+            let list = kind.list(&mut blocking, &mut open);
             match (item(line), list.last_mut()) {
-                (Some(item), _) => list.push(item.to_owned()),
-                (None, Some(last)) if !text.is_empty() => {
-                    last.push(' ');
-                    last.push_str(text);
+                (Some(item), _) => {
+                    list.push(QuestionBlock::new(item, true));
+                    is_within = true;
                 }
-                (None, _) => {}
+                (None, _) if text.is_empty() => is_within = false,
+                (None, Some(last)) if is_within || (last.is_item && line.starts_with([' ', '\t'])) => {
+                    last.text.push(' ');
+                    last.text.push_str(text);
+                }
+                (None, _) => {
+                    list.push(QuestionBlock::new(text, false));
+                    is_within = true;
+                }
             }
         }
-        for list in [&mut questions.blocking, &mut questions.open] {
-            list.retain(|question| question.chars().any(char::is_alphanumeric) && !is_none(question));
-            list.truncate(MOST);
-            for question in list.iter_mut() {
-                *question = shorten(question, LONGEST);
-            }
+        Self { blocking: QuestionList::of(blocking), open: QuestionList::of(open) }
+    }
+}
+
+/// An item or a paragraph of a section.
+struct QuestionBlock {
+    text: String,
+    is_item: bool,
+}
+
+impl QuestionBlock {
+    fn new(text: &str, is_item: bool) -> Self {
+        Self { text: text.to_owned(), is_item }
+    }
+}
+
+impl QuestionList {
+    fn of(mut blocks: Vec<QuestionBlock>) -> Self {
+        blocks.retain(|block| block.text.chars().any(char::is_alphanumeric) && !is_none(&block.text));
+        let asks = |block: &QuestionBlock| block.is_item || block.text.contains('?');
+        if blocks.iter().any(asks) {
+            blocks.retain(asks);
         }
-        questions
+        let more = blocks.len().saturating_sub(MOST);
+        let plain = |block: QuestionBlock| {
+            let text: String = block.text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            shorten(text.trim(), LONGEST)
+        };
+        Self { asked: blocks.into_iter().take(MOST).map(plain).collect(), more }
     }
 }
 
@@ -71,6 +115,17 @@ enum Section {
 }
 
 impl Section {
+    fn list<'l>(
+        self,
+        blocking: &'l mut Vec<QuestionBlock>,
+        open: &'l mut Vec<QuestionBlock>,
+    ) -> &'l mut Vec<QuestionBlock> {
+        match self {
+            Self::Blocking => blocking,
+            Self::Open => open,
+        }
+    }
+
     fn named(heading: &str) -> Option<Self> {
         match heading.to_lowercase().as_str() {
             "blocking questions" => Some(Self::Blocking),
@@ -80,18 +135,22 @@ impl Section {
     }
 }
 
-/// The text of a heading, or of a line that is one by its looks: `**Open questions**:`.
-fn heading(line: &str) -> Option<&str> {
+/// How deep below a bold line is taken to be: below every heading.
+const BOLD: usize = 7;
+
+/// Level and text of a heading, or of a line that is one by its looks: `**Open questions**:`.
+fn heading(line: &str) -> Option<(usize, &str)> {
     let text = line.trim_start();
-    if let Some(rest) = text.strip_prefix('#') {
-        let rest = rest.trim_start_matches('#');
-        return rest.starts_with(' ').then(|| rest.trim_matches([' ', '#', '*', ':']));
+    let rest = text.trim_start_matches('#');
+    if rest.len() < text.len() {
+        let level = text.len() - rest.len();
+        return rest.starts_with(' ').then(|| (level, rest.trim_matches([' ', '#', '*', ':'])));
     }
     // Bold alone on its line, also as the item of a list in which the sections are written.
     let bold = text.trim_start_matches(['-', ' ']).trim_end_matches([':', ' ']);
     let inner = bold.strip_prefix("**")?.strip_suffix("**")?;
     let inner = inner.trim_matches([' ', ':']);
-    Section::named(inner).is_some().then_some(inner)
+    Section::named(inner).is_some().then_some((BOLD, inner))
 }
 
 /// What an item of a list says.
@@ -110,10 +169,13 @@ fn item(line: &str) -> Option<&str> {
     rest.starts_with(' ').then(|| rest.trim()).filter(|rest| !rest.is_empty())
 }
 
-/// Whether an item says that there is none.
-fn is_none(question: &str) -> bool {
-    let said = question.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    matches!(said.as_str(), "none" | "n/a" | "no" | "no questions" | "nothing")
+/// Whether it says that there is none.
+fn is_none(text: &str) -> bool {
+    const LONGEST_NONE: usize = 60;
+    let said = text.trim_matches(|c: char| !c.is_alphanumeric() && c != '?').to_lowercase();
+    let first = said.split(|c: char| !c.is_alphanumeric() && c != '/').next().unwrap_or_default();
+    let says = matches!(first, "none" | "n/a" | "nothing" | "no");
+    says && !said.contains('?') && said.chars().count() <= LONGEST_NONE
 }
 
 #[cfg(test)]
@@ -122,7 +184,7 @@ mod tests {
 
     fn read(plan: &str) -> (Vec<String>, Vec<String>) {
         let PlanQuestions { blocking, open } = PlanQuestions::of(plan);
-        (blocking, open)
+        (blocking.asked, open.asked)
     }
 
     #[test]
@@ -140,11 +202,37 @@ mod tests {
     }
 
     #[test]
+    fn questions_in_other_forms_are_not_lost() {
+        for (section, asked) in [
+            ("Should it be 3 or 2?\n", &["Should it be 3 or 2?"][..]),
+            ("### Q1\n\nShould it be 3\nor 2?\n", &["Should it be 3 or 2?"]),
+            ("### Should it be 3 or 2?\n", &["Should it be 3 or 2?"]),
+            ("> Should it be 3 or 2?\n", &["Should it be 3 or 2?"]),
+            (
+                "| # | question |\n|---|---|\n| 1 | 3 or 2? |\n",
+                &["| # | question | |---|---| | 1 | 3 or 2? |"],
+            ),
+            (
+                "None of the callers agree: which one is right?\n",
+                &["None of the callers agree: which one is right?"],
+            ),
+            ("Tell me whether 3 or 2 is meant.\n", &["Tell me whether 3 or 2 is meant."]),
+            ("Please answer these.\n\n- 3 or 2\n  of them\n\n- why\n", &["3 or 2 of them", "why"]),
+            ("- \u{1b}[31mred\u{1b}[0m\u{7}?\n", &["[31mred [0m ?"]),
+        ] {
+            let plan = format!("# Plan\n\n## Blocking questions\n\n{section}\n## Tests\n\n- which?\n");
+            assert_eq!(read(&plan).0, asked, "{section}");
+        }
+    }
+
+    #[test]
     fn a_section_without_a_question_asks_nothing() {
         for plan in [
             "",
             "## Open questions\n\nNone.\n",
             "## Open questions\n- None.\n- n/a\n- —\n",
+            "## Blocking questions\n- None at this time.\n",
+            "## Blocking questions\nNo questions.\n",
             "The open questions:\n- Why?\n",
             "```\n## Open questions\n- Why?\n```\n",
             "## Open questions about nothing\n- Why?\n",
@@ -157,7 +245,7 @@ mod tests {
     fn there_are_no_more_than_can_be_answered() {
         let plan = format!("## Open questions\n{}", format!("- {}\n", "why ".repeat(500)).repeat(50));
         let open = PlanQuestions::of(&plan).open;
-        assert_eq!(open.len(), MOST);
-        assert!(open.iter().all(|question| question.chars().count() <= LONGEST));
+        assert_eq!((open.asked.len(), open.more), (MOST, 40));
+        assert!(open.asked.iter().all(|question| question.chars().count() <= LONGEST));
     }
 }

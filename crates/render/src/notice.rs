@@ -51,7 +51,7 @@ pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeCommen
             )
         }
         NoticeComment::Plan { round, text } => plan(*round, text),
-        NoticeComment::Questions { questions, blocking } => asked(questions, *blocking),
+        NoticeComment::Questions { questions, more, blocking } => asked(questions, *more, *blocking),
         NoticeComment::PullClosed { pull, merged, by } => {
             let by = plain(&shorten(by, 100));
             if *merged {
@@ -140,8 +140,8 @@ fn plan(round: u32, text: &str) -> String {
 }
 
 /// What the plan leaves to people.
-fn asked(questions: &[String], blocking: bool) -> String {
-    let heading = match questions.len() {
+fn asked(questions: &[String], more: usize, blocking: bool) -> String {
+    let heading = match questions.len() + more {
         1 => "### A question before code is written".to_owned(),
         count => format!("### {count} questions before code is written"),
     };
@@ -150,9 +150,13 @@ fn asked(questions: &[String], blocking: bool) -> String {
         .enumerate()
         .map(|(place, question)| format!("{}. {}\n", place + 1, plain(&shorten(question, LONGEST_QUESTION))))
         .collect();
+    let more = match more {
+        0 => String::new(),
+        more => format!("\nThese are the first; the plan has {more} more.\n"),
+    };
     let why = if blocking { "The plan cannot be carried out without an answer. " } else { "" };
     format!(
-        "{heading}\n\n{listed}\n\
+        "{heading}\n\n{listed}{more}\n\
          {why}Answer in a comment: the answers of the issue's author and of people with write access count. The plan is then \
          written anew. `/approve` carries it out as it is. No code is written before that."
     )
@@ -239,16 +243,16 @@ mod tests {
     fn what_the_plan_leaves_open_is_asked_in_one_comment() {
         let questions = vec!["CSV or @team's TSV?".to_owned(), "Since <b>when</b>?".to_owned()];
         assert_eq!(
-            said(&NoticeComment::Questions { questions, blocking: true }),
-            "### 2 questions before code is written\n\n\
-             1. CSV or `@team's` TSV?\n2. Since \\<b\\>when\\</b\\>?\n\n\
+            said(&NoticeComment::Questions { questions, more: 3, blocking: true }),
+            "### 5 questions before code is written\n\n\
+             1. CSV or `@team's` TSV?\n2. Since \\<b\\>when\\</b\\>?\n\nThese are the first; the plan has 3 more.\n\n\
              The plan cannot be carried out without an answer. Answer in a comment: the answers of the issue's author and of \
              people with write access count. The plan is then written anew. `/approve` carries it out as it is. No code is \
              written before that."
         );
         let questions = vec!["May it be slow? Assumed: yes.".to_owned()];
         assert_eq!(
-            said(&NoticeComment::Questions { questions, blocking: false }),
+            said(&NoticeComment::Questions { questions, more: 0, blocking: false }),
             "### A question before code is written\n\n1. May it be slow? Assumed: yes.\n\n\
              Answer in a comment: the answers of the issue's author and of people with write access count. The plan is then \
              written anew. `/approve` carries it out as it is. No code is written before that."

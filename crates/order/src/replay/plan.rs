@@ -109,20 +109,22 @@ impl<'a> Replay<'a> {
 
     /// What people are asked before this plan is carried out; nothing where they were asked often enough.
     fn questions(&mut self, worker: &Worker, round: u32, plan: &str) -> Option<NoticeComment> {
-        let PlanQuestions { mut blocking, open } = PlanQuestions::of(plan);
-        let is_blocked = !blocking.is_empty();
+        let PlanQuestions { blocking, open } = PlanQuestions::of(plan);
+        let is_blocked = !blocking.asked.is_empty();
+        let (mut questions, mut more) = (blocking.asked, blocking.more);
         if self.settings.plan == PlanApproval::Ask {
-            blocking.extend(open);
+            questions.extend(open.asked);
+            more += open.more;
         }
         let asked = (1..round).filter(|before| self.begun(&worker.key(*before, QUESTIONS)).is_some()).count();
-        if blocking.is_empty() {
+        if questions.is_empty() {
             return None;
         }
         if asked >= MOST_ASKED {
             self.trace.note("The plan still leaves questions open. It is carried out as it is.".to_owned());
             return None;
         }
-        Some(NoticeComment::Questions { questions: blocking, blocking: is_blocked })
+        Some(NoticeComment::Questions { questions, more, blocking: is_blocked })
     }
 
     /// That people wrote on the issue after a plan had asked something.

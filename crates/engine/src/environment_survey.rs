@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::command::{CommandOutput, FinishedCommand};
-use crate::environment::{EnvironmentOwner, EnvironmentRequest, PlanFault, Preparation, ServiceFailure};
+use crate::environment::{EnvironmentRequest, PlanFault, Preparation, ServiceFailure};
 use crate::testing::{BaselineOutcome, BaselineSource, CommitTester, TestRunRequest};
 use journeyman_environment::{EMPTY_SUBMODULES, EnvironmentPlan, EnvironmentSource, RequiredTool, ToolFit};
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
@@ -129,7 +129,7 @@ impl CommitTester {
         // Where the tests will run: without walls, an environment is good for one place.
         let inside = self.environments.inside(&CommitTester::only_folder(ask));
         let of = (ask.repository.clone(), ask.base.clone());
-        let owner = EnvironmentOwner::Repository;
+        let owner = ask.owner();
         let asked = EnvironmentRequest::of_base(&self.settings, of, source, plan, owner, inside);
         Ok((asked, images))
     }

@@ -207,11 +207,20 @@ impl Journal {
         // Fetched again after a default branch was mended.
         self.entries.iter().rev().find_map(|entry| {
             if let JournalEvent::Observed { outcome, .. } = &entry.event
-                && let EffectOutcome::Prepared { base, settings, pipeline, roles, subjects, template, .. } =
-                    &**outcome
+                && let EffectOutcome::Prepared {
+                    base,
+                    default,
+                    settings,
+                    pipeline,
+                    roles,
+                    subjects,
+                    template,
+                    ..
+                } = &**outcome
             {
                 Some(PreparedRepository {
                     base,
+                    default: default.as_ref(),
                     settings,
                     pipeline: pipeline.as_deref(),
                     roles,
@@ -249,7 +258,9 @@ impl Journal {
 pub struct PreparedRepository<'a> {
     /// The commit that the work starts from.
     pub base: &'a CommitSha,
-    /// The repository's settings on it.
+    /// That of the default branch, where it is another.
+    pub default: Option<&'a CommitSha>,
+    /// The repository's settings on the default branch.
     pub settings: &'a RepositorySettings,
     /// The pipeline that the repository names, if it names one.
     pub pipeline: Option<&'a Pipeline>,

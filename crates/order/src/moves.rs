@@ -321,8 +321,11 @@ pub enum EffectOutcome {
     },
     /// Of [`Move::Prepare`].
     Prepared {
-        /// The head of the default branch.
+        /// The head of the branch that the work starts from.
         base: CommitSha,
+        /// That of the default branch, where it is another.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        default: Option<CommitSha>,
         /// `.github/journeyman.yml`.
         settings: Box<RepositorySettings>,
         /// The pipeline that the repository names, if it names one.

@@ -43,20 +43,20 @@ impl EffectContext {
         Ok(task)
     }
 
-    /// What the repository asks of whoever works on it, from the base and never from what an agent wrote. A session remembers
+    /// What the repository asks of whoever works on it, from the default branch and never from what an agent wrote. A session remembers
     /// it, and a question of a word or two needs none of it.
     pub(super) async fn instructions(&self, task: &AgentTask) -> Result<String, EffectError> {
         if task.session.is_some() || SHORT_QUESTIONS.contains(&task.command.as_str()) {
             return Ok(String::new());
         }
-        let (repository, base) = (self.opened().repository.clone(), self.base()?);
+        let (repository, commit) = (self.opened().repository.clone(), self.default_commit()?);
         self.git(move |workspaces| {
-            let source = workspaces.source_tree(&repository, &base)?;
+            let source = workspaces.source_tree(&repository, &commit)?;
             let paths: Vec<String> =
                 source.paths().filter_map(|path| path.to_str().map(str::to_owned)).collect();
             // What cannot be read is no instruction.
             let read = |path: &str| {
-                let bytes = workspaces.file(&repository, &base, path).ok()??;
+                let bytes = workspaces.file(&repository, &commit, path).ok()??;
                 String::from_utf8(bytes).ok()
             };
             Ok(journeyman_agent::instructions(&paths, &read))

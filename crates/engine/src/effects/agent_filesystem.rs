@@ -90,7 +90,10 @@ impl EffectContext {
         let (plan, images) = planned;
         let inside = self.parts.environments.inside(&folder);
         let settings = &self.parts.settings.testing;
-        let owner = EnvironmentOwner::Repository;
+        let owner = match self.is_on_the_default_branch() {
+            true => EnvironmentOwner::Repository,
+            false => EnvironmentOwner::Folder(self.order_root().join("environments")),
+        };
         let asked = EnvironmentRequest::of_base(settings, (repository, base), source, plan, owner, inside);
         Ok((asked, images))
     }

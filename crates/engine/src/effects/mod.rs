@@ -142,6 +142,12 @@ impl EffectContext {
         prepared.ok_or_else(|| never("the base commit is not known yet"))
     }
 
+    /// The commit of the default branch that says how work is done here: settings, commands, instructions.
+    fn default_commit(&self) -> Result<CommitSha, EffectError> {
+        let chosen = self.journal.prepared().and_then(|prepared| prepared.default.cloned());
+        chosen.map_or_else(|| self.base(), Ok)
+    }
+
     /// The repository's settings, as pinned.
     fn settings(&self) -> RepositorySettings {
         self.journal.prepared().map(|prepared| prepared.settings.clone()).unwrap_or_default()

@@ -25,7 +25,7 @@ impl EffectContext {
         }
         let asked = request.pipeline().map(str::to_owned);
         let named_in = if asked.is_some() { "pipeline=" } else { SETTINGS_FILE };
-        let (at, wanted) = (default, asked.or_else(|| settings.pipeline.clone()));
+        let (at, wanted) = (default.clone(), asked.or_else(|| settings.pipeline.clone()));
         let own = self
             .git(move |workspaces| {
                 let known = ServerTemplates {
@@ -44,6 +44,7 @@ impl EffectContext {
             .await?
             .map_err(never)?;
         Ok(EffectOutcome::Prepared {
+            default: (default != base).then_some(default),
             base,
             settings: Box::new(settings),
             pipeline: own.pipeline.map(Box::new),

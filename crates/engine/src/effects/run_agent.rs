@@ -175,15 +175,15 @@ impl EffectContext {
         format!("{}.{ending}", self.key.file_name())
     }
 
-    /// The repository's own template, from the base commit and never from what the agent wrote; otherwise the
+    /// The repository's own template, from the default branch and never from what the agent wrote; otherwise the
     /// server's, otherwise ours.
     pub(super) async fn template(&self, command: &str) -> Result<String, EffectError> {
         let paths = journeyman_agent::repository_paths(command).map_err(|error| never(error.to_string()))?;
-        let (repository, base) = (self.opened().repository.clone(), self.base()?);
+        let (repository, commit) = (self.opened().repository.clone(), self.default_commit()?);
         let own = self
             .git(move |workspaces| {
                 for path in &paths {
-                    if let Some(bytes) = workspaces.file(&repository, &base, path)? {
+                    if let Some(bytes) = workspaces.file(&repository, &commit, path)? {
                         return Ok(Some(bytes));
                     }
                 }

@@ -345,10 +345,7 @@ impl CommitTester {
         judging: &VerdictBasis,
         own: EnvironmentRequest,
     ) -> Result<Preparation, EffectError> {
-        let owner = match ask.base_is_of_the_default_branch {
-            true => EnvironmentOwner::Repository,
-            false => EnvironmentOwner::Folder(ask.environments.clone()),
-        };
+        let owner = ask.owner();
         let of_base = EnvironmentRequest::of_base(
             &self.settings,
             (ask.repository.clone(), ask.base.clone()),

@@ -35,7 +35,7 @@ use journeyman_verify::Overlay;
 use journeyman_workspace::{GitError, SourceTree, Workspaces};
 
 pub use crate::command::CommandOutput;
-use crate::environment::Environments;
+use crate::environment::{EnvironmentOwner, Environments};
 use crate::job::{blocking, remove};
 use base_setup::BaseSetup;
 use baseline::CachedBaseline;
@@ -76,6 +76,16 @@ pub struct TestRunRequest {
     pub folder: PathBuf,
     /// Where environments are kept that are nobody else's.
     pub environments: PathBuf,
+}
+
+impl TestRunRequest {
+    /// Whose the environment of the base is: everybody's only where it is of the default branch.
+    pub(crate) fn owner(&self) -> EnvironmentOwner {
+        match self.base_is_of_the_default_branch {
+            true => EnvironmentOwner::Repository,
+            false => EnvironmentOwner::Folder(self.environments.clone()),
+        }
+    }
 }
 
 /// What came of it.

@@ -174,6 +174,7 @@ impl SimulatedOrder {
     /// The repository's settings.
     pub(super) fn settings(self, settings: RepositorySettings) -> Self {
         let prepared = EffectOutcome::Prepared {
+            default: None,
             base: sha(1),
             settings: Box::new(settings),
             pipeline: None,
@@ -345,6 +346,7 @@ impl SimulatedOrder {
         match r#move {
             Move::Authorize { .. } => EffectOutcome::Authorized { allowed: true },
             Move::Prepare => EffectOutcome::Prepared {
+                default: None,
                 base: sha(1),
                 settings: Box::default(),
                 pipeline: None,

@@ -127,4 +127,22 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
         let (text, is_good) = about(&said, key);
         assert!(!is_good && text.contains(words), "{key}: {said:#}");
     }
+
+    // What stands where the database is to be, by its first bytes.
+    std::fs::remove_file(home.join("kept")).expect("it was in the way");
+    std::fs::create_dir(home.join("kept")).expect("a folder");
+    let mut head = [b"SQLite format 3\0".as_slice(), &[0; 84]].concat();
+    (head[16], head[31]) = (0x10, 3);
+    let whole = [head.clone(), vec![0; 3 * 4_096 - 100]].concat();
+    for (bytes, words) in [
+        (&b""[..], "is empty, and every order in it is gone"),
+        (b"something else, and a good deal of it", "is no database of SQLite"),
+        (&head, "is damaged: it has 100 bytes, and should have 12288"),
+        (&whole, "journeyman.db can be written"),
+    ] {
+        std::fs::write(home.join("kept/journeyman.db"), bytes).expect("a file");
+        let (_, said) = tokio::task::block_in_place(|| asked(home, &[]));
+        let (text, is_good) = about(&said, "store.url");
+        assert!(text.contains(words) && is_good == words.contains("written"), "{words}: {text}");
+    }
 }

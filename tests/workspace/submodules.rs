@@ -128,8 +128,8 @@ fn whatever_else_gitmodules_names_is_refused_by_name_and_nobody_is_asked_for_it(
             ("a-program", "ext::sh -c touch% /tmp/x", &bad),
             ("b-file", "file:///etc", &bad),
             ("c-path", "/etc", &bad),
-            ("d-ssh", "git@127.0.0.1:octo/lib.git", &bad),
-            ("e-ssh", "ssh://git@127.0.0.1/octo/lib.git", &bad),
+            ("d-ssh", "git@elsewhere.example:octo/lib.git", &bad),
+            ("e-ssh", "ssh://git@elsewhere.example/octo/lib.git", &bad),
             ("f-elsewhere", &elsewhere, &bad),
             ("g-dash", "--upload-pack=touch /tmp/x", &bad),
             ("h-up", "../../../../etc/x", &bad),
@@ -260,6 +260,21 @@ async fn an_agent_has_the_files_of_submodules_and_publishes_nothing_of_what_it_d
     assert_eq!(seen, format!("lib\n{address}\nMend it"));
     let ImportOutcome::Imported { changed, .. } = house.import().await else { panic!("not imported") };
     assert_eq!(changed, ["sum.py"]);
+    // What it held would be in no test, and nobody would be told.
+    for instead in ["", "mkdir -p third/lib; echo own > third/lib/lib.py;", "echo own > third/lib;"] {
+        house
+            .agent(&format!(
+                "git reset -q --hard origin/main; git rm -rq --cached third/lib; rm -rf third/lib; {instead} \
+                 [ -z '{instead}' ] || git add -A; git commit -qm 'Do without it'; git push -qf"
+            ))
+            .await;
+        let ImportOutcome::Refused(feedback) = house.import().await else { panic!("{instead} came through") };
+        let told = feedback.issues.iter().find(|finding| finding.location.as_deref() == Some("third/lib"));
+        assert!(
+            told.is_some_and(|finding| finding.description.contains("it is a submodule")),
+            "{feedback:?}"
+        );
+    }
 }
 
 #[test]

@@ -163,6 +163,12 @@ impl<'a> Examination<'a> {
             self.gone(old, folder, depth)?;
         }
         self.links_differ |= old.is_some_and(|old| old.mode == EntryMode::Link);
+        // Of a folder in its place it is said where the old one is gone.
+        if old.is_some_and(|old| old.mode == EntryMode::Gitlink)
+            && !matches!(new.mode, EntryMode::Gitlink | EntryMode::Tree)
+        {
+            self.refuse_without_submodule(&path);
+        }
         match new.mode {
             EntryMode::Tree => {
                 let (before, other) = old.map_or((None, None), |old| match old.mode {
@@ -231,6 +237,9 @@ impl<'a> Examination<'a> {
             return Ok(());
         }
         self.links_differ |= old.mode == EntryMode::Link;
+        if old.mode == EntryMode::Gitlink {
+            self.refuse_without_submodule(&path);
+        }
         match old.mode {
             EntryMode::Tree => self.folder(Some(old.id), None, &path, depth + 1),
             EntryMode::File
@@ -241,6 +250,13 @@ impl<'a> Examination<'a> {
                 self.touched(&path);
                 Ok(())
             }
+        }
+    }
+
+    /// What a submodule held is in no test of ours once it is gone, and .gitmodules still names it.
+    fn refuse_without_submodule(&mut self, path: &str) {
+        if self.source.is_agents() {
+            self.refuse(path, "it is a submodule: a person removes it, or puts something in its place");
         }
     }
 

@@ -49,7 +49,14 @@ fn store(settings: &Settings) -> DoctorFinding {
     let file = Path::new(file);
     if file.exists() {
         return match std::fs::File::options().append(true).open(file) {
-            Ok(_) => finding(about, format!("{} can be written", file.display()), true),
+            Ok(_) => match damage(file) {
+                None => finding(about, format!("{} can be written", file.display()), true),
+                Some(what) => finding(
+                    about,
+                    format!("{} {what}: put a backup in its place, or move it away to begin anew", file.display()),
+                    false,
+                ),
+            },
             Err(error) => finding(about, format!("{}: {error}", file.display()), false),
         };
     }
@@ -57,6 +64,27 @@ fn store(settings: &Settings) -> DoctorFinding {
         Ok(_) => finding(about, format!("{} will be created", file.display()), true),
         Err(error) => finding(about, format!("{} cannot be created: {error}", file.display()), false),
     }
+}
+
+/// What the beginning of a file of SQLite tells of it; not whether every page is sound.
+fn damage(file: &Path) -> Option<String> {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let mut head = [0_u8; 100];
+    let mut open = std::fs::File::open(file).ok()?;
+    let there = open.metadata().ok()?.len();
+    if there == 0 {
+        return Some("is empty, and every order in it is gone".to_owned());
+    }
+    if std::io::Read::read_exact(&mut open, &mut head).is_err() || !head.starts_with(MAGIC) {
+        return Some("is no database of SQLite".to_owned());
+    }
+    let number = |at: usize, bytes: usize| {
+        head.get(at..at + bytes).into_iter().flatten().fold(0_u64, |all, byte| (all << 8) | u64::from(*byte))
+    };
+    // 1 stands for the largest page.
+    let page = if number(16, 2) == 1 { 65_536 } else { number(16, 2) };
+    let should = page * number(28, 4);
+    (there < should).then(|| format!("is damaged: it has {there} bytes, and should have {should}"))
 }
 
 /// Where data is kept, and how much room there is.

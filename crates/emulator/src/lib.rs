@@ -7,6 +7,7 @@
 //! stand in its place. State lives in memory and ends with the process; repositories in a temporary folder.
 
 mod api;
+mod attachments;
 mod auth;
 mod diffs;
 mod events;
@@ -181,6 +182,9 @@ fn routes(config: &mut web::ServiceConfig, pages: WebPages) {
         .route("/{owner}/{name}.git/info/refs", web::get().to(git_http::info_refs))
         .route("/{owner}/{name}.git/{service}", web::post().to(git_http::exchange))
         .route("/_logs/{token}", web::get().to(routes::checks::log))
+        .route("/user-attachments/{path:.*}", web::get().to(attachments::link))
+        .route("/_attachments", web::get().to(attachments::stored))
+        .route("/_private-user-images/{path:.*}", web::get().to(attachments::stored))
         .service(web::scope("/api").default_service(web::to(api::serve)));
     match pages {
         WebPages::Shown => {
@@ -216,6 +220,7 @@ fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorSta
         accounts: BTreeMap::from([(bot.id, bot)]),
         app,
         repositories: BTreeMap::new(),
+        attachments: Vec::new(),
         tokens: HashMap::new(),
         deliveries: Vec::new(),
         calls: Vec::new(),

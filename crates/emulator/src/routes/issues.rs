@@ -7,7 +7,7 @@ use super::reviews::reactions;
 use crate::auth::require;
 use crate::mutations::IssueEdit;
 use crate::mutations::reactions::ReactionSubject;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody, page};
 use crate::request::EmulatedApiRequest;
 use crate::state::{EmulatedIssueState, EmulatorState, PermissionLevel, TokenHolder};
 
@@ -32,6 +32,22 @@ fn access(
 }
 
 pub(crate) fn serve(
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
+    repository: &str,
+    rest: &[&str],
+) -> EmulatedApiResult {
+    let mut reply = answer(world, request, repository, rest)?;
+    if request.accept.contains("full+json")
+        && let EmulatedReplyBody::Json(Value::Object(fields)) = &mut reply.body
+        && let Some(body) = fields.get("body").and_then(Value::as_str).map(str::to_owned)
+    {
+        fields.insert("body_html".to_owned(), world.body_html(repository, &body).into());
+    }
+    Ok(reply)
+}
+
+fn answer(
     world: &mut EmulatorState,
     request: &EmulatedApiRequest,
     repository: &str,

@@ -1,5 +1,6 @@
 //! Everything that the emulated GitHub remembers, and the one lock around it.
 
+pub(crate) mod attachments;
 pub(crate) mod calls;
 pub(crate) mod checks;
 pub(crate) mod deliveries;
@@ -16,6 +17,7 @@ use jsonwebtoken::DecodingKey;
 use secrecy::SecretString;
 use tokio::sync::watch;
 
+use self::attachments::EmulatedAttachment;
 use self::calls::{ApiCall, Fault};
 use self::checks::EmulatedChecks;
 use self::deliveries::DeliveryAttempt;
@@ -288,6 +290,7 @@ pub(crate) struct EmulatorState {
     pub accounts: BTreeMap<u64, EmulatedAccount>,
     /// By full name in lower case: GitHub's names do not mind the case.
     pub repositories: BTreeMap<String, EmulatedRepository>,
+    pub attachments: Vec<EmulatedAttachment>,
     pub tokens: HashMap<String, EmulatedToken>,
     pub deliveries: Vec<DeliveryAttempt>,
     pub calls: Vec<ApiCall>,

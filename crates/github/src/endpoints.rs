@@ -29,7 +29,7 @@ pub(super) struct Endpoints {
     /// What `/graphql` is appended to, without a slash at its end.
     pub(super) graphql: String,
     /// What `/owner/name.git` is appended to.
-    web: Url,
+    pub(super) web: Url,
 }
 
 impl Endpoints {

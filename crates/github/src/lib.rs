@@ -8,6 +8,7 @@
 //! write has passed its installation's gate, so that GitHub's limits for them are kept. And one that may already have
 //! been made is looked for before it is made again, so that repeating any call here is harmless.
 
+mod attachments;
 mod branches;
 mod checks;
 mod ci;
@@ -36,6 +37,7 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
+pub use attachments::{AttachmentLink, AttachmentSource, FetchedAttachment};
 pub use branches::BranchDeletion;
 pub use checks::{CHECK_NAME, CheckButton, OrderCheckRun};
 pub use ci::{ExternalCheck, ExternalCheckState};

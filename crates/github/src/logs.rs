@@ -18,11 +18,13 @@ use super::transport::CONNECT_TIMEOUT;
 use journeyman_order::OutgoingNetwork;
 
 /// As octocrab sends it with every other request.
-const API_VERSION: &str = "2022-11-28";
+pub(super) const API_VERSION: &str = "2022-11-28";
 /// What is read of a log; the rest of a longer one is not waited for.
 const MOST_READ: usize = 64 * 1024 * 1024;
 /// What of its end is kept, in bytes.
 const KEPT: usize = 256 * 1024;
+/// What errors are about.
+const WHAT: &str = "the log of a job";
 /// How long all of it may take.
 const WHOLE_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -39,7 +41,8 @@ fn client(outgoing: &OutgoingNetwork) -> Result<Client> {
 }
 
 impl GitHub {
-    fn logs(&self) -> Result<&Client> {
+    /// The client for what is not read by octocrab.
+    pub(super) fn plain_client(&self) -> Result<&Client> {
         self.log_client().get_or_init(|| client(self.outgoing())).as_ref().map_err(Clone::clone)
     }
 
@@ -50,11 +53,11 @@ impl GitHub {
     pub async fn job_log(&self, at: &InstalledRepository, job: u64) -> Result<Option<String>> {
         let token = self.token(at, TokenPermissions::ReadActions, None).await?;
         let url = format!("{}{}", self.rest(), at.route(&format!("/actions/jobs/{job}/logs")));
-        let request = self.logs()?.get(url).bearer_auth(token.secret().expose_secret());
+        let request = self.plain_client()?.get(url).bearer_auth(token.secret().expose_secret());
         let request =
             request.header(ACCEPT, "application/vnd.github+json").header("x-github-api-version", API_VERSION);
         let answer = request.send().await;
-        let answer = answer.map_err(|error| unreachable(&error))?;
+        let answer = answer.map_err(|error| unreachable(WHAT, &error))?;
         match answer.status().as_u16() {
             200 => Ok(Some(end_of(answer).await?)),
             301 | 302 | 303 | 307 | 308 => {
@@ -74,7 +77,7 @@ impl GitHub {
         let Some(url) = location.and_then(|text| Url::parse(text).ok()).filter(usable) else {
             return Err(GitHubError::unexpected("GitHub names no address of the job's log that can be used"));
         };
-        let answer = self.logs()?.get(url).send().await.map_err(|error| unreachable(&error))?;
+        let answer = self.plain_client()?.get(url).send().await.map_err(|error| unreachable(WHAT, &error))?;
         match answer.status().as_u16() {
             200 => Ok(Some(end_of(answer).await?)),
             status => refused(status),
@@ -90,24 +93,24 @@ fn refused(status: u16) -> Result<Option<String>> {
         429 | 500..=599 => ErrorKind::Unavailable { retry_after: None },
         _ => ErrorKind::Unexpected,
     };
-    Err(GitHubError::new(kind, format!("the log of a job was answered with {status}")))
+    Err(GitHubError::new(kind, format!("{WHAT} was answered with {status}")))
 }
 
 /// The error without the address, which is signed.
-fn unreachable(error: &reqwest::Error) -> GitHubError {
+pub(super) fn unreachable(what: &str, error: &reqwest::Error) -> GitHubError {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
         innermost = source;
     }
     let why = if std::ptr::eq(innermost, error) { String::new() } else { format!(" ({innermost})") };
-    GitHubError::unavailable(format!("the log of a job could not be read{why}"))
+    GitHubError::unavailable(format!("{what} could not be read{why}"))
 }
 
 async fn end_of(answer: Response) -> Result<String> {
     let mut stream = answer.bytes_stream();
     let (mut kept, mut read): (Vec<u8>, usize) = (Vec::new(), 0);
     while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|error| unreachable(&error))?;
+        let chunk = chunk.map_err(|error| unreachable(WHAT, &error))?;
         read += chunk.len();
         kept.extend_from_slice(&chunk);
         if kept.len() > 2 * KEPT {

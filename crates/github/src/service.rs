@@ -131,6 +131,11 @@ impl GitHub {
         &self.0.endpoints.rest
     }
 
+    /// Where its pages are.
+    pub(super) fn web(&self) -> &Url {
+        &self.0.endpoints.web
+    }
+
     pub(super) fn outgoing(&self) -> &OutgoingNetwork {
         &self.0.outgoing
     }

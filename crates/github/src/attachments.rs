@@ -1,0 +1,405 @@
+//! What people attached to an issue or a comment: which links are attachments, and how their bytes are read.
+//!
+//! What is so on github.com: a link in a text (`/user-attachments/…`) leads to a storage service where the repository is
+//! public, and answers 404 without a browser's session where it is not, whatever token an App brings. For pictures the
+//! API's `body_html` has addresses on `private-user-images.githubusercontent.com` that are signed and live for five
+//! minutes; their paths end with the id that the link has. For other files of private repositories an App has no way.
+//!
+//! A text is foreign, so that only GitHub's own hosts are ever asked, at every hop, and never with a token but by the API.
+
+use futures_util::StreamExt as _;
+use reqwest::Response;
+use reqwest::header::{ACCEPT, LOCATION};
+use secrecy::ExposeSecret as _;
+use serde::Deserialize;
+use url::Url;
+
+use super::endpoints::InstalledRepository;
+use super::error::{ErrorKind, GitHubError, Result};
+use super::logs::{API_VERSION, unreachable};
+use super::permissions::TokenPermissions;
+use super::service::GitHub;
+use journeyman_order::IssueNumber;
+
+/// Bytes of one attachment that are read: GitHub takes no larger files but films.
+const MOST_READ: usize = 25 * 1024 * 1024;
+/// From a link to its bytes.
+const MOST_HOPS: usize = 4;
+/// A longer address is none of GitHub's.
+const LONGEST_ADDRESS: usize = 2_048;
+/// What `body_html` may come to: it is larger than the text, which has at most 65,536 characters.
+const LONGEST_HTML: usize = 4 * 1024 * 1024;
+/// Where github.com keeps pictures that are linked by these hosts.
+const PICTURE_HOSTS: [&str; 2] =
+    ["user-images.githubusercontent.com", "private-user-images.githubusercontent.com"];
+/// Where github.com sends whoever asks for an attachment.
+const STORAGE_HOSTS: [&str; 3] = [
+    "objects.githubusercontent.com",
+    "github-production-user-asset-6210df.s3.amazonaws.com",
+    "github-production-repository-file-5c1aeb.s3.amazonaws.com",
+];
+
+/// A link to an attachment, in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttachmentLink {
+    url: Url,
+    /// The file's name, where the link has one. Foreign.
+    pub name: Option<String>,
+    /// The id of a picture or film, which stands in its signed address too.
+    id: Option<String>,
+    /// What stands in the text in place of the picture. Foreign.
+    pub alternative: Option<String>,
+}
+
+impl AttachmentLink {
+    /// Whether both are of one attachment.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.url.path() == other.url.path() && self.url.host() == other.url.host()
+    }
+}
+
+/// The text that a link stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttachmentSource {
+    Issue(IssueNumber),
+    Comment(u64),
+}
+
+/// What came of asking for an attachment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FetchedAttachment {
+    /// As it is there. Foreign.
+    Bytes(Vec<u8>),
+    /// Why there are none.
+    Unreadable(String),
+}
+
+impl GitHub {
+    /// The attachments that a text links to, each once. A link to anything else is none.
+    pub fn attachment_links(&self, text: &str) -> Vec<AttachmentLink> {
+        let mut links: Vec<AttachmentLink> = Vec::new();
+        for (at, address) in addresses(text) {
+            let Some(mut link) = link_of(address, self.web()) else { continue };
+            if links.iter().any(|known| known.is_same(&link)) {
+                continue;
+            }
+            link.alternative = text.get(..at).and_then(alternative);
+            links.push(link);
+        }
+        links
+    }
+
+    /// Reads an attachment.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`] when GitHub or its storage does not answer.
+    pub async fn attachment(
+        &self,
+        at: &InstalledRepository,
+        link: &AttachmentLink,
+        source: AttachmentSource,
+    ) -> Result<FetchedAttachment> {
+        let found = self.repeating(|| self.follow(link.url.clone())).await?;
+        let (StoredFile::Missing(status), Some(id)) = (&found, &link.id) else { return Ok(found.told()) };
+        let signed = self.repeating(|| self.signed_address(at, source, id)).await?;
+        match signed {
+            Some(signed) => Ok(self.repeating(|| self.follow(signed.clone())).await?.told()),
+            None => Ok(StoredFile::Missing(*status).told()),
+        }
+    }
+
+    /// Asks for an address, and for where it leads to as long as that is GitHub's. No token goes along.
+    async fn follow(&self, mut url: Url) -> Result<StoredFile> {
+        for _ in 0..MOST_HOPS {
+            let answer = self
+                .plain_client()?
+                .get(url.clone())
+                .send()
+                .await
+                .map_err(|error| unreachable(WHAT, &error))?;
+            match answer.status().as_u16() {
+                200 => return bytes_of(answer).await,
+                301 | 302 | 303 | 307 | 308 => {
+                    let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+                    let Some(next) = location.and_then(|text| url.join(text).ok()) else {
+                        return Ok(StoredFile::Elsewhere);
+                    };
+                    if !is_github(&next, self.web()) {
+                        return Ok(StoredFile::Elsewhere);
+                    }
+                    url = next;
+                }
+                status @ (401 | 403 | 404 | 410) => return Ok(StoredFile::Missing(status)),
+                status => return Err(refused(status)),
+            }
+        }
+        Ok(StoredFile::Elsewhere)
+    }
+
+    /// The signed address of a picture, from its text as GitHub renders it for us.
+    async fn signed_address(
+        &self,
+        at: &InstalledRepository,
+        source: AttachmentSource,
+        id: &str,
+    ) -> Result<Option<Url>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            body_html: Option<String>,
+        }
+        let route = match source {
+            AttachmentSource::Issue(number) => at.route(&format!("/issues/{number}")),
+            AttachmentSource::Comment(comment) => at.route(&format!("/issues/comments/{comment}")),
+        };
+        let token = self.token(at, TokenPermissions::ReadIssues, None).await?;
+        let request = self.plain_client()?.get(format!("{}{route}", self.rest()));
+        let request = request
+            .bearer_auth(token.secret().expose_secret())
+            .header(ACCEPT, "application/vnd.github.full+json")
+            .header("x-github-api-version", API_VERSION);
+        let answer = request.send().await.map_err(|error| unreachable(WHAT, &error))?;
+        match answer.status().as_u16() {
+            200 => {}
+            403 | 404 | 410 => return Ok(None),
+            status => return Err(refused(status)),
+        }
+        let Some(json) = read(answer, LONGEST_HTML).await? else { return Ok(None) };
+        let wire: Wire = serde_json::from_slice(&json)
+            .map_err(|error| GitHubError::unexpected(format!("GitHub's answer is no issue: {error}")))?;
+        let html = wire.body_html.unwrap_or_default();
+        let signed = addresses(&html).filter_map(|(_, address)| {
+            let url = Url::parse(&address.replace("&amp;", "&")).ok()?;
+            (is_github(&url, self.web()) && url.query().is_some() && url.path().contains(id)).then_some(url)
+        });
+        Ok({ signed }.next())
+    }
+}
+
+/// What errors are about.
+const WHAT: &str = "an attachment";
+
+/// What is at an address.
+enum StoredFile {
+    Bytes(Vec<u8>),
+    TooLarge,
+    Missing(u16),
+    /// It leads to somebody else's host, or nowhere.
+    Elsewhere,
+}
+
+impl StoredFile {
+    fn told(self) -> FetchedAttachment {
+        let because = match self {
+            Self::Bytes(bytes) => return FetchedAttachment::Bytes(bytes),
+            Self::TooLarge => format!("it is larger than {} MiB", MOST_READ / (1024 * 1024)),
+            Self::Missing(status) => format!(
+                "GitHub does not give it to an App (status {status}); of private repositories it gives pictures only"
+            ),
+            Self::Elsewhere => "it leads to a host that is not GitHub's".to_owned(),
+        };
+        FetchedAttachment::Unreadable(because)
+    }
+}
+
+fn refused(status: u16) -> GitHubError {
+    let kind = match status {
+        401 => ErrorKind::Unauthorized,
+        429 | 500..=599 => ErrorKind::Unavailable { retry_after: None },
+        _ => ErrorKind::Unexpected,
+    };
+    GitHubError::new(kind, format!("{WHAT} was answered with {status}"))
+}
+
+async fn bytes_of(answer: Response) -> Result<StoredFile> {
+    Ok(read(answer, MOST_READ).await?.map_or(StoredFile::TooLarge, StoredFile::Bytes))
+}
+
+/// The body; none when it is longer.
+async fn read(answer: Response, most: usize) -> Result<Option<Vec<u8>>> {
+    let mut stream = answer.bytes_stream();
+    let mut bytes = Vec::new();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| unreachable(WHAT, &error))?;
+        if bytes.len() + chunk.len() > most {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(Some(bytes))
+}
+
+/// Everything in a text that looks like an address, with where it begins: in Markdown, in HTML and alone.
+fn addresses(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.match_indices("http").filter_map(|(at, _)| {
+        let rest = text.get(at..)?;
+        if !rest.starts_with("https://") && !rest.starts_with("http://") {
+            return None;
+        }
+        let end = rest.find(|c: char| c.is_whitespace() || c.is_control() || "()<>[]\"'`\\".contains(c));
+        let address = rest.get(..end.unwrap_or(rest.len()))?;
+        (address.len() <= LONGEST_ADDRESS).then_some((at, address))
+    })
+}
+
+/// The attachment that an address is of, if it is one.
+fn link_of(address: &str, web: &Url) -> Option<AttachmentLink> {
+    let mut url = Url::parse(address.trim_end_matches(['.', ',', ';', ':', '!', '?'])).ok()?;
+    url.set_fragment(None);
+    let segments: Vec<String> = url.path_segments()?.map(str::to_owned).collect();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let link = |url: Url, name: Option<&str>, id: Option<&str>| {
+        Some(AttachmentLink {
+            url,
+            name: name.map(str::to_owned),
+            id: id.map(str::to_owned),
+            alternative: None,
+        })
+    };
+    if is_at(&url, web) {
+        url.set_query(None);
+        return match segments.as_slice() {
+            ["user-attachments", "assets", id] if is_uuid(id) => link(url, None, Some(id)),
+            ["user-attachments", "files", number, name] if is_number(number) => link(url, Some(name), None),
+            [_, _, "assets", user, id] if is_number(user) && is_uuid(id) => link(url, None, Some(id)),
+            [_, _, "files", number, name] if is_number(number) => link(url, Some(name), None),
+            _ => None,
+        };
+    }
+    if !is_picture_host(&url, web) {
+        return None;
+    }
+    let file = segments.last().copied()?;
+    let id = file.split('.').next()?;
+    let id = id.get(id.len().checked_sub(36)?..).filter(|id| is_uuid(id))?;
+    link(url, None, Some(id))
+}
+
+/// What is said of a picture where its address begins: `![this](` in Markdown, `alt="this"` in HTML.
+fn alternative(before: &str) -> Option<String> {
+    let found = match before.strip_suffix("](") {
+        Some(label) => label.rsplit_once('[')?.1,
+        None => {
+            let tag = before.rsplit_once("<img ")?.1;
+            tag.split_once("alt=\"").filter(|_| !tag.contains('>'))?.1.split_once('"')?.0
+        }
+    };
+    Some(found.to_owned()).filter(|found| !found.trim().is_empty() && found.len() <= 200)
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Whether an address is one of GitHub's pages. Scheme and port count: on loopback there are others.
+fn is_at(url: &Url, web: &Url) -> bool {
+    url.origin() == web.origin() && url.username().is_empty() && url.password().is_none()
+}
+
+fn is_one_of(url: &Url, web: &Url, hosts: &[&str]) -> bool {
+    // An Enterprise Server keeps all on its own host; these are github.com's.
+    let is_plain = url.scheme() == "https" && url.port().is_none() && url.username().is_empty();
+    is_plain
+        && url.password().is_none()
+        && web.host_str() == Some("github.com")
+        && url.host_str().is_some_and(|host| hosts.contains(&host))
+}
+
+fn is_picture_host(url: &Url, web: &Url) -> bool {
+    is_one_of(url, web, &PICTURE_HOSTS)
+}
+
+/// Whether bytes of attachments may come from there.
+fn is_github(url: &Url, web: &Url) -> bool {
+    is_at(url, web) || is_picture_host(url, web) || is_one_of(url, web, &STORAGE_HOSTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0bec7adc-52c5-432f-bca7-c9a3186649b4";
+
+    fn links(web: &str, text: &str) -> Vec<String> {
+        let web = Url::parse(web).unwrap();
+        let links = addresses(text).filter_map(|(at, address)| {
+            let link = link_of(address, &web)?;
+            Some(format!("{} {:?} {:?}", link.url, link.name, alternative(&text[..at])))
+        });
+        links.collect()
+    }
+
+    #[test]
+    fn links_to_attachments_are_found_in_markdown_and_html() {
+        let text = format!(
+            "![The page](https://github.com/user-attachments/assets/{ID})\n\
+             <img width=\"3\" alt=\"Shot\" src=\"https://github.com/user-attachments/assets/{ID}\" />\n\
+             [run.log](https://github.com/user-attachments/files/17/run.log), see https://github.com/o/r/files/5/a.txt.\n\
+             https://github.com/o/r/assets/7/{ID} \
+             https://user-images.githubusercontent.com/7/9-{ID}.png \
+             https://private-user-images.githubusercontent.com/7/9-{ID}.png?jwt=x"
+        );
+        let asset = format!("https://github.com/user-attachments/assets/{ID}");
+        let expected = [
+            format!("{asset} None Some(\"The page\")"),
+            format!("{asset} None Some(\"Shot\")"),
+            "https://github.com/user-attachments/files/17/run.log Some(\"run.log\") Some(\"run.log\")"
+                .to_owned(),
+            "https://github.com/o/r/files/5/a.txt Some(\"a.txt\") None".to_owned(),
+            format!("https://github.com/o/r/assets/7/{ID} None None"),
+            format!("https://user-images.githubusercontent.com/7/9-{ID}.png None None"),
+            format!("https://private-user-images.githubusercontent.com/7/9-{ID}.png?jwt=x None None"),
+        ];
+        assert_eq!(links("https://github.com", &text), expected);
+    }
+
+    #[test]
+    fn nothing_else_is_an_attachment() {
+        for address in [
+            "http://github.com/user-attachments/assets/ID",
+            "https://github.com:8443/user-attachments/assets/ID",
+            "https://user@github.com/user-attachments/assets/ID",
+            "https://github.com.evil.example/user-attachments/assets/ID",
+            "https://evil.example/user-attachments/assets/ID",
+            "https://github.com@evil.example/user-attachments/assets/ID",
+            "https://github.com/user-attachments/assets/../../o/r/settings",
+            "https://github.com/user-attachments/files/x/run.log",
+            "https://github.com/o/r/raw/main/run.log",
+            "https://raw.githubusercontent.com/o/r/main/9-ID.png",
+            "https://objects.githubusercontent.com/9-ID.png",
+            "https://user-images.githubusercontent.com:444/7/9-ID.png",
+            "https://127.0.0.1/user-attachments/assets/ID",
+            "https://169.254.169.254/user-attachments/files/1/run.log",
+        ] {
+            assert_eq!(links("https://github.com", &address.replace("ID", ID)), Vec::<String>::new());
+        }
+        // An Enterprise Server's own host, and no host of github.com's.
+        let text = format!(
+            "https://git.example.org/user-attachments/assets/{ID} https://github.com/user-attachments/assets/{ID} \
+             https://user-images.githubusercontent.com/7/9-{ID}.png"
+        );
+        assert_eq!(links("https://git.example.org", &text).len(), 1);
+    }
+
+    #[test]
+    fn what_an_attachment_leads_to_is_githubs_storage() {
+        let web = Url::parse("https://github.com").unwrap();
+        for (address, may) in [
+            ("https://objects.githubusercontent.com/x", true),
+            ("https://github-production-user-asset-6210df.s3.amazonaws.com/x", true),
+            ("https://private-user-images.githubusercontent.com/x?jwt=y", true),
+            ("https://github-production-evil.s3.amazonaws.com/x", false),
+            ("https://evil.s3.amazonaws.com/x", false),
+            ("http://objects.githubusercontent.com/x", false),
+            ("https://127.0.0.1/x", false),
+            ("https://[::1]/x", false),
+            ("https://localhost/x", false),
+        ] {
+            assert_eq!(is_github(&Url::parse(address).unwrap(), &web), may, "{address}");
+        }
+    }
+}

@@ -5,6 +5,7 @@ mod agents;
 mod api;
 mod approve;
 mod asked;
+mod attachments;
 mod budget;
 mod checks;
 mod conversation;

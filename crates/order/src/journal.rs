@@ -100,14 +100,21 @@ impl OrderInput {
             title: self.issue.title.clone(),
             body: self.issue.body.clone(),
             comments: TaskComments::default(),
+            attachments: Vec::new(),
         };
         for entry in entries {
             let JournalEvent::Observed { outcome, .. } = &entry.event else { continue };
-            if let EffectOutcome::Prepared { comments, .. } = &**outcome {
+            if let EffectOutcome::Prepared { comments, attachments, .. } = &**outcome {
                 text.comments.clone_from(comments);
+                text.attachments.clone_from(attachments);
             }
-            if let EffectOutcome::IssueRead { title, body, comments } = &**outcome {
-                text = TaskText { title: title.clone(), body: body.clone(), comments: comments.clone() };
+            if let EffectOutcome::IssueRead { title, body, comments, attachments } = &**outcome {
+                text = TaskText {
+                    title: title.clone(),
+                    body: body.clone(),
+                    comments: comments.clone(),
+                    attachments: attachments.clone(),
+                };
             }
         }
         text

@@ -98,7 +98,9 @@ pub use settings::{BudgetLimits, DayLimits, OrderLimits, RepositorySettings, Ser
 pub use settlement::Settlement;
 pub use signal::{CommentCommand, Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 pub use surfaces::Surfaces;
-pub use task::{CommentRight, TaskComment, TaskComments, TaskText};
+pub use task::{
+    AttachmentContent, AttachmentKind, CommentRight, TaskAttachment, TaskComment, TaskComments, TaskText,
+};
 pub use test_run::{TestRun, TestVerdict};
 pub use trace::OrderTrace;
 pub use verdict::Verdict;

@@ -18,7 +18,7 @@ use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::pipeline::{FeedbackMode, Pipeline};
 use super::role::Role;
 use super::settings::RepositorySettings;
-use super::task::TaskComments;
+use super::task::{TaskAttachment, TaskComments};
 use super::test_run::TestRun;
 
 /// An effect. Carrying one out twice is harmless.
@@ -208,6 +208,9 @@ pub struct AgentTask {
     /// The comments on the issue that belong to its task. Data.
     #[serde(default, skip_serializing_if = "TaskComments::is_empty")]
     pub comments: TaskComments,
+    /// What was attached to the issue and to these comments. Data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<TaskAttachment>,
     /// What its answer has to look like, where that is JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<serde_json::Value>,
@@ -339,6 +342,9 @@ pub enum EffectOutcome {
         /// The comments on the issue that belong to the task.
         #[serde(default, skip_serializing_if = "TaskComments::is_empty")]
         comments: TaskComments,
+        /// What is attached to the issue and to these comments.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<TaskAttachment>,
         /// The repository's template of a pull request's text, cut at 10,000 characters.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         template: Option<String>,
@@ -414,7 +420,14 @@ pub enum EffectOutcome {
         warnings: Vec<String>,
     },
     /// Of [`Move::ReadIssue`].
-    IssueRead { title: String, body: String, comments: TaskComments },
+    IssueRead {
+        title: String,
+        body: String,
+        comments: TaskComments,
+        /// What is attached to the issue and to these comments.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<TaskAttachment>,
+    },
     /// Of [`Move::PrepareEnvironment`].
     EnvironmentPrepared(Box<EnvironmentReport>),
     /// Of [`Move::ReadPull`].

@@ -55,10 +55,83 @@ impl TaskComments {
     }
 }
 
+/// A file that was attached to the issue, or to a comment that belongs to the task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskAttachment {
+    /// Ours: a number, what it was called made safe, and the ending of its kind.
+    pub name: String,
+    /// The login of who posted it.
+    pub by: String,
+    #[serde(flatten)]
+    pub content: AttachmentContent,
+}
+
+/// What came of an attachment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "content", rename_all = "snake_case")]
+pub enum AttachmentContent {
+    /// Its bytes are an artifact of the order.
+    Kept { kind: AttachmentKind, sha256: String, size: u64 },
+    /// It is no part of the task.
+    LeftOut { because: String },
+}
+
+/// What an attachment is, by its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttachmentKind {
+    Png,
+    Jpeg,
+    Gif,
+    Webp,
+    Text,
+}
+
+impl AttachmentKind {
+    /// Its type in HTTP.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Gif => "image/gif",
+            Self::Webp => "image/webp",
+            Self::Text => "text/plain; charset=utf-8",
+        }
+    }
+
+    /// As an agent is told it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Png => "a picture (PNG)",
+            Self::Jpeg => "a picture (JPEG)",
+            Self::Gif => "a picture (GIF)",
+            Self::Webp => "a picture (WebP)",
+            Self::Text => "a text",
+        }
+    }
+}
+
+impl TaskAttachment {
+    /// The name of the artifact with its bytes; none where it was left out.
+    pub fn artifact(&self) -> Option<String> {
+        match &self.content {
+            AttachmentContent::Kept { sha256, .. } => Some(Self::artifact_name(sha256)),
+            AttachmentContent::LeftOut { .. } => None,
+        }
+    }
+
+    /// The name of the artifact with bytes of this digest.
+    pub fn artifact_name(sha256: &str) -> String {
+        format!("attachment-{sha256}")
+    }
+}
+
 /// What an order works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskText {
     pub title: String,
     pub body: String,
     pub comments: TaskComments,
+    /// What is attached to both.
+    pub attachments: Vec<TaskAttachment>,
 }

@@ -12,16 +12,17 @@ use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::PendingApproval;
 use journeyman_order::{
-    AnsweredSignal, EffectOutcome, Finding, Journal, JournalEvent, Settlement, SignalAnswer, SignalKind,
-    SlashCommand,
+    AnsweredSignal, AttachmentContent, EffectOutcome, Finding, Journal, JournalEvent, Settlement,
+    SignalAnswer, SignalKind, SlashCommand,
 };
 
-/// Rounds, findings, notes, problems, commands that are shown.
+/// Rounds, findings, notes, problems, commands, attachments that are shown.
 const MOST_TRIED: usize = 15;
 const MOST_WRONG: usize = 8;
 const MOST_NOTES: usize = 10;
 const MOST_PROBLEMS: usize = 20;
 const MOST_SAID: usize = 3;
+const MOST_LEFT_OUT: usize = 6;
 
 /// The comment's body. `public_url` is where people reach the server, if they can.
 pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&Url>) -> String {
@@ -141,6 +142,18 @@ fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
         }
         JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
     });
+    let attachments = journal.opened().task_after(journal.entries()).attachments;
+    let left_out: Vec<String> = attachments
+        .iter()
+        .filter_map(|attachment| match &attachment.content {
+            AttachmentContent::LeftOut { because } => Some(format!("{} ({because})", attachment.name)),
+            AttachmentContent::Kept { .. } => None,
+        })
+        .take(MOST_LEFT_OUT)
+        .collect();
+    if !left_out.is_empty() {
+        notes.insert(0, format!("Attachments that the agents do not get: {}.", left_out.join("; ")));
+    }
     if is_edited {
         let note = "The issue was edited after the start: this order uses the original text.";
         notes.insert(0, note.to_owned());

@@ -28,6 +28,9 @@ impl EffectContext {
         {
             task.inputs.insert("your previous answer".to_owned(), beginning(answer));
         }
+        if let Some(note) = self.attachments_note(&task, runtime) {
+            task.inputs.insert("attachments".to_owned(), note);
+        }
         if let (Runtime::Api(_), AgentAnswerFormat::CodeArtifact) = (runtime, task.answers) {
             let commit = self.stands_at(&task)?;
             let named = spoken_of(&task);

@@ -46,6 +46,12 @@ pub(super) fn put(place: &EnvironmentPlace, job: &mut Job) {
 impl EffectContext {
     /// Readies the place that a task names.
     pub(super) async fn agent_filesystem(&self, task: &AgentTask) -> Result<AgentFilesystem, EffectError> {
+        let mut place = self.agent_repository(task).await?;
+        self.lay_attachments(task, &mut place).await?;
+        Ok(place)
+    }
+
+    async fn agent_repository(&self, task: &AgentTask) -> Result<AgentFilesystem, EffectError> {
         match &task.place {
             AgentTaskWorkspace::Workspace => {
                 self.ready_workspace(task.branch.as_ref(), task.start.as_ref()).await

@@ -4,6 +4,7 @@
 mod agent_context;
 mod agent_filesystem;
 mod archive;
+mod attachments;
 mod checks;
 mod conversation;
 mod environment;

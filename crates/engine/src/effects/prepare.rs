@@ -1,5 +1,6 @@
 //! The base branch fetched, and what the repository says of itself in it: settings, a pipeline, roles.
 
+use super::read_task::TaskExtras;
 use super::{EffectContext, EffectResult, never};
 use crate::SETTINGS_FILE;
 use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_repository_templates};
@@ -16,7 +17,7 @@ impl EffectContext {
                 .map_err(|problem| never(format!("{SETTINGS_FILE}: {problem}")))?,
             None => RepositorySettings::default(),
         };
-        let comments = self.task_comments(settings.task.comments).await?;
+        let TaskExtras { comments, attachments } = self.task_extras(settings.task.comments).await?;
         let parts = self.parts.clone();
         let opened = self.opened().clone();
         let request = &self.survey.trace.request;
@@ -51,6 +52,7 @@ impl EffectContext {
             roles: own.roles,
             subjects,
             comments,
+            attachments,
             template,
         })
     }

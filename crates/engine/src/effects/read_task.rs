@@ -1,11 +1,15 @@
-//! The comments on the issue that belong to the task: whose they are is asked of GitHub, and how much is read is bounded.
+//! The comments on the issue that belong to the task, and what is attached to them and to the issue: whose they are is
+//! asked of GitHub, and how much is read is bounded.
 
 use std::collections::BTreeMap;
 
+use super::attachments::TextWithLinks;
 use super::{EffectContext, EffectResult};
-use journeyman_github::IssueComment;
+use journeyman_github::{AttachmentSource, IssueComment};
 use journeyman_order::settings::TaskCommentPolicy;
-use journeyman_order::{CommentRight, EffectError, EffectOutcome, TaskComment, TaskComments, UserId};
+use journeyman_order::{
+    CommentRight, EffectError, EffectOutcome, Person, TaskAttachment, TaskComment, TaskComments, UserId,
+};
 
 /// How many comments are kept.
 const MOST_KEPT: usize = 30;
@@ -15,26 +19,51 @@ const MOST_CHARACTERS: usize = 40_000;
 /// How many people GitHub is asked about, those first who wrote last. Of others nothing is believed.
 const MOST_PEOPLE: usize = 50;
 
+/// What belongs to the task besides the issue's text.
+pub(super) struct TaskExtras {
+    pub(super) comments: TaskComments,
+    pub(super) attachments: Vec<TaskAttachment>,
+}
+
 impl EffectContext {
     /// The issue as it is now.
     pub(super) async fn read_issue(&self) -> EffectResult {
         let (at, number) = (self.at().await?, self.opened().issue.number);
         let issue = self.parts.github.issue(&at, number).await?;
-        let author = issue.author.map(|person| person.id);
         let all = self.comments_on_issue().await?;
-        let comments = self.belonging(all, author, self.settings().task.comments).await?;
-        Ok(EffectOutcome::IssueRead { title: issue.text.title, body: issue.text.body, comments })
+        let policy = self.settings().task.comments;
+        let TaskExtras { comments, attachments } =
+            self.extras(&issue.text.body, all, issue.author, policy).await?;
+        Ok(EffectOutcome::IssueRead { title: issue.text.title, body: issue.text.body, comments, attachments })
     }
 
-    /// The newest comments that belong to the task, as they are now.
-    pub(super) async fn task_comments(&self, policy: TaskCommentPolicy) -> Result<TaskComments, EffectError> {
+    /// The newest comments that belong to the task, as they are now, and what is attached to them and to the issue as it
+    /// was when the order began.
+    pub(super) async fn task_extras(&self, policy: TaskCommentPolicy) -> Result<TaskExtras, EffectError> {
         let all = self.comments_on_issue().await?;
-        if all.is_empty() {
-            return Ok(TaskComments::default());
+        let body = &self.opened().issue.body;
+        if all.is_empty() && self.parts.github.attachment_links(body).is_empty() {
+            return Ok(TaskExtras { comments: TaskComments::default(), attachments: Vec::new() });
         }
         let (at, number) = (self.at().await?, self.opened().issue.number);
-        let author = self.parts.github.issue(&at, number).await?.author.map(|person| person.id);
-        self.belonging(all, author, policy).await
+        let author = self.parts.github.issue(&at, number).await?.author;
+        self.extras(body, all, author, policy).await
+    }
+
+    async fn extras(
+        &self,
+        body: &str,
+        all: Vec<IssueComment>,
+        author: Option<Person>,
+        policy: TaskCommentPolicy,
+    ) -> Result<TaskExtras, EffectError> {
+        let by = author.as_ref().map_or_else(|| "ghost".to_owned(), |person| person.login.clone());
+        let source = AttachmentSource::Issue(self.opened().issue.number);
+        let mut texts = vec![TextWithLinks { source, by, text: body.to_owned() }];
+        let (comments, more) = self.belonging(all, author.map(|person| person.id), policy).await?;
+        texts.extend(more);
+        let attachments = self.attachments(texts).await?;
+        Ok(TaskExtras { comments, attachments })
     }
 
     async fn comments_on_issue(&self) -> Result<Vec<IssueComment>, EffectError> {
@@ -45,14 +74,15 @@ impl EffectContext {
         Ok(all)
     }
 
-    /// Those of all comments that belong to the task.
+    /// Those of all comments that belong to the task, and their whole texts.
     async fn belonging(
         &self,
         all: Vec<IssueComment>,
         author: Option<UserId>,
         policy: TaskCommentPolicy,
-    ) -> Result<TaskComments, EffectError> {
+    ) -> Result<(TaskComments, Vec<TextWithLinks>), EffectError> {
         let mut comments = TaskComments::default();
+        let mut texts = Vec::new();
         let mut known = BTreeMap::new();
         let mut room = MOST_CHARACTERS;
         for comment in all.into_iter().rev() {
@@ -67,10 +97,13 @@ impl EffectContext {
                 continue;
             }
             room -= length;
+            let source = AttachmentSource::Comment(comment.id);
+            texts.push(TextWithLinks { source, by: comment.login.clone(), text: comment.body });
             comments.kept.push(TaskComment { by: comment.login, right, at: comment.at, body });
         }
         comments.kept.reverse();
-        Ok(comments)
+        texts.reverse();
+        Ok((comments, texts))
     }
 
     async fn right(

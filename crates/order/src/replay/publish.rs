@@ -37,6 +37,7 @@ impl<'a> Replay<'a> {
         let mut worker = self.worker(stage, &stage.name)?;
         // A name needs no more than the issue.
         worker.comments = TaskComments::default();
+        worker.attachments = Vec::new();
         let named = self.rounds(&worker, |replay, _, run| {
             let line = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let words = line.split_whitespace().count();

@@ -11,7 +11,7 @@ use crate::pipeline::{
     Escalation, FeedbackMode, MOST_RUNS, RetryPolicy, Seconds, Stage, StageKind, StageOutput, StageStart,
 };
 use crate::settlement::Settlement;
-use crate::task::TaskComments;
+use crate::task::{TaskAttachment, TaskComments};
 
 /// How often whoever bends the tests may go on.
 const MOST_TAMPERINGS: u32 = 2;
@@ -33,6 +33,8 @@ pub(crate) struct Worker {
     pub(crate) inputs: BTreeMap<String, String>,
     /// The comments on the issue that belong to the task.
     pub(crate) comments: TaskComments,
+    /// What is attached to the issue and to these comments.
+    pub(crate) attachments: Vec<TaskAttachment>,
     pub(crate) branch: Option<BranchName>,
     /// What its work tree begins with, where that is not the base.
     pub(crate) start: Option<CommitSha>,
@@ -88,6 +90,7 @@ impl Worker {
             arguments: self.arguments.clone(),
             inputs: self.inputs.clone(),
             comments: self.comments.clone(),
+            attachments: self.attachments.clone(),
             branch: self.branch.clone(),
             start: self.start.clone(),
             place: self.place.clone(),
@@ -106,6 +109,7 @@ impl Worker {
             arguments,
             inputs: BTreeMap::new(),
             comments: TaskComments::default(),
+            attachments: Vec::new(),
             answers: AgentAnswerFormat::Freely,
             schema: None,
             session: None,
@@ -127,11 +131,13 @@ impl Worker {
         (place, schema): (AgentTaskWorkspace, serde_json::Value),
     ) -> Self {
         let (inputs, comments) = (self.inputs.clone(), self.comments.clone());
+        let attachments = self.attachments.clone();
         Self {
             role: role.to_owned(),
             agent,
             inputs,
             comments,
+            attachments,
             place,
             schema: Some(schema),
             branch: None,
@@ -208,6 +214,7 @@ impl Replay<'_> {
             arguments,
             inputs,
             comments: self.task.comments.clone(),
+            attachments: self.task.attachments.clone(),
             // Whoever only reads needs none, and what it is named meanwhile is nothing to them.
             branch: self.trace.branch.clone().filter(|_| stage.writes_tree()),
             start: None,

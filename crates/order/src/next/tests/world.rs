@@ -181,6 +181,7 @@ impl SimulatedOrder {
             roles: Default::default(),
             subjects: Vec::new(),
             comments: Default::default(),
+            attachments: Vec::new(),
             template: None,
         };
         self.when("prepare", vec![prepared])
@@ -353,6 +354,7 @@ impl SimulatedOrder {
                 roles: Default::default(),
                 subjects: Vec::new(),
                 comments: Default::default(),
+                attachments: Vec::new(),
                 template: None,
             },
             Move::RunAgent(task) => said(match task.command.as_str() {
@@ -385,6 +387,7 @@ impl SimulatedOrder {
                 title: "The sum is wrong, and so is the mean".to_owned(),
                 body: "Both are.".to_owned(),
                 comments: Default::default(),
+                attachments: Vec::new(),
             },
             Move::Preflight => EffectOutcome::Preflighted { problems: Vec::new(), warnings: Vec::new() },
             Move::ReadPull { head, .. } => EffectOutcome::PullRead(Box::new(quiet(head))),

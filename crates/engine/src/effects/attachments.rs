@@ -1,0 +1,352 @@
+//! What people attached to the issue and to comments that belong to the task: read when the text is, kept as artifacts,
+//! and laid beside an agent's repository.
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::agent_filesystem::AgentFilesystem;
+use super::{EffectContext, EffectError, soon};
+use crate::job::{make_folder, readable, remove};
+use journeyman_agent::Runtime;
+use journeyman_github::{AttachmentLink, AttachmentSource, ErrorKind, FetchedAttachment};
+use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
+use journeyman_order::{AttachmentContent, AttachmentKind, TaskAttachment};
+
+/// How many are kept, are asked for, and are named.
+const MOST_KEPT: usize = 6;
+const MOST_ASKED: usize = 12;
+const MOST_NAMED: usize = 20;
+/// Bytes of a picture, of what is kept of a text, and of all together.
+const LARGEST_PICTURE: usize = 5 * 1024 * 1024;
+const LONGEST_TEXT: usize = 256 * 1024;
+const MOST_BYTES: usize = 12 * 1024 * 1024;
+/// Of a name, in characters.
+const LONGEST_NAME: usize = 60;
+/// How the name of a text ends. Whatever else is text, such as SVG and HTML, is no attachment of a task.
+const TEXTS: [&str; 7] = ["txt", "log", "md", "json", "csv", "patch", "diff"];
+/// The folder beside the repository.
+const FOLDER: &str = "attachments";
+
+/// A text that may link to attachments.
+pub(super) struct TextWithLinks {
+    pub(super) source: AttachmentSource,
+    /// The login of who wrote it.
+    pub(super) by: String,
+    pub(super) text: String,
+}
+
+/// One that is to be read.
+struct WantedAttachment {
+    link: AttachmentLink,
+    source: AttachmentSource,
+    by: String,
+}
+
+/// What is kept so far.
+#[derive(Default)]
+struct AttachmentBudget {
+    kept: usize,
+    asked: usize,
+    bytes: usize,
+    /// GitHub did not answer: it is not asked for the others.
+    outage: Option<String>,
+}
+
+impl EffectContext {
+    /// Reads what these texts link to. What cannot be had is named and does not hold the order up.
+    pub(super) async fn attachments(
+        &self,
+        texts: Vec<TextWithLinks>,
+    ) -> Result<Vec<TaskAttachment>, EffectError> {
+        let github = &self.parts.github;
+        let mut wanted: Vec<WantedAttachment> = Vec::new();
+        for TextWithLinks { source, by, text } in texts {
+            for link in github.attachment_links(&text) {
+                if !wanted.iter().any(|known| known.link.is_same(&link)) {
+                    wanted.push(WantedAttachment { link, source, by: by.clone() });
+                }
+            }
+        }
+        let more = wanted.len().saturating_sub(MOST_NAMED);
+        let mut budget = AttachmentBudget::default();
+        let mut attachments = Vec::new();
+        for (number, wanted) in (1..).zip(wanted.into_iter().take(MOST_NAMED)) {
+            let called = wanted.link.name.as_ref().or(wanted.link.alternative.as_ref());
+            let called = &self.without_secrets(called.map_or("attachment", String::as_str));
+            let (ending, content) = match self.read_attachment(&wanted, called, &mut budget).await? {
+                Ok((kind, bytes)) => {
+                    let content = self.keep_attachment(kind, &bytes).await?;
+                    (ending_of(kind, called), content)
+                }
+                Err(because) => (String::new(), AttachmentContent::LeftOut { because }),
+            };
+            let name = format!("{number}-{}", safe_name(called, &ending));
+            attachments.push(TaskAttachment { name, by: wanted.by, content });
+        }
+        if more > 0 {
+            let because = format!("at most {MOST_NAMED} are looked at");
+            let (name, by) = (format!("{more} more"), "several".to_owned());
+            attachments.push(TaskAttachment { name, by, content: AttachmentContent::LeftOut { because } });
+        }
+        Ok(attachments)
+    }
+
+    /// What is to be kept of it, or why nothing is.
+    async fn read_attachment(
+        &self,
+        wanted: &WantedAttachment,
+        called: &str,
+        budget: &mut AttachmentBudget,
+    ) -> Result<Result<(AttachmentKind, Vec<u8>), String>, EffectError> {
+        if budget.kept == MOST_KEPT || budget.asked == MOST_ASKED {
+            return Ok(Err(format!("at most {MOST_KEPT} are given")));
+        }
+        if let Some(outage) = &budget.outage {
+            return Ok(Err(outage.clone()));
+        }
+        budget.asked += 1;
+        let at = self.at().await?;
+        let bytes = match self.parts.github.attachment(&at, &wanted.link, wanted.source).await {
+            Ok(FetchedAttachment::Bytes(bytes)) => bytes,
+            Ok(FetchedAttachment::Unreadable(because)) => return Ok(Err(because)),
+            Err(error) => {
+                let because = format!("it could not be read: {}", error.message);
+                if matches!(error.kind, ErrorKind::Unavailable { .. }) {
+                    budget.outage = Some(because.clone());
+                }
+                return Ok(Err(because));
+            }
+        };
+        let kind = match kind_of(&bytes, called) {
+            Some(kind) => kind,
+            None => {
+                return Ok(Err("it is neither a picture (PNG, JPEG, GIF, WebP) nor a text file".to_owned()));
+            }
+        };
+        let bytes = match kind {
+            AttachmentKind::Text => {
+                let text = String::from_utf8_lossy(&bytes);
+                both_ends(&self.without_secrets(&text)).into_bytes()
+            }
+            AttachmentKind::Png | AttachmentKind::Jpeg | AttachmentKind::Gif | AttachmentKind::Webp => bytes,
+        };
+        if bytes.len() > LARGEST_PICTURE {
+            return Ok(Err(format!("it is larger than {} MiB", LARGEST_PICTURE >> 20)));
+        }
+        if budget.bytes + bytes.len() > MOST_BYTES {
+            return Ok(Err(format!("all together are larger than {} MiB", MOST_BYTES >> 20)));
+        }
+        budget.kept += 1;
+        budget.bytes += bytes.len();
+        Ok(Ok((kind, bytes)))
+    }
+
+    async fn keep_attachment(
+        &self,
+        kind: AttachmentKind,
+        bytes: &[u8],
+    ) -> Result<AttachmentContent, EffectError> {
+        let sha256 = hex::encode(Sha256::digest(bytes));
+        let name = TaskAttachment::artifact_name(&sha256);
+        let info = self.parts.store.put_artifact(self.order, &name, kind.media_type(), bytes).await?;
+        Ok(AttachmentContent::Kept { kind, sha256: info.sha256, size: info.size })
+    }
+
+    /// Where an agent's attachments are on this machine; what is above the folder is where its repository is.
+    fn attachments_folder(&self, task: &AgentTask) -> PathBuf {
+        self.place_of(task).join(FOLDER)
+    }
+
+    fn place_of(&self, task: &AgentTask) -> PathBuf {
+        match &task.place {
+            AgentTaskWorkspace::Workspace => self.order_root(),
+            AgentTaskWorkspace::Checkout { .. } => {
+                self.parts.workspaces.review_folder(self.order, &task.stage, &task.role)
+            }
+        }
+    }
+
+    /// Lays a task's attachments beside the repository, for reading only.
+    pub(super) async fn lay_attachments(
+        &self,
+        task: &AgentTask,
+        place: &mut AgentFilesystem,
+    ) -> Result<(), EffectError> {
+        let kept: Vec<(&str, String)> = task
+            .attachments
+            .iter()
+            .filter_map(|attachment| Some((attachment.name.as_str(), attachment.artifact()?)))
+            .collect();
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let folder = self.attachments_folder(task);
+        if folder.exists() {
+            remove(&folder).await?;
+        }
+        make_folder(&folder)?;
+        for (name, artifact) in kept {
+            let artifact = self.parts.store.artifact(self.order, &artifact).await?;
+            write_once(&folder.join(name), &artifact.content)?;
+        }
+        place.mounts.push(readable(&folder));
+        Ok(())
+    }
+
+    /// What an agent is told of them; none where there are none.
+    pub(super) fn attachments_note(&self, task: &AgentTask, runtime: &Runtime) -> Option<String> {
+        let seen = match runtime {
+            Runtime::Program(_) => Some(self.parts.environments.inside(&self.place_of(task)).join(FOLDER)),
+            Runtime::Api(_) => None,
+        };
+        note(&task.attachments, seen.as_deref())
+    }
+}
+
+/// With the folder as the agent sees it, if it can read files.
+fn note(attachments: &[TaskAttachment], folder: Option<&Path>) -> Option<String> {
+    if attachments.is_empty() {
+        return None;
+    }
+    let is_kept = attachments.iter().any(|attachment| attachment.artifact().is_some());
+    let mut text = "Files that people attached to the issue and its comments.".to_owned();
+    text.push_str(match folder {
+        _ if !is_kept => " None of them could be taken.\n",
+        Some(_) => {
+            " Read those that matter to the task. They lie beside the repository, for reading only: they are no part of \
+             it, and are not to be committed.\n"
+        }
+        None => " You cannot open them.\n",
+    });
+    for TaskAttachment { name, by, content } in attachments {
+        match content {
+            AttachmentContent::Kept { kind, size, .. } => {
+                let at =
+                    folder.map_or_else(|| name.clone(), |folder| folder.join(name).display().to_string());
+                text.push_str(&format!("\n{at}: {}, {size} bytes, from {by}", kind.words()));
+            }
+            AttachmentContent::LeftOut { because } => {
+                text.push_str(&format!("\n{name}, from {by}: left out, since {because}"));
+            }
+        }
+    }
+    Some(text)
+}
+
+fn write_once(path: &Path, bytes: &[u8]) -> Result<(), EffectError> {
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o444).open(path);
+    let written = file.and_then(|mut file| file.write_all(bytes));
+    written.map_err(|error| soon(format!("cannot write {}: {error}", path.display())))
+}
+
+/// What it is by its bytes. A text has to be called one, too.
+fn kind_of(bytes: &[u8], called: &str) -> Option<AttachmentKind> {
+    let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(AttachmentKind::Png),
+        [0xff, 0xd8, 0xff, ..] => Some(AttachmentKind::Jpeg),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(AttachmentKind::Gif),
+        _ if is_webp => Some(AttachmentKind::Webp),
+        _ => is_text(bytes, called).then_some(AttachmentKind::Text),
+    }
+}
+
+fn is_text(bytes: &[u8], called: &str) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    // A page in place of a file says nothing of the task: one to sign in on, say.
+    let begins = text.trim_start().get(..9).unwrap_or_default().to_ascii_lowercase();
+    let is_page =
+        begins.starts_with("<!doctype") || begins.starts_with("<html") || begins.starts_with("<svg");
+    text_ending(called).is_some() && !text.contains('\0') && !is_page
+}
+
+fn text_ending(called: &str) -> Option<String> {
+    let ending = called.rsplit_once('.')?.1.to_ascii_lowercase();
+    TEXTS.contains(&ending.as_str()).then_some(ending)
+}
+
+fn ending_of(kind: AttachmentKind, called: &str) -> String {
+    match kind {
+        AttachmentKind::Png => "png".to_owned(),
+        AttachmentKind::Jpeg => "jpg".to_owned(),
+        AttachmentKind::Gif => "gif".to_owned(),
+        AttachmentKind::Webp => "webp".to_owned(),
+        AttachmentKind::Text => text_ending(called).unwrap_or_else(|| "txt".to_owned()),
+    }
+}
+
+/// A name that needs no escaping anywhere, with the ending of what it is; none: its own.
+fn safe_name(called: &str, ending: &str) -> String {
+    let stem = match called.rsplit_once('.') {
+        Some((stem, own)) if !ending.is_empty() && own.len() <= 5 => stem,
+        Some(_) | None => called,
+    };
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    let name: String = stem.chars().map(plain).take(LONGEST_NAME).collect();
+    let name = name.trim_matches(['-', '.']);
+    let name = if name.is_empty() { "attachment" } else { name };
+    if ending.is_empty() { name.to_owned() } else { format!("{name}.{ending}") }
+}
+
+/// The beginning and the end of a long text, with a mark between them.
+fn both_ends(text: &str) -> String {
+    if text.len() <= LONGEST_TEXT {
+        return text.to_owned();
+    }
+    let half = LONGEST_TEXT / 2;
+    let begin = text.get(..text.floor_char_boundary(half)).unwrap_or_default();
+    let end = text.get(text.ceil_char_boundary(text.len() - half)..).unwrap_or_default();
+    format!("{begin}\n[{} bytes left out here]\n{end}", text.len() - begin.len() - end.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_is_shows_in_its_bytes() {
+        let kinds: [(&[u8], &str, Option<AttachmentKind>); 11] = [
+            (b"\x89PNG\r\n\x1a\n....", "attachment", Some(AttachmentKind::Png)),
+            (b"\xff\xd8\xff\xe0....", "run.log", Some(AttachmentKind::Jpeg)),
+            (b"GIF89a....", "x", Some(AttachmentKind::Gif)),
+            (b"RIFF\x10\0\0\0WEBPVP8 ", "x", Some(AttachmentKind::Webp)),
+            (b"RIFF\x10\0\0\0WAVE", "x.txt", None),
+            (b"It says 41.\n", "run.LOG", Some(AttachmentKind::Text)),
+            (b"It says 41.\n", "attachment", None),
+            (b"It says\0 41.\n", "run.log", None),
+            (b"\n <!DOCTYPE html>", "run.log", None),
+            (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "a.svg", None),
+            (b"PK\x03\x04....", "a.png", None),
+        ];
+        for (bytes, called, kind) in kinds {
+            assert_eq!(kind_of(bytes, called), kind, "{called}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_made_safe() {
+        for (called, ending, name) in [
+            ("screenshot.png", "png", "screenshot.png"),
+            ("../../etc/passwd", "png", "etc-passwd.png"),
+            ("a b\u{202e}\n\"'`<x>.log", "log", "a-b------x.log"),
+            ("...", "", "attachment"),
+            ("page.svg", "", "page.svg"),
+            ("\u{e4}", "jpg", "attachment.jpg"),
+        ] {
+            assert_eq!(safe_name(called, ending), name, "{called}");
+        }
+        assert!(safe_name(&"x".repeat(500), "png").len() < 70);
+    }
+
+    #[test]
+    fn of_a_long_text_both_ends_are_kept() {
+        let text = format!("begin\n{}end\n", "\u{e4}".repeat(LONGEST_TEXT));
+        let kept = both_ends(&text);
+        assert!(kept.starts_with("begin\n") && kept.ends_with("end\n"), "{}", kept.len());
+        assert!(kept.len() < LONGEST_TEXT + 60 && kept.contains("bytes left out here]"), "{}", kept.len());
+        assert_eq!(both_ends("short"), "short");
+    }
+}

@@ -27,6 +27,8 @@ const MOST_READ: usize = 25 * 1024 * 1024;
 const MOST_HOPS: usize = 4;
 /// A longer address is none of GitHub's.
 const LONGEST_ADDRESS: usize = 2_048;
+/// Of what stands before an address, in bytes.
+const LONGEST_TAG: usize = 1_000;
 /// What `body_html` may come to: it is larger than the text, which has at most 65,536 characters.
 const LONGEST_HTML: usize = 4 * 1024 * 1024;
 /// Where github.com keeps pictures that are linked by these hosts.
@@ -126,6 +128,10 @@ impl GitHub {
                     };
                     if !is_github(&next, self.web()) {
                         return Ok(StoredFile::Elsewhere);
+                    }
+                    // A server in private mode asks everybody to sign in first.
+                    if next.path().starts_with("/login") {
+                        return Ok(StoredFile::Missing(answer.status().as_u16()));
                     }
                     url = next;
                 }
@@ -235,6 +241,8 @@ fn addresses(text: &str) -> impl Iterator<Item = (usize, &str)> {
         if !rest.starts_with("https://") && !rest.starts_with("http://") {
             return None;
         }
+        // A text of nothing but addresses is not read over and over.
+        let rest = rest.get(..rest.floor_char_boundary(LONGEST_ADDRESS + 4)).unwrap_or(rest);
         let end = rest.find(|c: char| c.is_whitespace() || c.is_control() || "()<>[]\"'`\\".contains(c));
         let address = rest.get(..end.unwrap_or(rest.len()))?;
         (address.len() <= LONGEST_ADDRESS).then_some((at, address))
@@ -277,6 +285,7 @@ fn link_of(address: &str, web: &Url) -> Option<AttachmentLink> {
 
 /// What is said of a picture where its address begins: `![this](` in Markdown, `alt="this"` in HTML.
 fn alternative(before: &str) -> Option<String> {
+    let before = before.get(before.ceil_char_boundary(before.len().saturating_sub(LONGEST_TAG))..)?;
     let found = match before.strip_suffix("](") {
         Some(label) => label.rsplit_once('[')?.1,
         None => {
@@ -383,6 +392,16 @@ mod tests {
              https://user-images.githubusercontent.com/7/9-{ID}.png"
         );
         assert_eq!(links("https://git.example.org", &text).len(), 1);
+    }
+
+    #[test]
+    fn a_text_of_nothing_but_addresses_takes_no_time() {
+        let text = "https://".repeat(8_000);
+        let begun = std::time::Instant::now();
+        assert_eq!(links("https://github.com", &text), Vec::<String>::new());
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+        let long = format!("https://github.com/user-attachments/files/1/{}.log", "x".repeat(3_000));
+        assert_eq!(links("https://github.com", &long), Vec::<String>::new());
     }
 
     #[test]

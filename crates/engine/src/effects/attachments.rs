@@ -342,6 +342,24 @@ mod tests {
     }
 
     #[test]
+    fn whoever_cannot_open_files_is_told_their_names_alone() {
+        let of =
+            |name: &str, content| TaskAttachment { name: name.to_owned(), by: "ada".to_owned(), content };
+        let kept = AttachmentContent::Kept { kind: AttachmentKind::Png, sha256: "00".to_owned(), size: 7 };
+        let left_out = AttachmentContent::LeftOut { because: "it is too large".to_owned() };
+        let both = [of("1-a.png", kept), of("2-b.zip", left_out)];
+        let said = note(&both, None).unwrap();
+        assert_eq!(
+            said,
+            "Files that people attached to the issue and its comments. You cannot open them.\n\n\
+             1-a.png: a picture (PNG), 7 bytes, from ada\n2-b.zip, from ada: left out, since it is too large"
+        );
+        assert!(note(&both, Some(Path::new("/w"))).unwrap().contains("\n/w/1-a.png: a picture"), "{said}");
+        assert!(note(&both[1..], Some(Path::new("/w"))).unwrap().contains("None of them could be taken."));
+        assert_eq!(note(&[], None), None);
+    }
+
+    #[test]
     fn of_a_long_text_both_ends_are_kept() {
         let text = format!("begin\n{}end\n", "\u{e4}".repeat(LONGEST_TEXT));
         let kept = both_ends(&text);

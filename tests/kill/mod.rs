@@ -7,6 +7,7 @@
 //! is made and its observation is not written yet.
 
 mod child;
+mod cut_off;
 mod every_moment;
 mod hold;
 mod leftovers;

@@ -252,7 +252,8 @@ impl World {
         remembered.filter_map(|folder| Some(folder.file_name()?.to_str()?.to_owned())).collect()
     }
 
-    fn orders(&self) -> Vec<PathBuf> {
+    /// The folders of all orders.
+    pub fn orders(&self) -> Vec<PathBuf> {
         folders(&self.path("data/orders"))
     }
 

@@ -7,6 +7,7 @@ mod archive;
 mod attachments;
 mod checks;
 mod conversation;
+mod cut_off;
 mod environment;
 mod fetch_human;
 mod github;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::agent_filesystem::AgentFilesystem;
+use super::cut_off::{CutOffRun, GOES_ON};
 use super::{EffectContext, EffectResult, never, soon};
 use crate::egress::{self, JobEgress};
 use crate::job::{readable, short_job};
@@ -24,6 +25,8 @@ const MOST_OUTPUT: u64 = 512 * 1024 * 1024;
 /// A stream up to this is kept as an artifact; of a longer one its end.
 const MOST_KEPT: u64 = 16 * 1024 * 1024;
 
+/// What a run came to.
+const OUTCOME: &str = "outcome.json";
 /// Where a run's stream is until it is an artifact.
 const STREAM: &str = "stream.jsonl";
 /// Where what a model's API was asked is until then.
@@ -36,10 +39,9 @@ const KEPT: [(&str, &str, &str); 2] =
 type RedactFn = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 impl EffectContext {
-    pub(super) async fn run_agent(&self, task: AgentTask) -> EffectResult {
+    pub(super) async fn run_agent(&self, mut task: AgentTask) -> EffectResult {
         let folder = self.run_folder()?;
-        let remembered = folder.join("outcome.json");
-        if let Some(run) = recall(&remembered)? {
+        if let Some(run) = recall(&folder.join(OUTCOME))? {
             tracing::info!(order = %self.order, key = %self.key, "was finished before; not run again");
             self.settle(&run).await;
             if let Ok(runtime) = self.parts.agents.get(&task.agent) {
@@ -47,11 +49,31 @@ impl EffectContext {
             }
             return Ok(EffectOutcome::AgentRan(Box::new(run)));
         }
-        self.check_starts()?;
         let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
+        let mut goes_on = false;
+        if let Runtime::Program(program) = runtime {
+            match self.cut_off(&**program, &task, (&folder, STREAM)).await? {
+                Some(CutOffRun::Ended(mut run)) => {
+                    tracing::info!(order = %self.order, key = %self.key, "had said its last word; not run again");
+                    let invocation = program.invocation(&task, None, "", &self.parts.settings.environment);
+                    cleanse(&mut run, &invocation, &task.agent);
+                    return self.conclude(*run, &folder, runtime, &task).await;
+                }
+                Some(CutOffRun::Session(session)) => {
+                    self.goes_on_in(&folder, &session)?;
+                    task.session = Some(session);
+                    goes_on = true;
+                }
+                None => {}
+            }
+        }
+        self.check_starts()?;
         let task = self.with_what_it_needs(task, runtime).await?;
         let instructions = self.instructions(&task).await?;
-        let prompt = journeyman_agent::prompt(&task, &self.template(&task.command).await?, &instructions);
+        let mut prompt = journeyman_agent::prompt(&task, &self.template(&task.command).await?, &instructions);
+        if goes_on {
+            prompt.text = format!("{GOES_ON}\n\n{}", prompt.text);
+        }
         if let Err(because) = self.reserve(&task).await? {
             return Ok(EffectOutcome::BudgetSpent { because });
         }
@@ -64,12 +86,23 @@ impl EffectContext {
             }
         };
         run.warnings.extend(prompt.warnings);
+        self.conclude(run, &folder, runtime, &task).await
+    }
+
+    /// Writes down what a run came to.
+    async fn conclude(
+        &self,
+        mut run: AgentRun,
+        folder: &Path,
+        runtime: &Runtime,
+        task: &AgentTask,
+    ) -> EffectResult {
         let left = KEPT.iter().filter(|(file, ..)| folder.join(file).exists());
         run.artifacts.extend(left.map(|(_, ending, _)| self.artifact_name(ending)));
         // Before anything else that could fail or be cut off: from here on it is not paid for again.
-        remember(&remembered, &run)?;
+        remember(&folder.join(OUTCOME), &run)?;
         self.settle(&run).await;
-        self.keep(&folder, &self.redaction(runtime, &task)).await;
+        self.keep(folder, &self.redaction(runtime, task)).await;
         Ok(EffectOutcome::AgentRan(Box::new(run)))
     }
 
@@ -273,15 +306,20 @@ impl EffectContext {
             format!("was ended, since it {limit}, which is {} in journeyman.toml", limit.setting())
         }));
         measured(&mut run, record);
-        run.held.clone_from(&invocation.network.held_credentials);
-        run.result = run.result.map(|text| invocation.redact(&text));
-        if let Some(failure) = &mut run.failure {
-            failure.message = invocation.redact(&failure.message);
-            if failure.kind == AgentFailureKind::Misconfigured {
-                failure.message = format!("{} ({})", failure.message, invocation.variables(&task.agent));
-            }
-        }
+        cleanse(&mut run, invocation, &task.agent);
         Ok(run)
+    }
+}
+
+/// Takes out of a run what was passed on to the agent, and says what that was where it matters.
+fn cleanse(run: &mut AgentRun, invocation: &Invocation, agent: &str) {
+    run.held.clone_from(&invocation.network.held_credentials);
+    run.result = run.result.take().map(|text| invocation.redact(&text));
+    if let Some(failure) = &mut run.failure {
+        failure.message = invocation.redact(&failure.message);
+        if failure.kind == AgentFailureKind::Misconfigured {
+            failure.message = format!("{} ({})", failure.message, invocation.variables(agent));
+        }
     }
 }
 

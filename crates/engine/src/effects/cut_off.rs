@@ -1,0 +1,115 @@
+//! A run that was cut off: the server ended while its agent worked, or between the agent's last word and the record of
+//! it. The sandbox ended with the server; what the agent had printed is on disk, since it is written as it comes.
+
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::{EffectContext, soon};
+use crate::job::blocking;
+use journeyman_agent::{AgentProgram, Transcript};
+use journeyman_order::moves::AgentTask;
+use journeyman_order::{AgentRun, EffectError, Exit, JournalEvent, Move};
+use journeyman_workspace::write_whole;
+
+/// The session that a run goes on with which was cut off, for the case that it is cut off again before it says so.
+const SESSION: &str = "session";
+/// A session's id is shorter.
+const LONGEST_SESSION: u64 = 1_000;
+
+/// Before the prompt of a run that goes on in the session of one that was cut off.
+pub(super) const GOES_ON: &str = "You were cut off while you worked on this, because the server that runs you was \
+    ended. What you had done until then is still there. Look at it first, and go on from there. What was asked of you:";
+
+/// What is left of a run that was cut off.
+pub(super) enum CutOffRun {
+    /// Its last word: it is paid for and has to be recorded only.
+    Ended(Box<AgentRun>),
+    /// Its session, which can be gone on with.
+    Session(String),
+}
+
+impl EffectContext {
+    /// What an earlier start of this very run left; none where there was none, or where it said nothing that helps.
+    pub(super) async fn cut_off(
+        &self,
+        program: &dyn AgentProgram,
+        task: &AgentTask,
+        (folder, stream): (&Path, &str),
+    ) -> Result<Option<CutOffRun>, EffectError> {
+        if !self.was_asked_the_same(task) {
+            return Ok(None);
+        }
+        let mut transcript = program.transcript();
+        let (stream, session) = (folder.join(stream), folder.join(SESSION));
+        let begun: Vec<DateTime<Utc>> = self.starts().map(|(at, _)| at).collect();
+        blocking(move || {
+            let ended = read(&stream, &mut *transcript)?;
+            let took = begun.iter().rev().find_map(|at| (ended - *at).to_std().ok()).unwrap_or_default();
+            let is_said = transcript.settled();
+            // How it ended is not known, and not needed: the result itself says whether it failed.
+            let mut run = transcript.finish(Exit::Code(0), "", if is_said { took } else { Duration::ZERO });
+            if is_said {
+                run.warnings.push(
+                    "the server ended after its last word: this was read from its stream, and what it used is what it \
+                     says itself"
+                        .to_owned(),
+                );
+                return Some(CutOffRun::Ended(Box::new(run)));
+            }
+            let before = || {
+                let mut kept = String::new();
+                std::fs::File::open(&session).ok()?.take(LONGEST_SESSION).read_to_string(&mut kept).ok()?;
+                Some(kept)
+            };
+            run.session_id.or_else(before).map(CutOffRun::Session)
+        })
+        .await
+    }
+
+    /// Writes down in which session a run goes on.
+    pub(super) fn goes_on_in(&self, folder: &Path, session: &str) -> Result<(), EffectError> {
+        let written = write_whole(&folder.join(SESSION), session.as_bytes());
+        written.map_err(|error| soon(format!("cannot keep a session's id: {error}")))
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a run's name is no other move's")]
+    /// Whether every start of this try was for the same task; the time that is left is another each time.
+    fn was_asked_the_same(&self, task: &AgentTask) -> bool {
+        self.starts().all(|(_, r#move)| match r#move {
+            Move::RunAgent(earlier) => {
+                AgentTask { timeout_seconds: task.timeout_seconds, ..earlier.clone() } == *task
+            }
+            _ => false,
+        })
+    }
+
+    /// When this try was begun, and as what, the earliest first.
+    fn starts(&self) -> impl Iterator<Item = (DateTime<Utc>, &Move)> {
+        let entries = self.journal.entries();
+        let is_of_this = |entry: &&journeyman_order::JournalEntry| !matches!(&entry.event, JournalEvent::Observed { key, .. } if *key == self.key);
+        let first = entries.len() - entries.iter().rev().take_while(is_of_this).count();
+        entries.iter().skip(first).filter_map(|entry| match &entry.event {
+            JournalEvent::Intended { key, r#move } if *key == self.key => Some((entry.at, &**r#move)),
+            JournalEvent::Opened(_)
+            | JournalEvent::Signaled { .. }
+            | JournalEvent::Intended { .. }
+            | JournalEvent::Observed { .. } => None,
+        })
+    }
+}
+
+/// Reads a stream, and says when it was last written to. None where nothing was kept.
+fn read(stream: &Path, transcript: &mut dyn Transcript) -> Option<DateTime<Utc>> {
+    let mut file = std::fs::File::open(stream).ok()?;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer).ok()? {
+            0 => break,
+            length => transcript.feed(buffer.get(..length)?),
+        }
+    }
+    Some(file.metadata().ok()?.modified().ok()?.into())
+}

@@ -26,6 +26,7 @@ mod repository;
 mod restarts;
 mod review;
 mod rounds;
+mod sessions;
 mod side_by_side;
 mod signing;
 mod task;

@@ -21,6 +21,7 @@ mod reach;
 mod record;
 mod rework;
 mod role;
+mod sessions;
 mod settings;
 mod stream;
 mod templates;
@@ -46,6 +47,7 @@ pub use expand::{ExpandedTemplate, expand};
 pub use instructions::instructions;
 pub use prompt::{Prompt, prompt};
 pub use reach::{AgentNetwork, EndpointKey, ModelEndpoint};
+pub use sessions::{SESSION_FOLDERS, is_session_file};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
 pub use templates::{InvalidCommandName, built_in, built_in_names, command_name, repository_paths};
 

@@ -20,6 +20,7 @@ mod read_task;
 mod readiness;
 mod run_agent;
 mod run_tests;
+mod sessions;
 #[cfg(test)]
 mod tests;
 mod tidy;

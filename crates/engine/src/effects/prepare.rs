@@ -80,6 +80,17 @@ impl EffectContext {
         .await
     }
 
+    /// Fetches the base where it is not there, as on another machine than the one that prepared the order.
+    pub(super) async fn bring_base(&self) -> Result<(), EffectError> {
+        let (repository, base) = (self.opened().repository.clone(), self.base()?);
+        if self.git(move |workspaces| Ok(workspaces.tree_of(&repository, &base).is_ok())).await? {
+            return Ok(());
+        }
+        let branch = self.base_branch();
+        self.with_remote(move |workspaces, remote| workspaces.fetch(remote, &branch)).await?;
+        Ok(())
+    }
+
     /// Does something with the repository on GitHub, with a token that can only read and lives for as long.
     pub(super) async fn with_remote<T: Send + 'static>(
         &self,

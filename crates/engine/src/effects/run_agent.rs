@@ -45,7 +45,7 @@ impl EffectContext {
             tracing::info!(order = %self.order, key = %self.key, "was finished before; not run again");
             self.settle(&run).await;
             if let Ok(runtime) = self.parts.agents.get(&task.agent) {
-                self.keep(&folder, &self.redaction(runtime, &task)).await;
+                self.keep(&run, &folder, &task, &self.redaction(runtime, &task)).await;
             }
             return Ok(EffectOutcome::AgentRan(Box::new(run)));
         }
@@ -68,6 +68,7 @@ impl EffectContext {
             }
         }
         self.check_starts()?;
+        self.bring_base().await?;
         let task = self.with_what_it_needs(task, runtime).await?;
         let instructions = self.instructions(&task).await?;
         let mut prompt = journeyman_agent::prompt(&task, &self.template(&task.command).await?, &instructions);
@@ -99,10 +100,11 @@ impl EffectContext {
     ) -> EffectResult {
         let left = KEPT.iter().filter(|(file, ..)| folder.join(file).exists());
         run.artifacts.extend(left.map(|(_, ending, _)| self.artifact_name(ending)));
+        self.take_session(&mut run, task, folder, self.redaction(runtime, task)).await?;
         // Before anything else that could fail or be cut off: from here on it is not paid for again.
         remember(&folder.join(OUTCOME), &run)?;
         self.settle(&run).await;
-        self.keep(folder, &self.redaction(runtime, task)).await;
+        self.keep(&run, folder, task, &self.redaction(runtime, task)).await;
         Ok(EffectOutcome::AgentRan(Box::new(run)))
     }
 
@@ -135,6 +137,7 @@ impl EffectContext {
         match runtime {
             Runtime::Program(program) => {
                 let place = self.agent_filesystem(task).await?;
+                self.lay_session(task, &place.place.home).await?;
                 let role = self.journal.role(&task.role);
                 let invocation = program.invocation(task, role, prompt, &self.parts.settings.environment);
                 self.start(task, place, &invocation, program.transcript(), folder).await
@@ -181,7 +184,11 @@ impl EffectContext {
 
     /// Makes what the run left artifacts. They are for people who look into a run, so that what goes wrong with them
     /// is for the log and does not cost the run.
-    async fn keep(&self, folder: &Path, redact: &RedactFn) {
+    async fn keep(&self, run: &AgentRun, folder: &Path, task: &AgentTask, redact: &RedactFn) {
+        if let Err(trouble) = self.keep_session(run, folder, task).await {
+            let message = trouble.message;
+            tracing::warn!(order = %self.order, key = %self.key, message, "a run's session is not kept");
+        }
         for (file, ending, media_type) in KEPT {
             let file = folder.join(file);
             if !file.exists() {

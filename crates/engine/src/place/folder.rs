@@ -84,6 +84,12 @@ impl LayeredFolder {
         }
     }
 
+    /// What was written in a folder that may have been made of layers.
+    pub(crate) fn written_before(at: &Path) -> PathBuf {
+        let upper = beside(at, "upper");
+        if upper.is_dir() { upper } else { at.to_owned() }
+    }
+
     pub(crate) fn method(&self) -> LayerMethod {
         self.method
     }
@@ -98,6 +104,11 @@ impl LayeredFolder {
 
     fn work(&self) -> PathBuf {
         beside(&self.at, "work")
+    }
+
+    /// Writes a file that only its owner reads.
+    pub(crate) fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        write(&self.cleared(path)?, bytes, 0o600)
     }
 
     /// Makes these paths hold what they have to.
@@ -243,7 +254,11 @@ impl LayeredFolder {
     /// Every file, link and whiteout that was written, as paths from here; folders that `is_entered` says no to are named
     /// and not looked into.
     pub(crate) fn walk_written(&self, is_entered: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
-        let written = self.written();
+        Self::walk(&self.written(), is_entered)
+    }
+
+    /// The same of what was written into a folder.
+    pub(crate) fn walk(written: &Path, is_entered: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
         let (mut found, mut open) = (Vec::new(), vec![PathBuf::new()]);
         while let Some(folder) = open.pop() {
             for entry in fs::read_dir(written.join(&folder))? {

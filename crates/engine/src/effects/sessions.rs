@@ -1,0 +1,298 @@
+//! An agent's session as an artifact of its order: after a run its files are kept, and before a run that goes on in it
+//! they are laid back where they are not there any more, as on another machine or after the order was tidied up.
+//!
+//! The agent wrote these files and named them. So they are data: bounded, told by their names alone, read through no
+//! link, and written nowhere but into the agent's own home.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{EffectContext, EffectError, soon};
+use crate::job::blocking;
+use crate::place::HOME;
+use crate::place::folder::LayeredFolder;
+use journeyman_agent::{SESSION_FOLDERS, is_session_file};
+use journeyman_order::AgentRun;
+use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
+use journeyman_store::StoreError;
+use journeyman_workspace::write_whole;
+
+/// Of a session's artifact.
+const MOST_KEPT: usize = 20 << 20;
+/// Of the files that it holds.
+const MOST_READ: u64 = 64 << 20;
+const MOST_FILES: usize = 200;
+/// Folders that are looked into.
+const MOST_FOLDERS: u32 = 2_000;
+
+/// Where a run's session is until it is an artifact.
+const KEPT_SESSION: &str = "session.json.gz";
+
+/// A file of a session.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SessionFile {
+    path: PathBuf,
+    text: String,
+}
+
+impl EffectContext {
+    /// The name of the artifact of an agent's session. Agents that judge one another have none in common, whatever they
+    /// call theirs.
+    fn session_artifact(task: &AgentTask, session: &str) -> String {
+        let whose = match &task.place {
+            AgentTaskWorkspace::Workspace => String::new(),
+            AgentTaskWorkspace::Checkout { .. } => format!("{}\0{}", task.stage, task.role),
+        };
+        let digest = Sha256::new().chain_update(whose).chain_update([0]).chain_update(session).finalize();
+        format!("session-{}.json.gz", hex::encode(digest).get(..24).unwrap_or_default())
+    }
+
+    /// Writes what there is of a run's session beside its stream, and names its artifact.
+    pub(super) async fn take_session(
+        &self,
+        run: &mut AgentRun,
+        task: &AgentTask,
+        folder: &Path,
+        redact: impl Fn(&str) -> String + Send + 'static,
+    ) -> Result<(), EffectError> {
+        let Some(session) = run.session_id.clone() else { return Ok(()) };
+        let place = match &task.place {
+            AgentTaskWorkspace::Workspace => self.order_root(),
+            AgentTaskWorkspace::Checkout { .. } => {
+                self.parts.workspaces.review_folder(self.order, &task.stage, &task.role)
+            }
+        };
+        let name = Self::session_artifact(task, &session);
+        let file = folder.join(KEPT_SESSION);
+        let taken = blocking(move || {
+            let home = LayeredFolder::written_before(&place.join(HOME));
+            let packed = pack(&files(&home, &session)?, redact)?;
+            packed.map(|packed| write_whole(&file, &packed)).transpose()
+        });
+        match taken.await? {
+            Ok(Some(())) => run.artifacts.push(name),
+            Ok(None) => {}
+            // The work does not depend on it: the next round begins a session where this one is gone.
+            Err(error) => run.warnings.push(format!("its session is not kept: {error}")),
+        }
+        Ok(())
+    }
+
+    /// Makes what was taken of a run's session an artifact.
+    pub(super) async fn keep_session(
+        &self,
+        run: &AgentRun,
+        folder: &Path,
+        task: &AgentTask,
+    ) -> Result<(), EffectError> {
+        let file = folder.join(KEPT_SESSION);
+        let Some(session) = run.session_id.as_ref().filter(|_| file.exists()) else { return Ok(()) };
+        let kept = std::fs::read(&file).map_err(|error| soon(format!("cannot read it again: {error}")))?;
+        let name = Self::session_artifact(task, session);
+        self.parts.store.put_artifact(self.order, &name, "application/gzip", &kept).await?;
+        // The artifact is the copy that lasts.
+        let _ = std::fs::remove_file(&file);
+        Ok(())
+    }
+
+    /// Lays the files of a task's session into the agent's home, where they were kept and are not there.
+    pub(super) async fn lay_session(
+        &self,
+        task: &AgentTask,
+        home: &LayeredFolder,
+    ) -> Result<(), EffectError> {
+        let Some(session) = task.session.clone() else { return Ok(()) };
+        let (there, looked_for) = (home.written(), session.clone());
+        let is_there = blocking(move || files(&there, &looked_for).is_ok_and(|files| !files.is_empty()));
+        if is_there.await? {
+            return Ok(());
+        }
+        let kept = match self.parts.store.artifact(self.order, &Self::session_artifact(task, &session)).await
+        {
+            Ok(kept) => kept.content,
+            Err(StoreError::NotFound { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let (home, order) = (home.clone(), self.order);
+        blocking(move || {
+            let laid = unpack(&kept, &session).and_then(|files| {
+                files.iter().try_for_each(|file| home.put(&file.path, file.text.as_bytes()))?;
+                Ok(files.len())
+            });
+            match laid {
+                Ok(files) => tracing::info!(%order, session, files, "a session is laid back"),
+                // Then the program says that it does not know it, and begins another.
+                Err(error) => tracing::warn!(%order, session, %error, "a session cannot be laid back"),
+            }
+        })
+        .await
+    }
+}
+
+/// The session's files below a folder that an agent wrote, in the order of their names.
+fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
+    if !written.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entered = Cell::new(0);
+    let is_entered = |path: &Path| {
+        entered.set(entered.get() + 1);
+        let leads_there = |folder: &str| Path::new(folder).starts_with(path) || path.starts_with(folder);
+        entered.get() <= MOST_FOLDERS && SESSION_FOLDERS.iter().any(|folder| leads_there(folder))
+    };
+    let mut paths = LayeredFolder::walk(written, &is_entered)?;
+    paths.retain(|path| is_session_file(path, session));
+    paths.sort();
+    if paths.len() > MOST_FILES {
+        return Err(io::Error::other(format!("it has more than {MOST_FILES} files")));
+    }
+    let root = File::open(written)?;
+    let (mut files, mut left) = (Vec::new(), MOST_READ);
+    for path in paths {
+        // Through no link at all, and nothing that could wait: whoever wrote here may have put anything in its place.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let Ok(file) = rustix::fs::openat2(&root, &path, flags, Mode::empty(), inside) else { continue };
+        let file = File::from(file);
+        let found = file.metadata()?;
+        if !found.is_file() || std::os::unix::fs::MetadataExt::nlink(&found) != 1 {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        (&file).take(left + 1).read_to_end(&mut bytes)?;
+        left = left
+            .checked_sub(bytes.len() as u64)
+            .ok_or_else(|| io::Error::other(format!("it has more than {} MiB", MOST_READ >> 20)))?;
+        // Sessions are text; what is not is not kept, since nothing could be taken out of it.
+        if let Ok(text) = String::from_utf8(bytes) {
+            files.push(SessionFile { path, text });
+        }
+    }
+    Ok(files)
+}
+
+/// What is kept of a session; none of one without files.
+fn pack(files: &[SessionFile], redact: impl Fn(&str) -> String) -> io::Result<Option<Vec<u8>>> {
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let clean = files.iter().map(|file| SessionFile { path: file.path.clone(), text: redact(&file.text) });
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(&serde_json::to_vec(&clean.collect::<Vec<_>>())?)?;
+    let packed = packed.finish()?;
+    if packed.len() > MOST_KEPT {
+        return Err(io::Error::other(format!("it has more than {} MiB, compressed", MOST_KEPT >> 20)));
+    }
+    Ok(Some(packed))
+}
+
+/// The files of a session, as they were kept; each is one of that session's by its name.
+fn unpack(kept: &[u8], session: &str) -> io::Result<Vec<SessionFile>> {
+    // Twice, since JSON escapes what is in text.
+    let mut text = Vec::new();
+    GzDecoder::new(kept).take(2 * MOST_READ + 1).read_to_end(&mut text)?;
+    let files: Vec<SessionFile> = serde_json::from_slice(&text)?;
+    match files.iter().find(|file| !is_session_file(&file.path, session)) {
+        Some(other) => Err(io::Error::other(format!("{:?} is no file of the session", other.path))),
+        None => Ok(files),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    const ID: &str = "0198c0de-aaaa";
+    const PROJECT: &str = ".claude/projects/-workspace-work";
+
+    fn named(files: &[SessionFile]) -> Vec<(String, String)> {
+        files.iter().map(|file| (file.path.display().to_string(), file.text.clone())).collect()
+    }
+
+    #[test]
+    fn a_session_is_its_own_files_and_nothing_that_they_lead_to() {
+        let place = tempfile::tempdir().unwrap();
+        let (home, outside) = (place.path().join("home"), place.path().join("outside"));
+        let project = home.join(PROJECT);
+        fs::create_dir_all(&project).unwrap();
+        fs::create_dir_all(outside.join(ID)).unwrap();
+        fs::write(outside.join(ID).join("secret"), "secret").unwrap();
+        fs::write(project.join(format!("{ID}.jsonl")), "{\"said\": \"my key is k-123456789\"}\n").unwrap();
+        fs::write(project.join("another.jsonl"), "another's").unwrap();
+        fs::write(home.join(ID), "not in a folder of sessions").unwrap();
+        fs::write(outside.join("plain"), "secret").unwrap();
+        symlink(outside.join("plain"), project.join(format!("{ID}.link"))).unwrap();
+        symlink(outside.join(ID), project.join(ID)).unwrap();
+        symlink(&outside, home.join(".codex")).unwrap();
+        fs::create_dir_all(outside.join("sessions")).unwrap();
+        fs::write(outside.join("sessions").join(ID), "secret").unwrap();
+        fs::hard_link(outside.join(ID).join("secret"), project.join(format!("{ID}.hard"))).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            project.join(format!("{ID}.pipe")),
+            rustix::fs::FileType::Fifo,
+            Mode::from_bits_truncate(0o600),
+            0,
+        )
+        .unwrap();
+        fs::write(project.join(format!("{ID}.raw")), [0xff, 0xfe]).unwrap();
+
+        let found = files(&home, ID).unwrap();
+
+        let (path, text) = (format!("{PROJECT}/{ID}.jsonl"), "{\"said\": \"my key is k-123456789\"}\n");
+        assert_eq!(named(&found), [(path.clone(), text.to_owned())]);
+        let kept = pack(&found, |text| text.replace("k-123456789", "[KEY]")).unwrap().unwrap();
+        let clean = text.replace("k-123456789", "[KEY]");
+        assert_eq!(named(&unpack(&kept, ID).unwrap()), [(path, clean)]);
+        assert_eq!(files(&home, "another-session").unwrap(), []);
+        assert_eq!(pack(&[], str::to_owned).unwrap(), None);
+    }
+
+    #[test]
+    fn a_session_that_is_too_large_is_not_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let project = place.path().join(PROJECT);
+        fs::create_dir_all(&project).unwrap();
+        let sparse = File::create(project.join(format!("{ID}.jsonl"))).unwrap();
+        sparse.set_len(MOST_READ + 1).unwrap();
+        assert_eq!(files(place.path(), ID).unwrap_err().to_string(), "it has more than 64 MiB");
+        sparse.set_len(1).unwrap();
+        for nth in 0..MOST_FILES {
+            fs::write(project.join(format!("{ID}.{nth}")), "").unwrap();
+        }
+        assert_eq!(files(place.path(), ID).unwrap_err().to_string(), "it has more than 200 files");
+    }
+
+    #[test]
+    fn a_session_is_laid_into_the_home_and_nowhere_else() {
+        let place = tempfile::tempdir().unwrap();
+        let (home, outside) = (place.path().join("home"), place.path().join("outside"));
+        fs::create_dir_all(&home).unwrap();
+        fs::create_dir_all(outside.join("projects/-workspace-work")).unwrap();
+        symlink(&outside, home.join(".claude")).unwrap();
+        let folder = LayeredFolder::existing(&home, &[], crate::place::folder::LayerMethod::Copy);
+        let path = PathBuf::from(format!("{PROJECT}/{ID}.jsonl"));
+        folder.put(&path, b"said").unwrap();
+        assert_eq!(fs::read(home.join(&path)).unwrap(), b"said");
+        assert_eq!(fs::read_dir(outside.join("projects/-workspace-work")).unwrap().count(), 0);
+
+        for path in ["../x", "/etc/x", ".claude/projects/../../../x", ".claude/settings.json", ".bashrc"] {
+            let file = SessionFile { path: PathBuf::from(path), text: "x".to_owned() };
+            let kept = pack(&[file], str::to_owned).unwrap().unwrap();
+            assert!(unpack(&kept, ID).is_err(), "{path}");
+        }
+        assert!(unpack(b"no archive", ID).is_err());
+    }
+}

@@ -61,3 +61,29 @@ async fn on_another_machine_the_next_round_goes_on_in_the_session_and_finds_its_
     assert!(run.artifacts.iter().any(|name| name == session), "the journal names it: {:?}", run.artifacts);
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_another_machine_the_developer_has_the_plan_in_its_prompt() {
+    let reads = "
+- stage: implement
+  think: 400
+  run: |
+    cat; ls .journeyman/plans 2>&1
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+";
+    let mut world = Story::of(reads).labeled().await;
+    world.until_begun("implement/1/agent").await;
+    world.stop_bot().await;
+    move_to_another_machine(&mut world);
+    world.start_bot().await;
+
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let said = ended.said("implement/1/agent");
+    assert!(said.contains("<untrusted what=\"plan\">\n# Write 42 into answer\n"), "{said}");
+    assert!(said.contains("No such file"), "the file itself stayed on the other machine: {said}");
+    assert_eq!(ended.runs_of("plan"), 1, "and nobody plans again");
+    world.end().await;
+}

@@ -1,7 +1,7 @@
 //! An agent's session and the plan belong to its order: they are there on another machine, and after the order's
 //! folders were tidied away.
 
-use crate::world::{Story, World};
+use crate::world::{MAINTAINER, Story, World};
 
 /// Remembers what it did in a session as Codex does. Its first answer is wrong; what it says of the second round is what
 /// it finds in its home.
@@ -25,10 +25,10 @@ const REMEMBERS: &str = r#"
   run: |
     say() { echo "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"$1\",\"session_id\":\"$JOURNEYMAN_SESSION\",\"total_cost_usd\":0.05}"; }
     sleep 0.4
-    cd "$HOME"; found=$(find .codex .claude 2>/dev/null | sort | tr '\n' ' '; cat .codex/sessions/2026/rollout-* | tr -d '\n'); cd - >/dev/null
+    told=$(grep -c '^Your work tree was made anew'); cd "$HOME"; found=$(find .codex .claude 2>/dev/null | sort | tr '\n' ' '; cat .codex/sessions/2026/rollout-* | tr -d '\n'); cd - >/dev/null
     echo 42 > answer
     git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-    say "$JOURNEYMAN_SESSION: $found"
+    say "$JOURNEYMAN_SESSION, told $told: $found"
 "#;
 
 /// The next starts are on a machine with this database, and nothing else.
@@ -36,7 +36,7 @@ fn move_to_another_machine(world: &mut World) {
     world.change_settings(|settings| settings.data.dir = settings.data.dir.with_file_name("another-machine"));
 }
 
-const FOUND: &str = "0198c0de-story: .codex .codex/sessions .codex/sessions/2026 \
+const FOUND: &str = "0198c0de-story, told 1: .codex .codex/sessions .codex/sessions/2026 \
     .codex/sessions/2026/rollout-0198c0de-story.jsonl I wrote 43, since it looked right.";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -85,5 +85,31 @@ async fn on_another_machine_the_developer_has_the_plan_in_its_prompt() {
     assert!(said.contains("<untrusted what=\"plan\">\n# Write 42 into answer\n"), "{said}");
     assert!(said.contains("No such file"), "the file itself stayed on the other machine: {said}");
     assert_eq!(ended.runs_of("plan"), 1, "and nobody plans again");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_retry_on_another_machine_goes_on_in_the_session_and_on_the_draft() {
+    let wrong = REMEMBERS.replace("echo 42 > answer", "date +%s%N > answer");
+    let mut world = Story::of(&wrong).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    let before = world.pull();
+    world.stop_bot().await;
+    move_to_another_machine(&mut world);
+    world.rescript(REMEMBERS);
+    world.start_bot().await;
+
+    world.comment(MAINTAINER, "/retry It is 42.").await;
+    let again = world.settled().await;
+
+    assert_eq!((again.word(), again.order), ("verified", ended.order), "{}", again.because());
+    assert_eq!((world.pull().issue.number, world.pull().draft), (before.issue.number, false));
+    let last = again
+        .moves()
+        .into_iter()
+        .rev()
+        .find(|name| name.starts_with("implement/") && name.ends_with("/agent"));
+    assert_eq!(again.said(&last.expect("it ran again")), FOUND);
     world.end().await;
 }

@@ -49,6 +49,7 @@ mod local_submodules;
 mod names;
 mod origin;
 mod outline;
+mod own_commits;
 mod patch;
 mod protected;
 mod remarks;

@@ -5,8 +5,9 @@ use super::{EffectContext, EffectResult, never};
 use crate::SETTINGS_FILE;
 use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_repository_templates};
 use journeyman_github::GitAccess;
+use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_order::pull_template::{LONGEST_TEMPLATE, may_hold_template, template_path};
-use journeyman_order::{CommitSha, EffectError, EffectOutcome, RepositorySettings};
+use journeyman_order::{CommitSha, EffectError, EffectOutcome, JournalEvent, RepositorySettings};
 use journeyman_workspace::{GitError, Remote, Workspaces};
 
 impl EffectContext {
@@ -80,15 +81,51 @@ impl EffectContext {
         .await
     }
 
-    /// Fetches the base where it is not there, as on another machine than the one that prepared the order.
-    pub(super) async fn bring_base(&self) -> Result<(), EffectError> {
+    /// Fetches the base, and the commit of ours that a task begins with, where they are not there: as on another machine
+    /// than the one that made them.
+    pub(super) async fn bring_commits(&self, task: &AgentTask) -> Result<(), EffectError> {
         let (repository, base) = (self.opened().repository.clone(), self.base()?);
-        if self.git(move |workspaces| Ok(workspaces.tree_of(&repository, &base).is_ok())).await? {
+        let begins = match &task.place {
+            AgentTaskWorkspace::Workspace => task.start.clone(),
+            AgentTaskWorkspace::Checkout { commit } => Some(commit.clone()),
+        };
+        let (order, base_branch, made) = (self.order, self.base_branch(), self.commits_made());
+        let branch = task.branch.clone().or_else(|| self.survey.trace.branch.clone());
+        let ours = branch.zip(begins.filter(|commit| made.contains(commit)));
+        let head = ours.as_ref().map(|(_, commit)| commit.clone());
+        let (has_base, has_head) = self
+            .git(move |workspaces| {
+                let has = |commit: &CommitSha| workspaces.tree_of(&repository, commit).is_ok();
+                Ok((has(&base), head.as_ref().is_none_or(has)))
+            })
+            .await?;
+        if has_base && has_head {
             return Ok(());
         }
-        let branch = self.base_branch();
-        self.with_remote(move |workspaces, remote| workspaces.fetch(remote, &branch)).await?;
-        Ok(())
+        self.with_remote(move |workspaces, remote| {
+            if !has_base {
+                workspaces.fetch(remote, &base_branch)?;
+            }
+            match ours.filter(|_| !has_head) {
+                Some((branch, commit)) => workspaces.fetch_own(order, remote, &branch, &commit, &made),
+                None => Ok(()),
+            }
+        })
+        .await
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome is a commit of ours")]
+    /// The commits that the journal says we made.
+    pub(super) fn commits_made(&self) -> Vec<CommitSha> {
+        let entries = self.journal.entries().iter();
+        let made = entries.filter_map(|entry| match &entry.event {
+            JournalEvent::Observed { outcome, .. } => match &**outcome {
+                EffectOutcome::Committed { commit, .. } => Some(commit.clone()),
+                _ => None,
+            },
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
+        });
+        made.collect()
     }
 
     /// Does something with the repository on GitHub, with a token that can only read and lives for as long.

@@ -25,9 +25,16 @@ impl EffectContext {
         let token = self.parts.github.git_token(&at, GitAccess::Push).await?;
         let url = self.parts.github.git_url(&at.repository);
         let (order, repository, secret) = (self.order, at.repository.clone(), token.secret.clone());
+        let made = self.commits_made();
         let pushed = self
             .git(move |workspaces| {
                 let remote = Remote { repository: &repository, url, token: Some(secret) };
+                // On another machine than the one that pushed it, what is replaced is known to be ours by the journal alone.
+                if let Some(old) = lease.as_ref().filter(|old| made.contains(old))
+                    && workspaces.tree_of(&repository, old).is_err()
+                {
+                    workspaces.fetch_own(order, &remote, &branch, old, &made)?;
+                }
                 workspaces.push(order, &remote, &branch, &commit, lease.as_ref())
             })
             .await;

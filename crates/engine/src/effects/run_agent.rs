@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use super::agent_filesystem::AgentFilesystem;
 use super::cut_off::{CutOffRun, GOES_ON};
+use super::sessions::MADE_ANEW;
 use super::{EffectContext, EffectResult, never, soon};
 use crate::egress::{self, JobEgress};
 use crate::job::{readable, short_job};
 use journeyman_agent::{CallRecorder as CallRecord, Invocation, ModelApi, ModelCall, Runtime, Transcript};
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::agent_run::AgentFailureKind;
-use journeyman_order::moves::AgentTask;
+use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit, JournalEvent};
 use journeyman_sandbox::{Job, ProgramOwner, SandboxNetwork, Sink};
@@ -68,7 +69,7 @@ impl EffectContext {
             }
         }
         self.check_starts()?;
-        self.bring_base().await?;
+        self.bring_commits(&task).await?;
         let task = self.with_what_it_needs(task, runtime).await?;
         let instructions = self.instructions(&task).await?;
         let mut prompt = journeyman_agent::prompt(&task, &self.template(&task.command).await?, &instructions);
@@ -137,7 +138,12 @@ impl EffectContext {
         match runtime {
             Runtime::Program(program) => {
                 let place = self.agent_filesystem(task).await?;
-                self.lay_session(task, &place.place.home).await?;
+                let is_laid = self.lay_session(task, &place.place.home).await?;
+                // Its home was made anew, and so was what it works in.
+                let prompt = match is_laid && task.place == AgentTaskWorkspace::Workspace {
+                    true => &format!("{MADE_ANEW}\n\n{prompt}"),
+                    false => prompt,
+                };
                 let role = self.journal.role(&task.role);
                 let invocation = program.invocation(task, role, prompt, &self.parts.settings.environment);
                 self.start(task, place, &invocation, program.transcript(), folder).await

@@ -37,6 +37,10 @@ const MOST_FOLDERS: u32 = 2_000;
 /// Where a run's session is until it is an artifact.
 const KEPT_SESSION: &str = "session.json.gz";
 
+/// Before the prompt of a run whose session was laid back.
+pub(super) const MADE_ANEW: &str = "Your work tree was made anew since you last worked in it. What you had changed there \
+    may be gone, commits included: look at it before you rely on it.";
+
 /// A file of a session.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SessionFile {
@@ -104,22 +108,22 @@ impl EffectContext {
         Ok(())
     }
 
-    /// Lays the files of a task's session into the agent's home, where they were kept and are not there.
+    /// Lays the files of a task's session into the agent's home, where they were kept and are not there. Whether it did.
     pub(super) async fn lay_session(
         &self,
         task: &AgentTask,
         home: &LayeredFolder,
-    ) -> Result<(), EffectError> {
-        let Some(session) = task.session.clone() else { return Ok(()) };
+    ) -> Result<bool, EffectError> {
+        let Some(session) = task.session.clone() else { return Ok(false) };
         let (there, looked_for) = (home.written(), session.clone());
         let is_there = blocking(move || files(&there, &looked_for).is_ok_and(|files| !files.is_empty()));
         if is_there.await? {
-            return Ok(());
+            return Ok(false);
         }
         let kept = match self.parts.store.artifact(self.order, &Self::session_artifact(task, &session)).await
         {
             Ok(kept) => kept.content,
-            Err(StoreError::NotFound { .. }) => return Ok(()),
+            Err(StoreError::NotFound { .. }) => return Ok(false),
             Err(error) => return Err(error.into()),
         };
         let (home, order) = (home.clone(), self.order);
@@ -129,9 +133,15 @@ impl EffectContext {
                 Ok(files.len())
             });
             match laid {
-                Ok(files) => tracing::info!(%order, session, files, "a session is laid back"),
+                Ok(files) => {
+                    tracing::info!(%order, session, files, "a session is laid back");
+                    true
+                }
                 // Then the program says that it does not know it, and begins another.
-                Err(error) => tracing::warn!(%order, session, %error, "a session cannot be laid back"),
+                Err(error) => {
+                    tracing::warn!(%order, session, %error, "a session cannot be laid back");
+                    false
+                }
             }
         })
         .await

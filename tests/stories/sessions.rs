@@ -1,7 +1,10 @@
 //! An agent's session and the plan belong to its order: they are there on another machine, and after the order's
 //! folders were tidied away.
 
-use crate::world::{MAINTAINER, Story, World};
+use journeyman::emulator::ReviewState;
+
+use super::conversation::ANSWERS;
+use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
 /// Remembers what it did in a session as Codex does. Its first answer is wrong; what it says of the second round is what
 /// it finds in its home.
@@ -111,5 +114,29 @@ async fn a_retry_on_another_machine_goes_on_in_the_session_and_on_the_draft() {
         .rev()
         .find(|name| name.starts_with("implement/") && name.ends_with("/agent"));
     assert_eq!(again.said(&last.expect("it ran again")), FOUND);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_review_is_answered_on_another_machine_on_top_of_what_was_reviewed() {
+    let mut world = Story::of(&(WELL.to_owned() + ANSWERS)).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let before = world.pull();
+    world.stop_bot().await;
+    move_to_another_machine(&mut world);
+    world.start_bot().await;
+
+    let verdict = (ReviewState::ChangesRequested, "One thing.");
+    let note = ("answer", 1, "say it to the end, please");
+    let reviewed =
+        world.github.review_lines(REPOSITORY, before.issue.number, MAINTAINER, verdict, &[note]).await;
+    reviewed.expect("the pull request is there");
+    let again = world.settled().await;
+
+    assert_eq!(again.word(), "verified", "{}", again.because());
+    let pull = world.pull();
+    assert_ne!(pull.head_sha, before.head_sha);
+    assert_eq!(world.git(&["rev-parse", &format!("{}^", pull.head_sha)]), before.head_sha);
     world.end().await;
 }

@@ -127,7 +127,10 @@ impl Section {
     }
 
     fn named(heading: &str) -> Option<Self> {
-        match heading.to_lowercase().as_str() {
+        // Plans number their sections, and count what is in them.
+        let plain = heading.trim_start_matches(|c: char| c.is_ascii_digit() || ".) ".contains(c));
+        let plain = plain.split(" (").next().unwrap_or(plain).trim();
+        match plain.to_lowercase().as_str() {
             "blocking questions" => Some(Self::Blocking),
             "open questions" => Some(Self::Open),
             _ => None,
@@ -148,7 +151,8 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     }
     // Bold alone on its line, also as the item of a list in which the sections are written.
     let bold = text.trim_start_matches(['-', ' ']).trim_end_matches([':', ' ']);
-    let inner = bold.strip_prefix("**")?.strip_suffix("**")?;
+    // Or plain, and underlined.
+    let inner = bold.strip_prefix("**").and_then(|rest| rest.strip_suffix("**")).unwrap_or(bold);
     let inner = inner.trim_matches([' ', ':']);
     Section::named(inner).is_some().then_some((BOLD, inner))
 }
@@ -222,6 +226,19 @@ mod tests {
         ] {
             let plan = format!("# Plan\n\n## Blocking questions\n\n{section}\n## Tests\n\n- which?\n");
             assert_eq!(read(&plan).0, asked, "{section}");
+        }
+    }
+
+    #[test]
+    fn a_section_is_known_however_its_heading_is_written() {
+        for heading in [
+            "## 3. Blocking questions",
+            "## Blocking questions (2)",
+            "Blocking questions\n------------------",
+            "**Blocking questions:**",
+            "#### BLOCKING QUESTIONS ##",
+        ] {
+            assert_eq!(read(&format!("# Plan\n\n{heading}\n\n- 3 or 2?\n")).0, ["3 or 2?"], "{heading}");
         }
     }
 

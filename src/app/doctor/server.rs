@@ -53,7 +53,10 @@ fn store(settings: &Settings) -> DoctorFinding {
                 None => finding(about, format!("{} can be written", file.display()), true),
                 Some(what) => finding(
                     about,
-                    format!("{} {what}: put a backup in its place, or move it away to begin anew", file.display()),
+                    format!(
+                        "{} {what}: put a backup in its place, or move it away to begin anew",
+                        file.display()
+                    ),
                     false,
                 ),
             },

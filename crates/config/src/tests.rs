@@ -537,7 +537,10 @@ fn a_repository_that_says_it_wrong_hears_where() {
         ("budget: { dollars: 1 }\n", "dollars"),
         ("budget: { runs: 0 }\n", "`budget.runs`"),
         ("budget: { runs: 1.5 }\n", "line 1"),
-        ("test: a\nplan: maybe\n", "line 2: `plan`: unknown variant `maybe`, expected one of auto, approve"),
+        (
+            "test: a\nplan: maybe\n",
+            "line 2: `plan`: unknown variant `maybe`, expected one of auto, ask, approve",
+        ),
         (
             "when_base_moves: force\n",
             "`when_base_moves`: unknown variant `force`, expected one of merge, rebase, leave",

@@ -238,7 +238,9 @@ impl Invocation {
 /// A stream of JSON lines without a secret that stands in pieces in it.
 fn without_pieces(stream: String, secret: &SecretString, mask: String) -> String {
     let Some(mut pieces) = SecretRedactor::of(secret, mask) else { return stream };
-    let mut clean = pieces.feed(stream.as_bytes());
+    // A line at a time: what need not wait is let go of before the next is read.
+    let lines = stream.as_bytes().split_inclusive(|byte| *byte == b'\n');
+    let mut clean: Vec<u8> = lines.flat_map(|line| pieces.feed(line)).collect();
     clean.extend(pieces.end());
     String::from_utf8(clean).unwrap_or(stream)
 }

@@ -101,8 +101,11 @@ impl EffectContext {
     ) -> EffectResult {
         let left = KEPT.iter().filter(|(file, ..)| folder.join(file).exists());
         run.artifacts.extend(left.map(|(_, ending, _)| self.artifact_name(ending)));
-        self.take_session(&mut run, task, folder, self.redaction(runtime, task)).await?;
         // Before anything else that could fail or be cut off: from here on it is not paid for again.
+        remember(&folder.join(OUTCOME), &run)?;
+        if let Err(error) = self.take_session(&mut run, task, folder, self.redaction(runtime, task)).await {
+            tracing::warn!(order = %self.order, ?error, "a session is not kept");
+        }
         remember(&folder.join(OUTCOME), &run)?;
         self.settle(&run).await;
         self.keep(&run, folder, task, &self.redaction(runtime, task)).await;

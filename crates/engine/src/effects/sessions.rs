@@ -30,6 +30,8 @@ use journeyman_workspace::write_whole;
 const MOST_KEPT: usize = 20 << 20;
 /// Of the files that it holds.
 const MOST_READ: u64 = 64 << 20;
+/// And of them as JSON.
+const MOST_UNPACKED: u64 = 2 * MOST_READ;
 const MOST_FILES: usize = 200;
 /// Folders that are looked into.
 const MOST_FOLDERS: u32 = 2_000;
@@ -116,7 +118,7 @@ impl EffectContext {
     ) -> Result<bool, EffectError> {
         let Some(session) = task.session.clone() else { return Ok(false) };
         let (there, looked_for) = (home.written(), session.clone());
-        let is_there = blocking(move || files(&there, &looked_for).is_ok_and(|files| !files.is_empty()));
+        let is_there = blocking(move || is_there(&there, &looked_for));
         if is_there.await? {
             return Ok(false);
         }
@@ -148,8 +150,8 @@ impl EffectContext {
     }
 }
 
-/// The session's files below a folder that an agent wrote, in the order of their names.
-fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
+/// Where the session's files are below a folder that an agent wrote, in the order of their names.
+fn paths(written: &Path, session: &str) -> io::Result<Vec<PathBuf>> {
     if !written.is_dir() {
         return Ok(Vec::new());
     }
@@ -162,6 +164,20 @@ fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
     let mut paths = LayeredFolder::walk(written, &is_entered)?;
     paths.retain(|path| is_session_file(path, session));
     paths.sort();
+    Ok(paths)
+}
+
+/// Whether there are such files. What cannot be read, or is too much to be kept, is there all the same.
+fn is_there(written: &Path, session: &str) -> bool {
+    paths(written, session).map_or(true, |paths| !paths.is_empty())
+}
+
+/// The session's files there, with what is in them.
+fn files(written: &Path, session: &str) -> io::Result<Vec<SessionFile>> {
+    let paths = paths(written, session)?;
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
     if paths.len() > MOST_FILES {
         return Err(io::Error::other(format!("it has more than {MOST_FILES} files")));
     }
@@ -196,8 +212,13 @@ fn pack(files: &[SessionFile], redact: impl Fn(&str) -> String) -> io::Result<Op
         return Ok(None);
     }
     let clean = files.iter().map(|file| SessionFile { path: file.path.clone(), text: redact(&file.text) });
+    let text = serde_json::to_vec(&clean.collect::<Vec<_>>())?;
+    // More is not unpacked: a control character becomes six.
+    if text.len() as u64 > MOST_UNPACKED {
+        return Err(io::Error::other(format!("it has more than {} MiB as JSON", MOST_UNPACKED >> 20)));
+    }
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-    packed.write_all(&serde_json::to_vec(&clean.collect::<Vec<_>>())?)?;
+    packed.write_all(&text)?;
     let packed = packed.finish()?;
     if packed.len() > MOST_KEPT {
         return Err(io::Error::other(format!("it has more than {} MiB, compressed", MOST_KEPT >> 20)));
@@ -207,9 +228,8 @@ fn pack(files: &[SessionFile], redact: impl Fn(&str) -> String) -> io::Result<Op
 
 /// The files of a session, as they were kept; each is one of that session's by its name.
 fn unpack(kept: &[u8], session: &str) -> io::Result<Vec<SessionFile>> {
-    // Twice, since JSON escapes what is in text.
     let mut text = Vec::new();
-    GzDecoder::new(kept).take(2 * MOST_READ + 1).read_to_end(&mut text)?;
+    GzDecoder::new(kept).take(MOST_UNPACKED + 1).read_to_end(&mut text)?;
     let files: Vec<SessionFile> = serde_json::from_slice(&text)?;
     match files.iter().find(|file| !is_session_file(&file.path, session)) {
         Some(other) => Err(io::Error::other(format!("{:?} is no file of the session", other.path))),
@@ -229,6 +249,22 @@ mod tests {
 
     fn named(files: &[SessionFile]) -> Vec<(String, String)> {
         files.iter().map(|file| (file.path.display().to_string(), file.text.clone())).collect()
+    }
+
+    #[test]
+    fn a_session_that_grew_too_large_to_be_kept_is_there_and_nothing_is_laid_over_it() {
+        let home = tempfile::tempdir().unwrap();
+        assert!(!is_there(home.path(), ID));
+        let folder = home.path().join(PROJECT).join(ID);
+        fs::create_dir_all(&folder).unwrap();
+        for number in 0..=MOST_FILES {
+            fs::write(folder.join(format!("{number}.txt")), "result").unwrap();
+        }
+        assert!(files(home.path(), ID).is_err() && is_there(home.path(), ID));
+        // Nor is one of which nothing can be kept.
+        fs::remove_dir_all(&folder).unwrap();
+        fs::write(home.path().join(PROJECT).join(format!("{ID}.jsonl")), [0xff]).unwrap();
+        assert!(files(home.path(), ID).unwrap().is_empty() && is_there(home.path(), ID));
     }
 
     #[test]

@@ -1,10 +1,13 @@
-//! A program started behind the walls, beside the same program started bare, and by the tools that a person would use.
+//! A program started behind the walls, beside the same program started bare, and by the tools that a person would use:
+//! until its first word, and until all of it has ended.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use journeyman::sandbox::{CollectedOutput, IsolationMode, Job, JobLimits, Sandbox, SandboxNetwork};
+use journeyman::sandbox::{IsolationMode, Job, JobLimits, Sandbox, SandboxNetwork, Sink};
+use tokio::io::AsyncReadExt as _;
 
 use super::{heading, line, middle_and_tail, ratio};
 
@@ -13,7 +16,7 @@ const TIMES: usize = 60;
 const IMAGE: &str = "busybox";
 
 /// What a person types who wants the same: namespaces of its own, the system read-only.
-const BY_HAND: [&str; 12] = [
+const BY_HAND: [&str; 11] = [
     "bwrap",
     "--unshare-all",
     "--die-with-parent",
@@ -25,21 +28,29 @@ const BY_HAND: [&str; 12] = [
     "/proc",
     "--dev",
     "/dev",
-    "true",
 ];
+/// What is run: it says a word and ends.
+const PROGRAM: [&str; 2] = ["/bin/echo", "word"];
 /// Bytes of memory of a server that has worked for a while.
 const LARGE: usize = 1 << 30;
 
+/// Since a program was started.
+#[derive(Debug, Clone, Copy)]
+struct ProgramTimes {
+    first_word: Duration,
+    end: Duration,
+}
+
 pub async fn measure() {
-    heading("sandbox: the program `true`, from start to end");
+    heading("sandbox: a program's first word, and its end");
     let folder = tempfile::tempdir().expect("a folder");
     let walls = Sandbox::new(IsolationMode::Bubblewrap, vec![]).await.expect("bubblewrap");
     let none = Sandbox::new(IsolationMode::None, vec![]).await.expect("no walls");
     let (mut least, mut by_hand) = (Vec::new(), Vec::new());
     let (mut unwalled, mut ours, mut doors) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TIMES {
-        least.push(command(&["true"]).await.expect("true"));
-        by_hand.push(command(&BY_HAND).await.expect("bubblewrap"));
+        least.push(command(&PROGRAM).await.expect("echo"));
+        by_hand.push(command(&[&BY_HAND[..], &PROGRAM].concat()).await.expect("bubblewrap"));
         unwalled.push(timed(&none, folder.path(), SandboxNetwork::None).await);
         ours.push(timed(&walls, folder.path(), SandboxNetwork::None).await);
         let door = walls.egress_socket(drop).expect("a door");
@@ -48,45 +59,80 @@ pub async fn measure() {
     let (mut large_by_hand, mut large) = (Vec::new(), Vec::new());
     let memory = vec![1_u8; LARGE];
     for _ in 0..TIMES {
-        large_by_hand.push(command(&BY_HAND).await.expect("bubblewrap"));
+        large_by_hand.push(command(&[&BY_HAND[..], &PROGRAM].concat()).await.expect("bubblewrap"));
         large.push(timed(&walls, folder.path(), SandboxNetwork::None).await);
     }
     drop(std::hint::black_box(memory));
-    let (least, _) = middle_and_tail(least);
-    line("bare fork and exec", least, "");
-    let (by_hand, _) = middle_and_tail(by_hand);
-    line("bwrap by hand", by_hand, "");
-    let (unwalled, _) = middle_and_tail(unwalled);
-    line("mode none: limits and a control group", unwalled, &format!("{} bare", ratio(unwalled, least)));
-    let (ours, tail) = middle_and_tail(ours);
-    line("behind bubblewrap", ours, &format!("{} bwrap by hand", ratio(ours, by_hand)));
-    line("  the slowest in a hundred", tail, "");
-    let (doors, _) = middle_and_tail(doors);
-    line("behind bubblewrap, with a door", doors, &format!("{} bwrap by hand", ratio(doors, by_hand)));
-    let ((large_by_hand, _), (large, _)) = (middle_and_tail(large_by_hand), middle_and_tail(large));
-    line("a process of 1 GiB: bwrap by hand", large_by_hand, "");
-    line("a process of 1 GiB: behind bubblewrap", large, &format!("{} that", ratio(large, large_by_hand)));
+    let least = told("bare fork and exec", least, None);
+    let by_hand = told("bwrap by hand", by_hand, Some(("bare", least)));
+    told("mode none: limits and a control group", unwalled, Some(("bare", least)));
+    told("behind bubblewrap", ours, Some(("bwrap by hand", by_hand)));
+    told("behind bubblewrap, with a door", doors, Some(("bwrap by hand", by_hand)));
+    let large_by_hand = told("a process of 1 GiB: bwrap by hand", large_by_hand, None);
+    told("a process of 1 GiB: behind bubblewrap", large, Some(("that", large_by_hand)));
     for engine in ["podman", "docker"] {
-        let run = [engine, "run", "--rm", "--pull=never", "--network=none", IMAGE, "true"];
+        let run = [&[engine, "run", "--rm", "--pull=never", "--network=none", IMAGE][..], &PROGRAM].concat();
         match command(&run).await {
-            Some(took) => line(&format!("{engine} run"), took, ""),
+            Some(took) => drop(told(&format!("{engine} run"), vec![took], None)),
             None => println!("  {engine} run: not here, or it does not run, or has no image {IMAGE}"),
         }
     }
     println!("  {}", walls.describe_isolation());
 }
 
-/// None where there is no such program, or it fails.
-async fn command(words: &[&str]) -> Option<Duration> {
-    let begun = Instant::now();
-    let mut command = tokio::process::Command::new(words[0]);
-    let ended = command.args(&words[1..]).output().await.ok()?;
-    ended.status.success().then(|| begun.elapsed())
+/// Prints the middle, with the slowest in a hundred, and how often it takes the other.
+fn told(what: &str, all: Vec<ProgramTimes>, beside: Option<(&str, ProgramTimes)>) -> ProgramTimes {
+    let (first_word, slowest) = middle_and_tail(all.iter().map(|times| times.first_word).collect());
+    let (end, _) = middle_and_tail(all.iter().map(|times| times.end).collect());
+    let ratios = beside.map(|(name, other)| {
+        format!("{} {name}, the end {}", ratio(first_word, other.first_word), ratio(end, other.end))
+    });
+    let milliseconds = |took: Duration| took.as_secs_f64() * 1_000.0;
+    let note = format!(
+        "slowest {:.1}, end {:.1}; {}",
+        milliseconds(slowest),
+        milliseconds(end),
+        ratios.unwrap_or_default()
+    );
+    line(what, first_word, &note);
+    ProgramTimes { first_word, end }
 }
 
-async fn timed(sandbox: &Sandbox, folder: &Path, network: SandboxNetwork) -> Duration {
+/// None where there is no such program, or it fails.
+async fn command(words: &[&str]) -> Option<ProgramTimes> {
+    let begun = Instant::now();
+    let mut command = tokio::process::Command::new(words[0]);
+    let mut running = command
+        .args(&words[1..])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    running.stdout.as_mut()?.read_u8().await.ok()?;
+    let first_word = begun.elapsed();
+    running.wait().await.ok()?.success().then(|| ProgramTimes { first_word, end: begun.elapsed() })
+}
+
+/// When a program said its first word.
+struct FirstWord {
+    begun: Instant,
+    after: Option<Duration>,
+}
+
+impl Sink for FirstWord {
+    fn stdout(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.after.get_or_insert(self.begun.elapsed());
+        }
+    }
+
+    fn stderr(&mut self, _: &[u8]) {}
+}
+
+async fn timed(sandbox: &Sandbox, folder: &Path, network: SandboxNetwork) -> ProgramTimes {
     let job = Job {
-        program: vec!["true".into()],
+        program: PROGRAM.map(Into::into).to_vec(),
         directory: folder.join("home"),
         environment: BTreeMap::new(),
         stdin: vec![],
@@ -102,7 +148,7 @@ async fn timed(sandbox: &Sandbox, folder: &Path, network: SandboxNetwork) -> Dur
         timeout: Duration::from_secs(20),
         most_output: 4_096,
     };
-    let begun = Instant::now();
-    sandbox.run(job, &mut CollectedOutput::default()).await.expect("a run");
-    begun.elapsed()
+    let mut first = FirstWord { begun: Instant::now(), after: None };
+    sandbox.run(job, &mut first).await.expect("a run");
+    ProgramTimes { first_word: first.after.expect("a word"), end: first.begun.elapsed() }
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::OnceLock;
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -92,8 +93,17 @@ const PERSONALITIES: [u32; 3] = [0, 0x0004_0000, 0xffff_ffff];
 /// The first process inside, which tells the job's exit code.
 const FIRST: u32 = 1;
 
-/// The filters, in the form that bubblewrap loads: each is bytes for one descriptor.
-pub(super) fn filters() -> io::Result<Vec<Vec<u8>>> {
+/// All filters as one, as bytes: where one allows a call, the next is asked. For each that it is given, the kernel makes
+/// a program anew.
+pub(super) fn filter() -> io::Result<&'static [u8]> {
+    static JOINED: OnceLock<Vec<u8>> = OnceLock::new();
+    match JOINED.get() {
+        Some(known) => Ok(known),
+        None => joined().map(|filter| &**JOINED.get_or_init(|| filter)),
+    }
+}
+
+fn joined() -> io::Result<Vec<u8>> {
     let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     let refused = compiled(refused().map_err(io::Error::other)?, libc::EPERM, architecture)?;
     let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
@@ -102,12 +112,6 @@ pub(super) fn filters() -> io::Result<Vec<Vec<u8>>> {
     if architecture == TargetArch::x86_64 {
         filters.push(bytes(&NO_X32));
     }
-    Ok(filters)
-}
-
-/// The filters as one, for a runtime that loads no more: where one allows a call, the next is asked.
-pub(super) fn joined() -> io::Result<Vec<u8>> {
-    let filters = filters()?;
     let allowed = bytes(&[sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }]);
     let mut joined = Vec::new();
     for (number, filter) in filters.iter().enumerate() {

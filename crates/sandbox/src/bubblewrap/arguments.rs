@@ -25,9 +25,7 @@ pub(super) fn arguments(
     all.add(["--disable-userns"]);
     all.add(["--cap-drop", "ALL"]);
     all.add(["--hostname", own_files::HOSTNAME, "--die-with-parent", "--new-session"]);
-    for filter in seccomp::filters()? {
-        all.add([OsStr::new("--add-seccomp-fd"), &files.hold("seccomp", &filter)?]);
-    }
+    all.add([OsStr::new("--seccomp"), &files.hold("seccomp", seccomp::filter()?)?]);
     if let Some(root) = &job.root {
         root.make_mount_points(own_files::mount_points(job))?;
         all.bind_at("--bind", &root.layers.at, Path::new("/"));

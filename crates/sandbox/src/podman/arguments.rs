@@ -143,7 +143,7 @@ fn rights(all: &mut PodmanArguments, limits: &JobLimits) -> io::Result<()> {
     all.add(["--cap-drop", "all", "--security-opt", "no-new-privileges"]);
     // Of filters podman knows only a list of names. The filter itself goes to crun, and no job begins without it.
     all.add(["--security-opt", "seccomp=unconfined"]);
-    all.pair("--annotation", format!("run.oci.seccomp_bpf_data={}", STANDARD.encode(seccomp::joined()?)));
+    all.pair("--annotation", format!("run.oci.seccomp_bpf_data={}", STANDARD.encode(seccomp::filter()?)));
     // To the kernel a job of a server that runs as root is the owner of what root may write there, capabilities or not.
     all.add(["--security-opt", "proc-opts=ro,nosuid,nodev,noexec", "--security-opt", "mask=/sys"]);
     all.add(["--read-only-tmpfs=false"]);

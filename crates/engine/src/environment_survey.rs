@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::command::{CommandOutput, FinishedCommand};
 use crate::environment::{EnvironmentRequest, PlanFault, Preparation, ServiceFailure};
 use crate::testing::{BaselineOutcome, BaselineSource, CommitTester, TestRunRequest};
-use journeyman_environment::{EMPTY_SUBMODULES, EnvironmentPlan, EnvironmentSource, RequiredTool, ToolFit};
+use journeyman_environment::{EnvironmentPlan, EnvironmentSource, RequiredTool, ToolFit};
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, PinnedImages, TestReport, TestVerdict};
@@ -262,15 +262,17 @@ fn of_tests(ask: &EnvironmentRequest, outcome: &BaselineOutcome) -> Option<Envir
             remedy: change_the(&ask.plan, "setup"),
         });
     }
-    let empty = ask.plan.notes.iter().find_map(|note| note.strip_prefix(EMPTY_SUBMODULES));
     let is_red = matches!(run.exit, Exit::Code(code) if code != 0);
-    if let Some(empty) =
-        empty.filter(|_| is_red && outcome.reading.counts.is_none_or(|counts| counts.ran() == 0))
-    {
+    let none_ran = outcome.reading.counts.is_none_or(|counts| counts.ran() == 0);
+    let empty = if is_red && none_ran { ask.source.missing_submodules() } else { Vec::new() };
+    if !empty.is_empty() {
         return Some(EnvironmentProblem {
             what: format!("The tests `{}` cannot run, and submodules are empty", run.command),
             line: telling_line(&outcome.tail),
-            remedy: format!("Submodules that are not checked out: {}.", empty.trim_end_matches('.')),
+            remedy: format!(
+                "Submodules that are not checked out: {}.",
+                empty.join("; ").trim_end_matches('.')
+            ),
         });
     }
     (run.exit == Exit::TimedOut).then(|| EnvironmentProblem {

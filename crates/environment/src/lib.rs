@@ -38,7 +38,7 @@ pub use environment_plan::{
 pub use files::RepositoryFiles;
 pub use judge::{edited_setup, judge_by, without_own_tests};
 pub use network::{REGISTRIES, SetupNetwork, decides, setup_network};
-pub use planning::{EMPTY_SUBMODULES, plan};
+pub use planning::plan;
 pub use required_tool::{HostTools, RequiredTool, ToolFit, version_arguments};
 
 #[cfg(test)]

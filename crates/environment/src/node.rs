@@ -402,6 +402,7 @@ fn build_before(
     }
     None
 }
+
 /// Whether package.json requires something that comes from a git repository.
 pub(crate) fn requires_git(files: &RepositoryFiles<'_>) -> bool {
     let manifest: Option<Value> =

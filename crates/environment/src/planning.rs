@@ -280,9 +280,8 @@ const SYSTEM: [&str; 8] = ["apt-get", "apt", "apk", "dnf", "microdnf", "yum", "z
 
 /// A setup that installs what it cannot.
 fn system_packages(plan: &EnvironmentPlan, files: &RepositoryFiles<'_>) -> Option<String> {
-    let text = statement::script_texts(&plan.setup, files);
-    let is_comment = |line: &&str| line.trim_start().starts_with('#');
-    let called = text.lines().filter(|line| !is_comment(line)).find_map(|line| {
+    let text = statement::without_comments(&statement::script_texts(&plan.setup, files));
+    let called = text.lines().find_map(|line| {
         let words: Vec<&str> = words(line).filter(|word| !word.is_empty()).collect();
         let installs = ["install", "add", "-S", "update", "upgrade"];
         words.iter().enumerate().find_map(|(at, word)| {
@@ -300,13 +299,12 @@ fn system_packages(plan: &EnvironmentPlan, files: &RepositoryFiles<'_>) -> Optio
     Some(format!("the setup calls {called}, which only root can use, and no job is root: {instead}"))
 }
 
-/// How the note on submodules that a checkout of ours lacks begins.
-pub const EMPTY_SUBMODULES: &str = ".gitmodules: submodules that are not checked out and are empty: ";
-
 /// What a checkout of ours lacks.
 fn submodules(files: &RepositoryFiles<'_>) -> Option<String> {
     let missing = files.missing_submodules();
-    (!missing.is_empty()).then(|| format!("{EMPTY_SUBMODULES}{}", missing.join("; ")))
+    (!missing.is_empty()).then(|| {
+        format!(".gitmodules: submodules that are not checked out and are empty: {}", missing.join("; "))
+    })
 }
 
 /// The same, of files that git keeps elsewhere.

@@ -75,11 +75,7 @@ pub(crate) fn missing_file(setup: &[SetupCommand], files: &RepositoryFiles<'_>) 
     {
         return None;
     }
-    let text: String = script_texts(setup, files)
-        .lines()
-        .filter(|line| !line.trim_start().starts_with('#'))
-        .map(|line| format!("{}\n", line.split(" #").next().unwrap_or(line)))
-        .collect();
+    let text = without_comments(&script_texts(setup, files));
     let all: Vec<&str> = words(&text).collect();
     let lists = all.windows(2).filter_map(|pair| match pair {
         ["-r" | "--requirement", file] => Some((*file).to_owned()),
@@ -94,6 +90,15 @@ pub(crate) fn missing_file(setup: &[SetupCommand], files: &RepositoryFiles<'_>) 
         .chain(named)
         .filter(is_plain)
         .find(|path| !files.has(path))
+}
+
+/// A script without what follows a `#`.
+pub(crate) fn without_comments(script: &str) -> String {
+    script
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .map(|line| format!("{}\n", line.split(" #").next().unwrap_or(line)))
+        .collect()
 }
 
 /// What looks like an image reference. Whoever pulls it parses it.

@@ -1,6 +1,5 @@
 //! Submodules of a repository on this machine: those that its clone has checked out are here, and nothing is fetched.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
@@ -8,6 +7,7 @@ use url::Url;
 
 use super::remote::sha;
 use super::submodules::{keep, kept};
+use super::worktree_base::copy_pack;
 use super::{GitError, Workspaces};
 use journeyman_order::RepositoryName;
 
@@ -47,22 +47,10 @@ impl Workspaces {
 /// A commit with its tree, without those before it.
 fn copy(from: &Repository, to: &Repository, id: Oid) -> Result<Oid, git2::Error> {
     let tree = from.find_commit(id)?.tree_id();
-    let mut pack = from.packbuilder()?;
-    pack.set_threads(1);
-    pack.insert_object(id, None)?;
-    pack.insert_tree(tree)?;
-    let odb = to.odb()?;
-    let mut writer = odb.packwriter()?;
-    let mut fault = None;
-    pack.foreach(|bytes| match writer.write_all(bytes) {
-        Ok(()) => true,
-        Err(error) => {
-            fault = Some(error);
-            false
-        }
-    })
-    .map_err(|error| fault.as_ref().map_or(error, |fault| git2::Error::from_str(&fault.to_string())))?;
-    writer.commit()?;
+    copy_pack(from, to, |pack| {
+        pack.insert_object(id, None)?;
+        pack.insert_tree(tree)
+    })?;
     Ok(tree)
 }
 

@@ -6,7 +6,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository};
+use git2::{Oid, PackBuilder, Repository};
 
 use super::remote::oid;
 use super::{GitError, OrderDirs, Workspaces, remove_all, write_whole};
@@ -132,27 +132,33 @@ impl Workspaces {
         for known in known {
             walk.hide(*known).map_err(said)?;
         }
-        let mut pack = commits.packbuilder().map_err(said)?;
-        pack.set_threads(1);
-        pack.insert_walk(&mut walk).map_err(said)?;
-        if pack.object_count() == 0 {
-            return Ok(());
-        }
-        let odb = origin.odb().map_err(said)?;
-        let mut writer = odb.packwriter().map_err(said)?;
-        let mut fault = None;
-        pack.foreach(|bytes| match writer.write_all(bytes) {
-            Ok(()) => true,
-            Err(error) => {
-                fault = Some(error);
-                false
-            }
-        })
-        .map_err(|error| match &fault {
-            Some(fault) => GitError::broken(format!("could not copy the commit to start from: {fault}")),
-            None => said(error),
-        })?;
-        writer.commit().map_err(said)?;
-        Ok(())
+        copy_pack(&commits, origin, |pack| pack.insert_walk(&mut walk)).map_err(said)
     }
+}
+
+/// Copies objects of one repository into another, as a pack.
+pub(super) fn copy_pack(
+    from: &Repository,
+    to: &Repository,
+    fill: impl FnOnce(&mut PackBuilder<'_>) -> Result<(), git2::Error>,
+) -> Result<(), git2::Error> {
+    let mut pack = from.packbuilder()?;
+    pack.set_threads(1);
+    fill(&mut pack)?;
+    if pack.object_count() == 0 {
+        return Ok(());
+    }
+    let odb = to.odb()?;
+    let mut writer = odb.packwriter()?;
+    let mut fault = None;
+    pack.foreach(|bytes| match writer.write_all(bytes) {
+        Ok(()) => true,
+        Err(error) => {
+            fault = Some(error);
+            false
+        }
+    })
+    .map_err(|error| fault.as_ref().map_or(error, |fault| git2::Error::from_str(&fault.to_string())))?;
+    writer.commit()?;
+    Ok(())
 }

@@ -46,8 +46,8 @@ impl EffectContext {
         Ok(task)
     }
 
-    /// What the repository asks of whoever works on it, from the default branch and never from what an agent wrote. A session remembers
-    /// it, and a question of a word or two needs none of it.
+    /// What the repository asks of whoever works on it, from the default branch and never from what an agent wrote. A
+    /// session remembers it, and a question of a word or two needs none of it.
     pub(super) async fn instructions(&self, task: &AgentTask) -> Result<String, EffectError> {
         if task.session.is_some() || SHORT_QUESTIONS.contains(&task.command.as_str()) {
             return Ok(String::new());

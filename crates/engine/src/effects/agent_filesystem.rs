@@ -57,7 +57,7 @@ impl EffectContext {
                 self.ready_workspace(task.branch.as_ref(), task.start.as_ref()).await
             }
             AgentTaskWorkspace::Checkout { commit } => {
-                let folder = self.parts.workspaces.review_folder(self.order, &task.stage, &task.role);
+                let folder = self.place_of(task);
                 let (ask, environment) = self.environment().await?;
                 let (repository, at) = (self.opened().repository.clone(), commit.clone());
                 let source = self.git(move |workspaces| workspaces.source_tree(&repository, &at)).await?;
@@ -98,7 +98,7 @@ impl EffectContext {
         let settings = &self.parts.settings.testing;
         let owner = match self.is_on_the_default_branch() {
             true => EnvironmentOwner::Repository,
-            false => EnvironmentOwner::Folder(self.order_root().join("environments")),
+            false => EnvironmentOwner::Folder(self.order_environments()),
         };
         let asked = EnvironmentRequest::of_base(settings, (repository, base), source, plan, owner, inside);
         Ok((asked, images))
@@ -125,6 +125,21 @@ impl EffectContext {
 
     pub(super) fn order_root(&self) -> PathBuf {
         self.parts.workspaces.order_dirs(self.order).root
+    }
+
+    /// Where environments are that only this order uses.
+    pub(super) fn order_environments(&self) -> PathBuf {
+        self.order_root().join("environments")
+    }
+
+    /// Where an agent works: what is the order's, or a reviewer's own.
+    pub(super) fn place_of(&self, task: &AgentTask) -> PathBuf {
+        match &task.place {
+            AgentTaskWorkspace::Workspace => self.order_root(),
+            AgentTaskWorkspace::Checkout { .. } => {
+                self.parts.workspaces.review_folder(self.order, &task.stage, &task.role)
+            }
+        }
     }
 
     /// The agent's place, as it was left.

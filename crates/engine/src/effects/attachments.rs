@@ -12,7 +12,7 @@ use super::{EffectContext, EffectError, soon};
 use crate::job::{make_folder, readable, remove};
 use journeyman_agent::Runtime;
 use journeyman_github::{AttachmentLink, AttachmentSource, ErrorKind, FetchedAttachment};
-use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
+use journeyman_order::moves::AgentTask;
 use journeyman_order::{AttachmentContent, AttachmentKind, TaskAttachment};
 
 /// How many are kept, are asked for, and are named.
@@ -158,15 +158,6 @@ impl EffectContext {
     /// Where an agent's attachments are on this machine; what is above the folder is where its repository is.
     fn attachments_folder(&self, task: &AgentTask) -> PathBuf {
         self.place_of(task).join(FOLDER)
-    }
-
-    fn place_of(&self, task: &AgentTask) -> PathBuf {
-        match &task.place {
-            AgentTaskWorkspace::Workspace => self.order_root(),
-            AgentTaskWorkspace::Checkout { .. } => {
-                self.parts.workspaces.review_folder(self.order, &task.stage, &task.role)
-            }
-        }
     }
 
     /// Lays a task's attachments beside the repository, for reading only.

@@ -31,7 +31,7 @@ impl EffectContext {
             issue: String::new(),
             images: images.clone(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
-            environments: self.order_root().join("environments"),
+            environments: self.order_environments(),
         };
         let testing = CommitTester {
             sandbox: self.parts.sandbox.clone(),

@@ -26,7 +26,7 @@ impl EffectContext {
             issue: self.issue_text(),
             images: self.pinned_images(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
-            environments: self.order_root().join("environments"),
+            environments: self.order_environments(),
         };
         let mut settings = self.parts.settings.testing.clone();
         if let Some(seconds) = self.settings().prove.mutants {

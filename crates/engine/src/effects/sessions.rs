@@ -71,16 +71,11 @@ impl EffectContext {
         redact: impl Fn(&str) -> String + Send + 'static,
     ) -> Result<(), EffectError> {
         let Some(session) = run.session_id.clone() else { return Ok(()) };
-        let place = match &task.place {
-            AgentTaskWorkspace::Workspace => self.order_root(),
-            AgentTaskWorkspace::Checkout { .. } => {
-                self.parts.workspaces.review_folder(self.order, &task.stage, &task.role)
-            }
-        };
+        let home = self.place_of(task).join(HOME);
         let name = Self::session_artifact(task, &session);
         let file = folder.join(KEPT_SESSION);
         let taken = blocking(move || {
-            let home = LayeredFolder::written_before(&place.join(HOME));
+            let home = LayeredFolder::written_before(&home);
             let packed = pack(&files(&home, &session)?, redact)?;
             packed.map(|packed| write_whole(&file, &packed)).transpose()
         });

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::checkout_run::CheckoutRunSpec;
-use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
+use super::{BaselineSource, CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_environment::EnvironmentPlan;
 use journeyman_order::scrutiny::Baseline;
 use journeyman_order::test_run::CommandRun;
@@ -79,8 +79,21 @@ impl CommitTester {
         }
     }
 
+    /// The same, from where it is asked for.
+    pub(super) async fn baseline_from(
+        &self,
+        source: BaselineSource,
+        ask: &TestRunRequest,
+        judging: &VerdictBasis,
+    ) -> Result<CachedBaseline, EffectError> {
+        match source {
+            BaselineSource::KnownOrRun => self.baseline(ask, judging).await,
+            BaselineSource::Run => self.baseline_anew(ask, judging).await,
+        }
+    }
+
     /// The same, whatever is known of it.
-    pub(super) async fn baseline_anew(
+    async fn baseline_anew(
         &self,
         ask: &TestRunRequest,
         judging: &VerdictBasis,

@@ -174,13 +174,10 @@ impl CommitTester {
         remove(&ask.folder).await?;
         let judging = self.verdict_basis(ask, enough).await?;
         // Where the basis rests on a run, that was made already.
-        let is_asked = judging.before.test.as_ref().and_then(PlannedTest::alone).is_none();
-        let ran = match enough {
-            BaselineSource::Run if is_asked && !judging.is_by_tests_alone => {
-                Box::pin(self.baseline_anew(ask, &judging)).await
-            }
-            BaselineSource::Run | BaselineSource::KnownOrRun => Box::pin(self.baseline(ask, &judging)).await,
-        };
+        let is_made =
+            judging.is_by_tests_alone || judging.before.test.as_ref().and_then(PlannedTest::alone).is_some();
+        let source = if is_made { BaselineSource::KnownOrRun } else { enough };
+        let ran = Box::pin(self.baseline_from(source, ask, &judging)).await;
         remove(&ask.folder).await?;
         let CachedBaseline { test, reading, tail, kept, .. } = ran?;
         let kept = kept && enough == BaselineSource::KnownOrRun;
@@ -311,16 +308,7 @@ impl CommitTester {
         enough: BaselineSource,
     ) -> Result<VerdictBasis, EffectError> {
         let Some(alone) = basis.before.test.as_ref().and_then(PlannedTest::alone) else { return Ok(basis) };
-        let run = |basis: &VerdictBasis| {
-            let basis = basis.clone();
-            async move {
-                match enough {
-                    BaselineSource::KnownOrRun => self.baseline(ask, &basis).await,
-                    BaselineSource::Run => self.baseline_anew(ask, &basis).await,
-                }
-            }
-        };
-        let whole = run(&basis).await?;
+        let whole = self.baseline_from(enough, ask, &basis).await?;
         // A test that fails in the whole may be the one that the issue is about. What does not build is none.
         let is_red = match (&whole.reading.cases, whole.reading.counts) {
             (Some(cases), _) => cases.tests.values().any(|status| *status == TestCaseStatus::Failed),
@@ -333,7 +321,7 @@ impl CommitTester {
         let mut by_tests = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
         by_tests.before.test = Some(alone.clone());
         by_tests.plan.test = Some(alone);
-        let is_better = run(&by_tests).await?.is_passed() == Some(true);
+        let is_better = self.baseline_from(enough, ask, &by_tests).await?.is_passed() == Some(true);
         Ok(if is_better { by_tests } else { basis })
     }
 

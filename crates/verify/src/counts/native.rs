@@ -10,6 +10,14 @@ fn summary(runner: TestRunnerName, counts: TestCounts, line: usize) -> RunnerSum
     RunnerSummary { counts: Some(counts), failing: Vec::new(), line, runner, cases: None, is_whole: false }
 }
 
+/// Where each test is a program that is named, if its lines add up.
+fn of_programs(runner: TestRunnerName, counts: TestCounts, line: usize, cases: CaseList) -> RunnerSummary {
+    let cases = cases.adding_up_to(&counts);
+    let is_failed = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
+    let failing = cases.iter().flatten().filter(is_failed).map(|(name, _)| name.clone()).collect();
+    RunnerSummary { cases, failing, is_whole: true, ..summary(runner, counts, line) }
+}
+
 /// `95% tests passed, 1 tests failed out of 20`; what was not run stands in lines of its own.
 pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     let total = pattern!(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$")?;
@@ -36,10 +44,7 @@ pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
         };
         cases.add(&found[1], status);
     }
-    let cases = cases.adding_up_to(&counts);
-    let is_failed = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
-    let failing = cases.iter().flatten().filter(is_failed).map(|(name, _)| name.clone()).collect();
-    Some(RunnerSummary { cases, failing, is_whole: true, ..summary(TestRunnerName::Ctest, counts, line) })
+    Some(of_programs(TestRunnerName::Ctest, counts, line, cases))
 }
 
 /// Automake's summary: `# TOTAL: 43`, `# PASS:  42` and so on, of each folder one.
@@ -47,7 +52,7 @@ pub(super) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
     let row = pattern!(r"^# (TOTAL|PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): +(\d+)$")?;
     let case = pattern!(r"^(PASS|SKIP|XFAIL|FAIL|XPASS|ERROR): (\S.*)$")?;
     let (mut counts, mut total, mut last) = (TestCounts::default(), 0_u64, None);
-    let (mut cases, mut failing) = (CaseList::default(), Vec::new());
+    let mut cases = CaseList::default();
     for (at, line) in lines.iter().enumerate() {
         if let Some(found) = case.captures(line) {
             let status = match &found[1] {
@@ -55,9 +60,6 @@ pub(super) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
                 "SKIP" => TestCaseStatus::Skipped,
                 _ => TestCaseStatus::Failed,
             };
-            if status == TestCaseStatus::Failed {
-                failing.push(found[2].to_owned());
-            }
             cases.add(&found[2], status);
         }
         let Some(found) = row.captures(line) else { continue };
@@ -74,8 +76,7 @@ pub(super) fn automake(lines: &[&str]) -> Option<RunnerSummary> {
         *list = list.saturating_add(number);
     }
     let line = last.filter(|_| counts.ran().saturating_add(counts.skipped) == total)?;
-    let cases = cases.adding_up_to(&counts);
-    Some(RunnerSummary { cases, failing, is_whole: true, ..summary(TestRunnerName::Automake, counts, line) })
+    Some(of_programs(TestRunnerName::Automake, counts, line, cases))
 }
 
 /// uvu: `  Total:     804`, `  Passed:    804`, `  Skipped:   0`.
@@ -144,10 +145,8 @@ pub(super) fn meson(lines: &[&str]) -> Option<RunnerSummary> {
     }
     let own = lines.get(..first)?;
     let begun = own.iter().rposition(|line| *line == "Summary of Failures:").unwrap_or(own.len());
-    let cases = meson_cases(own.get(..begun)?)?.adding_up_to(&counts);
-    let is_failed = |(_, status): &(&String, &TestCaseStatus)| **status == TestCaseStatus::Failed;
-    let failing = cases.iter().flatten().filter(is_failed).map(|(name, _)| name.clone()).collect();
-    Some(RunnerSummary { cases, failing, is_whole: true, ..summary(TestRunnerName::Meson, counts, last) })
+    let cases = meson_cases(own.get(..begun)?)?;
+    Some(of_programs(TestRunnerName::Meson, counts, last, cases))
 }
 
 /// `2/5 project:suite / name   FAIL   0.05s   exit status 1`

@@ -5,13 +5,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat};
 
+use super::copied_layer::copy;
 use journeyman_sandbox::LayerStack;
 use journeyman_workspace::{SourceContent, SourceTree};
 
@@ -334,53 +335,6 @@ fn beside(at: &Path, what: &str) -> PathBuf {
 
 fn write(place: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(mode).open(place)?.write_all(bytes)
-}
-
-/// Lays a copy of a layer over what is there, with the times that its files have: tools go by them. Blocks are shared where
-/// the file system can. What is no file, folder or link is left out.
-pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let mut open = vec![PathBuf::new()];
-    while let Some(folder) = open.pop() {
-        fs::create_dir_all(to.join(&folder))?;
-        for entry in fs::read_dir(from.join(&folder))? {
-            let entry = entry?;
-            let path = folder.join(entry.file_name());
-            let (there, here) = (entry.path(), to.join(&path));
-            let found = entry.metadata()?;
-            let is_folder_here = fs::symlink_metadata(&here).is_ok_and(|found| found.is_dir());
-            if found.is_dir() {
-                if !is_folder_here && fs::symlink_metadata(&here).is_ok() {
-                    fs::remove_file(&here)?;
-                }
-                open.push(path);
-                continue;
-            }
-            match is_folder_here {
-                true => fs::remove_dir_all(&here)?,
-                false => match fs::remove_file(&here) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    Ok(()) | Err(_) => {}
-                },
-            }
-            if found.is_symlink() {
-                symlink(fs::read_link(&there)?, &here)?;
-            } else if found.is_file() {
-                copy_file(&there, &here, &found)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn copy_file(from: &Path, to: &Path, found: &fs::Metadata) -> io::Result<()> {
-    let source = fs::File::open(from)?;
-    let mode = found.permissions().mode() & 0o777;
-    let copy = OpenOptions::new().write(true).create_new(true).mode(mode | 0o600).open(to)?;
-    if rustix::fs::ioctl_ficlone(&copy, &source).is_err() {
-        io::copy(&mut &source, &mut &copy)?;
-    }
-    copy.set_modified(found.modified()?)?;
-    copy.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 #[cfg(test)]

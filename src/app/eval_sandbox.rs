@@ -52,6 +52,17 @@ impl EvalSandbox {
         Ok(())
     }
 
+    /// Copies the submodules that a clone on this machine has checked out, for the repository that is made of it.
+    ///
+    /// # Errors
+    /// When there is no clone, or the disk fails.
+    pub async fn import_submodules(&self, repository: &RepositoryName, clone: &Path) -> anyhow::Result<()> {
+        let workspaces = self.workspaces.clone();
+        let (repository, clone) = (repository.clone(), clone.to_owned());
+        tokio::task::spawn_blocking(move || workspaces.import_submodules(&repository, &clone)).await??;
+        Ok(())
+    }
+
     /// Takes an order's workspace away; what its runs printed is kept. For orders that have ended.
     ///
     /// # Errors

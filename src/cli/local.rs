@@ -200,6 +200,9 @@ impl LocalStack {
         repository: &str,
         source: RepositorySource,
     ) -> anyhow::Result<()> {
+        if let RepositorySource::Path(clone) = &source {
+            self.handle.bench().import_submodules(&repository.parse()?, clone).await?;
+        }
         self.emulator.create_repository(repository, source).await?;
         self.emulator.add_user(PERSON);
         self.emulator.set_permission(repository, PERSON, RepositoryRole::Admin)?;

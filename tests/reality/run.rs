@@ -228,6 +228,30 @@ async fn a_folder_of_a_repository_stands_for_it_and_a_clone_without_its_history_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_tests_of_a_run_have_the_submodules_that_the_clone_has() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    desk.write("words/expected", "5\n");
+    for words in ["init -q ../words", "-C ../words add -A", "-C ../words commit -q -m Words"] {
+        desk.git(words);
+    }
+    let words = desk.path("words");
+    desk.git(&format!("-c protocol.file.allow=always submodule -q add {} vendor/words", words.display()));
+    desk.commit(
+        "repository/test.sh",
+        "[ -f vendor/words/expected ] || exit 2\necho 1..2\n\
+         [ \"$(sh sum.sh 2 0)\" = 2 ] && echo 'ok 1 - zero' || echo 'not ok 1 - zero'\n\
+         if [ \"$(sh sum.sh 2 3)\" = \"$(cat vendor/words/expected)\" ]; then echo 'ok 2 - sums'\n\
+         else echo 'not ok 2 - sums'; exit 1; fi\n",
+    );
+
+    let ended = desk.run(&[]).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert!(ended.printed.contains("2 passed"), "{}", ended.printed);
+    assert!(!ended.said.contains("vendor/words"), "nothing is missing: {}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_link_of_a_run_leads_to_a_server_that_is_gone() {
     let desk = Desk::new(RIGHT, Tests::There);
 

@@ -35,4 +35,14 @@ impl Workspaces {
         self.keep_local_tags(&mirror, &lender)?;
         self.import_local_submodules(repository, &lender)
     }
+
+    /// Copies the submodules that a clone at `path` has checked out for its commit, and nothing else of it.
+    ///
+    /// # Errors
+    /// When there is no repository, or the disk fails.
+    pub fn import_submodules(&self, repository: &RepositoryName, path: &Path) -> Result<(), GitError> {
+        let lender =
+            Repository::open(path).map_err(|error| GitError::local("open the repository", &error))?;
+        self.import_local_submodules(repository, &lender)
+    }
 }

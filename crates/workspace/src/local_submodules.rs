@@ -40,7 +40,7 @@ impl Workspaces {
             let tree = copied.map_err(|error| GitError::local("copy a submodule", &error))?;
             Ok(keep(store, id, tree)?.map(|()| (tree, of.clone())))
         };
-        self.gather_submodules(repository, &sha(head.id())?, &nowhere, &take)
+        self.gather_submodules(repository, (lender, &sha(head.id())?), &nowhere, &take)
     }
 }
 

@@ -110,7 +110,8 @@ impl Workspaces {
                 Err(why) => Err(why),
             })
         };
-        self.gather_submodules(remote.repository, commit, &remote.url, &fetch)
+        let commits = self.commits(remote.repository)?;
+        self.gather_submodules(remote.repository, (&commits, commit), &remote.url, &fetch)
     }
 
     /// Brings the submodules of a commit, and those in them, each by what `bring` does for its commit, the address of what
@@ -118,11 +119,10 @@ impl Workspaces {
     pub(super) fn gather_submodules(
         &self,
         repository: &RepositoryName,
-        commit: &CommitSha,
+        (commits, commit): (&Repository, &CommitSha),
         url: &Url,
         bring: &BringSubmodule<'_>,
     ) -> Result<(), GitError> {
-        let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("look for submodules", &error);
         let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
         if tree.get_name_bytes(FILE).is_none() {
@@ -131,7 +131,7 @@ impl Workspaces {
         let store = self.own_repository("submodules", repository, None)?;
         let lock = self.lock_of(format!("submodules {}", folder(repository)));
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let odb = self.fetched_submodules(repository)?.odb(&commits).map_err(said)?;
+        let odb = self.fetched_submodules(repository)?.odb(commits).map_err(said)?;
         let (mut missing, mut count) = (Vec::new(), 0);
         let root = OpenSubmodule { tree: tree.id(), path: String::new(), url: url.clone(), depth: 0 };
         let mut open = vec![root];

@@ -18,6 +18,9 @@ has bwrap || missing+=(bubblewrap)
 # The sample repository of the demo, and the stories, test a small Python program.
 has python3 || missing+=(python)
 if [ "${1:-}" = test ]; then
+    # Stories are told in these languages too.
+    has go || missing+=(go)
+    has node || missing+=(nodejs)
     wants_npm=
     [ -f .cache/github/versions ] || wants_npm=yes
     case " ${JOURNEYMAN_SKIP:-} " in
@@ -36,6 +39,8 @@ package_name() { # package manager, name
         apt-get:compiler) echo gcc libc6-dev ;;
         apt-get:openssl) echo libssl-dev ;;
         apt-get:python) echo python3 ;;
+        apt-get:go) echo golang-go ;;
+        dnf:go) echo golang ;;
         apk:registry | pacman:registry) echo docker-registry ;;
         dnf:registry) echo docker-distribution ;;
         zypper:registry) echo distribution-registry ;;

@@ -194,10 +194,6 @@ async fn cargo_builds_with_a_crate_of_a_registry_and_with_a_lock_file_that_names
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn go_builds_with_a_module_of_a_proxy() {
-    if !packages::is_there("go") {
-        eprintln!("skipped: Go is not on this machine");
-        return;
-    }
     let server = RegistryServer::start();
     packages::go(&server);
     let registry = PackageRegistry {

@@ -152,10 +152,6 @@ func TestAnswer(t *testing.T) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_and_a_reviewer_run_the_tests_of_go_where_they_work() {
-    if std::process::Command::new("go").arg("version").output().is_err() {
-        eprintln!("skipped: there is no go on this machine");
-        return;
-    }
     worked(
         GO,
         &[("answer_test.go", GO_TEST), ("go.mod", "module sample\n\ngo 1.18\n\nrequire oracle v0.0.0\n")],

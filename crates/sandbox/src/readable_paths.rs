@@ -72,11 +72,11 @@ impl ReadablePaths {
                 Err(_) => {}
             }
         }
-        shown.extend(ETC.iter().map(|name| Path::new("/etc").join(name)).filter(|path| path.exists()));
+        let mut of_etc: Vec<PathBuf> = ETC.iter().map(|name| Path::new("/etc").join(name)).collect();
         // A Java of Debian's keeps its settings there, and does not start without them.
         let etc = std::fs::read_dir("/etc").into_iter().flatten().filter_map(Result::ok);
-        shown.extend(etc.filter(|e| e.file_name().to_string_lossy().starts_with("java-")).map(|e| e.path()));
-        shown = shown.into_iter().flat_map(files_of_small).collect();
+        of_etc.extend(etc.filter(|e| e.file_name().to_string_lossy().starts_with("java-")).map(|e| e.path()));
+        shown.extend(of_etc.into_iter().filter(|path| path.exists()).flat_map(files_of_small));
         for path in extra {
             if !path.is_absolute() {
                 return Err(SandboxError::BadJob(format!(
@@ -136,15 +136,16 @@ impl OwnEnvironment<'_> {
     }
 }
 
-/// The files of a folder of settings that holds a few and nothing else: each is copied into a sandbox in less time than
-/// a mount takes. Any other path as it is.
+/// The files of a folder that holds a few and nothing else: each is copied into a sandbox in less time than a mount takes.
+/// Any other path as it is.
 fn files_of_small(path: PathBuf) -> Vec<PathBuf> {
-    let entries = || std::fs::read_dir(&path).ok()?.collect::<Result<Vec<_>, _>>().ok();
-    match entries().filter(|all| path.starts_with("/etc") && (1..=MOST_IN_SMALL).contains(&all.len())) {
-        Some(all) if all.iter().all(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())) => {
+    let is_file = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
+    let entries = std::fs::read_dir(&path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match entries {
+        Ok(all) if (1..=MOST_IN_SMALL).contains(&all.len()) && all.iter().all(is_file) => {
             all.iter().map(DirEntry::path).collect()
         }
-        _ => vec![path],
+        Ok(_) | Err(_) => vec![path],
     }
 }
 

@@ -13,8 +13,7 @@ impl Workspaces {
     /// # Errors
     /// When there is no repository, or its path cannot be written down.
     pub fn import_local(&self, repository: &RepositoryName, path: &Path) -> Result<(), GitError> {
-        let lender =
-            Repository::open(path).map_err(|error| GitError::local("open the repository", &error))?;
+        let lender = open(path)?;
         // Of a work tree beside the first one, the objects are the first one's.
         let objects = lender.commondir().join("objects");
         let objects = objects
@@ -41,8 +40,11 @@ impl Workspaces {
     /// # Errors
     /// When there is no repository, or the disk fails.
     pub fn import_submodules(&self, repository: &RepositoryName, path: &Path) -> Result<(), GitError> {
-        let lender =
-            Repository::open(path).map_err(|error| GitError::local("open the repository", &error))?;
+        let lender = open(path)?;
         self.import_local_submodules(repository, &lender)
     }
+}
+
+fn open(path: &Path) -> Result<Repository, GitError> {
+    Repository::open(path).map_err(|error| GitError::local("open the repository", &error))
 }

@@ -115,12 +115,12 @@ impl FileCopier {
     }
 }
 
-fn remove_whatever(path: &Path) -> io::Result<()> {
+/// Removes a file, a link or a folder with what is in it, if one is there.
+pub(super) fn remove_whatever(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(found) if found.is_dir() => journeyman_workspace::remove_all(path).map_err(io::Error::other),
         Ok(_) => fs::remove_file(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+        Err(_) => Ok(()),
     }
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat};
 
-use super::copied_layer::copy;
+use super::copied_layer::{copy, remove_whatever};
 use journeyman_sandbox::LayerStack;
 use journeyman_workspace::{SourceContent, SourceTree};
 
@@ -188,14 +188,7 @@ impl LayeredFolder {
     /// Takes away what was written at these paths; what is below is seen again.
     pub(crate) fn clear(&self, paths: &[PathBuf]) -> io::Result<()> {
         for path in paths {
-            let place = self.written().join(path);
-            match fs::symlink_metadata(&place) {
-                Ok(found) if found.is_dir() => {
-                    journeyman_workspace::remove_all(&place).map_err(io::Error::other)?
-                }
-                Ok(_) => fs::remove_file(&place)?,
-                Err(_) => {}
-            }
+            remove_whatever(&self.written().join(path))?;
         }
         Ok(())
     }

@@ -291,6 +291,26 @@ async fn where_nothing_was_counted_nobody_says_that_the_environment_works() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_walls_nothing_of_a_setup_that_failed_is_there_for_the_next_one() {
+    let settings = "setup: sh setup.sh\ntest: sh test.sh\n";
+    let test = "[ -e left ] || [ -e \"$HOME/left\" ] && exit 1; echo 1..1; echo ok 1\n";
+    let failing = "mkdir left \"$HOME/left\" && exit 3\n";
+    let files = [(".github/journeyman.yml", settings), ("test.sh", test), ("setup.sh", failing)];
+    let repository = Repository::new(&files);
+    let own = repository.at("config/journeyman/journeyman.toml");
+    fs::create_dir_all(own.parent().expect("a folder")).expect("a folder");
+    fs::write(own, "[sandbox]\nmode = \"none\"\n").expect("the settings");
+    let ended = repository.look(&[]).await;
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+
+    repository.commit(&[("setup.sh", "mkdir left && rmdir left\n")]);
+    let ended = repository.look(&[]).await;
+
+    assert_eq!(ended.code, Some(0), "{}{}", ended.printed, ended.said);
+    assert!(ended.printed.contains("✔ they pass"), "{}", ended.printed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn init_writes_a_file_that_says_the_same_and_never_overwrites_one() {
     let makefile = "test:\n\t@echo 1..1; echo ok 1\n";
     let repository = Repository::new(&[("Makefile", makefile)]);

@@ -14,7 +14,7 @@ use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation, 
 use crate::job::blocking;
 use crate::place::EnvironmentPlace;
 use crate::place::folder::{LayerMethod, LayeredFolder};
-use crate::place::{HOME, PlaceRoot, ROOT, TREE};
+use crate::place::{HOME, PlaceRoot, RECORD, ROOT, TREE};
 use journeyman_order::EffectError;
 use journeyman_sandbox::MOST_LAYERS;
 use journeyman_workspace::SourceTree;
@@ -121,7 +121,10 @@ impl Environments {
         let made = match ask.inside == Path::new(INSIDE) {
             true => half.join("made"),
             // Without walls it cannot be shown elsewhere: it is made where it will be used, and nobody is there yet.
-            false => ask.inside.clone(),
+            false => {
+                clear_attempt(&ask.inside).await?;
+                ask.inside.clone()
+            }
         };
         let shared = self.inner.workspaces.environments(&ask.repository);
         let homes: Vec<PathBuf> = below.iter().map(|name| shared.join(name).join("home")).collect();
@@ -252,6 +255,17 @@ impl Environment {
     pub(crate) fn has_repository(&self) -> bool {
         self.method == LayerMethod::Overlay && self.folder.join("repository/.git").exists()
     }
+}
+
+/// What a setup that failed left is no beginning for the next one. Where somebody works it stays.
+async fn clear_attempt(place: &Path) -> Result<(), EffectError> {
+    if place.join(RECORD).exists() {
+        return Ok(());
+    }
+    for name in [TREE, HOME, ROOT] {
+        remove(&place.join(name)).await?;
+    }
+    Ok(())
 }
 
 fn date_back(checkout: &Path, source: &SourceTree) -> std::io::Result<()> {

@@ -14,7 +14,11 @@ use journeyman_order::RepositoryName;
 /// Where git keeps them, and folders below that are looked at: names of submodules have slashes.
 const FOLDER: &str = "modules";
 const MOST_FOLDERS: usize = 2_000;
+/// Files and folders of one that are looked at before it is opened.
+const MOST_ENTRIES: usize = 500_000;
 const MISSING: &str = "it is not in this clone; `git submodule update --init --recursive` gets it";
+const LEFT_OUT: &str =
+    "a repository in .git/modules was left out, since it has links, or objects of other repositories";
 
 impl Workspaces {
     /// Those of the commit that is checked out.
@@ -24,7 +28,14 @@ impl Workspaces {
         lender: &Repository,
     ) -> Result<(), GitError> {
         let Ok(head) = lender.head().and_then(|head| head.peel_to_commit()) else { return Ok(()) };
-        let modules = repositories_below(&lender.commondir().join(FOLDER));
+        let (modules, others): (Vec<_>, Vec<_>) = repositories_below(&lender.commondir().join(FOLDER))
+            .into_iter()
+            .partition(|path| is_self_contained(path));
+        let missing = match others.len() {
+            0 => MISSING.to_owned(),
+            1 => format!("{MISSING}. {LEFT_OUT}"),
+            several => format!("{MISSING}. {several} times: {LEFT_OUT}"),
+        };
         // Addresses are nobody's concern here.
         let nowhere =
             Url::parse("https://localhost/").map_err(|error| GitError::broken(error.to_string()))?;
@@ -34,7 +45,7 @@ impl Workspaces {
             }
             let mut opened = modules.iter().filter_map(|path| Repository::open_bare(path).ok());
             let Some(module) = opened.find(|module| module.find_commit(id).is_ok()) else {
-                return Ok(Err(MISSING.to_owned()));
+                return Ok(Err(missing.clone()));
             };
             let copied = copy(&module, store, id);
             let tree = copied.map_err(|error| GitError::local("copy a submodule", &error))?;
@@ -72,4 +83,71 @@ fn repositories_below(folder: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Whether a repository is made of files and folders of its own: no link leads out of it, nothing in it waits to be read,
+/// and none of its objects lie elsewhere. Who made the clone may not be who works in it.
+fn is_self_contained(repository: &Path) -> bool {
+    let kind = |path: &Path| std::fs::symlink_metadata(path).map(|found| found.file_type());
+    let is_there = |name: &str| kind(&repository.join(name)).is_ok();
+    let is_file_if_there = |name: &str| kind(&repository.join(name)).map_or(true, |kind| kind.is_file());
+    if is_there("commondir") || is_there("objects/info/alternates") {
+        return false;
+    }
+    let mut looked = 0;
+    let mut open = vec![repository.join("objects"), repository.join("refs")];
+    while let Some(folder) = open.pop() {
+        if !kind(&folder).is_ok_and(|kind| kind.is_dir()) {
+            return false;
+        }
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            looked += 1;
+            match entry.file_type() {
+                Ok(kind) if looked <= MOST_ENTRIES && kind.is_dir() => open.push(entry.path()),
+                Ok(kind) if looked <= MOST_ENTRIES && kind.is_file() => {}
+                Ok(_) | Err(_) => return false,
+            }
+        }
+    }
+    ["HEAD", "config", "packed-refs", "shallow"].into_iter().all(is_file_if_there)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_repository_with_anything_of_elsewhere_is_not_opened() {
+        let place = tempfile::tempdir().unwrap();
+        let other = place.path().join("other");
+        Repository::init_bare(&other).unwrap();
+        fs::write(other.join("objects/pack/pack-1.pack"), "theirs").unwrap();
+        let made = |name: &str, change: &dyn Fn(&Path)| {
+            let path = place.path().join(name);
+            Repository::init_bare(&path).unwrap();
+            change(&path);
+            is_self_contained(&path)
+        };
+        assert!(made("plain", &|_| {}));
+        assert!(!made("alternates", &|path| {
+            fs::write(path.join("objects/info/alternates"), other.join("objects").to_str().unwrap()).unwrap();
+        }));
+        assert!(!made("commondir", &|path| fs::write(path.join("commondir"), "../other").unwrap()));
+        assert!(!made("objects", &|path| {
+            fs::remove_dir_all(path.join("objects")).unwrap();
+            symlink(other.join("objects"), path.join("objects")).unwrap();
+        }));
+        assert!(!made("pack", &|path| {
+            symlink(other.join("objects/pack/pack-1.pack"), path.join("objects/pack/pack-1.pack")).unwrap();
+        }));
+        assert!(!made("waits", &|path| {
+            fs::remove_file(path.join("config")).unwrap();
+            let mode = rustix::fs::Mode::RUSR;
+            rustix::fs::mknodat(rustix::fs::CWD, path.join("config"), rustix::fs::FileType::Fifo, mode, 0)
+                .unwrap();
+        }));
+    }
 }

@@ -16,6 +16,7 @@
 mod bubblewrap;
 mod cgroup;
 mod copy_output;
+mod credential_files;
 mod disk;
 mod egress;
 mod error;

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
+use super::credential_files::{FILES, without_credentials};
 use super::{SandboxError, toolchains};
 
 /// Folders of programs and libraries. Links among them (`/bin` to `usr/bin`) are made again as links.
@@ -58,6 +59,8 @@ pub(super) struct ReadablePaths {
     search: Vec<PathBuf>,
     /// Variables that toolchains need to find themselves.
     variables: Vec<(String, OsString)>,
+    /// Of what is shown, what may hold a password.
+    pub(super) credential_files: Vec<PathBuf>,
 }
 
 impl ReadablePaths {
@@ -90,7 +93,13 @@ impl ReadablePaths {
         }
         shown.extend(found.shown);
         let shown = outermost(shown, &links);
-        Ok(Self { shown, links, search: found.search, variables: found.variables })
+        let credential_files = FILES.map(PathBuf::from).to_vec();
+        Ok(Self { shown, links, search: found.search, variables: found.variables, credential_files })
+    }
+
+    /// What is seen in place of files that hold credentials now.
+    pub(super) fn replaced(&self) -> impl Iterator<Item = (&Path, Vec<u8>)> {
+        without_credentials(&self.credential_files)
     }
 
     /// Everything shown, parents before what lies in them.

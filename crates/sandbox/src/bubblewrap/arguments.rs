@@ -55,6 +55,10 @@ pub(super) fn arguments(
                 None => all.bind("--ro-bind-try", path),
             }
         }
+        for (path, rest) in reads.replaced() {
+            let rest = files.hold("settings", &rest)?;
+            all.add([OsStr::new("--ro-bind-data"), &rest, path.as_os_str()]);
+        }
     }
     for path in of_host.iter().flat_map(|program| &program.shown) {
         all.bind_at("--ro-bind", path, &HostProgram::seen(path));

@@ -209,6 +209,9 @@ fn shown(
         for path in reads.shown().iter().chain(&besides.shown).filter(|path| path.exists()) {
             mounts.readable(&stage.bound(path, MountAccess::ReadOnly)?, path);
         }
+        for (number, (path, rest)) in reads.replaced().enumerate() {
+            mounts.readable(&stage.file(&format!("settings-{number}"), rest)?, path);
+        }
         // Nothing can be linked in a folder that is mounted when the root is laid out already.
         if let Some((at, target)) = besides.link.filter(|(at, _)| is_in_memory(at)) {
             mounts.readable(&stage.bound(&target, MountAccess::ReadOnly)?, &at);

@@ -29,6 +29,31 @@ async fn folders_in_folders_are_each_as_they_were_asked_for() {
 }
 
 #[tokio::test]
+async fn a_password_in_settings_among_the_machines_programs_is_not_shown() {
+    for mode in walls() {
+        let place = SandboxFixture::new(mode).await;
+        fs::create_dir_all(place.path("machine/etc")).unwrap();
+        let settings = place.path("machine/etc/npmrc");
+        fs::write(&settings, "//npm.example/:_authToken=canary\ncafile=/usr/ca.pem\n").unwrap();
+        let mut reads = ReadablePaths::of_this_machine(vec![place.path("machine")]).unwrap();
+        reads.credential_files = vec![settings.clone(), place.path("machine/etc/not-there")];
+        let sandbox = Sandbox::with(mode, reads, None).await.unwrap();
+        let place = SandboxFixture { sandbox, ..place };
+        let (_, out, said) = place
+            .sh(&format!(
+                "cat {0}; echo x >> {0} || ls {1}",
+                settings.display(),
+                place.path("machine/etc").display()
+            ))
+            .await;
+        assert!(said.contains("Read-only file system") || said.contains("Permission denied"), "{said}");
+        assert_eq!(out, "cafile=/usr/ca.pem\nnpmrc");
+        let kept = fs::read_to_string(&settings).unwrap();
+        assert!(kept.contains("canary"), "the machine's own is as it was");
+    }
+}
+
+#[tokio::test]
 async fn a_device_that_lies_in_a_folder_of_a_job_is_none() {
     for mode in walls() {
         let place = SandboxFixture::new(mode).await;

@@ -42,6 +42,7 @@ use crate::store::{FileLock, JournalStore, OrderFilter, Store};
 use crate::workspace::{CommitSigner, SecretSet, Workspaces};
 
 pub use crate::agent::built_in_names as built_in_commands;
+pub use crate::workspace::{open_clone, remove_all};
 pub use doctor::{DoctorFinding, DoctorScope, examine};
 pub use environment::LocalEnvironment;
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};

@@ -9,6 +9,7 @@ use clap::Args;
 use super::live::LiveOutput;
 use super::local::{HumanPresence, LocalOptions, LocalStack};
 use super::{INTERRUPTED, UsageError, issue_file, log, sample, user_settings};
+use crate::app::open_clone;
 use crate::attest::{SigningError, SigningKey, SigningKeyOrigin};
 use crate::emulator::{RepositorySource, WebPages};
 use crate::order::{BranchName, OrderId, Receipt};
@@ -154,7 +155,8 @@ fn open(path: &Path) -> anyhow::Result<git2::Repository> {
             path.display()
         ))
     };
-    let repository = git2::Repository::discover(path).map_err(|error| wrong(&error.message()))?;
+    let repository =
+        open_clone(path).map_err(|error| UsageError(format!("--repo {}: {error}", path.display())))?;
     repository
         .head()
         .map_err(|error| wrong(&error.message()))?

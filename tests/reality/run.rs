@@ -228,6 +228,25 @@ async fn a_folder_of_a_repository_stands_for_it_and_a_clone_without_its_history_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clone_with_a_pipe_where_git_reads_a_file_is_refused_by_name_and_not_waited_for() {
+    for name in ["config", "objects/info/alternates"] {
+        let desk = Desk::new(RIGHT, Tests::There);
+        let file = desk.path("repository/.git").join(name);
+        let _ = std::fs::remove_file(&file);
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, &file, kind, mode, 0).expect("a pipe");
+        for command in [
+            &["run", "--repo", "repository", "--issue", "issue.md"][..],
+            &["environment", "--repo", "repository"],
+        ] {
+            let ended = desk.journeyman(command).await;
+            assert_eq!(ended.code, Some(2), "{}", ended.said);
+            assert!(ended.said.contains(&format!("/.git/{name} is no file")), "{}", ended.said);
+        }
+    }
+}
+
 async fn the_tests_of_a_run_have_the_submodules_that_the_clone_has() {
     let desk = Desk::new(RIGHT, Tests::There);
     desk.write("words/expected", "5\n");

@@ -81,6 +81,7 @@ pub use files::{NewFiles, OriginState};
 pub use git_fetch::FetchGuard;
 pub use human_commits::FetchedBranch;
 pub use import::{ImportOutcome, ImportRules};
+pub use local_repository::open_clone;
 pub use outline::Outline;
 pub use protected::DEFAULT_PROTECTED;
 pub use remote::{PushOutcome, Remote};

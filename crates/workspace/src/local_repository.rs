@@ -1,6 +1,8 @@
 //! A repository on this machine whose commits are looked at where they are: nothing is copied, and nothing is changed.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
@@ -45,6 +47,163 @@ impl Workspaces {
     }
 }
 
+/// Finds the repository that a folder on this machine is in, and opens it. One with a file that git would wait for is not
+/// opened: who made the clone may not be who works in it.
+///
+/// # Errors
+/// When there is none, or it cannot be opened.
+pub fn open_clone(path: &Path) -> Result<Repository, GitError> {
+    refuse_what_waits(path)?;
+    Repository::discover(path).map_err(|error| {
+        GitError::broken(format!("{}; name a git repository with at least one commit", error.message()))
+    })
+}
+
 fn open(path: &Path) -> Result<Repository, GitError> {
+    refuse_what_waits(path)?;
     Repository::open(path).map_err(|error| GitError::local("open the repository", &error))
+}
+
+/// Of a repository's folder, what git opens. Submodules are looked at where they are taken.
+const OPENED: [&str; 4] = ["objects", "refs", "info", "logs"];
+const FILES: [&str; 7] =
+    ["HEAD", "config", "commondir", "packed-refs", "shallow", "index", "objects/info/alternates"];
+
+fn refuse_what_waits(path: &Path) -> Result<(), GitError> {
+    let Some(git) = git_folder(path) else { return Ok(()) };
+    let beside = [".gitignore", ".gitattributes"].map(|name| git.with_file_name(name));
+    let beside = beside.into_iter().find(|file| file.exists() && !file.is_file());
+    let found =
+        beside.or_else(|| waits(&git)).or_else(|| waits(&git.join(first_line(&git.join("commondir"))?)));
+    match found {
+        Some(file) => Err(GitError::broken(format!(
+            "{} is no file, and git would read it: remove it, or make the clone anew",
+            file.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Where git's own files are, as git finds it, and nothing is opened but a file.
+fn git_folder(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()?.ancestors().find_map(|folder| {
+        let inner = folder.join(".git");
+        if inner.is_dir() {
+            return Some(inner);
+        }
+        let linked =
+            first_line(&inner).and_then(|line| Some(folder.join(line.strip_prefix("gitdir:")?.trim())));
+        let is_bare = || OPENED[..2].iter().all(|name| folder.join(name).is_dir());
+        linked.or_else(|| is_bare().then(|| folder.to_owned()))
+    })
+}
+
+fn first_line(file: &Path) -> Option<String> {
+    let text = file.is_file().then(|| std::fs::read_to_string(file).ok())??;
+    text.lines().next().map(str::to_owned)
+}
+
+/// What git would open in a repository and is neither a file nor a folder, or no file where it has to be one.
+fn waits(repository: &Path) -> Option<PathBuf> {
+    let files = FILES.iter().map(|name| repository.join(name));
+    if let Some(wrong) = files.clone().find(|file| file.exists() && !file.is_file()) {
+        return Some(wrong);
+    }
+    let (mut open, mut seen) = (vec![repository.to_owned()], HashSet::new());
+    while let Some(folder) = open.pop() {
+        if !folder.canonicalize().is_ok_and(|place| seen.insert(place)) {
+            continue;
+        }
+        let is_whole = folder != repository;
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            // A link that leads nowhere is not opened.
+            let kind = match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => path.metadata().map(|found| found.file_type()),
+                kind => kind,
+            };
+            let Ok(kind) = kind else { continue };
+            if kind.is_fifo() || kind.is_char_device() || kind.is_block_device() {
+                return Some(path);
+            }
+            if kind.is_dir() && (is_whole || OPENED.iter().any(|name| entry.file_name() == *name)) {
+                open.push(path);
+            } else if kind.is_file() && path.ends_with("info/alternates") {
+                let objects = folder.parent().unwrap_or(&folder);
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                open.extend(text.lines().filter(|line| !line.is_empty()).map(|line| objects.join(line)));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    fn pipe(at: &Path) {
+        let _ = fs::remove_file(at);
+        mknodat(CWD, at, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    }
+
+    /// What is said of a repository that was changed.
+    fn said(change: &dyn Fn(&Path)) -> String {
+        let place = tempfile::tempdir().unwrap();
+        let repository = Repository::init(place.path().join("clone")).unwrap();
+        change(repository.path());
+        let inner = place.path().join("clone/deep");
+        fs::create_dir(&inner).unwrap();
+        open_clone(&inner).err().map(|error| error.message).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_clone_with_a_file_that_git_would_wait_for_is_not_opened_and_the_file_is_named() {
+        assert_eq!(said(&|_| {}), "");
+        for name in ["HEAD", "config", "commondir", "packed-refs", "index", "objects/info/alternates"] {
+            let said = said(&|git| pipe(&git.join(name)));
+            assert!(said.contains(&format!("/.git/{name} is no file")), "{name}: {said}");
+        }
+        for name in ["info/exclude", "refs/heads/main", "objects/pack/pack-1.idx", "FETCH_HEAD"] {
+            let said = said(&|git| pipe(&git.join(name)));
+            assert!(said.contains(&format!("/.git/{name} is no file")), "{name}: {said}");
+        }
+        let ignored = said(&|git| pipe(&git.with_file_name(".gitignore")));
+        assert!(ignored.contains("/clone/.gitignore is no file"), "{ignored}");
+        let folder = said(&|git| {
+            fs::remove_file(git.join("config")).unwrap();
+            fs::create_dir(git.join("config")).unwrap();
+        });
+        assert!(folder.contains("/.git/config is no file"), "{folder}");
+        let device = said(&|git| {
+            fs::remove_file(git.join("config")).unwrap();
+            symlink("/dev/zero", git.join("config")).unwrap();
+        });
+        assert!(device.contains("/.git/config is no file"), "{device}");
+    }
+
+    #[test]
+    fn what_a_clone_borrows_is_looked_at_too_and_plain_objects_of_elsewhere_are_fine() {
+        let other = tempfile::tempdir().unwrap();
+        let lender = Repository::init_bare(other.path()).unwrap();
+        let objects = lender.path().join("objects");
+        let borrow = |git: &Path| {
+            fs::write(git.join("objects/info/alternates"), format!("{}\n", objects.display())).unwrap();
+            symlink(".", git.join("refs/around")).unwrap();
+        };
+        assert_eq!(said(&borrow), "");
+        pipe(&objects.join("pack/pack-1.idx"));
+        assert!(said(&borrow).contains("pack/pack-1.idx is no file"));
+
+        let linked = said(&|git| {
+            pipe(&other.path().join("config"));
+            fs::write(git.join("commondir"), other.path().to_str().unwrap()).unwrap();
+        });
+        assert!(linked.contains("/config is no file"), "{linked}");
+    }
 }

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::UsageError;
+use crate::app::open_clone;
 use crate::engine::SETTINGS_FILE;
 use crate::order::CommitSha;
 
@@ -36,7 +37,8 @@ impl LocalCheckout {
                 error.message()
             ))
         };
-        let repository = git2::Repository::discover(path).map_err(wrong)?;
+        let repository =
+            open_clone(path).map_err(|error| UsageError(format!("--repo {}: {error}", path.display())))?;
         let head = repository.head().map_err(wrong)?;
         let commit = head.peel_to_commit().map_err(wrong)?.id().to_string().parse()?;
         let branch = head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten();

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::{UsageError, user_settings};
 use super::{line, not_signed, open};
-use crate::app::reverify;
+use crate::app::{open_clone, reverify};
 use crate::attest::{
     AttestationResult, KeyId, PublicKey, ReceiptClaims, ReverificationResult, ReverifiedStatement, Statement,
     compare,
@@ -51,8 +51,8 @@ pub(super) async fn main(arguments: ReceiptVerifyArguments) -> anyhow::Result<u8
     for file in &arguments.key {
         keys.extend(PublicKey::read_file(file).map_err(|error| UsageError(format!("--key: {error}")))?);
     }
-    let repository = git2::Repository::discover(&arguments.repo)
-        .map_err(|error| UsageError(format!("--repo {}: {}", arguments.repo.display(), error.message())))?;
+    let repository = open_clone(&arguments.repo)
+        .map_err(|error| UsageError(format!("--repo {}: {error}", arguments.repo.display())))?;
     let envelope = match open(&arguments.file)? {
         Ok(envelope) => envelope,
         Err(why) => return Ok(not_signed(&why)),

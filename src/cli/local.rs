@@ -172,13 +172,7 @@ impl LocalStack {
         emulator.set_webhook_url(&format!("http://{address}/webhook"));
         let handle = application.handle();
         let running = tokio::spawn(application.run());
-        // One listener for as long as this lives: a signal between two of them would be lost.
-        let asked = CancellationToken::new();
-        let tell = asked.clone();
-        tokio::spawn(async move {
-            asked_to_stop().await;
-            tell.cancel();
-        });
+        let asked = asked_to_stop()?;
         Ok(Self { emulator, handle, address, data, label, agent, pipeline, running, asked, _place: place })
     }
 

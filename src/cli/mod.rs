@@ -66,6 +66,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
 const START_HERE: &str = if cfg!(feature = "emulator") {
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
     "Start here:\n  journeyman demo --once                              watch it work; no account, no key\n  \
      journeyman environment --repo .                     whether a repository's tests can run here\n  \
      journeyman run --repo . --issue ISSUE.md            the whole job on a local repository\n  \
@@ -134,6 +136,8 @@ enum Subcommands {
 const INTERRUPTED: u8 = 130;
 /// Exit code for wrong usage, settings included.
 const WRONG_USAGE: u8 = 2;
+/// Exit code when a service manager ended it.
+const TERMINATED: u8 = 143;
 
 /// The name of a file with settings.
 const SETTINGS: &str = "journeyman.toml";
@@ -237,12 +241,37 @@ fn log(default: &str) {
     let _ = log.with_ansi(is_colourful).log_internal_errors(false).try_init();
 }
 
-/// SIGTERM or Ctrl-C.
-async fn asked_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
+/// SIGTERM and Ctrl-C. None is lost between two that are waited for.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
+
+    /// The exit code of whom the next one ends at once.
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.terminate.recv() => TERMINATED,
+            _ = self.interrupt.recv() => INTERRUPTED,
+        }
+    }
+}
+
+/// Is cancelled when a person asks a command to stop, who may have to wait then for what is put away. Asked once more, the
+/// process ends at once, whatever holds it.
+fn asked_to_stop() -> std::io::Result<CancellationToken> {
+    let mut signals = StopSignals::listen()?;
+    let asked = CancellationToken::new();
+    let tell = asked.clone();
+    tokio::spawn(async move {
+        signals.next().await;
+        tell.cancel();
+        let code = signals.next().await;
+        std::process::exit(code.into());
+    });
+    Ok(asked)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{SETTINGS, asked_to_stop, log};
+use super::{SETTINGS, StopSignals, log};
 use crate::app::Application;
 use crate::config::Settings;
 
@@ -30,11 +30,12 @@ pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
     tracing::info!("listening on http://{}, webhooks at /webhook", application.address());
     application.watch_app();
     let handle = application.handle();
+    let mut asked = StopSignals::listen()?;
     tokio::spawn(async move {
-        asked_to_stop().await;
+        asked.next().await;
         tracing::info!("asked to stop; orders stay resumable");
         handle.drain();
-        asked_to_stop().await;
+        asked.next().await;
         tracing::info!("asked to stop again");
         handle.stop();
     });

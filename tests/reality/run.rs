@@ -1,5 +1,6 @@
 //! `journeyman run` on local repositories: what is left in them, what is printed, and with which code it ends.
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::local::{Desk, NEVER_RIGHT, NOTHING_PUSHED, RIGHT, Tests};
@@ -228,7 +229,6 @@ async fn a_folder_of_a_repository_stands_for_it_and_a_clone_without_its_history_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[tokio::test(flavor = "multi_thread")]
 async fn a_clone_with_a_pipe_where_git_reads_a_file_is_refused_by_name_and_not_waited_for() {
     for name in ["config", "objects/info/alternates"] {
         let desk = Desk::new(RIGHT, Tests::There);
@@ -247,6 +247,7 @@ async fn a_clone_with_a_pipe_where_git_reads_a_file_is_refused_by_name_and_not_w
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
 async fn the_tests_of_a_run_have_the_submodules_that_the_clone_has() {
     let desk = Desk::new(RIGHT, Tests::There);
     desk.write("words/expected", "5\n");
@@ -268,6 +269,31 @@ async fn the_tests_of_a_run_have_the_submodules_that_the_clone_has() {
     assert_eq!(ended.code, Some(0), "{}", ended.said);
     assert!(ended.printed.contains("2 passed"), "{}", ended.printed);
     assert!(!ended.said.contains("vendor/words"), "nothing is missing: {}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_held_by_what_it_called_ends_at_the_second_word_to_stop() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::new(RIGHT, Tests::There);
+    // The repository is never copied: the git that is asked for it waits.
+    let mark = desk.path("called");
+    desk.write("bin/git", &format!("#!/bin/sh\ntouch {mark:?}\nexec sleep 30\n"));
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(desk.path("bin/git"), executable).expect("a program");
+    let path = format!("{}:{}", desk.path("bin").display(), std::env::var("PATH").expect("a path"));
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let _ = std::fs::remove_file(&mark);
+        let mut command = journeyman(desk.folder(), &["run", "--repo", "repository", "--issue", "issue.md"]);
+        command.env("PATH", &path);
+        let mut run = Running::start(command);
+        run.hears("the call", |_| mark.exists().then_some(())).await;
+
+        run.interrupt(signal);
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        run.interrupt(signal);
+
+        assert_eq!(run.end().await.code, Some(code));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

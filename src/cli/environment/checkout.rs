@@ -54,16 +54,18 @@ impl LocalCheckout {
         let bare = || UsageError(format!("--init: {folder} is a bare repository; use one with a work tree"));
         Ok(self.work_tree.as_deref().ok_or_else(bare)?)
     }
+}
 
-    pub(super) fn uncommitted(&self) -> anyhow::Result<UncommittedFiles> {
-        let repository = git2::Repository::open(&self.git_folder)?;
+impl UncommittedFiles {
+    pub(super) fn of(git_folder: &Path) -> anyhow::Result<Self> {
+        let repository = git2::Repository::open(git_folder)?;
         if repository.is_bare() {
-            return Ok(UncommittedFiles { files: 0, settings: false });
+            return Ok(Self { files: 0, settings: false });
         }
         let mut options = git2::StatusOptions::new();
         options.include_untracked(true).recurse_untracked_dirs(true).exclude_submodules(true);
         let statuses = repository.statuses(Some(&mut options))?;
         let settings = statuses.iter().any(|entry| entry.path().is_ok_and(|path| path == SETTINGS_FILE));
-        Ok(UncommittedFiles { files: statuses.len(), settings })
+        Ok(Self { files: statuses.len(), settings })
     }
 }

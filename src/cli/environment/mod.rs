@@ -21,7 +21,7 @@ use crate::app::LocalEnvironment;
 use crate::config::TestRunSettings;
 use crate::engine::{EnvironmentProgress, EnvironmentSurvey};
 use crate::environment::{EnvironmentPlan, PlannedTest};
-use checkout::LocalCheckout;
+use checkout::{LocalCheckout, UncommittedFiles};
 use outcome::EnvironmentOutcome;
 use pin::PinnedFile;
 use progress::ProgressOutput;
@@ -66,9 +66,10 @@ pub(super) async fn main(arguments: EnvironmentArguments) -> anyhow::Result<u8> 
         checkout.work_tree()?;
     }
     let data = rules.data.clone().map_or_else(cache_folder, Ok)?;
+    let asked = asked_to_stop()?;
     tokio::select! {
         done = Box::pin(look(&arguments, &rules, &checkout, &data)) => done,
-        () = asked_to_stop() => {
+        () = asked.cancelled() => {
             eprintln!("journeyman: stopped; what was installed so far is not kept");
             Ok(INTERRUPTED)
         }
@@ -85,7 +86,9 @@ async fn look(
     let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
     let environment = LocalEnvironment::open(rules, &checkout.folder, &checkout.commit, data, wait).await?;
     let environment = environment.watched_by(sender);
-    let (uncommitted, isolation) = (checkout.uncommitted()?, environment.isolation());
+    let (git, isolation) = (checkout.git_folder.clone(), environment.isolation());
+    // Whoever asks to stop is heard meanwhile.
+    let uncommitted = tokio::task::spawn_blocking(move || UncommittedFiles::of(&git)).await??;
     let mut output = ProgressOutput::new(arguments.json);
     output.print(&words::heading(checkout, &uncommitted));
     let plan = watch("looking", environment.plan(), &mut told, &mut output).await?;

@@ -8,7 +8,7 @@ use journeyman::workspace::{GitErrorKind, NewCommit, PushOutcome, Remote, Worksp
 use secrecy::SecretString;
 
 use super::server::{READER, TOKEN};
-use super::{House, git};
+use super::{House, git, git_with};
 
 /// A commit of ours with the base's tree.
 fn made(house: &House, message: &str) -> CommitSha {
@@ -135,6 +135,37 @@ async fn what_the_server_declines_is_an_error_and_not_a_push() {
         .unwrap_err();
     assert_eq!(error.kind, GitErrorKind::Refused, "{error}");
     assert!(error.message.contains("declined") && !error.message.contains(TOKEN), "{error}");
+    assert!(error.message.contains("hook declined: no … here"), "with what the hook said: {error}");
+    assert_eq!(head(&house), None);
+}
+
+#[tokio::test]
+async fn objects_that_the_server_never_takes_are_refused_with_its_reason_and_are_no_outage() {
+    let house = House::new().await;
+    let bare = house.server.path("octo/sums");
+    git(&bare, &["config", "receive.fsckObjects", "true"]);
+    // A name of a submodule that leads elsewhere. No examination of ours lets it through; this server's git does not either.
+    let commits = house.data.path().join("commits/octo/sums.git");
+    made(&house, "a b");
+    let modules = b"[submodule \"../x\"]\n\tpath = x\n\turl = ../x\n";
+    let blob = git_with(&commits, &["hash-object", "-w", "--stdin"], modules);
+    let tree = git_with(&commits, &["mktree"], format!("100644 blob {blob}\t.gitmodules\n").as_bytes());
+    let new = NewCommit {
+        order: house.order,
+        name: "implement-1",
+        tree: &tree.parse().unwrap(),
+        parent: &house.base,
+        merges: None,
+        message: "one two",
+        date: DateTime::from_timestamp(1_700_000_000, 0).unwrap(),
+    };
+    let commit = house.workspaces.commit(&house.repository, new).unwrap();
+
+    let error =
+        house.workspaces.push(house.order, &house.remote(), &house.branch, &commit, None).unwrap_err();
+
+    assert_eq!(error.kind, GitErrorKind::Refused, "{error}");
+    assert!(error.message.contains("disallowed submodule name"), "{error}");
     assert_eq!(head(&house), None);
 }
 

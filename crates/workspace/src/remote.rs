@@ -1,6 +1,6 @@
 //! The repository on GitHub: what is there, what is fetched, what is pushed.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use git2::{Cred, CredentialType, Direction, ErrorClass, ErrorCode, Oid};
 use git2::{ProxyOptions, PushOptions, RemoteCallbacks, Repository};
@@ -12,6 +12,9 @@ use super::commit_origin::CommitOrigin;
 use super::git_fetch::{FetchLimits, GitFetch};
 use super::{GitError, GitErrorKind, Workspaces, address, leftovers, version_tags};
 use journeyman_order::{BranchName, CommitSha, OrderId, OutgoingProxy, RepositoryName};
+
+/// The end of what a server says during a push, which says why it takes nothing.
+const MOST_TOLD: usize = 800;
 
 /// A repository on a server, and what opens it.
 #[derive(Debug, Clone)]
@@ -271,7 +274,8 @@ impl Workspaces {
         let commits = self.commits(remote.repository)?;
         let expected = lease.map_or(Ok(Oid::ZERO_SHA1), oid)?;
         let reference = branch.reference();
-        let declined = std::cell::RefCell::new(None);
+        let declined = RefCell::new(None);
+        let told = RefCell::new(Vec::new());
         let login = RemoteCredentials::new(remote);
         let mut callbacks = login.callbacks();
         // The lease: what the server shows in the very conversation in which we push. It compares again itself.
@@ -284,16 +288,38 @@ impl Workspaces {
             *declined.borrow_mut() = status.map(|said| said.chars().take(500).collect::<String>());
             Ok(())
         });
+        // What its git and its hooks say. The reason is nowhere else.
+        callbacks.sideband_progress(|said| {
+            let mut told = told.borrow_mut();
+            told.extend_from_slice(said);
+            let more = told.len().saturating_sub(MOST_TOLD);
+            told.drain(..more);
+            true
+        });
         let mut options = PushOptions::new();
         options.remote_callbacks(callbacks).proxy_options(self.proxy(&remote.url));
         let refspec = format!("+{commit}:{reference}");
         let sent = connection(&commits, remote)?.push(&[refspec], Some(&mut options));
         drop(options);
-        sent.map_err(|error| classify(&error, "push to", remote, login.refused.get()))?;
+        let reason = words(&told.into_inner());
+        let with_reason =
+            |said: &str| if reason.is_empty() { said.to_owned() } else { format!("{said}: {reason}") };
+        sent.map_err(|error| {
+            // The same objects are never taken, and libgit2 tells it as trouble of the network.
+            let kind = match reason.contains("fsck error") {
+                true => GitErrorKind::Refused,
+                false => kind_of(&error, login.refused.get()),
+            };
+            failed(kind, "push to", remote, &with_reason(error.message()))
+        })?;
         match declined.into_inner() {
             Some(said) => Err(GitError::new(
                 GitErrorKind::Refused,
-                format!("{} declined the push to {branch}: {}", remote.repository, clean(&said, remote)),
+                format!(
+                    "{} declined the push to {branch}: {}",
+                    remote.repository,
+                    clean(&with_reason(&said), remote)
+                ),
             )),
             None => Ok(()),
         }
@@ -324,11 +350,24 @@ fn connection<'r>(from: &'r Repository, remote: &Remote<'_>) -> Result<git2::Rem
         .map_err(|error| GitError::local("use the repository's address", &error))
 }
 
-/// What libgit2 said, by what it asks for. It tells the HTTP status in its text only.
+/// What a server said beside its answer, without progress.
+fn words(told: &[u8]) -> String {
+    let text = String::from_utf8_lossy(told);
+    let lines =
+        text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty() && !line.contains("% ("));
+    let plain = lines.map(|line| line.replace(char::is_control, ""));
+    plain.collect::<Vec<_>>().join("; ")
+}
+
 fn classify(error: &git2::Error, what: &str, remote: &Remote<'_>, refused: bool) -> GitError {
+    failed(kind_of(error, refused), what, remote, error.message())
+}
+
+/// What libgit2 said, by what it asks for. It tells the HTTP status in its text only.
+fn kind_of(error: &git2::Error, refused: bool) -> GitErrorKind {
     let status =
         error.message().rsplit_once("status code: ").and_then(|(_, code)| code.trim().parse::<u16>().ok());
-    let kind = match (status, error.code(), error.class()) {
+    match (status, error.code(), error.class()) {
         _ if refused => GitErrorKind::Unauthorized,
         (_, ErrorCode::Auth, _) => GitErrorKind::Unauthorized,
         (Some(status), _, _) => GitErrorKind::of_status(status),
@@ -337,8 +376,7 @@ fn classify(error: &git2::Error, what: &str, remote: &Remote<'_>, refused: bool)
         }
         (None, ErrorCode::Timeout | ErrorCode::Eof, _) => GitErrorKind::Unavailable,
         (None, _, _) => GitErrorKind::Broken,
-    };
-    failed(kind, what, remote, error.message())
+    }
 }
 
 pub(super) fn failed(kind: GitErrorKind, what: &str, remote: &Remote<'_>, said: &str) -> GitError {

@@ -26,7 +26,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::command::FinishedCommand;
-use crate::effect_error::soon;
+use crate::effect_error::{never, soon};
 use crate::place::EnvironmentPlace;
 use crate::place::folder::LayerMethod;
 use crate::progress::{EnvironmentProgress, ProgressReporter};
@@ -260,7 +260,10 @@ pub(crate) enum TreePurpose {
     Agent,
 }
 
-/// What the disk does is tried again.
+/// What the disk does is tried again. What is forbidden stays so.
 fn disk(what: &str) -> impl Fn(std::io::Error) -> EffectError + '_ {
-    move |error| soon(format!("cannot {what}: {error}"))
+    move |error| {
+        let said = format!("cannot {what}: {error}");
+        if error.kind() == std::io::ErrorKind::PermissionDenied { never(said) } else { soon(said) }
+    }
 }

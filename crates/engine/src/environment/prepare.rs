@@ -187,6 +187,8 @@ impl Environments {
         let (half, ask_inside, made) = (half.to_owned(), ask.inside.clone(), made.clone());
         let record = blocking(move || {
             let _image = image;
+            let root = place.root.as_ref().map(|root| &root.folder);
+            [&place.tree, &place.home].into_iter().chain(root).try_for_each(LayeredFolder::open_up)?;
             // What is tested is the commit, whatever its setup made of it.
             let changed = place.tree.differing(&source)?;
             place.tree.lay(&changed, &source)?;
@@ -202,7 +204,6 @@ impl Environments {
             record.installed = installed.take(MOST_INSTALLED).map(str::to_owned).collect();
             fs::rename(place.tree.written(), half.join("tree"))?;
             fs::rename(place.home.written(), half.join("home"))?;
-            let root = place.root.as_ref().map(|root| &root.folder);
             if let Some(root) = root {
                 fs::rename(root.written(), half.join(ROOT))?;
             }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, symlink};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -251,6 +251,27 @@ impl LayeredFolder {
         Self::walk(&self.written(), is_entered)
     }
 
+    /// Lets us read all that was written, whatever modes it was left with: what nobody can read cannot be kept for others.
+    pub(crate) fn open_up(&self) -> io::Result<()> {
+        let at = |path: &Path, error: &io::Error| {
+            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+        };
+        let mut open = vec![self.written()];
+        while let Some(folder) = open.pop() {
+            readable(&folder, 0o700).map_err(|error| at(&folder, &error))?;
+            for entry in fs::read_dir(&folder).map_err(|error| at(&folder, &error))? {
+                let entry = entry?;
+                let (path, kind) = (entry.path(), entry.file_type()?);
+                if kind.is_dir() {
+                    open.push(path);
+                } else if kind.is_file() {
+                    readable(&path, 0o400).map_err(|error| at(&path, &error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The same of what was written into a folder.
     pub(crate) fn walk(written: &Path, is_entered: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
         let (mut found, mut open) = (Vec::new(), vec![PathBuf::new()]);
@@ -316,6 +337,18 @@ fn absent_in(layer: &Path, path: &Path) -> WrittenState {
     match path.ancestors().skip(1).any(is_opaque) {
         true => WrittenState::Hidden,
         false => WrittenState::NotWritten,
+    }
+}
+
+/// A folder or a file that its owner cannot read gets this mode besides.
+fn readable(path: &Path, besides: u32) -> io::Result<()> {
+    let mode = fs::symlink_metadata(path)?.permissions().mode();
+    // Whoever reads a folder enters it.
+    let least = besides & 0o500;
+    if mode & least == least {
+        Ok(())
+    } else {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode | besides))
     }
 }
 
@@ -441,5 +474,27 @@ mod tests {
             assert!(folder.lay(&[PathBuf::from(path)], &source).is_err(), "{path:?}");
         }
         assert!(!place.path().join("run/x").exists() && !place.path().join("x").exists());
+    }
+
+    #[test]
+    fn what_was_left_closed_can_be_kept_and_what_can_be_read_stays_as_it_is() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = LayeredFolder::make(&place.path().join("work"), &[], LayerMethod::Copy).unwrap();
+        fs::create_dir_all(folder.written().join("closed/deep")).unwrap();
+        fs::create_dir_all(folder.written().join("cache")).unwrap();
+        fs::write(folder.written().join("closed/deep/secret"), "").unwrap();
+        symlink("/nowhere", folder.written().join("cache/link")).unwrap();
+        let modes =
+            [("closed/deep/secret", 0o000), ("closed/deep", 0o000), ("closed", 0o100), ("cache", 0o555)];
+        for (path, mode) in modes {
+            fs::set_permissions(folder.written().join(path), fs::Permissions::from_mode(mode)).unwrap();
+        }
+
+        folder.open_up().unwrap();
+
+        let mode = |path: &str| {
+            fs::symlink_metadata(folder.written().join(path)).unwrap().permissions().mode() & 0o7777
+        };
+        assert_eq!(modes.map(|(path, _)| mode(path)), [0o400, 0o700, 0o700, 0o555]);
     }
 }

@@ -317,4 +317,43 @@ fn of_a_clone_on_this_machine_those_that_it_has_are_taken_and_the_others_named()
     let (files, missing) = taken(second.path());
     assert!(files.ends_with("third/lib/in/inner.txt third/lib/lib.py"), "{files}");
     assert_eq!(missing, Vec::<String>::new());
+
+    let module = sums.join(".git/modules/third/lib");
+    let before = git(&lib, &["rev-parse", "HEAD"]);
+    git(&lib, &["commit", "-q", "--allow-empty", "-m", "Later"]);
+    let later = git(&lib, &["rev-parse", "HEAD"]);
+    let record = |commit: &str| {
+        git(&sums, &["update-index", "--cacheinfo", &format!("160000,{commit},third/lib")]);
+        git(&sums, &["commit", "-qm", "Another one"]);
+    };
+    record(&later);
+    let gets = "the commit that is recorded is not in its repository; `git submodule update --init third/lib` gets it";
+    assert_eq!(taken(tempfile::tempdir().unwrap().path()).1, [format!("third/lib: {gets}")]);
+    record(&before);
+    fs::remove_file(sums.join("third/lib/.git")).unwrap();
+    fs::rename(&module, sums.join("third/lib/.git")).unwrap();
+    let (_, missing) = taken(tempfile::tempdir().unwrap().path());
+    assert!(
+        matches!(&missing[..], [one] if one.contains("`git submodule absorbgitdirs` moves it")),
+        "{missing:?}"
+    );
+}
+
+#[test]
+fn what_a_clone_lacks_is_told_as_a_clone_lacks_it_also_where_a_server_has_the_repository() {
+    let (server, place) = (Server::start(), tempfile::tempdir().unwrap());
+    let lib = put(&server, "octo/lib", &[("lib.py", "lib")], &[]);
+    let elsewhere = "https://elsewhere.example/octo/lib.git";
+    put(&server, "octo/sums", &[("sum.py", "import lib")], &[("third/lib", elsewhere, &lib)]);
+    let clone = place.path().join("clone");
+    git(place.path(), &["clone", "-q", server.path("octo/sums").to_str().unwrap(), clone.to_str().unwrap()]);
+    let workspaces = Workspaces::new(&place.path().join("data")).unwrap();
+    let repository: RepositoryName = "octo/sums".parse().unwrap();
+
+    workspaces.import_submodules(&repository, &clone).unwrap();
+    let commit = workspaces.fetch(&remote(&server, &repository), "main").unwrap();
+
+    let missing = workspaces.source_tree(&repository, &commit).unwrap().missing_submodules();
+    let gets = "it is not in this clone; `git submodule update --init --recursive` gets it";
+    assert_eq!(missing, [format!("third/lib: {gets}")]);
 }

@@ -17,6 +17,8 @@ const MOST_FOLDERS: usize = 2_000;
 /// Files and folders of one that are looked at before it is opened.
 const MOST_ENTRIES: usize = 500_000;
 const MISSING: &str = "it is not in this clone; `git submodule update --init --recursive` gets it";
+const NOT_ABSORBED: &str = "its repository lies in its own folder; `git submodule absorbgitdirs` moves it to .git/modules, \
+    from where it is taken";
 const LEFT_OUT: &str =
     "a repository in .git/modules was left out, since it has links, or objects of other repositories";
 
@@ -31,27 +33,37 @@ impl Workspaces {
         let (modules, others): (Vec<_>, Vec<_>) = repositories_below(&lender.commondir().join(FOLDER))
             .into_iter()
             .partition(|path| is_self_contained(path));
-        let missing = match others.len() {
-            0 => MISSING.to_owned(),
-            1 => format!("{MISSING}. {LEFT_OUT}"),
-            several => format!("{MISSING}. {several} times: {LEFT_OUT}"),
+        // What it is that a person can do depends on what is at its place.
+        let missing = |path: &str| {
+            let there = lender.workdir().map(|folder| folder.join(path).join(".git"));
+            match (there, others.len()) {
+                (Some(there), _) if there.is_dir() => NOT_ABSORBED.to_owned(),
+                (Some(there), 0) if there.is_file() => format!(
+                    "the commit that is recorded is not in its repository; `git submodule update --init {path}` gets it"
+                ),
+                (_, 0) => MISSING.to_owned(),
+                (_, 1) => format!("{MISSING}. {LEFT_OUT}"),
+                (_, several) => format!("{MISSING}. {several} times: {LEFT_OUT}"),
+            }
         };
         // Addresses are nobody's concern here.
         let nowhere =
             Url::parse("https://localhost/").map_err(|error| GitError::broken(error.to_string()))?;
-        let take = |store: &Repository, id: Oid, of: &Url, _: &str| {
+        let take = |store: &Repository, id: Oid, (of, path): (&Url, &str), _: &str| {
             if let Some(tree) = kept(store, id)? {
                 return Ok(Ok((tree, of.clone())));
             }
             let mut opened = modules.iter().filter_map(|path| Repository::open_bare(path).ok());
             let Some(module) = opened.find(|module| module.find_commit(id).is_ok()) else {
-                return Ok(Err(missing.clone()));
+                return Ok(Err(missing(path)));
             };
             let copied = copy(&module, store, id);
             let tree = copied.map_err(|error| GitError::local("copy a submodule", &error))?;
             Ok(keep(store, id, tree)?.map(|()| (tree, of.clone())))
         };
-        self.gather_submodules(repository, (lender, &sha(head.id())?), &nowhere, &take)
+        let commit = sha(head.id())?;
+        self.gather_submodules(repository, (lender, &commit), &nowhere, &take)?;
+        self.note_gathered_here(repository, &commit)
     }
 }
 

@@ -103,8 +103,11 @@ impl Workspaces {
     /// # Errors
     /// When the server cannot be reached, or the disk fails.
     pub(super) fn fetch_submodules(&self, remote: &Remote<'_>, commit: &CommitSha) -> Result<(), GitError> {
+        if self.gathered_here_file(remote.repository, commit).exists() {
+            return Ok(());
+        }
         let until = Instant::now() + LIMITS.whole;
-        let fetch = |store: &Repository, id: Oid, of: &Url, said: &str| {
+        let fetch = |store: &Repository, id: Oid, (of, _): (&Url, &str), said: &str| {
             Ok(match gitmodules::address(of, said) {
                 Ok(url) => self.fetch_submodule(remote, store, id, &url, until)?.map(|tree| (tree, url)),
                 Err(why) => Err(why),
@@ -115,7 +118,7 @@ impl Workspaces {
     }
 
     /// Brings the submodules of a commit, and those in them, each by what `bring` does for its commit, the address of what
-    /// has it, and its own as it stands there.
+    /// has it, its own path, and its address as it stands there.
     pub(super) fn gather_submodules(
         &self,
         repository: &RepositoryName,
@@ -155,7 +158,7 @@ impl Workspaces {
                 let brought = match () {
                     () if count == MOST => Err(format!("there are more than {MOST}")),
                     () if next.depth == DEEPEST => Err(format!("it lies in {DEEPEST} others")),
-                    () => bring(&store, id, &next.url, &said)?,
+                    () => bring(&store, id, (&next.url, &whole), &said)?,
                 };
                 match brought {
                     Ok((tree, url)) => {
@@ -238,6 +241,23 @@ impl Workspaces {
         self.inner.data.join("submodules").join(folder(repository))
     }
 
+    /// Says that a clone on this machine has what there is of a commit's submodules: no server is asked for the rest.
+    pub(super) fn note_gathered_here(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+    ) -> Result<(), GitError> {
+        if !self.submodules_folder(repository).exists() {
+            return Ok(());
+        }
+        let file = self.gathered_here_file(repository, commit);
+        write_whole(&file, b"").map_err(|error| GitError::file("write", &file, &error))
+    }
+
+    fn gathered_here_file(&self, repository: &RepositoryName, commit: &CommitSha) -> PathBuf {
+        self.submodules_folder(repository).join("of-a-clone").join(commit.as_str())
+    }
+
     fn missing_file(&self, repository: &RepositoryName, commit: &CommitSha) -> PathBuf {
         self.submodules_folder(repository).join("missing").join(commit.as_str())
     }
@@ -245,7 +265,7 @@ impl Workspaces {
 
 /// An error inside says why a submodule is not to be had.
 pub(super) type BringSubmodule<'a> =
-    dyn Fn(&Repository, Oid, &Url, &str) -> Result<Result<(Oid, Url), String>, GitError> + 'a;
+    dyn Fn(&Repository, Oid, (&Url, &str), &str) -> Result<Result<(Oid, Url), String>, GitError> + 'a;
 
 /// The tree of a commit that is here whole.
 pub(super) fn kept(store: &Repository, id: Oid) -> Result<Option<Oid>, GitError> {

@@ -75,6 +75,11 @@ impl LocalEnvironment {
         self.testing.sandbox.mode()
     }
 
+    /// Whether each run gets a copy of what was installed.
+    pub fn is_copied(&self) -> bool {
+        self.testing.environments.are_copied()
+    }
+
     /// What holds commands, in a line for people.
     pub fn isolation(&self) -> String {
         self.testing.sandbox.describe_isolation()

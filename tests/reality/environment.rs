@@ -308,6 +308,8 @@ async fn without_walls_nothing_of_a_setup_that_failed_is_there_for_the_next_one(
 
     assert_eq!(ended.code, Some(0), "{}{}", ended.printed, ended.said);
     assert!(ended.printed.contains("✔ they pass"), "{}", ended.printed);
+    let copies = "no overlays can be mounted here: each run works on a copy of what is installed";
+    assert!(ended.printed.contains(copies), "{}", ended.printed);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -92,7 +92,7 @@ async fn look(
     let mut output = ProgressOutput::new(arguments.json);
     output.print(&words::heading(checkout, &uncommitted));
     let plan = watch("looking", environment.plan(), &mut told, &mut output).await?;
-    output.print(&words::found(&plan, environment.mode()));
+    output.print(&words::found(&plan, environment.mode(), environment.is_copied()));
     let survey = watch("preparing", environment.survey(), &mut told, &mut output).await;
     let (whole, plan) = (plan.test_command().map(str::to_owned), as_tested(plan, &survey));
     let outcome = EnvironmentOutcome::of(&plan, &survey);

@@ -42,7 +42,7 @@ pub(super) fn heading(checkout: &LocalCheckout, uncommitted: &UncommittedFiles) 
     text
 }
 
-pub(super) fn found(plan: &EnvironmentPlan, mode: IsolationMode) -> String {
+pub(super) fn found(plan: &EnvironmentPlan, mode: IsolationMode, is_copied: bool) -> String {
     let mut rows: Vec<(&str, String)> = vec![("source", plan.source.to_string())];
     let place = match &plan.image {
         Some(image) => format!("the image {image}"),
@@ -67,6 +67,12 @@ pub(super) fn found(plan: &EnvironmentPlan, mode: IsolationMode) -> String {
         plan.test.as_ref().map(|test| ("test", format!("{}  ({})", test.command.trim(), test.because))),
     );
     rows.extend(plan.notes.iter().map(|note| ("note", note.clone())));
+    if is_copied {
+        rows.push((
+            "note",
+            "no overlays can be mounted here: each run works on a copy of what is installed".to_owned(),
+        ));
+    }
     let mut text = "\nFound\n".to_owned();
     let mut before = "";
     for (name, value) in &rows {

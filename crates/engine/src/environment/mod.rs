@@ -103,6 +103,11 @@ pub(crate) enum Preparation {
 }
 
 impl Environments {
+    /// Whether each run gets a copy of what was installed, since no layers can be mounted here.
+    pub fn are_copied(&self) -> bool {
+        self.inner.method == LayerMethod::Copy
+    }
+
     /// Looks once whether folders can be made of layers here.
     ///
     /// # Errors

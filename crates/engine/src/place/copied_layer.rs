@@ -1,24 +1,31 @@
 //! A layer copied over what is there, where the system mounts none.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
+
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 
 /// Threads that copy one layer.
 const MOST_COPIERS: usize = 4;
 /// Bytes of a file that is read as a whole.
 const SMALL: u64 = 1 << 18;
 
-/// Lays a copy of a layer over what is there, with the times that its files have: tools go by them. Blocks are shared where
-/// the file system can. What is no file, folder or link is left out.
+/// Lays a copy of a layer over what is there, with the modes and times that its files and folders have: tools go by them.
+/// Blocks are shared where the file system can. What is no file, folder or link is left out.
 pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     let (folders, next) = (lay_folders(from, to)?, AtomicUsize::new(0));
+    let linked = Mutex::default();
     let work = || {
-        let mut copier = FileCopier::default();
+        let mut copier = FileCopier { bytes: Vec::new(), shares_nothing: false, linked: &linked };
         while let Some((folder, is_new)) = folders.get(next.fetch_add(1, Ordering::Relaxed)) {
             copier.copy_files(&from.join(folder), &to.join(folder), *is_new)?;
         }
@@ -32,7 +39,18 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
         };
         let own = work();
         others.into_iter().map(ended).fold(own, Result::and)
+    })?;
+    // Last, since what is written in a folder changes its time, and it may not be writable. The first is not the layer's.
+    folders.iter().skip(1).rev().try_for_each(|(folder, _)| {
+        let found = fs::metadata(from.join(folder))?;
+        let here = to.join(folder);
+        fs::File::open(&here)?.set_modified(found.modified()?)?;
+        fs::set_permissions(&here, modes(&found))
     })
+}
+
+fn modes(found: &fs::Metadata) -> fs::Permissions {
+    fs::Permissions::from_mode(found.permissions().mode() & 0o7777)
 }
 
 /// Makes the folders of a layer. Says each, with whether it was not there before.
@@ -54,6 +72,8 @@ fn lay_folders(from: &Path, to: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
                     if is_other {
                         fs::remove_file(&here)?;
                         fs::create_dir(&here)?;
+                    } else {
+                        fs::set_permissions(&here, fs::Permissions::from_mode(0o700))?;
                     }
                     is_other
                 }
@@ -65,15 +85,18 @@ fn lay_folders(from: &Path, to: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
     Ok(folders)
 }
 
+/// Where a file of several names was copied first, by its device and number.
+type LinkedFiles = Mutex<HashMap<(u64, u64), PathBuf>>;
+
 /// Copies files into folders.
-#[derive(Default)]
-struct FileCopier {
+struct FileCopier<'a> {
     bytes: Vec<u8>,
     /// The file system was asked to share blocks, and does not.
     shares_nothing: bool,
+    linked: &'a LinkedFiles,
 }
 
-impl FileCopier {
+impl FileCopier<'_> {
     /// All but the folders in it.
     fn copy_files(&mut self, from: &Path, to: &Path, is_new: bool) -> io::Result<()> {
         for entry in fs::read_dir(from)? {
@@ -98,8 +121,16 @@ impl FileCopier {
     fn copy_file(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let source = fs::File::open(from)?;
         let found = source.metadata()?;
-        let mode = found.permissions().mode() & 0o777;
-        let copy = OpenOptions::new().write(true).create_new(true).mode(mode | 0o600).open(to)?;
+        let linked = self.linked;
+        // Held until the first is there.
+        let mut others = (found.nlink() > 1).then(|| linked.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(others) = &mut others {
+            match others.entry((found.dev(), found.ino())) {
+                Entry::Occupied(first) => return fs::hard_link(first.get(), to),
+                Entry::Vacant(none) => drop(none.insert(to.to_owned())),
+            }
+        }
+        let copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
         if self.shares_nothing || rustix::fs::ioctl_ficlone(&copy, &source).is_err() {
             self.shares_nothing = true;
             if found.len() <= SMALL {
@@ -107,12 +138,30 @@ impl FileCopier {
                 (&source).read_to_end(&mut self.bytes)?;
                 (&copy).write_all(&self.bytes)?;
             } else {
-                io::copy(&mut &source, &mut &copy)?;
+                copy_data(&source, &copy, found.len())?;
             }
         }
         copy.set_modified(found.modified()?)?;
-        copy.set_permissions(fs::Permissions::from_mode(mode))
+        copy.set_permissions(modes(&found))
     }
+}
+
+/// What a file holds; its holes stay holes.
+fn copy_data(source: &fs::File, copy: &fs::File, length: u64) -> io::Result<()> {
+    copy.set_len(length)?;
+    let mut at = 0;
+    while at < length {
+        let begin = match seek(source, SeekFrom::Data(at)) {
+            Err(Errno::NXIO) => break,
+            found => found?,
+        };
+        at = seek(source, SeekFrom::Hole(begin))?;
+        for file in [source, copy] {
+            seek(file, SeekFrom::Start(begin))?;
+        }
+        io::copy(&mut source.take(at - begin), &mut &*copy)?;
+    }
+    Ok(())
 }
 
 /// Removes a file, a link or a folder with what is in it, if one is there.
@@ -162,5 +211,36 @@ mod tests {
         assert_eq!(fs::metadata(to.join("new/deep/run")).unwrap().permissions().mode() & 0o777, 0o555);
         assert_eq!(fs::metadata(to.join("changed")).unwrap().modified().unwrap(), old);
         assert_eq!(fs::read_to_string(lower.join("changed")).unwrap(), "before", "no layer is written");
+    }
+
+    #[test]
+    fn folders_keep_their_modes_and_times_names_of_one_file_stay_so_and_holes_are_holes() {
+        let place = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| place.path().join(name));
+        fs::create_dir_all(from.join("cache/deep")).unwrap();
+        fs::write(from.join("cache/deep/one"), "1").unwrap();
+        fs::set_permissions(from.join("cache/deep/one"), fs::Permissions::from_mode(0o4755)).unwrap();
+        fs::hard_link(from.join("cache/deep/one"), from.join("other")).unwrap();
+        let sparse = fs::File::create(from.join("sparse")).unwrap();
+        (&sparse).write_all(b"begin").unwrap();
+        seek(&sparse, SeekFrom::Start(64 << 20)).unwrap();
+        (&sparse).write_all(b"end").unwrap();
+        sparse.set_len(65 << 20).unwrap();
+        let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        fs::File::open(from.join("cache/deep")).unwrap().set_modified(old).unwrap();
+        fs::set_permissions(from.join("cache/deep"), fs::Permissions::from_mode(0o555)).unwrap();
+
+        // Over itself as well: what may not be written is replaced.
+        copy(&from, &to).unwrap();
+        copy(&from, &to).unwrap();
+
+        let found = |path: &str| fs::metadata(to.join(path)).unwrap();
+        assert_eq!(found("cache/deep").permissions().mode() & 0o7777, 0o555);
+        assert_eq!(found("cache/deep").modified().unwrap(), old);
+        assert_eq!(found("other").permissions().mode() & 0o7777, 0o4755);
+        assert_eq!(found("other").ino(), found("cache/deep/one").ino());
+        assert_eq!(fs::read(to.join("sparse")).unwrap(), fs::read(from.join("sparse")).unwrap());
+        assert!(found("sparse").blocks() * 512 < 1 << 20, "{}", found("sparse").blocks());
+        journeyman_workspace::remove_all(&to).unwrap();
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! May know: where programs look for such files below `/usr`. Must never know: how anything is mounted.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Settings of npm, git and pip for everybody, as they lie beside their programs, and of a Cargo that is installed for
 /// everybody. Those below `/etc` are not shown at all.
-pub(super) const FILES: [&str; 9] = [
+const FILES: [&str; 9] = [
     "/usr/etc/npmrc",
     "/usr/local/etc/npmrc",
     "/usr/etc/gitconfig",
@@ -19,10 +20,39 @@ pub(super) const FILES: [&str; 9] = [
     "/usr/local/cargo/credentials",
     "/usr/local/cargo/credentials.toml",
 ];
+/// Folders in which a Maven lies, whose settings for everybody are beside it.
+const MAVENS: [&str; 4] = ["/usr/local", "/usr/local/share", "/usr/share", "/usr/lib"];
+const OF_MAVEN: &str = "conf/settings.xml";
+/// In place of Maven's where they tell who somebody is: XML of which lines are missing is none.
+const NO_SETTINGS: &[u8] = b"<settings/>\n";
 /// Of a larger one nothing is seen.
 const LARGEST: u64 = 1 << 20;
 /// In lines that tell who somebody is.
-const WORDS: [&str; 7] = ["_auth", "authorization", "passw", "private key", "secret", "token", "username"];
+const WORDS: [&str; 9] = [
+    "_auth",
+    "authorization",
+    "passphrase",
+    "passw",
+    "private key",
+    "privatekey",
+    "secret",
+    "token",
+    "username",
+];
+
+/// Those of this machine.
+pub(super) fn of_this_machine() -> Vec<PathBuf> {
+    let mavens = MAVENS.iter().flat_map(|folder| mavens_in(Path::new(folder)));
+    let all: BTreeSet<PathBuf> = FILES.iter().map(PathBuf::from).chain(mavens).collect();
+    all.into_iter().collect()
+}
+
+/// Where they are whatever links lead to them: nothing is laid over a link.
+fn mavens_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mavens = entries.filter(|entry| entry.file_name().to_string_lossy().contains("maven"));
+    mavens.filter_map(|entry| entry.path().join(OF_MAVEN).canonicalize().ok())
+}
 
 /// What is left of those that hold such lines.
 pub(super) fn without_credentials(files: &[PathBuf]) -> impl Iterator<Item = (&Path, Vec<u8>)> {
@@ -32,6 +62,8 @@ pub(super) fn without_credentials(files: &[PathBuf]) -> impl Iterator<Item = (&P
         let mut text = Vec::new();
         file.take(LARGEST + 1).read_to_end(&mut text).ok()?;
         let rest = if text.len() as u64 > LARGEST { Vec::new() } else { harmless_lines(&text) };
+        let is_cut_xml = rest != text && path.ends_with("settings.xml");
+        let rest = if is_cut_xml { NO_SETTINGS.to_vec() } else { rest };
         (rest != text).then_some((path.as_path(), rest))
     })
 }
@@ -81,6 +113,24 @@ mod tests {
             ("pip.conf", "[global]\ntimeout = 60\n"),
         ];
         assert_eq!(left, wanted.map(|(name, rest)| (name.to_owned(), rest.to_owned())));
+        let maven = place.path().join("share/maven-3.9/conf");
+        std::fs::create_dir_all(&maven).unwrap();
+        let plain = "<settings><offline/></settings>";
+        for (text, wanted) in [
+            (plain, None),
+            (
+                "<settings><servers><server>\n<passphrase>abc</passphrase>\n</server></servers></settings>",
+                Some(NO_SETTINGS),
+            ),
+            ("<settings><server><privateKey>abc</privateKey></server></settings>", Some(NO_SETTINGS)),
+        ] {
+            std::fs::write(maven.join("settings.xml"), text).unwrap();
+            let found: Vec<PathBuf> = mavens_in(&place.path().join("share")).collect();
+            assert_eq!(found, [maven.canonicalize().unwrap().join("settings.xml")]);
+            let left = without_credentials(&found).next().map(|(_, rest)| rest);
+            assert_eq!(left.as_deref(), wanted, "{text}");
+        }
+
         let large = place.path().join("large");
         std::fs::write(&large, vec![b'x'; 2 << 20]).unwrap();
         assert_eq!(

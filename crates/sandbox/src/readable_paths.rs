@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
-use super::credential_files::{FILES, without_credentials};
+use super::credential_files::{self, without_credentials};
 use super::{SandboxError, toolchains};
 
 /// Folders of programs and libraries. Links among them (`/bin` to `usr/bin`) are made again as links.
@@ -93,13 +93,14 @@ impl ReadablePaths {
         }
         shown.extend(found.shown);
         let shown = outermost(shown, &links);
-        let credential_files = FILES.map(PathBuf::from).to_vec();
+        let credential_files = credential_files::of_this_machine();
         Ok(Self { shown, links, search: found.search, variables: found.variables, credential_files })
     }
 
     /// What is seen in place of files that hold credentials now.
     pub(super) fn replaced(&self) -> impl Iterator<Item = (&Path, Vec<u8>)> {
-        without_credentials(&self.credential_files)
+        // Debian's Maven has its own below /etc, of which it is not shown at all.
+        without_credentials(&self.credential_files).filter(|(path, _)| self.shows(path))
     }
 
     /// Everything shown, parents before what lies in them.

@@ -133,11 +133,15 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
     std::fs::create_dir(home.join("kept")).expect("a folder");
     let mut head = [b"SQLite format 3\0".as_slice(), &[0; 84]].concat();
     (head[16], head[31]) = (0x10, 3);
-    let whole = [head.clone(), vec![0; 3 * 4_096 - 100]].concat();
+    let hollow = [head.clone(), vec![0; 3 * 4_096 - 100]].concat();
+    let sound = home.join("sound.db");
+    drop(journeyman::store::Store::open(&format!("sqlite://{}", sound.display())).await.expect("a store"));
+    let whole = std::fs::read(sound).expect("its file");
     for (bytes, words) in [
         (&b""[..], "is empty, and every order in it is gone"),
         (b"something else, and a good deal of it", "is no database of SQLite"),
         (&head, "is damaged: it has 100 bytes, and should have 12288"),
+        (&hollow, "is damaged ("),
         (&whole, "journeyman.db can be written"),
     ] {
         std::fs::write(home.join("kept/journeyman.db"), bytes).expect("a file");

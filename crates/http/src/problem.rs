@@ -111,7 +111,9 @@ impl From<StoreError> for ProblemDetails {
             }
             StoreError::Broken { .. } => {
                 tracing::error!(%error, "the store is broken");
-                Self::broken("something in the store cannot be read; the log says what")
+                Self::broken(
+                    "something in the store cannot be read; the log and `journeyman doctor` say what",
+                )
             }
         }
     }

@@ -6,9 +6,12 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::SqlSafeStr;
-use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::error::DatabaseError;
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteError, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
+};
 use sqlx::{Connection as _, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction};
 
 use super::StoreError;
@@ -110,7 +113,11 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
         })?;
     }
     let cannot_open = |error: sqlx::Error| {
-        StoreError::unavailable(format!("store.url: cannot open {}: {error}", file.display()))
+        let what = format!("store.url: cannot open {}", file.display());
+        match error.as_database_error().is_some_and(is_damage) {
+            true => StoreError::broken(what, format!("{error}: put a backup in its place")),
+            false => StoreError::unavailable(format!("{what}: {error}")),
+        }
     };
     let one = SqlitePoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
     // The one connection of a database in memory is the database: it must not be closed for being idle.
@@ -120,9 +127,10 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
         one.after_release(|connection, _| Box::pin(is_whole(connection)))
     };
     let writer = one.connect_with(options.clone()).await.map_err(cannot_open)?;
-    migrator(SQLITE_TABLES).run(&writer).await.map_err(|error| {
-        StoreError::broken(format!("the tables in {} (store.url)", file.display()), error)
-    })?;
+    migrator(SQLITE_TABLES)
+        .run(&writer)
+        .await
+        .map_err(|error| tables(&file.display().to_string(), &error))?;
     let readers = if in_memory {
         writer.clone()
     } else {
@@ -134,6 +142,45 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
             .map_err(cannot_open)?
     };
     Ok(Databases::Sqlite { writer, readers, file: (!in_memory).then_some(file) })
+}
+
+const OF_A_NEWER_ONE: &str =
+    "is of a newer Journeyman: start that one, or put back what was saved before it was installed";
+
+fn tables(place: &str, error: &MigrateError) -> StoreError {
+    let what = format!("the tables in {place} (store.url)");
+    match matches!(error, MigrateError::VersionMissing(_)) {
+        true => StoreError::broken(what, format!("the database {OF_A_NEWER_ONE}")),
+        false => StoreError::broken(what, error),
+    }
+}
+
+/// Why this program cannot use a database of SQLite, as far as one can tell. Nothing is written, also beside the file.
+pub async fn problem_of_sqlite(file: &Path) -> Option<String> {
+    let options = SqliteConnectOptions::new().filename(file).read_only(true).immutable(true);
+    let newest = async {
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        let newest = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
+        sqlx::query_scalar::<_, i64>(newest).fetch_one(&mut connection).await
+    };
+    match newest.await {
+        Ok(version) if usize::try_from(version).is_ok_and(|version| version > MIGRATIONS.len()) => {
+            Some(OF_A_NEWER_ONE.to_owned())
+        }
+        Ok(_) => None,
+        Err(error) => error.as_database_error().filter(|error| is_damage(*error)).map(|error| {
+            format!("is damaged ({error}): put a backup in its place, or move it away to begin anew")
+        }),
+    }
+}
+
+/// SQLite says that what it reads is no database, or not as it wrote it.
+pub(super) fn is_damage(error: &dyn DatabaseError) -> bool {
+    const CORRUPT: u32 = 11;
+    const NOT_A_DATABASE: u32 = 26;
+    let is_sqlite = error.try_downcast_ref::<SqliteError>().is_some();
+    let code = error.code().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
+    is_sqlite && matches!(code, Some(CORRUPT | NOT_A_DATABASE))
 }
 
 /// Whether a connection can be used again. Where a write fails for want of room, SQLite ends the transaction by itself
@@ -169,9 +216,6 @@ pub(super) async fn open_postgres(url: &str) -> Result<Databases, StoreError> {
         .map_err(|error| {
             StoreError::unavailable(format!("store.url: cannot open PostgreSQL at {at}: {error}"))
         })?;
-    migrator(POSTGRES_TABLES)
-        .run(&pool)
-        .await
-        .map_err(|error| StoreError::broken("the tables in PostgreSQL (store.url)", error))?;
+    migrator(POSTGRES_TABLES).run(&pool).await.map_err(|error| tables("PostgreSQL", &error))?;
     Ok(Databases::Postgres(pool))
 }

@@ -5,6 +5,8 @@ use journeyman_order::moves::Retry;
 use journeyman_order::order_api::OrderRequestError;
 use sqlx::error::ErrorKind;
 
+use super::connections::is_damage;
+
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -68,6 +70,9 @@ impl From<sqlx::Error> for StoreError {
                 | ErrorKind::NotNullViolation
                 | ErrorKind::CheckViolation
                 | ErrorKind::ExclusionViolation => Self::refused("this row", because),
+                _ if is_damage(database.as_ref()) => {
+                    Self::broken("the database", format!("{because}: put a backup in its place"))
+                }
                 _ => Self::unavailable(because),
             },
             sqlx::Error::RowNotFound => Self::not_found("the row"),

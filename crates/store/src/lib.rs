@@ -25,6 +25,7 @@ mod tests;
 use chrono::{DateTime, Utc};
 
 pub use artifacts::{Artifact, ArtifactInfo};
+pub use connections::problem_of_sqlite;
 pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, NewDelivery, StoredDelivery};
 pub use error::StoreError;
 pub use file_lock::FileLock;

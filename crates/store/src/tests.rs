@@ -21,6 +21,32 @@ struct TestStore {
     _folder: tempfile::TempDir,
 }
 
+#[tokio::test]
+async fn a_database_of_a_newer_program_and_a_damaged_one_are_told_apart_and_what_to_do_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("journeyman.db");
+    let url = format!("sqlite://{}", file.display());
+    drop(Store::open(&url).await.unwrap());
+    assert_eq!(problem_of_sqlite(&file).await, None);
+
+    let pool = sqlx::SqlitePool::connect(&url).await.unwrap();
+    let newer = "INSERT INTO _sqlx_migrations SELECT 99, 'later', installed_on, success, checksum, execution_time \
+                 FROM _sqlx_migrations WHERE version = 1";
+    sqlx::query(newer).execute(&pool).await.unwrap();
+    pool.close().await;
+    let refused = Store::open(&url).await.err().unwrap();
+    let says = "is of a newer Journeyman: start that one, or put back what was saved";
+    assert!(refused.to_string().contains(says), "{refused}");
+    assert!(problem_of_sqlite(&file).await.unwrap().starts_with(says));
+
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, [&bytes[..100], &vec![0; bytes.len() - 100]].concat()).unwrap();
+    let broken = Store::open(&url).await.err().unwrap().to_string();
+    assert!(broken.contains("malformed") && !broken.contains("right now"), "{broken}");
+    let told = problem_of_sqlite(&file).await.unwrap();
+    assert!(told.starts_with("is damaged") && told.contains("put a backup in its place"), "{told}");
+}
+
 async fn homes() -> Vec<TestStore> {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}/new/journeyman.db", folder.path().display());

@@ -17,7 +17,7 @@ const LEAST_FREE_GIB: u64 = 5;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
-    vec![app(settings).await, store(settings), room(settings), port(settings.server.listen).await]
+    vec![app(settings).await, store(settings).await, room(settings), port(settings.server.listen).await]
 }
 
 async fn app(settings: &Settings) -> DoctorFinding {
@@ -36,8 +36,8 @@ async fn app(settings: &Settings) -> DoctorFinding {
     }
 }
 
-/// It is not opened: that would bring its tables up to date, which is for the server to do.
-fn store(settings: &Settings) -> DoctorFinding {
+/// It is not opened to be written: that would bring its tables up to date, which is for the server to do.
+async fn store(settings: &Settings) -> DoctorFinding {
     let about = "store.url";
     let Some(rest) = settings.store.url.expose_secret().strip_prefix("sqlite:") else {
         return finding(about, "PostgreSQL; it is asked at the start of `serve`".to_owned(), true);
@@ -49,16 +49,9 @@ fn store(settings: &Settings) -> DoctorFinding {
     let file = Path::new(file);
     if file.exists() {
         return match std::fs::File::options().append(true).open(file) {
-            Ok(_) => match damage(file) {
+            Ok(_) => match damage(file).or(crate::store::problem_of_sqlite(file).await) {
                 None => finding(about, format!("{} can be written", file.display()), true),
-                Some(what) => finding(
-                    about,
-                    format!(
-                        "{} {what}: put a backup in its place, or move it away to begin anew",
-                        file.display()
-                    ),
-                    false,
-                ),
+                Some(what) => finding(about, format!("{} {what}", file.display()), false),
             },
             Err(error) => finding(about, format!("{}: {error}", file.display()), false),
         };
@@ -71,6 +64,11 @@ fn store(settings: &Settings) -> DoctorFinding {
 
 /// What the beginning of a file of SQLite tells of it; not whether every page is sound.
 fn damage(file: &Path) -> Option<String> {
+    let what = broken_head(file)?;
+    Some(format!("{what}: put a backup in its place, or move it away to begin anew"))
+}
+
+fn broken_head(file: &Path) -> Option<String> {
     const MAGIC: &[u8] = b"SQLite format 3\0";
     let mut head = [0_u8; 100];
     let mut open = std::fs::File::open(file).ok()?;

@@ -264,9 +264,11 @@ fn test(
             if let Some(command) = workspaces_test(files, manager, is_workspace) {
                 return Some(PlannedTest::new(command, "test scripts of the workspaces"));
             }
-            if !text("test").is_empty() && !text("test").contains("no test specified") {
-                notes.push("the script test of package.json only lints or waits for changes, and no other was found that runs tests".to_owned());
-            }
+            let is_missing = text("test").is_empty() || text("test").contains("no test specified");
+            notes.push(match is_missing {
+                true => "package.json has no script test, and asks for no runner of tests that is known".to_owned(),
+                false => "the script test of package.json only lints or waits for changes, and no other was found that runs tests".to_owned(),
+            });
             None
         }
     }

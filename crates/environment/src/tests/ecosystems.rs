@@ -186,6 +186,14 @@ fn extras_that_the_own_workflows_test_with_are_installed() {
 }
 
 #[test]
+fn a_manifest_that_has_no_test_script_is_named() {
+    let says = |manifest: &str| planned(&[("package.json", manifest)]).notes;
+    let named = "package.json has no script test, and asks for no runner of tests that is known";
+    assert_eq!(says(r#"{"scripts":{"build":"tsc"},"dependencies":{"typescript":"5"}}"#), [named]);
+    assert_eq!(says(r#"{"dependencies":{"typescript":"5"},"devDependencies":{"mocha":"11"}}"#), [""; 0]);
+}
+
+#[test]
 fn javascript_with_each_package_manager() {
     let manifest = r#"{"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"4"}}"#;
     let mut text = String::new();

@@ -90,6 +90,11 @@ impl LiveOutput {
         }
     }
 
+    /// What stands in the way of the work.
+    pub(super) fn say(&self, text: &str) {
+        self.line(LineMark::Wrong, text);
+    }
+
     fn begin(&self, doing: &str) {
         match &self.spinner {
             Some(spinner) => {

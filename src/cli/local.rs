@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::SecretString;
-use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::live::LiveOutput;
 use super::receipt::line;
+use super::temporary::TemporaryPlace;
 use super::{UsageError, asked_to_stop};
 use crate::app::{Application, ApplicationHandle};
 use crate::config::{AgentSettings, DefaultSettings, DeliveryMode, GithubSettings, Settings, Templates};
@@ -99,7 +99,7 @@ pub(super) struct LocalStack {
     /// A person pressed Ctrl-C, or the service manager asks to end.
     asked: CancellationToken,
     /// Removed with everything in it when this is dropped.
-    _place: Option<TempDir>,
+    place: Option<TemporaryPlace>,
 }
 
 impl LocalStack {
@@ -107,7 +107,7 @@ impl LocalStack {
         let (folder, place) = match wishes.keep {
             Some(folder) => (folder, None),
             None => {
-                let place = tempfile::Builder::new().prefix("journeyman-").tempdir()?;
+                let place = TemporaryPlace::make()?;
                 (place.path().to_owned(), Some(place))
             }
         };
@@ -116,6 +116,7 @@ impl LocalStack {
         let mut options = EmulatorOptions::local(APP_ID, keys.public_pem.clone(), secret.clone());
         options.listen = wishes.listen;
         options.pages = wishes.pages;
+        options.within = place.as_ref().map(|place| place.path().to_owned());
         let emulator = Emulator::start(options).await?;
         let github = GithubSettings {
             api_url: emulator.api_url().parse()?,
@@ -173,7 +174,7 @@ impl LocalStack {
         let handle = application.handle();
         let running = tokio::spawn(application.run());
         let asked = asked_to_stop()?;
-        Ok(Self { emulator, handle, address, data, label, agent, pipeline, running, asked, _place: place })
+        Ok(Self { emulator, handle, address, data, label, agent, pipeline, running, asked, place })
     }
 
     /// A repository with one issue, which gets the label.
@@ -255,6 +256,7 @@ impl LocalStack {
         people: HumanPresence,
     ) -> anyhow::Result<Option<Surfaces>> {
         let mut news = self.handle.watch();
+        let mut is_told = false;
         live.begin_again();
         loop {
             let (journal, survey) = self.look(order).await?;
@@ -273,6 +275,13 @@ impl LocalStack {
                     .into());
                 }
                 Some(PendingApproval::Plan | PendingApproval::Answers) | None => {}
+            }
+            if let Some(place) = self.place.as_ref().filter(|place| !is_told && place.is_full()) {
+                is_told = true;
+                live.say(&format!(
+                    "no room is left in {}: the work waits for some (TMPDIR names another folder)",
+                    place.path().display()
+                ));
             }
             tokio::select! {
                 _ = news.recv() => {}

@@ -57,6 +57,8 @@ mod serve;
 #[cfg(feature = "eval")]
 mod simulated_agent;
 mod spinner;
+#[cfg(feature = "emulator")]
+mod temporary;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -64,10 +66,10 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
-
-const START_HERE: &str = if cfg!(feature = "emulator") {
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+
+const START_HERE: &str = if cfg!(feature = "emulator") {
     "Start here:\n  journeyman demo --once                              watch it work; no account, no key\n  \
      journeyman environment --repo .                     whether a repository's tests can run here\n  \
      journeyman run --repo . --issue ISSUE.md            the whole job on a local repository\n  \
@@ -134,10 +136,10 @@ enum Subcommands {
 
 /// Exit code when a person pressed Ctrl-C.
 const INTERRUPTED: u8 = 130;
-/// Exit code for wrong usage, settings included.
-const WRONG_USAGE: u8 = 2;
 /// Exit code when a service manager ended it.
 const TERMINATED: u8 = 143;
+/// Exit code for wrong usage, settings included.
+const WRONG_USAGE: u8 = 2;
 
 /// The name of a file with settings.
 const SETTINGS: &str = "journeyman.toml";

@@ -43,6 +43,7 @@ pub use webhooks::signature;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use actix_web::dev::ServerHandle;
@@ -88,6 +89,8 @@ pub struct EmulatorOptions {
     pub permissions: Vec<(String, String)>,
     /// Whether there are pages.
     pub pages: WebPages,
+    /// The folder in which it keeps its repositories; none: that of temporary files.
+    pub within: Option<PathBuf>,
 }
 
 impl EmulatorOptions {
@@ -111,6 +114,7 @@ impl EmulatorOptions {
             webhook_url: None,
             permissions: granted.map(|(name, level)| (name.to_owned(), level.to_owned())).to_vec(),
             pages: WebPages::Shown,
+            within: None,
         }
     }
 }
@@ -139,7 +143,9 @@ impl Emulator {
         })?;
         let address = listener.local_addr()?;
         let origin = format!("http://{address}");
-        let place = tempfile::Builder::new().prefix("journeyman-emulator-").tempdir()?;
+        let mut place = tempfile::Builder::new();
+        place.prefix("journeyman-emulator-");
+        let place = place.tempdir_in(options.within.clone().unwrap_or_else(std::env::temp_dir))?;
         git_child::prepare(place.path())?;
         let pages = options.pages;
         let shared = Arc::new(SharedEmulatorState::new(world(options, origin)?, place));

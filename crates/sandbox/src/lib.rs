@@ -277,8 +277,12 @@ impl Sandbox {
 
     /// The walls are tried before anything is trusted to them.
     async fn probe(&self) -> Result<(), SandboxError> {
-        let place =
-            tempfile::tempdir().map_err(|source| SandboxError::io("make a temporary folder", source))?;
+        let place = tempfile::tempdir().map_err(|source| {
+            SandboxError::io(
+                format!("make a temporary folder in {:?} (TMPDIR)", std::env::temp_dir()),
+                source,
+            )
+        })?;
         let job = Job::probe(place.path());
         let mut said = CollectedOutput::default();
         match self.run(job, &mut said).await {

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use journeyman::engine::EnvironmentSurvey;
 use journeyman::engine::testing::{BaselineSource, CommitTester, TestRunRequest, TestRunResult};
-use journeyman::order::{JobLimits, PinnedImages, RepositoryName, RepositorySettings, TestingSettings};
+use journeyman::order::{
+    JobLimits, PinnedImages, RepositoryName, RepositorySettings, Reproduction, TestingSettings,
+};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 
@@ -22,6 +24,7 @@ pub struct TestedChange {
     pub settings: RepositorySettings,
     /// What the issue says.
     pub issue: String,
+    pub reproduction: Option<Reproduction>,
     /// What is known of its images.
     pub images: PinnedImages,
     /// Whether nothing that an agent wrote is in its base.
@@ -32,7 +35,8 @@ impl TestedChange {
     /// On top of a commit of the default branch.
     pub fn new(commits: Commits, settings: RepositorySettings) -> Self {
         let (issue, images) = (String::new(), PinnedImages::default());
-        Self { commits, settings, issue, images, base_is_of_the_default_branch: true }
+        let reproduction = None;
+        Self { commits, settings, issue, reproduction, images, base_is_of_the_default_branch: true }
     }
 }
 
@@ -97,6 +101,7 @@ impl ChangeTester {
             tree: tree.to_string().parse().expect("a tree"),
             settings: change.settings,
             issue: change.issue,
+            reproduction: change.reproduction,
             images: change.images,
             folder: self.place.path().join("tests").join(case),
             environments: self.place.path().join("environments").join(case),

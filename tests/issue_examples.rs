@@ -1,9 +1,11 @@
-//! An issue shows what is wrong, and the tests of its fix pass: its own example is run on both codes, outside of the tests.
+//! An issue shows what is wrong, and the tests of its fix pass: its own example is run on both codes, outside of the tests. Where
+//! it has none, its plan may hold a test.
 
 use std::time::Duration;
 
-use journeyman::order::scrutiny::ExampleVerdict;
-use journeyman::order::{RepositorySettings, TestRun, TestVerdict, TestingSettings};
+use journeyman::order::reproduction::ReproductionRun;
+use journeyman::order::scrutiny::{ExampleVerdict, ProofTarget};
+use journeyman::order::{RepositorySettings, Reproduction, TestRun, TestVerdict, TestingSettings};
 use journeyman::sandbox::IsolationMode;
 
 use crate::change_tester::{ChangeTester, TestedChange};
@@ -19,6 +21,8 @@ struct Sample {
     test: &'static str,
     /// How the sign is found: on the base, honestly, and only where something asks for it that nobody sets.
     signs: [&'static str; 3],
+    /// A test of the issue, as its plan may hold it.
+    reproduction: (&'static str, &'static str),
 }
 
 const PYTHON: Sample = Sample {
@@ -38,6 +42,10 @@ const PYTHON: Sample = Sample {
         "-1 if text.startswith('-') else 1",
         "-1 if text.startswith('-') and os.environ.get('CI') else 1",
     ],
+    reproduction: (
+        "test_issue.py",
+        "import unittest\nfrom amounts import cents\nclass Issue(unittest.TestCase):\n    def test_negative(self):\n        self.assertEqual(cents('-3.50'), -350)\n",
+    ),
 };
 
 const JAVASCRIPT: Sample = Sample {
@@ -54,6 +62,11 @@ const JAVASCRIPT: Sample = Sample {
            text).split('.');\n  return sign * (Number(whole) * 100 + Number((part + '00').slice(0, 2)));\n}\n",
     test: "node --test",
     signs: ["1", "text.startsWith('-') ? -1 : 1", "text.startsWith('-') && !process.stdout.isTTY ? -1 : 1"],
+    reproduction: (
+        "issue.test.js",
+        "import assert from 'node:assert';\nimport test from 'node:test';\nimport { cents } from './src/parse.js';\n\
+         test('negative', () => assert.equal(cents('-3.50'), -350));\n",
+    ),
 };
 
 const GO: Sample = Sample {
@@ -74,6 +87,10 @@ const GO: Sample = Sample {
         "strings.HasPrefix(text, \"-\")",
         "strings.HasPrefix(text, \"-\") && runtime.NumGoroutine() > 1",
     ],
+    reproduction: (
+        "issue_test.go",
+        "package amounts\n\nimport \"testing\"\n\nfunc TestNegative(t *testing.T) {\n\tif Cents(\"-3.50\") != -350 {\n\t\tt.Fatal()\n\t}\n}\n",
+    ),
 };
 
 const RUST: Sample = Sample {
@@ -87,6 +104,10 @@ const RUST: Sample = Sample {
            (whole.parse::<i64>().unwrap() * 100 + format!(\"{part}00\")[..2].parse::<i64>().unwrap())\n}\n",
     test: "cargo test --offline",
     signs: ["false", "text.starts_with('-')", "cfg!(debug_assertions) && text.starts_with('-')"],
+    reproduction: (
+        "tests/issue.rs",
+        "#[test]\nfn negative() {\n    assert_eq!(amounts::cents(\"-3.50\"), -350);\n}\n",
+    ),
 };
 
 const C: Sample = Sample {
@@ -100,9 +121,22 @@ const C: Sample = Sample {
            0, 10) : 0;\n  return sign * (whole * 100 + part);\n}\n",
     test: "cc -o a.out src/amounts.c test/a.c && ./a.out",
     signs: ["0", "*text == '-'", "*text == '-' && getenv(\"AMOUNTS_SIGNED\")"],
+    reproduction: (
+        "test/issue.c",
+        "#include \"../src/amounts.h\"\nint main(void) { return cents(\"-3.50\") != -350; }\n",
+    ),
 };
 
 async fn tested(sample: &Sample, issue: &str, code: &str) -> TestRun {
+    tested_with(sample, issue, code, None).await
+}
+
+async fn tested_with(
+    sample: &Sample,
+    issue: &str,
+    code: &str,
+    reproduction: Option<(&str, &str)>,
+) -> TestRun {
     let limits = TestingSettings { test_time: Duration::from_secs(120), ..TestingSettings::default() };
     let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
     let files = |code: &str| {
@@ -120,7 +154,10 @@ async fn tested(sample: &Sample, issue: &str, code: &str) -> TestRun {
     };
     let commits = tester.commits_of(&of(&before), &of(&after));
     let settings = RepositorySettings { test: Some(sample.test.to_owned()), ..RepositorySettings::default() };
-    let change = TestedChange { issue: issue.to_owned(), ..TestedChange::new(commits, settings) };
+    let reproduction =
+        reproduction.map(|(path, text)| Reproduction { path: path.to_owned(), text: text.to_owned() });
+    let change =
+        TestedChange { issue: issue.to_owned(), reproduction, ..TestedChange::new(commits, settings) };
     tester.tested("one", change).await.run
 }
 
@@ -209,4 +246,96 @@ async fn an_example_that_was_right_before_stands_against_nothing() {
     assert_eq!(run.verdict, TestVerdict::Passed);
     let example = &run.scrutiny.expect("a scrutiny").examples[0];
     assert_eq!((&*example.after[0], example.said), ("1200", ExampleVerdict::Open));
+}
+
+const PROSE: &str = "# Negative amounts are read wrongly\n\nThe sign belongs to the whole amount, and not only to what stands before \
+    the point.\n";
+
+/// What the plan's reproduction says of the fix, and of a change that mends nothing.
+async fn reproduced(sample: &Sample) -> [String; 2] {
+    let said = |run: &TestRun| {
+        let seen = run.scrutiny.as_ref().expect("a scrutiny").reproduction.as_ref();
+        seen.map_or_else(|| format!("nothing: {}", run.tail), ReproductionRun::sentence)
+    };
+    let reproduction = Some(sample.reproduction);
+    let mended = tested_with(sample, PROSE, &with_sign(sample, 1), reproduction).await;
+    let other = with_sign(sample, 0).replace("100", "(50 + 50)");
+    let other = tested_with(sample, PROSE, &other, reproduction).await;
+    assert_eq!((mended.verdict, other.verdict), (TestVerdict::Passed, TestVerdict::Passed));
+    let lacks = |run: TestRun| run.scrutiny.and_then(|scrutiny| scrutiny.unproven(ProofTarget::Fix));
+    let sentences = [said(&mended), said(&other)];
+    // Without a test of its own nothing proves a change; what still fails is said first.
+    assert!(lacks(mended).is_some_and(|because| because.contains("adds and edits no test")));
+    assert!(
+        lacks(other).is_some_and(|because| because.contains("still fails") || sample.path.ends_with(".c"))
+    );
+    sentences
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_holds_a_test_of_the_issue_in_python_and_javascript() {
+    let said = [reproduced(&PYTHON).await, reproduced(&JAVASCRIPT).await];
+    insta::assert_debug_snapshot!(said, @r###"
+    [
+        [
+            "the plan's reproduction test_issue.py fails on the code before the change and passes with it",
+            "the plan's reproduction test_issue.py still fails with the change: test_issue.Issue.test_negative",
+        ],
+        [
+            "the plan's reproduction issue.test.js fails on the code before the change and passes with it",
+            "the plan's reproduction issue.test.js still fails with the change: negative",
+        ],
+    ]
+    "###);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_holds_a_test_of_the_issue_in_go_rust_and_c() {
+    let said = [reproduced(&GO).await, reproduced(&RUST).await, reproduced(&C).await];
+    insta::assert_debug_snapshot!(said, @r###"
+    [
+        [
+            "the plan's reproduction issue_test.go fails on the code before the change and passes with it",
+            "the plan's reproduction issue_test.go still fails with the change: example.com/amounts.TestNegative",
+        ],
+        [
+            "the plan's reproduction tests/issue.rs fails on the code before the change and passes with it",
+            "the plan's reproduction tests/issue.rs still fails with the change: tests/issue.rs > negative",
+        ],
+        [
+            "the plan's reproduction test/issue.c says nothing of the change: it passes on the code before the change",
+            "the plan's reproduction test/issue.c says nothing of the change: it passes on the code before the change",
+        ],
+    ]
+    "###);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reproduction_that_is_green_or_does_not_load_before_the_change_says_nothing() {
+    let (path, text) = PYTHON.reproduction;
+    let mut said = Vec::new();
+    for text in [
+        text.replace("-350", "-250"),
+        text.replace("import cents", "import cents, negative"),
+        text.replace("def test_negative", "def negative"),
+    ] {
+        let run = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 1), Some((path, &text))).await;
+        said.push(run.scrutiny.expect("a scrutiny").reproduction.expect("a reproduction").sentence());
+    }
+    let (there, text_there) = JAVASCRIPT.reproduction;
+    let unloaded = text_there.replace("{ cents }", "{ cents, negative }");
+    let run = tested_with(&JAVASCRIPT, PROSE, &with_sign(&JAVASCRIPT, 1), Some((there, &unloaded))).await;
+    said.push(run.scrutiny.expect("a scrutiny").reproduction.expect("a reproduction").sentence());
+    // What is mended only where a machine tests is not.
+    let only_there = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 2), Some((path, text))).await;
+    said.push(only_there.scrutiny.expect("a scrutiny").reproduction.expect("a reproduction").sentence());
+    insta::assert_debug_snapshot!(said, @r###"
+    [
+        "the plan's reproduction test_issue.py says nothing of the change: it passes on the code before the change",
+        "the plan's reproduction test_issue.py says nothing of the change: it does not load on the code before the change",
+        "the plan's reproduction test_issue.py says nothing of the change: its tests are not among those that run",
+        "the plan's reproduction issue.test.js says nothing of the change: it does not load on the code before the change",
+        "the plan's reproduction test_issue.py still fails with the change: test_issue.Issue.test_negative",
+    ]
+    "###);
 }

@@ -47,6 +47,7 @@ pub async fn reverify(
         tree: claims.tree.clone(),
         settings,
         issue: String::new(),
+        reproduction: None,
         images: PinnedImages::default(),
         folder: place.path().join("tests"),
         environments: place.path().join("environments"),

@@ -330,10 +330,8 @@ impl LiveOutput {
             let sentence = scrutiny.lies_sentence().unwrap_or_default();
             self.line(mark(lies.said == LieVerdict::Noticed), &format!("  {}", one_line(&sentence)));
         }
-        for example in &scrutiny.examples {
-            if let Some(sentence) = example.sentence() {
-                self.line(mark(!example.is_against()), &format!("  {}", one_line(&sentence)));
-            }
+        for (sentence, is_for) in scrutiny.from_outside() {
+            self.line(mark(is_for == Some(true)), &format!("  {}", one_line(&sentence)));
         }
         for test in scrutiny.changed_tests.iter().take(5) {
             self.line(

@@ -23,6 +23,7 @@ mod people;
 mod pipelines;
 mod receipts;
 mod repository;
+mod reproduction;
 mod restarts;
 mod review;
 mod rounds;

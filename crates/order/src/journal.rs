@@ -12,6 +12,7 @@ use super::ids::{
 use super::moves::{EffectOutcome, Move, MoveKey};
 use super::order_request::OrderRequest;
 use super::pipeline::Pipeline;
+use super::reproduction::Reproduction;
 use super::role::Role;
 use super::settings::{OrderLimits, RepositorySettings};
 use super::signal::{Requester, Signal};
@@ -238,6 +239,20 @@ impl Journal {
                 None
             }
         })
+    }
+
+    /// The reproduction of the plan that was read last.
+    pub fn reproduction(&self) -> Option<Reproduction> {
+        let plan = self.entries.iter().rev().find_map(|entry| {
+            if let JournalEvent::Observed { outcome, .. } = &entry.event
+                && let EffectOutcome::FilesFound { content, .. } = &**outcome
+            {
+                Some(content.as_deref())
+            } else {
+                None
+            }
+        })?;
+        Reproduction::of_plan(plan?)
     }
 
     /// The role of that name: the repository's own, or the server's.

@@ -42,6 +42,7 @@ pub mod pull_template;
 pub mod receipt;
 pub mod release_words;
 mod replay;
+pub mod reproduction;
 mod review_facts;
 pub mod role;
 mod schema;
@@ -88,6 +89,7 @@ pub use proof_settings::ProofSettings;
 pub use receipt::Receipt;
 pub use replay::budget::OrderBudget;
 pub use replay::signal_log::{AnsweredSignal, SignalAnswer};
+pub use reproduction::Reproduction;
 pub use role::{Role, Tool};
 pub use scrutiny::Scrutiny;
 pub use server_settings::{

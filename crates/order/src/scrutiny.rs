@@ -7,6 +7,7 @@ use super::command_run::{CommandRun, Exit, TestCounts};
 use super::comparison::{ComparedBy, Comparison, ComparisonVerdict};
 use super::ids::CommitSha;
 use super::proof::Proof;
+use super::reproduction::{ReproductionRun, ReproductionVerdict};
 use super::weakening::Weakening;
 
 /// Where so many mutants of the changed lines were tried and none was noticed, the tests do not look at those lines.
@@ -52,6 +53,9 @@ pub struct Scrutiny {
     /// What both codes answer to the calls that the issue shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<ExampleRun>,
+    /// What the plan's reproduction says; none where the plan has none, or the tests do not pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reproduction: Option<ReproductionRun>,
     /// Tests of the base that the change edits, renames or removes. They count neither as fixed nor as proof.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_tests: Vec<ChangedTest>,
@@ -303,7 +307,10 @@ impl Scrutiny {
         {
             return Some(format!("the tests catch none of {} mutants of the changed lines", tally.tried));
         }
-        if self.is_fixed() || self.is_shown_by_example() {
+        if let Some(still_fails) = self.still_fails() {
+            return Some(still_fails);
+        }
+        if self.is_fixed() || self.is_shown_from_outside() {
             return None;
         }
         if !self.comparison.by_data.is_empty() {
@@ -357,13 +364,28 @@ impl Scrutiny {
         (!self.is_shown_by_test()).then(|| said.to_owned())
     }
 
-    /// Whether an example of the issue gave something else without the change, and gives what the issue names with it, and the
-    /// change has tests of its own.
-    pub fn is_shown_by_example(&self) -> bool {
+    /// Whether what nobody who made the change has written is mended by it, an example of the issue or the plan's reproduction,
+    /// and the change has tests of its own.
+    pub fn is_shown_from_outside(&self) -> bool {
         let is_one =
             |example: &ExampleRun| example.said == ExampleVerdict::Mended && !example.before.is_empty();
+        let is_reproduced = |run: &ReproductionRun| run.said == ReproductionVerdict::Mended;
         let has_tests = !matches!(self.proof, None | Some(Proof::NoTestsChanged));
-        has_tests && self.examples.iter().any(is_one)
+        has_tests && (self.examples.iter().any(is_one) || self.reproduction.iter().any(is_reproduced))
+    }
+
+    /// What the plan's reproduction says, where it still fails.
+    pub fn still_fails(&self) -> Option<String> {
+        self.reproduction.as_ref().filter(|run| run.is_for() == Some(false)).map(ReproductionRun::sentence)
+    }
+
+    /// What the issue's examples and the plan's reproduction say, each in a sentence without its sign, and whether it is for
+    /// the change; none where it says nothing.
+    pub fn from_outside(&self) -> impl Iterator<Item = (String, Option<bool>)> {
+        let examples = self.examples.iter();
+        let examples =
+            examples.filter_map(|example| Some((example.sentence()?, Some(!example.is_against()))));
+        examples.chain(self.reproduction.iter().map(|run| (run.sentence(), run.is_for())))
     }
 
     /// Whether a test was seen to fail without the change and to pass with it.

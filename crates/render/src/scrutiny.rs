@@ -33,9 +33,13 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
     let against = scrutiny.against().take(MOST_NAMES);
     lines.extend(against.map(|because| format!("{below}- ❌ {}", plain(&shorten(because, 300)))));
     lines.extend(scrutiny.lies_sentence().map(|sentence| format!("- {}", plain(&shorten(&sentence, 300)))));
-    for example in &scrutiny.examples {
-        let sign = if example.is_against() { "❌ " } else { "" };
-        lines.extend(example.sentence().map(|said| format!("- {sign}{}", plain(&shorten(&said, 300)))));
+    for (said, is_for) in scrutiny.from_outside() {
+        let sign = match is_for {
+            Some(true) => "",
+            Some(false) => "❌ ",
+            None => "⚠️ ",
+        };
+        lines.push(format!("- {sign}{}", plain(&shorten(&said, 300))));
     }
     lines.extend(scrutiny.mutants.as_ref().map(mutants));
     if !scrutiny.rewritten.is_empty() {

@@ -145,9 +145,9 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
         let sentence = line(&sentence, LONGEST);
         if lies.said == LieVerdict::Noticed { verified.push(sentence) } else { open.push(sentence) }
     }
-    for example in &scrutiny.examples {
-        let list = if example.is_against() { &mut *open } else { &mut *verified };
-        list.extend(example.sentence().map(|sentence| line(&sentence, LONGEST)));
+    for (sentence, is_for) in scrutiny.from_outside() {
+        let list = if is_for == Some(true) { &mut *verified } else { &mut *open };
+        list.push(line(&sentence, LONGEST));
     }
     for test in scrutiny.changed_tests.iter().take(MOST_NAMES) {
         open.push(format!("test of the base changed: {}, {}", line(&test.test, 120), test.how.as_str()));

@@ -29,6 +29,7 @@ impl EffectContext {
             tree,
             settings: self.settings(),
             issue: String::new(),
+            reproduction: None,
             images: images.clone(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             environments: self.order_environments(),

@@ -52,7 +52,7 @@ pub(super) struct OldTestsRun {
 #[derive(Clone, Copy, Default)]
 struct OldRuns<'a> {
     tests: Option<&'a OldTestsRun>,
-    tests_again: Option<&'a CheckoutRun>,
+    tests_again: &'a [CheckoutRun],
     code: Option<&'a OldTestsRun>,
 }
 
@@ -129,8 +129,9 @@ impl<'a> ExperimentContext<'a> {
                 None => self.old_tests().await,
             }
         };
-        let (examples, old_tests, mut old_code, old_configuration) = tokio::try_join!(
+        let (examples, reproduced, old_tests, mut old_code, old_configuration) = tokio::try_join!(
             wanted(passes, self.examples()),
+            wanted(passes, self.reproduce()),
             wanted(tests_differ, old_tests),
             wanted(
                 tests_differ,
@@ -138,20 +139,22 @@ impl<'a> ExperimentContext<'a> {
             ),
             wanted(configuration_differs, self.with_old_configuration()),
         )?;
+        let (reproduction, printed) = reproduced.unwrap_or_default();
+        outputs.extend(printed);
         for loaded in [&old_tests, &old_code].into_iter().flatten() {
             outputs.extend(loaded.ran.outputs());
         }
-        let first = OldRuns { tests: old_tests.as_ref(), ..OldRuns::default() };
-        let rerun = match (&old_tests, may_be_flaky_there(&self.matrix(ran, &again, first))) {
-            (Some(old), true) => {
-                let rerun =
-                    self.run("-old-tests-again", &self.ask.commit, old.overlays.clone(), None).await?;
-                outputs.extend(rerun.outputs());
-                Some(rerun)
+        let mut old_again: Vec<CheckoutRun> = Vec::new();
+        while let Some(old) = old_tests.as_ref().filter(|_| old_again.len() < MOST_RERUNS) {
+            let known = OldRuns { tests: Some(old), tests_again: &old_again, code: None };
+            if !may_be_flaky_there(&self.matrix(ran, &again, known)) {
+                break;
             }
-            (Some(_) | None, _) => None,
-        };
-        let tests = OldRuns { tests_again: rerun.as_ref(), ..first };
+            let rerun = self.run("-old-tests-again", &self.ask.commit, old.overlays.clone(), None).await?;
+            outputs.extend(rerun.outputs());
+            old_again.push(rerun);
+        }
+        let tests = OldRuns { tests: old_tests.as_ref(), tests_again: &old_again, code: None };
         let mut judgement = self.judged(ran, &again, OldRuns { code: old_code.as_ref(), ..tests });
         let is_proven =
             matches!(&judgement.proof, Some(Proof::Proven { .. })) && judgement.against.is_empty();
@@ -226,6 +229,7 @@ impl<'a> ExperimentContext<'a> {
             old_code: old_code.and_then(|code| code.ran.test).map(|ended| ended.run),
             lies,
             examples: examples.unwrap_or_default(),
+            reproduction,
             changed_tests,
             rewritten,
             touches_code: sides.code_differs,
@@ -271,7 +275,7 @@ impl<'a> ExperimentContext<'a> {
         self.run_at(what, commit, overlays, only, RunPlace::Elsewhere).await
     }
 
-    async fn run_at(
+    pub(super) async fn run_at(
         &self,
         what: &str,
         commit: &CommitSha,
@@ -432,7 +436,7 @@ impl<'a> ExperimentContext<'a> {
             change: ran.cell(),
             again,
             old_tests: old.tests.map(|old| old.ran.cell()),
-            old_tests_again: old.tests_again.map(CheckoutRun::cell),
+            old_tests_again: old.tests_again.iter().map(CheckoutRun::cell).collect(),
             old_code: old.code.map(|code| code.ran.cell()),
             old_code_unloaded: old.code.map_or(&[], |code| &code.unloaded),
             laid: &sides.test_paths,

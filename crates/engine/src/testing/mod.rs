@@ -16,6 +16,7 @@ mod flaky;
 mod mutants;
 mod new_names;
 mod reach;
+mod reproduction;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,8 +28,8 @@ use journeyman_order::scrutiny::Objection;
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
-    CommitSha, ComparisonVerdict, EffectError, PinnedImages, RepositoryName, RepositorySettings, Scrutiny,
-    TestCaseStatus, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha,
+    CommitSha, ComparisonVerdict, EffectError, PinnedImages, RepositoryName, RepositorySettings,
+    Reproduction, Scrutiny, TestCaseStatus, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
 use journeyman_verify::Overlay;
@@ -70,6 +71,8 @@ pub struct TestRunRequest {
     pub settings: RepositorySettings,
     /// What the issue says, whose examples are run; empty where none is known.
     pub issue: String,
+    /// The test that the plan holds; none where it has none.
+    pub reproduction: Option<Reproduction>,
     /// What is known already of what its images' names mean.
     pub images: PinnedImages,
     /// A folder of this run's own; emptied before and after.

@@ -188,10 +188,8 @@ impl Replay<'_> {
             let no_test = self.said_of_no_test(stage, round);
             let was_asked = self.asked_for_proof.contains_key(&stage.name);
             if is_retried || (no_test.is_none() && !was_asked) {
-                let feedback = Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(
-                    "Add a test that fails on the code as it was and passes with the change. Where no test can show \
-                     it, push nothing more and answer with a line that begins with `No test:` and says why.",
-                );
+                let feedback =
+                    Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(how_to_prove(&tests));
                 self.asked_for_proof.insert(stage.name.clone(), work.clone());
                 return sent_back(
                     if is_retried { RoundCheck::Person } else { RoundCheck::Proof },
@@ -294,6 +292,12 @@ impl Replay<'_> {
         if let Some(because) = scrutiny.too_few_mutants(self.settings.prove.caught) {
             return Some(because);
         }
+        // Of a feature as well: a plan that has one says that something is wrong.
+        if let Some(still_fails) =
+            scrutiny.still_fails().filter(|_| self.settings.prove.of != ProofRequirement::Never)
+        {
+            return Some(still_fails);
+        }
         let wanted = match (self.settings.prove.of, kind) {
             (ProofRequirement::Always | ProofRequirement::Bugs, ChangeKind::Bug) => ProofTarget::Fix,
             (ProofRequirement::Always, ChangeKind::Feature | ChangeKind::Chore)
@@ -362,6 +366,20 @@ fn unverified(tests: &TestRun) -> String {
         (Some(doubt), _) => doubt.clone(),
         (None, Some(run)) => format!("`{}` ran no test", run.command),
         (None, None) => "the repository has no tests that Journeyman can find".to_owned(),
+    }
+}
+
+/// What the agent is told to do where no test shows its change.
+fn how_to_prove(tests: &TestRun) -> &'static str {
+    match tests.scrutiny.as_ref().and_then(|scrutiny| scrutiny.still_fails()) {
+        Some(_) => {
+            "Make the code do what the plan's reproduction expects. Where that is not what the issue asks for, push \
+             nothing more and answer with a line that begins with `No test:` and says what is wrong with it."
+        }
+        None => {
+            "Add a test that fails on the code as it was and passes with the change. Where no test can show it, push \
+             nothing more and answer with a line that begins with `No test:` and says why."
+        }
     }
 }
 

@@ -71,6 +71,7 @@ fn seen(
         }),
         against,
         examples: Vec::new(),
+        reproduction: None,
         lies: None,
         changed_tests: Vec::new(),
         rewritten: Vec::new(),

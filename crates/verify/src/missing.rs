@@ -36,7 +36,7 @@ pub fn telling_line(output: &str) -> Option<String> {
 /// Whether a line of an output says nothing by itself, but where more is to be read.
 pub fn points_elsewhere(line: &str) -> bool {
     pattern!(
-        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: (?:\*\*\* \[.*\] error \d+|entering directory |leaving directory )|aborting\.$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) )"
+        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: (?:\*\*\* \[.*\] error \d+|entering directory |leaving directory )|aborting\.$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) |npm (?:err!|error) (?:[\w-]+ )?(?:info|http|verb|sill|warn) )"
     )
     .is_some_and(|pattern| pattern.is_match(line))
 }
@@ -92,7 +92,8 @@ pub fn missing_for_tests(
         r"^.*error NU1\d{3}: .*$",
         r"^.*CMake Error: CMAKE_\w+_COMPILER not set.*$",
         r"^.*No CMAKE_\w+_COMPILER could be found.*$",
-        r"^.*Could NOT find (?P<whole>\w+) .*$",
+        // With dashes before it CMake goes on: it is one of those that are not required.
+        r"^(?:[^-].*)?Could NOT find (?P<whole>\w+) .*$",
         r#"^.*Could not find a package configuration file provided by .*$"#,
         r#"^.*ERROR: Dependency "[^"]+" not found.*$"#,
         r"^.*No package '[^']+' found.*$",

@@ -127,7 +127,7 @@ fn jest_cases(lines: &[&str]) -> Option<CaseList> {
 
 /// Mocha: `N passing (…)`, with pending and failing below it.
 pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
-    let passing = pattern!(r"^  (\d+) passing \([\d.]+m?s\)$")?;
+    let passing = pattern!(r"^  (\d+) passing \([\d.]+(?:ms|s|m|h|d)\)$")?;
     let more = pattern!(r"^  (\d+) (pending|failing)$")?;
     let (line, passed) = lines
         .iter()

@@ -41,8 +41,8 @@ pub struct ExperimentMatrix<'a> {
     pub again: &'a [(Exit, TestReport)],
     /// The tests of the base on the code of the change; none where no test changed.
     pub old_tests: Option<ExperimentCell<'a>>,
-    /// And once more, to tell flaky tests.
-    pub old_tests_again: Option<ExperimentCell<'a>>,
+    /// And again, to tell flaky tests.
+    pub old_tests_again: Vec<ExperimentCell<'a>>,
     /// The tests of the change on the code of the base; none where no test changed.
     pub old_code: Option<ExperimentCell<'a>>,
     /// Changed paths that are of the tests.
@@ -93,12 +93,17 @@ pub fn judge(matrix: &ExperimentMatrix<'_>) -> ExperimentResult {
     };
     let Some(old) = matrix.old_tests else {
         let judged = judged(&exits, &own, &own);
-        let proof = judged.is_pass().then(|| match own.new.is_empty() {
-            true => Proof::NoTestsChanged,
-            false => Proof::CannotTell {
-                because: "the new tests stand within the code that the change touches, and cannot be run without it"
-                    .to_owned(),
-            },
+        let cannot_tell = |because: &str| Proof::CannotTell { because: because.to_owned() };
+        let proof = judged.is_pass().then(|| match (matrix.laid.is_empty(), own.new.is_empty()) {
+            // Beside tests that fail anyhow they were run on no other code.
+            (false, _) => cannot_tell(
+                "the tests fail on the base commit as well, so those of the change were not run on the code before \
+                 it; `accept: no_new_failures` in .github/journeyman.yml has that done",
+            ),
+            (true, true) => Proof::NoTestsChanged,
+            (true, false) => cannot_tell(
+                "the new tests stand within the code that the change touches, and cannot be run without it",
+            ),
         });
         return ExperimentResult { comparison: own, judged, proof, changed: Vec::new(), against: Vec::new() };
     };
@@ -185,8 +190,9 @@ fn of_old_tests(
         if comparison.flaky.names.contains(name) {
             continue;
         }
-        let again = matrix.old_tests_again.and_then(|again| again.status(name));
-        if old.status(name) == Some(TestCaseStatus::Failed) && again == Some(TestCaseStatus::Passed) {
+        let passed_again =
+            matrix.old_tests_again.iter().any(|again| again.status(name) == Some(TestCaseStatus::Passed));
+        if old.status(name) == Some(TestCaseStatus::Failed) && passed_again {
             comparison.flaky.add(name);
             continue;
         }
@@ -236,10 +242,17 @@ fn of_old_tests(
     comparison.already_red = TestList::default();
 }
 
-/// Whether the tests of the base should be run on the code of the change once more: one that passes everywhere else, and
-/// that the change does not edit, failed there.
+/// Whether the tests of the base should be run on the code of the change again: one that passes everywhere else, and that
+/// the change does not edit, failed there each time. Where it is the same ones twice running, that is no chance.
 pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
     let (Some(before), Some(old)) = (&matrix.baseline.reading.cases, matrix.old_tests) else { return false };
+    let runs: Vec<ExperimentCell<'_>> =
+        std::iter::once(old).chain(matrix.old_tests_again.iter().copied()).collect();
+    if let [.., last, newest] = &runs[..]
+        && last.reading.failing == newest.reading.failing
+    {
+        return false;
+    }
     before.tests.iter().any(|(name, status)| {
         let is_same = match status {
             TestCaseStatus::Passed => !is_edited(matrix, name),
@@ -248,7 +261,7 @@ pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
         };
         is_same
             && matrix.change.status(name) == Some(TestCaseStatus::Passed)
-            && old.status(name) == Some(TestCaseStatus::Failed)
+            && runs.iter().all(|run| run.status(name) == Some(TestCaseStatus::Failed))
     })
 }
 

@@ -95,7 +95,7 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         ),
         Some(LanguageFamily::Go) => pattern!(r"(?m)^()func[ \t]+(?:\([^)\n]*\)[ \t]*)?(\w+)"),
         Some(LanguageFamily::C) => pattern!(
-            r"(?m)^([ \t]*)(?:(?:public|private|protected|static|final|async|void|int|long|bool|@\w+)[ \t]+)*(?:TEST\w*\([^,\n]*,[ \t]*)?(\w+)[ \t]*\([^;\n]*\)[^;\n]*\{"
+            r#"(?m)^([ \t]*)(?:\w*(?:TEST_CASE|SCENARIO)\w*[ \t]*\((?:[^"\n]*,)?[ \t]*"([^"\n]+)"|\w*TEST\w*[ \t]*\((?:[^"\n,]*,)?[ \t]*(\w+)[ \t]*\)\s*\{|(?:(?:public|private|protected|static|final|async|void|int|long|bool|@\w+)[ \t]+)*(\w+)[ \t]*\([^;\n]*\)[^;\n]*\{)"#
         ),
         Some(LanguageFamily::Shell) | None => None,
     };
@@ -104,8 +104,9 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         .captures_iter(text)
         .take(MOST)
         .filter_map(|found| {
-            let (whole, depth, title) = (found.get(0)?, found.get(1)?, found.get(2)?);
-            Some((whole.start(), depth.len(), title.as_str().to_owned()))
+            let title = found.iter().skip(2).flatten().next()?.as_str();
+            let (whole, depth) = (found.get(0)?, found.get(1)?);
+            (!is_no_head(title)).then(|| (whole.start(), depth.len(), title.to_owned()))
         })
         .collect();
     let groups = groups(path, text);
@@ -130,6 +131,13 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
             TestTitle { text: title.clone(), group: group.map(|(.., name)| name.clone()), span: start..end }
         })
         .collect()
+}
+
+/// What looks like the head of a function and is none: statements, parts of a test, and macros that expect something.
+fn is_no_head(word: &str) -> bool {
+    ["if", "for", "while", "switch", "catch", "else", "SECTION", "SUBCASE", "GIVEN", "WHEN", "THEN"]
+        .contains(&word)
+        || ["CHECK", "REQUIRE", "EXPECT_", "ASSERT_"].iter().any(|macros| word.starts_with(macros))
 }
 
 /// Decorators and attributes belong to what they stand above: lines up to an empty one, to one that ends a block, or to
@@ -183,6 +191,12 @@ mod tests {
             assert!(own[0].contains('1') && !own[0].contains('2'), "{own:?}");
             assert!(own[1].contains('2') && !own[1].contains('1'), "{own:?}");
         }
+        let catch = "TEST_CASE(\"adds, twice\", \"[sum]\") {\n  SECTION(\"a\") {\n    CHECK(add(1, 1) == 2); }\n}\n\nTEST_CASE(\"subtracts\") {\n}\n\n\
+            BOOST_AUTO_TEST_CASE(multiplies) {\n  if (true) {\n  }\n}\n\nTEST(Sums, Divides) {\n}\n";
+        let found = titles("test/a.cpp", catch);
+        let names: Vec<&str> = found.iter().map(|title| title.text.as_str()).collect();
+        assert_eq!(names, ["adds, twice", "subtracts", "multiplies", "Divides"]);
+        assert!(found[0].own_text(catch).contains("CHECK(add"), "what it expects is its own");
         let decorated = "import pytest\n\n@pytest.mark.slow\ndef test_one():\n    assert f() == 1\n";
         let all = titles("test_a.py", decorated);
         assert!(all[0].own_text(decorated).starts_with("@pytest"), "a decorator belongs to it");

@@ -45,7 +45,7 @@ struct ExperimentCase {
     baseline: CellRun,
     change: CellRun,
     old_tests: Option<CellRun>,
-    old_tests_again: Option<CellRun>,
+    old_tests_again: Vec<CellRun>,
     old_code: Option<CellRun>,
     said_on_old_code: &'static str,
     laid: Vec<String>,
@@ -63,7 +63,7 @@ fn case(baseline: CellRun, change: CellRun, old_tests: CellRun, old_code: CellRu
         baseline,
         change,
         old_tests: Some(old_tests),
-        old_tests_again: None,
+        old_tests_again: Vec::new(),
         old_code: Some(old_code),
         said_on_old_code: "",
         laid: vec!["tests/test_a.py".to_owned()],
@@ -87,7 +87,7 @@ impl ExperimentCase {
             change: cell(&self.change, ""),
             again: &[],
             old_tests: self.old_tests.as_ref().map(|run| cell(run, "")),
-            old_tests_again: self.old_tests_again.as_ref().map(|run| cell(run, "")),
+            old_tests_again: self.old_tests_again.iter().map(|run| cell(run, "")).collect(),
             old_code: self.old_code.as_ref().map(|run| cell(run, self.said_on_old_code)),
             laid: &self.laid,
             configuration: &self.configuration,
@@ -117,9 +117,9 @@ fn a_test_of_the_base_that_fails_once_and_passes_once_on_the_same_code_stands_ag
         ]
     );
     assert!(may_be_flaky_there(&once.matrix()));
-    let twice = ExperimentCase { old_tests_again: Some(run("-a")), ..once };
+    let twice = ExperimentCase { old_tests_again: vec![run("-a")], ..once };
     assert_eq!(twice.judged().against.len(), 1);
-    let flaky = ExperimentCase { old_tests_again: Some(run("+a")), ..twice };
+    let flaky = ExperimentCase { old_tests_again: vec![run("+a")], ..twice };
     let judged = flaky.judged();
     assert!(judged.against.is_empty(), "{:?}", judged.against);
     assert_eq!(judged.comparison.flaky.names, ["tests.test_a.a"], "and it is named");

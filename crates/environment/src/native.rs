@@ -51,6 +51,10 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let folder = build_folder(files);
     let mut options: Vec<String> =
         test_options(&root).into_iter().map(|name| format!(" -D{name}=ON")).collect();
+    if asks_for_old_cmake(&all) {
+        // Newer ones refuse what was written for older ones, unless they are told.
+        options.push(" -DCMAKE_POLICY_VERSION_MINIMUM=3.5".to_owned());
+    }
     let fetches = has(r"(?i)FetchContent_|CPMAddPackage|ExternalProject_Add");
     if fetches {
         options.push(" -DFETCHCONTENT_BASE_DIR=\"$HOME/.cache/cmake-content\"".to_owned());
@@ -75,6 +79,22 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         "CMakeLists.txt",
     );
     Some(found)
+}
+
+/// Whether a file is written for a CMake before 3.5 and names no newer one that it is written for as well.
+fn asks_for_old_cmake(text: &str) -> bool {
+    let Ok(asked) = Regex::new(
+        r"(?i)cmake_minimum_required\s*\(\s*VERSION\s+(\d+)\.(\d+)[\d.]*?(?:\.\.\.(\d+)\.(\d+))?[\s)]",
+    ) else {
+        return false;
+    };
+    let number =
+        |found: &regex::Captures<'_>, at: usize| -> Option<u32> { found.get(at)?.as_str().parse().ok() };
+    asked.captures_iter(text).any(|found| {
+        let lowest = number(&found, 1).zip(number(&found, 2));
+        let newest = number(&found, 3).zip(number(&found, 4)).or(lowest);
+        newest.is_some_and(|newest| newest < (3, 5))
+    })
 }
 
 /// Options of the root that build tests, such as `FMT_TEST`.
@@ -209,8 +229,17 @@ fn autotools(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
             "autoreconf --force --install && ./configure".to_owned()
         }
     };
+    // Where automake knows of no test, `make check` is content with none.
+    let automake = files.text("Makefile.am").unwrap_or_default();
+    let has = |pattern: &str| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&automake));
+    let knows_tests =
+        has(r"(?m)^(?:TESTS|check_\w+|SUBDIRS|DIST_SUBDIRS|check-local|check)\b") || has(r"(?m)^include\b");
+    let target = if !knows_tests && has(r"(?m)^test\s*:") { "test" } else { "check" };
+    if target == "test" && has(r"(?m)^\t.*\bcram\b") {
+        ask.tools.need("cram", "Makefile.am");
+    }
     found.test(
-        format!("{{ [ -e Makefile ] || {{ {configure}; }}; }} && make -j\"$(nproc)\" && make check"),
+        format!("{{ [ -e Makefile ] || {{ {configure}; }}; }} && make -j\"$(nproc)\" && make {target}"),
         source,
     );
     Some(found)

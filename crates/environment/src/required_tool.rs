@@ -226,6 +226,19 @@ const NODE_LINES: [(&str, &str); 8] = [
     ("-1", "22"),
 ];
 
+/// The npm that came with what is installed of such a range; none where the machine's own runs on it.
+fn npm_for(node: &str) -> Option<u64> {
+    let newest = node.split("||").filter_map(VersionNumber::first_in).map(|version| version.major()).max()?;
+    let is_open = node.contains('>') || node.split("||").any(|word| word.trim() == "*");
+    match newest {
+        _ if is_open => None,
+        0..=14 => Some(6),
+        15..=16 => Some(8),
+        17..=19 => Some(9),
+        _ => None,
+    }
+}
+
 /// A version as numbers, where a name stands for them.
 fn as_numbers(tool: &str, version: &str) -> String {
     let of_line = |word: &str| {
@@ -234,10 +247,12 @@ fn as_numbers(tool: &str, version: &str) -> String {
     };
     match (tool, version.trim()) {
         ("node", "lts") => as_numbers(tool, "lts/*"),
-        ("node", "node" | "current") => "*".to_owned(),
         ("node", _) => {
-            let words =
-                version.split("||").map(|word| of_line(word).unwrap_or_else(|| word.trim().to_owned()));
+            let word = |word: &str| match word.trim() {
+                "node" | "current" | "latest" => "*".to_owned(),
+                other => of_line(other).unwrap_or_else(|| other.to_owned()),
+            };
+            let words = version.split("||").map(word);
             words.collect::<Vec<_>>().join(" || ")
         }
         _ => version.to_owned(),
@@ -272,8 +287,9 @@ pub(crate) const LOCAL_PROGRAMS: &str = ".local/bin";
 const INSTALLED_TOOLS: &str = "~/.local/share/journeyman-tools";
 
 /// Tools that a setup can install, as the words by which commands call them.
-pub(crate) const INSTALLABLE: [&str; 13] = [
-    "uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox", "meson", "ninja", "cmake", "pnpm", "yarn", "bun",
+pub(crate) const INSTALLABLE: [&str; 14] = [
+    "uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox", "meson", "ninja", "cmake", "cram", "pnpm",
+    "yarn", "bun",
 ];
 
 /// From where a tool can be had without a toolchain's own installer.
@@ -336,9 +352,8 @@ impl<'a> ToolCollector<'a> {
             .map(|version| version.trim_start_matches('v'))
             .filter(|version| is_exact(version));
         let package = match *tool {
-            "uv" | "poetry" | "pdm" | "pipenv" | "hatch" | "tox" | "nox" | "meson" | "ninja" | "cmake" => {
-                Some(ToolPackage::Pypi(tool))
-            }
+            "uv" | "poetry" | "pdm" | "pipenv" | "hatch" | "tox" | "nox" | "meson" | "ninja" | "cmake"
+            | "cram" => Some(ToolPackage::Pypi(tool)),
             "pnpm" | "bun" => Some(ToolPackage::Npm(tool)),
             "yarn"
                 if exact.is_some_and(|version| !version.starts_with("1.") && !version.starts_with("0.")) =>
@@ -372,9 +387,12 @@ impl<'a> ToolCollector<'a> {
                 let plugin = if name == "poetry" { " poetry-plugin-export" } else { "" };
                 let folder = format!("{INSTALLED_TOOLS}/{name}");
                 let package = format!("{}{plugin}", quote(&format!("{name}{pinned}")));
+                let programs = if name == "cmake" { &["cmake", "ctest", "cpack"][..] } else { &[name] };
+                let programs: String =
+                    programs.iter().map(|program| format!(" {folder}/bin/{program}")).collect();
                 format!(
                     "python3 -m venv {folder} && {folder}/bin/python -m pip install --quiet {package} && mkdir -p \
-                     ~/{LOCAL_PROGRAMS} && ln -sf {folder}/bin/{name} ~/{LOCAL_PROGRAMS}/"
+                     ~/{LOCAL_PROGRAMS} && ln -sf{programs} ~/{LOCAL_PROGRAMS}/"
                 )
             }
             Some(ToolPackage::Npm(name)) => {
@@ -385,8 +403,10 @@ impl<'a> ToolCollector<'a> {
                 let pinned = pinned.map(|version| format!("@{version}")).unwrap_or_default();
                 let (folder, package) =
                     (format!("{INSTALLED_TOOLS}/{tool}"), quote(&format!("{name}{pinned}")));
+                let npm = version.as_deref().filter(|_| *tool == "node").and_then(npm_for);
+                let npm = npm.map(|npm| format!(" npm@{npm}")).unwrap_or_default();
                 format!(
-                    "npm install --global --no-audit --no-fund --prefix {folder} {package} && mkdir -p \
+                    "npm install --global --no-audit --no-fund --prefix {folder} {package}{npm} && mkdir -p \
                      ~/{LOCAL_PROGRAMS} && ln -sf {folder}/bin/* ~/{LOCAL_PROGRAMS}/"
                 )
             }

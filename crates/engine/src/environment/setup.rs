@@ -2,7 +2,6 @@
 //!
 //! May know: the commands, their place, what they may reach. Must never know: what becomes of what they made.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
@@ -51,11 +50,14 @@ impl Environments {
         for setup in &ask.plan.setup {
             let command = setup.command.trim();
             self.progress.tell(EnvironmentProgress::SetupBegan { command: command.to_owned() });
+            let access = for_setup(&ask.network, &self.inner.settings)?;
+            // Without a network pip would ask for a quarter of a minute before it looks at what is there.
+            let offline = access.is_none().then(|| ("PIP_NO_INDEX".to_owned(), "1".to_owned()));
             let how = CommandOptions {
                 name: "setup".to_owned(),
-                access: for_setup(&ask.network, &self.inner.settings)?,
+                access,
                 timeout: limit.saturating_sub(begun.elapsed()).max(LEAST.min(limit)),
-                environment: BTreeMap::new(),
+                environment: offline.into_iter().collect(),
                 progress: self.progress.clone(),
             };
             let mut ended = Box::pin(run_command(&self.inner.sandbox, place, command, how)).await?;

@@ -3,6 +3,7 @@
 //! May know: the options of these tools. Must never know: how tests are run.
 
 use super::names::Manager;
+use super::native::{build_requirements, words as words_of};
 use super::needs::TestNeeds;
 use super::project::PythonProject;
 use super::runner::PythonRunner;
@@ -24,6 +25,8 @@ pub(super) const VARIABLES: [(&str, &str); 8] = [
 ];
 
 const MAKE_ENVIRONMENT: &str = "-m venv .venv";
+/// Where what builds the package is kept.
+const BUILD_REQUIREMENTS: &str = "~/.cache/wheels";
 
 pub(super) fn set_up(
     ask: &mut Detection<'_, '_>,
@@ -153,6 +156,16 @@ fn pip(
     }
     let because = found.because.clone();
     let mut words = String::new();
+    if project.is_package && project.native.is_none() {
+        // A change of its manifest is built anew, and there is no network for it then.
+        let build = words_of(&build_requirements(&project.pyproject));
+        words.push_str(&format!(" --find-links {BUILD_REQUIREMENTS}"));
+        let make = format!(
+            "{python} {MAKE_ENVIRONMENT} && .venv/bin/python -m pip download --quiet --find-links {BUILD_REQUIREMENTS} \
+             --dest {BUILD_REQUIREMENTS}{build}"
+        );
+        found.setup(make, &because);
+    }
     if let Some(native) = project.native.as_ref().filter(|_| project.is_package) {
         words.push_str(" --no-build-isolation");
         found.notes.push("what is compiled is compiled again before the tests".to_owned());

@@ -15,13 +15,25 @@ pub(super) struct NativeBuild {
     pub(super) needs_cargo: bool,
 }
 
+/// What has to be there to build a package, as pip takes it where nothing is said.
+pub(super) fn build_requirements(pyproject: &Table) -> Vec<String> {
+    let listed =
+        pyproject.get("build-system").and_then(|system| system.get("requires")).and_then(Value::as_array);
+    let listed: Vec<String> =
+        listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    if listed.is_empty() { vec!["setuptools".to_owned(), "wheel".to_owned()] } else { listed }
+}
+
+/// Requirements as words of a command.
+pub(super) fn words(requirements: &[String]) -> String {
+    requirements.iter().map(|one| format!(" {}", quote(one))).collect()
+}
+
 impl NativeBuild {
     pub(super) fn of(pyproject: &Table, setup_py: &str) -> Option<Self> {
         let system = pyproject.get("build-system");
         let backend = system.and_then(|system| system.get("build-backend")?.as_str()).unwrap_or_default();
-        let listed = system.and_then(|system| system.get("requires")).and_then(Value::as_array);
-        let mut requires: Vec<String> =
-            listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let mut requires = build_requirements(pyproject);
         let names: Vec<String> = requires.iter().map(|one| normalized(one)).collect();
         let asks = |name: &str| names.iter().any(|one| one == name);
         let has_extension = [
@@ -48,9 +60,6 @@ impl NativeBuild {
             "scikit_build_core" => requires.extend(["cmake".to_owned(), "ninja".to_owned()]),
             _ => {}
         }
-        if requires.is_empty() {
-            requires = vec!["setuptools".to_owned(), "wheel".to_owned()];
-        }
         let needs_cargo =
             backend.starts_with("maturin") || asks("setuptools-rust") || setup_py.contains("RustExtension");
         Some(Self { requires, needs_cargo })
@@ -58,7 +67,7 @@ impl NativeBuild {
 
     /// The requirements as words of a command.
     pub(super) fn words(&self) -> String {
-        self.requires.iter().map(|one| format!(" {}", quote(one))).collect()
+        words(&self.requires)
     }
 
     /// Makes it anew from the sources that are there, without network.

@@ -194,8 +194,10 @@ fn requirement_files(
     project: &PythonProject,
     has_session: bool,
 ) {
-    // A package that says itself what it requires has pins there, or needs of its documentation.
-    let says_itself = project.is_package && !project.dependencies.is_empty();
+    // A package that says itself what it requires has pins there, or needs of its documentation. So has one whose session
+    // names what its tests need: the session installs nothing else either.
+    let says_itself =
+        project.is_package && (!project.dependencies.is_empty() || (has_session && has_runner(needs)));
     if !says_itself {
         add_file(files, needs, "requirements.txt");
         if needs.requirement_files.is_empty() {

@@ -74,40 +74,48 @@ fn python_with_extras_groups_and_requirements() {
             &shown(&planned(&files)).replace("python3 -m venv .venv && .venv/bin/python -m ", "… "),
         );
     }
-    insta::assert_snapshot!(text, @r#"
-        from Python with pip, found by `pyproject.toml`
-        setup … pip install --editable '.[test]'   (pyproject.toml)
-        test python3 -m pytest   (pytest among what is required)
-        path TREE/.venv/bin:HOME/.local/bin
-        from Python with pip, found by `pyproject.toml`
-        setup … pip install --editable '.[dev]'   (pyproject.toml)
-        test python3 -m pytest   (pytest among what is required)
-        path TREE/.venv/bin:HOME/.local/bin
-        from Python with pip, found by `pyproject.toml`
-        setup … pip install --editable . pytest 'attrs>=1; python_version<"4"'   (pyproject.toml)
-        test python3 -m pytest   (pytest among what is required)
-        path TREE/.venv/bin:HOME/.local/bin
-        from Python with pip, found by `pyproject.toml`
-        setup … pip install --editable . -r requirements-dev.txt   (pyproject.toml)
-        test python3 -m pytest   (pytest among what is required)
-        path TREE/.venv/bin:HOME/.local/bin
-        from Python with pip, found by `pyproject.toml`
-        setup … pip install --editable . -r requirements/tests.txt   (pyproject.toml)
-        test python3 -m pytest   (pytest among what is required)
-        path TREE/.venv/bin:HOME/.local/bin
-        from Python with pip, found by `pyproject.toml`
-        setup … pip install --editable . pytest pytest-cov   (pyproject.toml)
-        test python3 -m pytest   (pytest among what is required)
-        path TREE/.venv/bin:HOME/.local/bin
-        from Python with pip, found by `pyproject.toml`
-        setup … pip install --editable . pytest pytest-mock trio   (pyproject.toml)
-        test python3 -m pytest   (pytest among what is required)
-        path TREE/.venv/bin:HOME/.local/bin
-        from Python with pip, found by `pyproject.toml`
-        setup … pip install --editable . pytest   (pyproject.toml)
-        test python3 -m pytest   ([tool.pytest in pyproject.toml)
-        path TREE/.venv/bin:HOME/.local/bin
-        "#);
+    insta::assert_snapshot!(text, @r###"
+    from Python with pip, found by `pyproject.toml`
+    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable '.[test]'   (pyproject.toml)
+    test python3 -m pytest   (pytest among what is required)
+    path TREE/.venv/bin:HOME/.local/bin
+    from Python with pip, found by `pyproject.toml`
+    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable '.[dev]'   (pyproject.toml)
+    test python3 -m pytest   (pytest among what is required)
+    path TREE/.venv/bin:HOME/.local/bin
+    from Python with pip, found by `pyproject.toml`
+    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest 'attrs>=1; python_version<"4"'   (pyproject.toml)
+    test python3 -m pytest   (pytest among what is required)
+    path TREE/.venv/bin:HOME/.local/bin
+    from Python with pip, found by `pyproject.toml`
+    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . -r requirements-dev.txt   (pyproject.toml)
+    test python3 -m pytest   (pytest among what is required)
+    path TREE/.venv/bin:HOME/.local/bin
+    from Python with pip, found by `pyproject.toml`
+    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . -r requirements/tests.txt   (pyproject.toml)
+    test python3 -m pytest   (pytest among what is required)
+    path TREE/.venv/bin:HOME/.local/bin
+    from Python with pip, found by `pyproject.toml`
+    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest pytest-cov   (pyproject.toml)
+    test python3 -m pytest   (pytest among what is required)
+    path TREE/.venv/bin:HOME/.local/bin
+    from Python with pip, found by `pyproject.toml`
+    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest pytest-mock trio   (pyproject.toml)
+    test python3 -m pytest   (pytest among what is required)
+    path TREE/.venv/bin:HOME/.local/bin
+    from Python with pip, found by `pyproject.toml`
+    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest   (pyproject.toml)
+    test python3 -m pytest   ([tool.pytest in pyproject.toml)
+    path TREE/.venv/bin:HOME/.local/bin
+    "###);
 }
 
 #[test]
@@ -126,16 +134,18 @@ fn python_with_tox_and_nox() {
     let text = [[setup, tests, tox, extra], [setup, tests, nox, extra]]
         .map(|files| shown(&planned(&files)))
         .concat();
-    insta::assert_snapshot!(text, @"
-        from Python with pip, found by `setup.py`
-        setup python3 -m venv .venv && .venv/bin/python -m pip install --editable . -r requirements/extra.txt 'pytest>=7' pytest-asyncio   (setup.py)
-        test python3 -m pytest tests --capture=sys -k 'a b'   (tox.ini)
-        path TREE/.venv/bin:HOME/.local/bin
-        from Python with pip, found by `setup.py`
-        setup python3 -m venv .venv && .venv/bin/python -m pip install --editable . -r requirements/extra.txt pytest   (setup.py)
-        test python3 -m pytest   (pytest among what is required)
-        path TREE/.venv/bin:HOME/.local/bin
-        ");
+    insta::assert_snapshot!(text, @r###"
+    from Python with pip, found by `setup.py`
+    setup python3 -m venv .venv && .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools wheel   (setup.py)
+    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . -r requirements/extra.txt 'pytest>=7' pytest-asyncio   (setup.py)
+    test python3 -m pytest tests --capture=sys -k 'a b'   (tox.ini)
+    path TREE/.venv/bin:HOME/.local/bin
+    from Python with pip, found by `setup.py`
+    setup python3 -m venv .venv && .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools wheel   (setup.py)
+    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . -r requirements/extra.txt pytest   (setup.py)
+    test python3 -m pytest   (pytest among what is required)
+    path TREE/.venv/bin:HOME/.local/bin
+    "###);
 }
 
 #[test]

@@ -167,13 +167,14 @@ impl ReplayCase {
         let RealFix { source_files, test_files, .. } = &self.fix;
         let is_test = |path: &&String| test_files.contains(path);
         let code: Vec<&String> = source_files.iter().filter(|path| !is_test(path)).collect();
-        let text = |tree: &Tree<'_>, path: &str| -> Option<String> {
-            let blob = ours.find_blob(tree.get_path(Path::new(path)).ok()?.id()).ok()?;
-            Some(String::from_utf8_lossy(blob.content()).into_owned())
+        let bytes = |tree: &Tree<'_>, path: &str| -> Option<Vec<u8>> {
+            Some(ours.find_blob(tree.get_path(Path::new(path)).ok()?.id()).ok()?.content().to_vec())
         };
+        let text =
+            |tree: &Tree<'_>, path: &str| Some(String::from_utf8_lossy(&bytes(tree, path)?).into_owned());
         // The trees are put together in memory: nothing is checked out.
         let mut changed = git2::build::TreeUpdateBuilder::new();
-        let mut upsert = |path: &str, content: Option<String>| -> anyhow::Result<()> {
+        let mut upsert = |path: &str, content: Option<Vec<u8>>| -> anyhow::Result<()> {
             match content {
                 Some(content) => {
                     let there = after.get_path(Path::new(path)).or_else(|_| before.get_path(Path::new(path)));
@@ -181,7 +182,7 @@ impl ReplayCase {
                         0o100_755 => git2::FileMode::BlobExecutable,
                         _ => git2::FileMode::Blob,
                     };
-                    changed.upsert(path, ours.blob(content.as_bytes())?, mode);
+                    changed.upsert(path, ours.blob(&content)?, mode);
                 }
                 None if before.get_path(Path::new(path)).is_ok() => drop(changed.remove(path)),
                 None => {}
@@ -190,28 +191,31 @@ impl ReplayCase {
         };
         match self.variant {
             ReplayVariant::Right => {
-                for path in source_files.iter().chain(test_files) {
-                    upsert(path, text(after, path))?;
+                for path in code.into_iter().chain(test_files) {
+                    upsert(path, bytes(after, path))?;
                 }
             }
             ReplayVariant::CodeAlone => {
                 for path in code {
-                    upsert(path, text(after, path))?;
+                    upsert(path, bytes(after, path))?;
                 }
             }
             ReplayVariant::WrongCode | ReplayVariant::Weakened => {
                 for path in test_files {
-                    let now = text(after, path).map(|now| match self.variant {
-                        ReplayVariant::Weakened => {
-                            weakened(path, &text(before, path).unwrap_or_default(), &now)
+                    let now = match self.variant {
+                        ReplayVariant::Weakened => text(after, path).map(|now| {
+                            weakened(path, &text(before, path).unwrap_or_default(), &now).into_bytes()
+                        }),
+                        ReplayVariant::Right | ReplayVariant::CodeAlone | ReplayVariant::WrongCode => {
+                            bytes(after, path)
                         }
-                        ReplayVariant::Right | ReplayVariant::CodeAlone | ReplayVariant::WrongCode => now,
-                    });
+                    };
                     upsert(path, now)?;
                 }
                 for path in code {
                     if let Some(before) = text(before, path) {
-                        upsert(path, Some(format!("{}\n{}\n", before.trim_end(), comment(path))))?;
+                        let with_comment = format!("{}\n{}\n", before.trim_end(), comment(path));
+                        upsert(path, Some(with_comment.into_bytes()))?;
                     }
                 }
             }

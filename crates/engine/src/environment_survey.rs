@@ -275,12 +275,26 @@ fn of_tests(ask: &EnvironmentRequest, outcome: &BaselineOutcome) -> Option<Envir
             ),
         });
     }
+    let counts = outcome.reading.counts;
     (run.exit == Exit::TimedOut).then(|| EnvironmentProblem {
-        what: format!("The tests `{}` did not end in time", run.command),
+        what: match counts {
+            None => format!("The tests `{}` did not end in time", run.command),
+            // A summary comes last.
+            Some(counts) => format!(
+                "The tests `{}` said that {} passed and {} failed, and their process did not end in time",
+                run.command, counts.passed, counts.failed
+            ),
+        },
         line: None,
-        remedy: format!(
-            "Raise limits.test_seconds in journeyman.toml, or name a shorter `test` in {OWN_SETTINGS}."
-        ),
+        remedy: match counts {
+            None => format!(
+                "Raise limits.test_seconds in journeyman.toml, or name a shorter `test` in {OWN_SETTINGS}."
+            ),
+            Some(_) => format!(
+                "Something may be left open, such as a server or a timer: name a `test` in {OWN_SETTINGS} that ends all the \
+                 same (Mocha has `--exit`, Jest `--forceExit`), or raise limits.test_seconds in journeyman.toml."
+            ),
+        },
     })
 }
 

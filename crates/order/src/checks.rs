@@ -113,9 +113,13 @@ fn tests_feedback(run: &TestRun) -> Feedback {
             };
             let is_red_anyhow =
                 run.scrutiny.as_ref().is_some_and(|seen| seen.judged == ComparisonVerdict::PassedBesideRed);
-            let summary = match is_red_anyhow {
-                true => format!("{summary}; what fails here fails on the base commit as well"),
-                false => summary,
+            let base = run.scrutiny.as_ref().and_then(|seen| seen.baseline.test.as_ref());
+            let ends_alike = run.counts.is_none()
+                && base.is_some_and(|base| run.test.as_ref().is_some_and(|test| test.exit == base.exit));
+            let summary = match (is_red_anyhow, ends_alike) {
+                (true, _) => format!("{summary}; what fails here fails on the base commit as well"),
+                (false, true) => format!("{summary}, as on the base commit, and names no test"),
+                (false, false) => summary,
             };
             // Tests that passed in this run, and not in others of the same commit.
             let at_times = run.scrutiny.iter().flat_map(|seen| {

@@ -319,7 +319,7 @@ impl Scrutiny {
         match (self.proof.as_ref()?, wanted) {
             (Proof::Proven { .. }, _) | (Proof::NamesWhatIsNew { .. }, ProofTarget::Addition) => None,
             (Proof::NamesWhatIsNew { .. }, ProofTarget::Fix) => Some(
-                "the change's tests use a name that the change adds, so they do not show that anything was \
+                "the change's tests do not work without what the change adds, such as a name, so they do not show that anything was \
                  wrong before"
                     .to_owned(),
             ),
@@ -486,9 +486,9 @@ impl Scrutiny {
             ),
             Proof::NamesWhatIsNew { tests } => said(
                 true,
-                "new: the change's tests use a name that it adds, so they fail on the old code; they pass with \
+                "new: the change's tests do not work without what it adds, such as a name; they pass with \
                  it"
-                    .to_owned(),
+                .to_owned(),
                 tests,
             ),
             Proof::NotProven { because } | Proof::CannotTell { because } => {

@@ -11,7 +11,7 @@ use super::change::{ChangeAnalysis, texts_of};
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::comparison::TestRunnerName;
-use journeyman_order::scrutiny::{ChangedTest, LieVerdict, OldTests};
+use journeyman_order::scrutiny::{Baseline, ChangedTest, LieVerdict, OldTests};
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, Exit, Proof, Scrutiny, TestCaseStatus, TestReport,
@@ -191,8 +191,18 @@ impl<'a> ExperimentContext<'a> {
                 "{path} is of the base's tests and cannot be put back: it is a link, or too large to be read"
             )
         }));
+        let mut baseline = self.baseline.shown(self.ask);
         if judgement.is_good() {
             self.hold_flaky_against_base(ran, &mut judgement).await?;
+            if let Some(green) = self.hold_fixed_against_base(ran, &mut judgement).await? {
+                outputs.extend(green.outputs());
+                baseline = Baseline {
+                    counts: green.reading.counts,
+                    test: green.test.map(|ended| ended.run),
+                    kept: false,
+                    ..baseline
+                };
+            }
         }
         if judgement.is_good() {
             self.repeat_evidence(ran, &mut judgement).await?;
@@ -212,7 +222,7 @@ impl<'a> ExperimentContext<'a> {
         let is_good = judgement.is_good() && !is_bent && rewritten.is_empty();
         let mutants = if is_good { self.mutants(&judgement, ran.seconds()).await? } else { None };
         Ok(Scrutiny {
-            baseline: self.baseline.shown(self.ask),
+            baseline,
             base_setup: None,
             comparison: judgement.comparison,
             judged: judgement.judged,

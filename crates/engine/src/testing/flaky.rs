@@ -1,12 +1,13 @@
 //! Tests that failed once and passed once on the change: they are excused only where the base is seen to do the same, or where
-//! it does not happen again. What a pass rests on is not excused: it has to pass each time, elsewhere as well.
+//! it does not happen again. What a pass rests on is not excused: it has to pass each time, elsewhere as well, and what is
+//! called fixed has to fail on the base each time.
 
 use std::collections::BTreeMap;
 
 use super::EffectError;
 use super::checkout_run::CheckoutRun;
 use super::experiment::ExperimentContext;
-use journeyman_order::{CommitSha, ComparisonVerdict, TestCaseStatus};
+use journeyman_order::{CommitSha, ComparedBy, ComparisonVerdict, Exit, TestCaseStatus};
 use journeyman_verify::experiment::{ExperimentResult, evidence_of, lie_told};
 
 /// Runs on each side; of a suite that cannot be asked for some tests and takes long, fewer.
@@ -68,6 +69,36 @@ impl ExperimentContext<'_> {
             judgement.judged = ComparisonVerdict::Failed;
         }
         Ok(())
+    }
+
+    /// Takes out of what is fixed the tests that pass on the base as well once they are run there again. Where no test is named,
+    /// a run of the base that passes, though the first one did not.
+    pub(super) async fn hold_fixed_against_base(
+        &self,
+        ran: &CheckoutRun,
+        judgement: &mut ExperimentResult,
+    ) -> Result<Option<CheckoutRun>, EffectError> {
+        let fixed = judgement.comparison.fixed.names.clone();
+        let is_named = judgement.comparison.by == ComparedBy::Test;
+        if (is_named && fixed.is_empty()) || (!is_named && self.baseline.is_passed() != Some(false)) {
+            return Ok(None);
+        }
+        let only = Some(fixed.as_slice()).filter(|names| is_named && ran.can_select(self.named_by(), names));
+        let runs = if only.is_some() || ran.seconds() < LONG { REPEATS } else { RUNS_OF_LONG };
+        let each = (1..=runs).map(|number| async move {
+            self.run(&format!("-fixed-base-{number}"), &self.ask.base, Vec::new(), only).await
+        });
+        let runs = futures_util::future::try_join_all(each).await?;
+        let passes = |run: &CheckoutRun, name: &String| {
+            let cases = run.reading.cases.as_ref();
+            cases.and_then(|cases| cases.tests.get(name)) == Some(&TestCaseStatus::Passed)
+        };
+        for name in fixed.iter().filter(|name| runs.iter().any(|run| passes(run, name))) {
+            judgement.comparison.fixed.remove(name);
+            judgement.comparison.flaky.add(name);
+        }
+        let is_green = |run: &CheckoutRun| !is_named && run.cell().exit == Some(Exit::Code(0));
+        Ok(runs.into_iter().find(is_green))
     }
 
     /// Runs the tests that the pass rests on again, as they may be run elsewhere, where they can be run alone and fast.

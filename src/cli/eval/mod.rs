@@ -9,6 +9,7 @@ mod hidden;
 mod page;
 mod record;
 mod replay;
+mod replay_chart;
 mod report;
 #[cfg(test)]
 mod report_tests;

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::chart::{self, ChartBar};
 use super::report::{AttemptLine, EvalReport};
-use super::table;
+use super::{replay_chart, table};
 
 /// Longer suites are listed up to here, what went wrong first.
 const MOST_LISTED: usize = 200;
@@ -23,6 +23,8 @@ struct EvalPage<'a> {
     added: Vec<(&'static str, String)>,
     cases: Vec<CaseRow>,
     left_out: usize,
+    /// Of a suite of real fixes.
+    replays: Option<String>,
 }
 
 struct EvalTile {
@@ -85,6 +87,7 @@ pub(super) fn html(report: &EvalReport) -> anyhow::Result<String> {
         added: table::added_lines(report),
         cases,
         left_out,
+        replays: replay_chart::draw(&report.cases),
     };
     Ok(page.render()?)
 }

@@ -18,10 +18,9 @@ fn build_folder(files: &RepositoryFiles<'_>) -> &'static str {
     if files.has("build") { "build-journeyman" } else { "build" }
 }
 
-fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
-    let files = ask.files;
-    let root = files.text("CMakeLists.txt")?;
-    let mut all = root.clone();
+/// CMakeLists.txt of the root, with those of the tests behind it.
+fn cmake_lists(files: &RepositoryFiles<'_>, root: &str) -> String {
+    let mut all = root.to_owned();
     let is_of_tests = |path: &&str| {
         path.ends_with("/CMakeLists.txt") && path.split('/').any(|part| part.to_lowercase().contains("test"))
     };
@@ -32,6 +31,13 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     for text in inner.iter().filter_map(|path| files.text(path)) {
         all.push_str(&text);
     }
+    all
+}
+
+fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    let files = ask.files;
+    let root = files.text("CMakeLists.txt")?;
+    let all = cmake_lists(files, &root);
     let has = |pattern: &str| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(&all));
     let has_tests = has(
         r"(?im)^\s*(enable_testing|add_test|gtest_discover_tests|catch_discover_tests|doctest_discover_tests)\s*\(",
@@ -52,8 +58,7 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let mut options: Vec<String> =
         test_options(&root).into_iter().map(|name| format!(" -D{name}=ON")).collect();
     if asks_for_old_cmake(&all) {
-        // Newer ones refuse what was written for older ones, unless they are told.
-        options.push(" -DCMAKE_POLICY_VERSION_MINIMUM=3.5".to_owned());
+        options.push(OLD_CMAKE.to_owned());
     }
     let fetches = has(r"(?i)FetchContent_|CPMAddPackage|ExternalProject_Add");
     if fetches {
@@ -80,6 +85,44 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     );
     Some(found)
 }
+
+/// A program of tests that CMake builds and CTest is not told of.
+pub(crate) fn find_unregistered(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    let files = ask.files;
+    let root = files.text("CMakeLists.txt")?;
+    let all = cmake_lists(files, &root);
+    let program = Regex::new(r"(?im)^\s*add_executable\s*\(\s*([\w.-]+)").ok()?;
+    let is_of_tests = |name: &&str| {
+        let words = ["test", "tests", "unittest", "unittests"];
+        name.to_lowercase().split(['_', '.', '-']).any(|word| words.contains(&word))
+            || name.ends_with("tests")
+    };
+    let names = program.captures_iter(&all).filter_map(|found| found.get(1)).map(|name| name.as_str());
+    let name = names.into_iter().find(is_of_tests)?.to_owned();
+    let mut found = FoundProject {
+        what: "C or C++ with CMake",
+        because: "CMakeLists.txt".into(),
+        ..FoundProject::default()
+    };
+    ask.tools.need("cmake", "CMakeLists.txt");
+    ask.tools.need("make", "CMakeLists.txt");
+    let folder = build_folder(files);
+    let mut options: String = test_options(&root).iter().map(|name| format!(" -D{name}=ON")).collect();
+    if asks_for_old_cmake(&all) {
+        options.push_str(OLD_CMAKE);
+    }
+    found.test(
+        format!(
+            "cmake -S . -B {folder}{options} && cmake --build {folder} --parallel \"$(nproc)\" && \
+             \"$(find {folder} -type f -name {name} -perm -u+x | head -n 1)\""
+        ),
+        format!("a program {name} in CMakeLists.txt"),
+    );
+    Some(found)
+}
+
+/// Newer ones refuse what was written for older ones, unless they are told.
+const OLD_CMAKE: &str = " -DCMAKE_POLICY_VERSION_MINIMUM=3.5";
 
 /// Whether a file is written for a CMake before 3.5 and names no newer one that it is written for as well.
 fn asks_for_old_cmake(text: &str) -> bool {

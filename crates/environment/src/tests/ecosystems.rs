@@ -310,31 +310,6 @@ fn a_package_manager_that_is_missing_is_installed_as_it_is_asked_for() {
 }
 
 #[test]
-fn another_node_comes_from_where_the_packages_come_from() {
-    let manifest =
-        |range: &str| format!("{{\"engines\":{{\"node\":\"{range}\"}},\"scripts\":{{\"test\":\"ava\"}}}}");
-    let there = [("node", "v20.20.2"), ("npm", "10")];
-    let plan =
-        |files: FileTable<'_>| planned_with(&RepositorySettings::default(), files, &there).setup_command();
-    assert!(
-        plan(&[("package.json", &manifest(">=22.12"))]).unwrap().contains("'node@>=22.12'"),
-        "{:?}",
-        plan(&[("package.json", &manifest(">=22.12"))])
-    );
-    assert!(plan(&[("package.json", &manifest(">=18")), (".nvmrc", "v24\n")]).unwrap().contains(" node@24 "));
-    assert_eq!(plan(&[("package.json", &manifest(">=18")), (".nvmrc", "20.1.0")]), None, "of the same line");
-    assert_eq!(plan(&[("package.json", &manifest("^20 || ^22"))]), None);
-    let nvmrc = |version: &str| plan(&[("package.json", &manifest(">=18")), (".nvmrc", version)]);
-    assert_eq!((nvmrc("lts/iron"), nvmrc("node")), (None, None));
-    assert!(nvmrc("lts/Jod\n").unwrap().contains(" node@22 "), "{:?}", nvmrc("lts/Jod"));
-    assert!(nvmrc("lts/*").unwrap().contains("'node@22 || 24 || 26 || 28'"), "{:?}", nvmrc("lts/*"));
-    assert_eq!(nvmrc("lts/unheard-of"), None, "what is not known is not guessed");
-    let pnpm = r#"{"packageManager":"pnpm@11.3.0","engines":{"node":">=12"},"scripts":{"test":"ava"}}"#;
-    let setup = plan(&[("package.json", pnpm), ("pnpm-lock.yaml", "")]).unwrap();
-    assert!(setup.contains("'node@>=22.13'") && setup.find("node@") < setup.find("pnpm@"), "{setup}");
-}
-
-#[test]
 fn a_version_is_that_of_the_workflow_that_runs_the_tests() {
     let manifest = "{\"scripts\":{\"test\":\"ava\"}}";
     let node = |matrix: &str, version: &str| {

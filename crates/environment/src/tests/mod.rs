@@ -1,6 +1,7 @@
 //! Whole plans for small repositories.
 
 mod ecosystems;
+mod old_projects;
 mod sources;
 
 use std::fmt::Write;

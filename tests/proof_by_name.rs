@@ -114,7 +114,7 @@ async fn what_failed_on_the_base_by_chance_was_not_fixed() {
     let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
     let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
     let before = code("", "False");
-    let after = before.replace("int(whole)", "int(whole) + 0");
+    let after = before.replace("int(whole)", "(int(whole) + 0)");
     let commits = tester.commits_of(
         &[("amounts.py", &before), ("test_amounts.py", TESTS)],
         &[("amounts.py", &after), ("test_amounts.py", TESTS)],

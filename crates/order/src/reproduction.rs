@@ -195,4 +195,26 @@ mod tests {
             None
         );
     }
+
+    #[test]
+    fn a_reproduction_is_for_a_change_or_against_it_or_says_nothing() {
+        let run = |said| ReproductionRun { path: "tests/test_a.py".to_owned(), said };
+        let named = |tests: &[&str]| tests.iter().map(|name| (*name).to_owned()).collect();
+        let runs = [
+            run(ReproductionVerdict::Mended),
+            run(ReproductionVerdict::StillFails { tests: named(&["a", "b"]) }),
+            run(ReproductionVerdict::StillFails { tests: Vec::new() }),
+            run(ReproductionVerdict::Open { because: "it passes before the change".to_owned() }),
+        ];
+        assert_eq!(
+            runs.each_ref().map(ReproductionRun::is_for),
+            [Some(true), Some(false), Some(false), None]
+        );
+        insta::assert_snapshot!(runs.each_ref().map(ReproductionRun::sentence).join("\n"), @r###"
+        the plan's reproduction tests/test_a.py fails on the code before the change and passes with it
+        the plan's reproduction tests/test_a.py still fails with the change: a, b
+        the plan's reproduction tests/test_a.py still fails with the change
+        the plan's reproduction tests/test_a.py says nothing of the change: it passes before the change
+        "###);
+    }
 }

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
 use tokio::io::Interest;
@@ -24,6 +25,8 @@ use tokio::runtime::Handle;
 const STACK: usize = 256 << 10;
 /// The last signal of the kernel's.
 const LAST_SIGNAL: c_int = 64;
+/// How long is waited between two looks at a process that is traced.
+const TRACED: Duration = Duration::from_millis(10);
 
 /// Done by the new process before it is the program.
 type ProcessPreparation = Box<dyn FnMut() -> io::Result<()> + Send + Sync>;
@@ -308,6 +311,10 @@ impl SpawnedProcess {
             }
             if let Some(running) = &self.running {
                 drop(running.readable().await?);
+            }
+            if self.ended()?.is_none() {
+                // Somebody else traces it, and hears of its end first.
+                tokio::time::sleep(TRACED).await;
             }
         }
     }

@@ -25,8 +25,8 @@ pub(super) const VARIABLES: [(&str, &str); 8] = [
 ];
 
 const MAKE_ENVIRONMENT: &str = "-m venv .venv";
-/// Where what builds the package is kept.
-const BUILD_REQUIREMENTS: &str = "~/.cache/wheels";
+/// Where packages are kept that were downloaded.
+const WHEELS: &str = "~/.cache/wheels";
 
 pub(super) fn set_up(
     ask: &mut Detection<'_, '_>,
@@ -156,16 +156,6 @@ fn pip(
     }
     let because = found.because.clone();
     let mut words = String::new();
-    if project.is_package && project.native.is_none() {
-        // A change of its manifest is built anew, and there is no network for it then.
-        let build = words_of(&build_requirements(&project.pyproject));
-        words.push_str(&format!(" --find-links {BUILD_REQUIREMENTS}"));
-        let make = format!(
-            "{python} {MAKE_ENVIRONMENT} && .venv/bin/python -m pip download --quiet --find-links {BUILD_REQUIREMENTS} \
-             --dest {BUILD_REQUIREMENTS}{build}"
-        );
-        found.setup(make, &because);
-    }
     if let Some(native) = project.native.as_ref().filter(|_| project.is_package) {
         words.push_str(" --no-build-isolation");
         found.notes.push("what is compiled is compiled again before the tests".to_owned());
@@ -184,6 +174,16 @@ fn pip(
         }
     }
     words.push_str(&more_words(project, needs, wants_pytest, true));
+    if project.is_package && project.native.is_none() {
+        // A change of its manifest is set up anew, and without a network: pip's own cache needs the index's answers, a folder
+        // does not.
+        let download =
+            format!(".venv/bin/python -m pip download --quiet --find-links {WHEELS} --dest {WHEELS}");
+        let build = words_of(&build_requirements(&project.pyproject));
+        found.setup(format!("{python} {MAKE_ENVIRONMENT} && {{ {download}{build} || true; }}"), &because);
+        found.setup(format!("{download}{} || true", words.replace(" --editable", "")), &because);
+        words.insert_str(0, &format!(" --find-links {WHEELS}"));
+    }
     let only_pytest = words.is_empty() || words == " pytest";
     // Nothing is required: the tests use what is there, unless that is not there either.
     if only_pytest

@@ -76,42 +76,50 @@ fn python_with_extras_groups_and_requirements() {
     }
     insta::assert_snapshot!(text, @r###"
     from Python with pip, found by `pyproject.toml`
-    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
+    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels '.[test]' || true   (pyproject.toml)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable '.[test]'   (pyproject.toml)
     test python3 -m pytest   (pytest among what is required)
     path TREE/.venv/bin:HOME/.local/bin
     from Python with pip, found by `pyproject.toml`
-    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
+    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels '.[dev]' || true   (pyproject.toml)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable '.[dev]'   (pyproject.toml)
     test python3 -m pytest   (pytest among what is required)
     path TREE/.venv/bin:HOME/.local/bin
     from Python with pip, found by `pyproject.toml`
-    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
+    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . pytest 'attrs>=1; python_version<"4"' || true   (pyproject.toml)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest 'attrs>=1; python_version<"4"'   (pyproject.toml)
     test python3 -m pytest   (pytest among what is required)
     path TREE/.venv/bin:HOME/.local/bin
     from Python with pip, found by `pyproject.toml`
-    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
+    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . -r requirements-dev.txt || true   (pyproject.toml)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . -r requirements-dev.txt   (pyproject.toml)
     test python3 -m pytest   (pytest among what is required)
     path TREE/.venv/bin:HOME/.local/bin
     from Python with pip, found by `pyproject.toml`
-    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
+    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . -r requirements/tests.txt || true   (pyproject.toml)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . -r requirements/tests.txt   (pyproject.toml)
     test python3 -m pytest   (pytest among what is required)
     path TREE/.venv/bin:HOME/.local/bin
     from Python with pip, found by `pyproject.toml`
-    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
+    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . pytest pytest-cov || true   (pyproject.toml)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest pytest-cov   (pyproject.toml)
     test python3 -m pytest   (pytest among what is required)
     path TREE/.venv/bin:HOME/.local/bin
     from Python with pip, found by `pyproject.toml`
-    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
+    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . pytest pytest-mock trio || true   (pyproject.toml)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest pytest-mock trio   (pyproject.toml)
     test python3 -m pytest   (pytest among what is required)
     path TREE/.venv/bin:HOME/.local/bin
     from Python with pip, found by `pyproject.toml`
-    setup … pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools   (pyproject.toml)
+    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
+    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . pytest || true   (pyproject.toml)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest   (pyproject.toml)
     test python3 -m pytest   ([tool.pytest in pyproject.toml)
     path TREE/.venv/bin:HOME/.local/bin
@@ -136,12 +144,14 @@ fn python_with_tox_and_nox() {
         .concat();
     insta::assert_snapshot!(text, @r###"
     from Python with pip, found by `setup.py`
-    setup python3 -m venv .venv && .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools wheel   (setup.py)
+    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools wheel || true; }   (setup.py)
+    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . -r requirements/extra.txt 'pytest>=7' pytest-asyncio || true   (setup.py)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . -r requirements/extra.txt 'pytest>=7' pytest-asyncio   (setup.py)
     test python3 -m pytest tests --capture=sys -k 'a b'   (tox.ini)
     path TREE/.venv/bin:HOME/.local/bin
     from Python with pip, found by `setup.py`
-    setup python3 -m venv .venv && .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools wheel   (setup.py)
+    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools wheel || true; }   (setup.py)
+    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . -r requirements/extra.txt pytest || true   (setup.py)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . -r requirements/extra.txt pytest   (setup.py)
     test python3 -m pytest   (pytest among what is required)
     path TREE/.venv/bin:HOME/.local/bin
@@ -392,7 +402,7 @@ fn the_interpreter_is_one_that_fits() {
         let manifest =
             format!("[project]\nname='a'\nrequires-python={wanted}\n[build-system]\nrequires=['flit_core']");
         let plan = planned_with(&RepositorySettings::default(), &[("pyproject.toml", &manifest)], &there);
-        assert!(plan.setup_command().unwrap().starts_with(expected), "{wanted}: {plan:?}");
+        assert!(plan.setup[0].command.starts_with(expected), "{wanted}: {plan:?}");
     }
 }
 

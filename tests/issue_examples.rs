@@ -128,7 +128,7 @@ const C: Sample = Sample {
 };
 
 async fn tested(sample: &Sample, issue: &str, code: &str) -> TestRun {
-    tested_with(sample, issue, code, None).await
+    tested_with(sample, issue, code, None, &[]).await
 }
 
 async fn tested_with(
@@ -136,6 +136,7 @@ async fn tested_with(
     issue: &str,
     code: &str,
     reproduction: Option<(&str, &str)>,
+    added: &[(&'static str, &'static str)],
 ) -> TestRun {
     let limits = TestingSettings { test_time: Duration::from_secs(120), ..TestingSettings::default() };
     let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
@@ -152,7 +153,8 @@ async fn tested_with(
     let of = |files: &[(&'static str, String)]| -> Vec<(&'static str, &'static str)> {
         files.iter().map(|(path, text)| (*path, &*String::leak(text.clone()))).collect()
     };
-    let commits = tester.commits_of(&of(&before), &of(&after));
+    let after: Vec<_> = of(&after).into_iter().chain(added.iter().copied()).collect();
+    let commits = tester.commits_of(&of(&before), &after);
     let settings = RepositorySettings { test: Some(sample.test.to_owned()), ..RepositorySettings::default() };
     let reproduction =
         reproduction.map(|(path, text)| Reproduction { path: path.to_owned(), text: text.to_owned() });
@@ -258,9 +260,9 @@ async fn reproduced(sample: &Sample) -> [String; 2] {
         seen.map_or_else(|| format!("nothing: {}", run.tail), ReproductionRun::sentence)
     };
     let reproduction = Some(sample.reproduction);
-    let mended = tested_with(sample, PROSE, &with_sign(sample, 1), reproduction).await;
+    let mended = tested_with(sample, PROSE, &with_sign(sample, 1), reproduction, &[]).await;
     let other = with_sign(sample, 0).replace("100", "(50 + 50)");
-    let other = tested_with(sample, PROSE, &other, reproduction).await;
+    let other = tested_with(sample, PROSE, &other, reproduction, &[]).await;
     assert_eq!((mended.verdict, other.verdict), (TestVerdict::Passed, TestVerdict::Passed));
     let lacks = |run: TestRun| run.scrutiny.and_then(|scrutiny| scrutiny.unproven(ProofTarget::Fix));
     let sentences = [said(&mended), said(&other)];
@@ -319,15 +321,16 @@ async fn a_reproduction_that_is_green_or_does_not_load_before_the_change_says_no
         text.replace("import cents", "import cents, negative"),
         text.replace("def test_negative", "def negative"),
     ] {
-        let run = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 1), Some((path, &text))).await;
+        let run = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 1), Some((path, &text)), &[]).await;
         said.push(run.scrutiny.expect("a scrutiny").reproduction.expect("a reproduction").sentence());
     }
     let (there, text_there) = JAVASCRIPT.reproduction;
     let unloaded = text_there.replace("{ cents }", "{ cents, negative }");
-    let run = tested_with(&JAVASCRIPT, PROSE, &with_sign(&JAVASCRIPT, 1), Some((there, &unloaded))).await;
+    let run =
+        tested_with(&JAVASCRIPT, PROSE, &with_sign(&JAVASCRIPT, 1), Some((there, &unloaded)), &[]).await;
     said.push(run.scrutiny.expect("a scrutiny").reproduction.expect("a reproduction").sentence());
     // What is mended only where a machine tests is not.
-    let only_there = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 2), Some((path, text))).await;
+    let only_there = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 2), Some((path, text)), &[]).await;
     said.push(only_there.scrutiny.expect("a scrutiny").reproduction.expect("a reproduction").sentence());
     insta::assert_debug_snapshot!(said, @r###"
     [
@@ -336,6 +339,28 @@ async fn a_reproduction_that_is_green_or_does_not_load_before_the_change_says_no
         "the plan's reproduction test_issue.py says nothing of the change: its tests are not among those that run",
         "the plan's reproduction issue.test.js says nothing of the change: it does not load on the code before the change",
         "the plan's reproduction test_issue.py still fails with the change: test_issue.Issue.test_negative",
+    ]
+    "###);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_may_take_the_test_of_the_plan_into_its_own() {
+    // Two tests of one name are no package.
+    let own = "package amounts\n\nimport \"testing\"\n\nfunc TestNegative(t *testing.T) {\n\tif Cents(\"-3.50\") != -350 {\n\t\tt.Fatal()\n\t}\n}\n";
+    let run =
+        tested_with(&GO, PROSE, &with_sign(&GO, 1), Some(GO.reproduction), &[("own_test.go", own)]).await;
+    let scrutiny = run.scrutiny.expect("a scrutiny");
+    assert_eq!(scrutiny.unproven(ProofTarget::Fix), None);
+    insta::assert_snapshot!(scrutiny.reproduction.expect("a reproduction").sentence(), @"the plan's reproduction issue_test.go fails on the code before the change and passes with it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_no_test_is_named_a_run_that_was_green_alone_tells() {
+    let silent = Sample { test: "python3 -m unittest > /dev/null 2>&1", ..PYTHON };
+    insta::assert_debug_snapshot!(reproduced(&silent).await, @r###"
+    [
+        "the plan's reproduction test_issue.py fails on the code before the change and passes with it",
+        "the plan's reproduction test_issue.py still fails with the change",
     ]
     "###);
 }

@@ -57,7 +57,7 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let folder = build_folder(files);
     let mut options: Vec<String> =
         test_options(&root).into_iter().map(|name| format!(" -D{name}=ON")).collect();
-    if asks_for_old_cmake(&all) {
+    if asks_for_old_cmake(files) {
         options.push(OLD_CMAKE.to_owned());
     }
     let fetches = has(r"(?i)FetchContent_|CPMAddPackage|ExternalProject_Add");
@@ -108,7 +108,7 @@ pub(crate) fn find_unregistered(ask: &mut Detection<'_, '_>) -> Option<FoundProj
     ask.tools.need("make", "CMakeLists.txt");
     let folder = build_folder(files);
     let mut options: String = test_options(&root).iter().map(|name| format!(" -D{name}=ON")).collect();
-    if asks_for_old_cmake(&all) {
+    if asks_for_old_cmake(files) {
         options.push_str(OLD_CMAKE);
     }
     found.test(
@@ -124,8 +124,9 @@ pub(crate) fn find_unregistered(ask: &mut Detection<'_, '_>) -> Option<FoundProj
 /// Newer ones refuse what was written for older ones, unless they are told.
 const OLD_CMAKE: &str = " -DCMAKE_POLICY_VERSION_MINIMUM=3.5";
 
-/// Whether a file is written for a CMake before 3.5 and names no newer one that it is written for as well.
-fn asks_for_old_cmake(text: &str) -> bool {
+/// Whether a part of it is written for a CMake before 3.5 and names no newer one that it is written for as well.
+fn asks_for_old_cmake(files: &RepositoryFiles<'_>) -> bool {
+    const MOST_READ: usize = 60;
     let Ok(asked) = Regex::new(
         r"(?i)cmake_minimum_required\s*\(\s*VERSION\s+(\d+)\.(\d+)[\d.]*?(?:\.\.\.(\d+)\.(\d+))?[\s)]",
     ) else {
@@ -133,11 +134,16 @@ fn asks_for_old_cmake(text: &str) -> bool {
     };
     let number =
         |found: &regex::Captures<'_>, at: usize| -> Option<u32> { found.get(at)?.as_str().parse().ok() };
-    asked.captures_iter(text).any(|found| {
+    let is_old = |found: regex::Captures<'_>| {
         let lowest = number(&found, 1).zip(number(&found, 2));
         let newest = number(&found, 3).zip(number(&found, 4)).or(lowest);
         newest.is_some_and(|newest| newest < (3, 5))
-    })
+    };
+    let inner = files.all().filter(|path| path.ends_with("/CMakeLists.txt")).take(MOST_READ);
+    std::iter::once("CMakeLists.txt")
+        .chain(inner)
+        .filter_map(|path| files.text(path))
+        .any(|text| asked.captures_iter(&text).any(is_old))
 }
 
 /// Options of the root that build tests, such as `FMT_TEST`.

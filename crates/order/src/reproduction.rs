@@ -33,6 +33,12 @@ impl Reproduction {
                 let indent = line.len() - text.len();
                 let block = lines.by_ref().take_while(|line| !closes(line, mark));
                 let block: String = block.map(|line| dedented(line, indent) + "\n").collect();
+                // How it is run may be shown before it.
+                let is_shown =
+                    is_of_shell(text.trim_start_matches(mark)) && !path.as_deref().is_some_and(is_shell);
+                if is_shown {
+                    continue;
+                }
                 match path.take().filter(|_| is_in_section) {
                     Some(path) if block.trim().is_empty() || block.len() > LONGEST => drop(path),
                     Some(path) => return Some(Self { path, text: block }),
@@ -57,6 +63,16 @@ fn fence(text: &str) -> Option<&str> {
     let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = text.chars().take_while(|c| *c == mark).count();
     (length >= 3).then(|| text.get(..length)).flatten()
+}
+
+/// Whether the language of a block is one of commands, or of what they print.
+fn is_of_shell(language: &str) -> bool {
+    let language = language.split_whitespace().next().unwrap_or_default().to_lowercase();
+    ["sh", "bash", "shell", "console", "shell-session", "zsh", "text", "diff"].contains(&language.as_str())
+}
+
+fn is_shell(path: &str) -> bool {
+    [".sh", ".bats", ".bash", ".txt", ".t"].iter().any(|ending| path.ends_with(ending))
 }
 
 fn closes(line: &str, mark: &str) -> bool {
@@ -108,6 +124,8 @@ pub enum ReproductionVerdict {
         /// Its failing tests, where the runner names them.
         tests: Vec<String>,
     },
+    /// It fails on the code before the change, and cannot be loaded with it.
+    DoesNotLoad,
     /// It says nothing.
     Open { because: String },
 }
@@ -117,7 +135,7 @@ impl ReproductionRun {
     pub fn is_for(&self) -> Option<bool> {
         match self.said {
             ReproductionVerdict::Mended => Some(true),
-            ReproductionVerdict::StillFails { .. } => Some(false),
+            ReproductionVerdict::StillFails { .. } | ReproductionVerdict::DoesNotLoad => Some(false),
             ReproductionVerdict::Open { .. } => None,
         }
     }
@@ -136,6 +154,9 @@ impl ReproductionRun {
             }
             ReproductionVerdict::StillFails { tests } => {
                 format!("the plan's reproduction {path} still fails with the change: {}", tests.join(", "))
+            }
+            ReproductionVerdict::DoesNotLoad => {
+                format!("the plan's reproduction {path} does not load with the change")
             }
             ReproductionVerdict::Open { because } => {
                 format!("the plan's reproduction {path} says nothing of the change: {because}")
@@ -163,6 +184,9 @@ mod tests {
         assert_eq!(taken(sections), own("tests/test_issue.py", "def test_it():\n    assert 1\n"));
         let list = "- **Cause**: `cents`.\n- **Reproduction**: `src/a.test.js`\n\n  ~~~js\n  test('a', () => {\n    x();\n  });\n  ~~~\n- **Change**: none\n";
         assert_eq!(taken(list), own("src/a.test.js", "test('a', () => {\n  x();\n});\n"));
+        let shown = "## Reproduction\n\n`tests/test_a.py`\n\n```sh\npytest tests/test_a.py\n```\n\n```python\nx\n```\n";
+        assert_eq!(taken(shown), own("tests/test_a.py", "x\n"));
+        assert_eq!(taken("## Reproduction\n`tests/a.sh`\n```sh\nfalse\n```\n"), own("tests/a.sh", "false\n"));
         // Ended by the end of the plan, or by more of the same mark.
         let open = "**Reproduction**\n`a_test.go`\n````go\n```\n";
         assert_eq!(taken(open), own("a_test.go", "```\n"));
@@ -202,16 +226,18 @@ mod tests {
         let named = |tests: &[&str]| tests.iter().map(|name| (*name).to_owned()).collect();
         let runs = [
             run(ReproductionVerdict::Mended),
+            run(ReproductionVerdict::DoesNotLoad),
             run(ReproductionVerdict::StillFails { tests: named(&["a", "b"]) }),
             run(ReproductionVerdict::StillFails { tests: Vec::new() }),
             run(ReproductionVerdict::Open { because: "it passes before the change".to_owned() }),
         ];
         assert_eq!(
             runs.each_ref().map(ReproductionRun::is_for),
-            [Some(true), Some(false), Some(false), None]
+            [Some(true), Some(false), Some(false), Some(false), None]
         );
         insta::assert_snapshot!(runs.each_ref().map(ReproductionRun::sentence).join("\n"), @r###"
         the plan's reproduction tests/test_a.py fails on the code before the change and passes with it
+        the plan's reproduction tests/test_a.py does not load with the change
         the plan's reproduction tests/test_a.py still fails with the change: a, b
         the plan's reproduction tests/test_a.py still fails with the change
         the plan's reproduction tests/test_a.py says nothing of the change: it passes before the change

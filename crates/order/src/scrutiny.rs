@@ -7,7 +7,7 @@ use super::command_run::{CommandRun, Exit, TestCounts};
 use super::comparison::{ComparedBy, Comparison, ComparisonVerdict};
 use super::ids::CommitSha;
 use super::proof::Proof;
-use super::reproduction::{ReproductionRun, ReproductionVerdict};
+use super::reproduction::ReproductionRun;
 use super::weakening::Weakening;
 
 /// Where so many mutants of the changed lines were tried and none was noticed, the tests do not look at those lines.
@@ -310,7 +310,7 @@ impl Scrutiny {
         if let Some(still_fails) = self.still_fails() {
             return Some(still_fails);
         }
-        if self.is_fixed() || self.is_shown_from_outside() {
+        if self.is_fixed() || self.is_shown_by_example() {
             return None;
         }
         if !self.comparison.by_data.is_empty() {
@@ -364,17 +364,16 @@ impl Scrutiny {
         (!self.is_shown_by_test()).then(|| said.to_owned())
     }
 
-    /// Whether what nobody who made the change has written is mended by it, an example of the issue or the plan's reproduction,
-    /// and the change has tests of its own.
-    pub fn is_shown_from_outside(&self) -> bool {
+    /// Whether an example of the issue gave something else without the change, and gives what the issue names with it, and the
+    /// change has tests of its own.
+    pub fn is_shown_by_example(&self) -> bool {
         let is_one =
             |example: &ExampleRun| example.said == ExampleVerdict::Mended && !example.before.is_empty();
-        let is_reproduced = |run: &ReproductionRun| run.said == ReproductionVerdict::Mended;
         let has_tests = !matches!(self.proof, None | Some(Proof::NoTestsChanged));
-        has_tests && (self.examples.iter().any(is_one) || self.reproduction.iter().any(is_reproduced))
+        has_tests && self.examples.iter().any(is_one)
     }
 
-    /// What the plan's reproduction says, where it still fails.
+    /// What the plan's reproduction says, where it does not pass with the change.
     pub fn still_fails(&self) -> Option<String> {
         self.reproduction.as_ref().filter(|run| run.is_for() == Some(false)).map(ReproductionRun::sentence)
     }

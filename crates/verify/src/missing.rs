@@ -90,6 +90,7 @@ pub fn missing_for_tests(
         r"^.*\[ERROR\].*Could not transfer artifact .*$",
         r"^.*Could not resolve all (?:files|dependencies|artifacts) .*$",
         r"^.*error NU1\d{3}: .*$",
+        r"^.*Compatibility with CMake < [\d.]+ has been removed from CMake.*$",
         r"^.*CMake Error: CMAKE_\w+_COMPILER not set.*$",
         r"^.*No CMAKE_\w+_COMPILER could be found.*$",
         // With dashes before it CMake goes on: it is one of those that are not required.
@@ -147,6 +148,8 @@ mod tests {
             (101, "error: no matching package named `serde` found\nlocation searched: index"),
             (1, "calc.go:3:8: no required module provides package github.com/a/b; to add it:"),
             (1, "[ERROR] Failed to execute goal: Could not resolve dependencies for project a:b:jar:1"),
+            (1, "CMake Error at a:2:\n  Compatibility with CMake < 3.5 has been removed from CMake.\n"),
+            (1, "CMake Error at a:2 (message):\n  Could NOT find ZLIB (missing: ZLIB_LIBRARY)\n"),
         ] {
             assert!(missing(code, output, None).is_some(), "{output}");
             assert_eq!(missing(code, output, Some(3)), None, "some ran: {output}");
@@ -155,6 +158,10 @@ mod tests {
             (1, "ModuleNotFoundError: No module named 'calc.parse'"),
             (1, "Error: Cannot find module './sum'"),
             (2, "SyntaxError: invalid syntax"),
+            (
+                2,
+                "-- Could NOT find Doxygen (missing: DOXYGEN_EXECUTABLE)\na.c:3:9: error: expected declaration",
+            ),
             (101, "error[E0425]: cannot find value `x` in this scope"),
             (0, "sh: pytest: not found, and all is well"),
             (1, "1 failed, 3 passed"),
@@ -187,6 +194,10 @@ mod tests {
                 "error: subprocess-exited-with-error\n\n  File x\n  ConnectionError: no way to files.example\n\nnote: This error \
                  originates from a subprocess\n",
                 "ConnectionError: no way to files.example",
+            ),
+            (
+                "npm error prebuild-install info begin Prebuild-install version 2.1.2\nnpm error gyp ERR! no headers\n",
+                "npm error gyp ERR! no headers",
             ),
             (
                 "cc -c a.c\na.c:1:10: fatal error: onig.h: No such file or directory\nmake: *** [Makefile:822: all] Error 2\n",

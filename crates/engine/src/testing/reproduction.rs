@@ -18,38 +18,61 @@ impl ExperimentContext<'_> {
         &self,
     ) -> Result<(Option<ReproductionRun>, Vec<CommandOutput>), EffectError> {
         let Some(Reproduction { path, text }) = &self.ask.reproduction else { return Ok((None, Vec::new())) };
-        let overlay = Overlay { path: path.clone(), action: OverlayAction::Write(text.clone().into_bytes()) };
-        let laid = || vec![overlay.clone()];
-        // On the change as somebody would run it, and not a machine that tests.
-        let (before, after) = tokio::try_join!(
-            self.run_at("-reproduction-base", &self.ask.base, laid(), None, RunPlace::Here),
-            self.run_at("-reproduction", &self.ask.commit, laid(), None, RunPlace::Elsewhere),
+        let own = || Overlay { path: path.clone(), action: OverlayAction::Write(text.clone().into_bytes()) };
+        let beside = |tests: &[Overlay]| {
+            let others = tests.iter().filter(|overlay| overlay.path != *path).cloned();
+            others.chain([own()]).collect::<Vec<_>>()
+        };
+        // The tests of the change are left out: they may have the same names, or say which tests run. It is run as somebody
+        // would run it, and not a machine that tests.
+        let sides = &self.change.sides;
+        let on_change = |what, tests: &[Overlay]| {
+            self.run_at(what, &self.ask.commit, beside(tests), None, RunPlace::Elsewhere)
+        };
+        let (before, mut after) = tokio::try_join!(
+            self.run_at("-reproduction-base", &self.ask.base, beside(&[]), None, RunPlace::Here),
+            on_change("-reproduction", &sides.old_tests),
         )?;
+        let mut outputs: Vec<CommandOutput> =
+            [&before, &after].into_iter().flat_map(CheckoutRun::outputs).collect();
+        if !sides.old_tests.is_empty() && self.is_unloaded(&after) {
+            // Those of the base may not load on this code.
+            after = on_change("-reproduction-own-tests", &[]).await?;
+            outputs.extend(after.outputs());
+        }
         let said = self.said_of(path, &before, &after);
-        let outputs = [&before, &after].into_iter().flat_map(CheckoutRun::outputs).collect();
         Ok((Some(ReproductionRun { path: path.clone(), said }), outputs))
+    }
+
+    /// Whether a run could not load something that the base's own run could.
+    fn is_unloaded(&self, ran: &CheckoutRun) -> bool {
+        let known = not_loaded(&self.baseline.cell());
+        not_loaded(&ran.cell()).iter().any(|what| !known.contains(what))
     }
 
     fn said_of(&self, path: &str, before: &CheckoutRun, after: &CheckoutRun) -> ReproductionVerdict {
         let open = |because: &str| ReproductionVerdict::Open { because: because.to_owned() };
-        let (old, new) = (before.cell(), after.cell());
+        if self.is_unloaded(before) {
+            return open("it does not load on the code before the change");
+        }
+        let is_unloaded_now = self.is_unloaded(after);
         let (Some(cases), Some(known)) = (&before.reading.cases, &self.baseline.reading.cases) else {
-            // Only how the commands ended is known.
-            return match (self.baseline.is_passed(), old.exit, new.exit) {
+            // Only how the commands ended is known: what was green alone is red for this file.
+            let ran = |run: &CheckoutRun| run.reading.counts.map(|counts| counts.ran());
+            return match (self.baseline.is_passed(), before.cell().exit, after.cell().exit) {
                 (Some(true), Some(Exit::Code(0)), _) => open("it passes on the code before the change"),
-                (Some(true), Some(Exit::Code(_)), Some(Exit::Code(0))) if not_loaded(&old).is_empty() => {
+                (Some(true), Some(Exit::Code(_)), Some(Exit::Code(0))) if ran(after) >= ran(before) => {
                     ReproductionVerdict::Mended
                 }
-                (Some(true), Some(Exit::Code(_)), Some(Exit::Code(0))) => {
-                    open("it cannot be built with the code before the change")
+                (Some(true), Some(Exit::Code(_)), Some(Exit::Code(_))) if is_unloaded_now => {
+                    ReproductionVerdict::DoesNotLoad
+                }
+                (Some(true), Some(Exit::Code(_)), Some(Exit::Code(_))) => {
+                    ReproductionVerdict::StillFails { tests: Vec::new() }
                 }
                 _ => open("how the tests end does not tell which of them fails"),
             };
         };
-        let unloaded = not_loaded(&self.baseline.cell());
-        if not_loaded(&old).iter().any(|what| !unloaded.contains(what)) {
-            return open("it does not load on the code before the change");
-        }
         let is_its_own = |name: &&String| !known.tests.contains_key(*name) || is_of(name, path) == Some(true);
         let status =
             |name: &String| after.reading.cases.as_ref().and_then(|cases| cases.tests.get(name)).copied();
@@ -68,6 +91,7 @@ impl ExperimentContext<'_> {
             (true, true) => open("its tests are not among those that run"),
             (true, false) => open("it passes on the code before the change"),
             (false, _) if still.is_empty() => ReproductionVerdict::Mended,
+            (false, _) if is_unloaded_now => ReproductionVerdict::DoesNotLoad,
             (false, _) => ReproductionVerdict::StillFails { tests: still },
         }
     }

@@ -73,6 +73,9 @@ fn a_cmake_that_is_installed_brings_ctest_and_takes_what_was_written_for_older_o
     };
     let setup = plan("2.8").setup_command().unwrap_or_default();
     assert!(setup.contains("/bin/cmake ") && setup.contains("/bin/ctest "), "{setup}");
+    // Also where only what it takes in is old.
+    let inner = [("CMakeLists.txt", &*lists("3.9")), ("apps/CMakeLists.txt", &*lists("2.8"))];
+    assert!(test_of(&inner).contains("-DCMAKE_POLICY_VERSION_MINIMUM=3.5"), "{}", test_of(&inner));
     for (version, is_old) in [
         ("2.8", true),
         ("3.4.3", true),

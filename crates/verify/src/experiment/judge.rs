@@ -220,7 +220,7 @@ fn of_old_tests(
                 ));
             }
             (TestCaseStatus::Passed, Some(TestCaseStatus::Passed), None | Some(TestCaseStatus::Skipped))
-                if !is_unloaded =>
+                if !is_unloaded && matrix.change.reading.cases.is_some() =>
             {
                 changed.push(changed_test(name, TestChange::RemovedOrRenamed));
             }
@@ -309,7 +309,7 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     let cannot_tell = |because: &str| Proof::CannotTell { because: because.to_owned() };
     let Some(old) = matrix.old_code else { return Proof::NoTestsChanged };
     if !matrix.code_differs {
-        return not_proven("the change touches tests only, so no test can fail without it");
+        return not_proven("the change touches no code beside its tests, so no test can fail without it");
     }
     match old.exit {
         None => return cannot_tell("what the tests need could not be installed for the old code"),

@@ -54,12 +54,9 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     };
     ask.tools.need("cmake", "CMakeLists.txt");
     ask.tools.need("make", "CMakeLists.txt");
-    let folder = build_folder(files);
+    let (folder, before) = (build_folder(files), before_cmake(files));
     let mut options: Vec<String> =
         test_options(&root).into_iter().map(|name| format!(" -D{name}=ON")).collect();
-    if asks_for_old_cmake(files) {
-        options.push(OLD_CMAKE.to_owned());
-    }
     let fetches = has(r"(?i)FetchContent_|CPMAddPackage|ExternalProject_Add");
     if fetches {
         options.push(" -DFETCHCONTENT_BASE_DIR=\"$HOME/.cache/cmake-content\"".to_owned());
@@ -70,14 +67,14 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         );
         let elsewhere = "~/.cache/cmake-configured";
         found.setup(
-            format!("cmake -S . -B {elsewhere}{} && rm -rf {elsewhere}", options.concat()),
+            format!("{before}cmake -S . -B {elsewhere}{} && rm -rf {elsewhere}", options.concat()),
             "CMakeLists.txt",
         );
         options.push(" -DFETCHCONTENT_FULLY_DISCONNECTED=ON".to_owned());
     }
     found.test(
         format!(
-            "cmake -S . -B {folder}{} && cmake --build {folder} --parallel \"$(nproc)\" && ctest --test-dir {folder} \
+            "{before}cmake -S . -B {folder}{} && cmake --build {folder} --parallel \"$(nproc)\" && ctest --test-dir {folder} \
              --output-on-failure --no-tests=error",
             options.concat()
         ),
@@ -106,14 +103,11 @@ pub(crate) fn find_unregistered(ask: &mut Detection<'_, '_>) -> Option<FoundProj
     };
     ask.tools.need("cmake", "CMakeLists.txt");
     ask.tools.need("make", "CMakeLists.txt");
-    let folder = build_folder(files);
-    let mut options: String = test_options(&root).iter().map(|name| format!(" -D{name}=ON")).collect();
-    if asks_for_old_cmake(files) {
-        options.push_str(OLD_CMAKE);
-    }
+    let (folder, before) = (build_folder(files), before_cmake(files));
+    let options: String = test_options(&root).iter().map(|name| format!(" -D{name}=ON")).collect();
     found.test(
         format!(
-            "cmake -S . -B {folder}{options} && cmake --build {folder} --parallel \"$(nproc)\" && \
+            "{before}cmake -S . -B {folder}{options} && cmake --build {folder} --parallel \"$(nproc)\" && \
              \"$(find {folder} -type f -name {name} -perm -u+x | head -n 1)\""
         ),
         format!("a program {name} in CMakeLists.txt"),
@@ -121,8 +115,11 @@ pub(crate) fn find_unregistered(ask: &mut Detection<'_, '_>) -> Option<FoundProj
     Some(found)
 }
 
-/// Newer ones refuse what was written for older ones, unless they are told.
-const OLD_CMAKE: &str = " -DCMAKE_POLICY_VERSION_MINIMUM=3.5";
+/// What comes before a command that configures: newer ones refuse what was written for older ones, unless they are told, and
+/// some tests configure projects of their own.
+fn before_cmake(files: &RepositoryFiles<'_>) -> &'static str {
+    if asks_for_old_cmake(files) { "export CMAKE_POLICY_VERSION_MINIMUM=3.5 && " } else { "" }
+}
 
 /// Whether a part of it is written for a CMake before 3.5 and names no newer one that it is written for as well.
 fn asks_for_old_cmake(files: &RepositoryFiles<'_>) -> bool {

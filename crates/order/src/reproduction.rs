@@ -33,6 +33,9 @@ impl Reproduction {
                 let indent = line.len() - text.len();
                 let block = lines.by_ref().take_while(|line| !closes(line, mark));
                 let block: String = block.map(|line| dedented(line, indent) + "\n").collect();
+                // The path may stand behind the language.
+                let words = text.trim_start_matches(mark).split([' ', ':', '=', '"', '\'']);
+                path = path.or_else(|| words.map(plain_path).find(|word| is_path(word)).map(str::to_owned));
                 // How it is run may be shown before it.
                 let is_shown =
                     is_of_shell(text.trim_start_matches(mark)) && !path.as_deref().is_some_and(is_shell);
@@ -51,7 +54,8 @@ impl Reproduction {
                 path = None;
             }
             if is_in_section && path.is_none() {
-                path = line.split('`').skip(1).step_by(2).find(|span| is_path(span)).map(str::to_owned);
+                let spans = line.split('`').skip(1).step_by(2).map(plain_path);
+                path = spans.into_iter().find(|span| is_path(span)).map(str::to_owned);
             }
         }
         None
@@ -94,6 +98,11 @@ fn heading(text: &str) -> Option<&str> {
     let bold = text.trim_start_matches(['-', '*', ' ']).split("**").next()?;
     let is_bold = text.trim_start_matches(['-', ' ']).starts_with("**");
     is_bold.then_some(bold)
+}
+
+/// A path without what says that it begins here.
+fn plain_path(path: &str) -> &str {
+    path.trim().trim_start_matches("./")
 }
 
 /// Whether a code span is the path of a file of tests within the repository.
@@ -187,6 +196,14 @@ mod tests {
         let shown = "## Reproduction\n\n`tests/test_a.py`\n\n```sh\npytest tests/test_a.py\n```\n\n```python\nx\n```\n";
         assert_eq!(taken(shown), own("tests/test_a.py", "x\n"));
         assert_eq!(taken("## Reproduction\n`tests/a.sh`\n```sh\nfalse\n```\n"), own("tests/a.sh", "false\n"));
+        for path in [
+            "`./tests/test_a.py`\n\n```python",
+            "```python tests/test_a.py",
+            "```py title=\"tests/test_a.py\"",
+        ] {
+            let plan = format!("## Reproduction\n\n{path}\nx\n```\n");
+            assert_eq!(taken(&plan), own("tests/test_a.py", "x\n"), "{path}");
+        }
         // Ended by the end of the plan, or by more of the same mark.
         let open = "**Reproduction**\n`a_test.go`\n````go\n```\n";
         assert_eq!(taken(open), own("a_test.go", "```\n"));

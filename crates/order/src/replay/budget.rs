@@ -125,6 +125,7 @@ impl Replay<'_> {
         let costs: Vec<f64> = rounds.into_values().collect();
         let (of, usd) =
             if costs.is_empty() { ("run of an agent", mean(&runs)) } else { ("round", mean(&costs)) };
+        let usd = steady(usd);
         (usd > 0.0).then(|| format!("one more {of} costs about ${usd:.2}"))
     }
 }
@@ -198,9 +199,15 @@ pub(crate) fn usage_after(entries: &[JournalEntry], seq: u64, stage: Option<&str
     usage_of(entries, seq, |key| stage.is_none_or(|stage| key.stage() == stage))
 }
 
+/// Dollars to a millionth: what runs side by side cost is added in the order in which they end, and a sum of floats is another
+/// one then.
+fn steady(usd: f64) -> f64 {
+    (usd * 1e6).round() / 1e6
+}
+
 /// What runs of these names cost.
 fn usage_of(entries: &[JournalEntry], seq: u64, is_counted: impl Fn(&MoveKey) -> bool) -> AgentUsage {
-    told_after(entries, seq)
-        .filter(|(key, _)| is_counted(key))
-        .fold(AgentUsage::default(), |sum, (_, run)| sum + run.usage)
+    let counted = told_after(entries, seq).filter(|(key, _)| is_counted(key));
+    let usage = counted.fold(AgentUsage::default(), |sum, (_, run)| sum + run.usage);
+    AgentUsage { usd: steady(usage.usd), ..usage }
 }

@@ -389,6 +389,19 @@ fn interrupted(
     Ok(world)
 }
 
+/// Three verifiers side by side: what they cost is added in the order in which they end, and half a cent is rounded up or down.
+#[test]
+fn what_a_round_costs_does_not_depend_on_who_is_quicker() -> Result<(), TestCaseError> {
+    let pipeline = "name: chance\nversion: 1\nstages:\n  - { name: s1, agent: developer, checks: [pushed_commit, policy, tests, \
+        verifier], verifier: [logic_reviewer, security_reviewer, architecture_reviewer], max_adversarial_rounds: 4, \
+        escalate_on_exhaust: tech_lead, retry_count: 3, retry_policy: exponential, budget: 0.8, depends_on: [] }\n  \
+        - { name: s0, agent: developer, retry_count: 2, retry_policy: infrastructure_only, depends_on: [] }\n";
+    let (mut first, mut second) =
+        (world(pipeline, 11363494052902256139), world(pipeline, 11363494052902256139));
+    prop_assert_eq!(settle(&mut first, 6234002311389348695)?, settle(&mut second, 7907013537074177371)?);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 120, failure_persistence: None, ..ProptestConfig::default() })]
 

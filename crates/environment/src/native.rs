@@ -34,6 +34,13 @@ fn cmake_lists(files: &RepositoryFiles<'_>, root: &str) -> String {
     all
 }
 
+/// A project of CMake's, and what builds it.
+fn cmake_project(ask: &mut Detection<'_, '_>) -> FoundProject {
+    ask.tools.need("cmake", "CMakeLists.txt");
+    ask.tools.need("make", "CMakeLists.txt");
+    FoundProject { what: "C or C++ with CMake", because: "CMakeLists.txt".into(), ..FoundProject::default() }
+}
+
 fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let files = ask.files;
     let root = files.text("CMakeLists.txt")?;
@@ -47,13 +54,7 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     if !has_tests || (!names_tests && has_configure) {
         return None;
     }
-    let mut found = FoundProject {
-        what: "C or C++ with CMake",
-        because: "CMakeLists.txt".into(),
-        ..FoundProject::default()
-    };
-    ask.tools.need("cmake", "CMakeLists.txt");
-    ask.tools.need("make", "CMakeLists.txt");
+    let mut found = cmake_project(ask);
     let (folder, before) = (build_folder(files), before_cmake(files));
     let mut options: Vec<String> =
         test_options(&root).into_iter().map(|name| format!(" -D{name}=ON")).collect();
@@ -96,13 +97,7 @@ pub(crate) fn find_unregistered(ask: &mut Detection<'_, '_>) -> Option<FoundProj
     };
     let names = program.captures_iter(&all).filter_map(|found| found.get(1)).map(|name| name.as_str());
     let name = names.into_iter().find(is_of_tests)?.to_owned();
-    let mut found = FoundProject {
-        what: "C or C++ with CMake",
-        because: "CMakeLists.txt".into(),
-        ..FoundProject::default()
-    };
-    ask.tools.need("cmake", "CMakeLists.txt");
-    ask.tools.need("make", "CMakeLists.txt");
+    let mut found = cmake_project(ask);
     let (folder, before) = (build_folder(files), before_cmake(files));
     let options: String = test_options(&root).iter().map(|name| format!(" -D{name}=ON")).collect();
     found.test(

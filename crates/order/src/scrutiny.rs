@@ -302,13 +302,13 @@ impl Scrutiny {
     /// Why passing tests do not show that the change does what is wanted; none where they do, and where they do not
     /// pass.
     pub fn unproven(&self, wanted: ProofTarget) -> Option<String> {
+        if let Some(still_fails) = self.still_fails() {
+            return Some(still_fails);
+        }
         if let Some(tally) =
             self.mutants.as_ref().filter(|tally| tally.caught == 0 && tally.tried >= ENOUGH_MUTANTS)
         {
             return Some(format!("the tests catch none of {} mutants of the changed lines", tally.tried));
-        }
-        if let Some(still_fails) = self.still_fails() {
-            return Some(still_fails);
         }
         if self.is_fixed() || self.is_shown_by_example() {
             return None;

@@ -169,7 +169,10 @@ pub(super) fn remove_whatever(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => journeyman_workspace::remove_all(path).map_err(io::Error::other),
         Ok(_) => fs::remove_file(path),
-        Err(_) => Ok(()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(())
+        }
+        Err(error) => Err(error),
     }
 }
 

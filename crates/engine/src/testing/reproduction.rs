@@ -74,18 +74,13 @@ impl ExperimentContext<'_> {
             };
         };
         let is_its_own = |name: &&String| !known.tests.contains_key(*name) || is_of(name, path) == Some(true);
-        let status =
-            |name: &String| after.reading.cases.as_ref().and_then(|cases| cases.tests.get(name)).copied();
         let own: Vec<&String> = cases.tests.keys().filter(is_its_own).collect();
         let red: Vec<&String> = own
             .iter()
             .copied()
             .filter(|name| cases.tests.get(*name) == Some(&TestCaseStatus::Failed))
             .collect();
-        let fails = |name: &&String| match status(name) {
-            Some(TestCaseStatus::Passed) => false,
-            Some(TestCaseStatus::Failed | TestCaseStatus::Skipped) | None => true,
-        };
+        let fails = |name: &&String| after.cell().status(name) != Some(TestCaseStatus::Passed);
         let still: Vec<String> = red.iter().copied().filter(fails).take(MOST_NAMED).cloned().collect();
         match (red.is_empty(), own.is_empty()) {
             (true, true) => open("its tests are not among those that run"),

@@ -292,12 +292,6 @@ impl Replay<'_> {
         if let Some(because) = scrutiny.too_few_mutants(self.settings.prove.caught) {
             return Some(because);
         }
-        // Of a feature as well: a plan that has one says that something is wrong.
-        if let Some(still_fails) =
-            scrutiny.still_fails().filter(|_| self.settings.prove.of != ProofRequirement::Never)
-        {
-            return Some(still_fails);
-        }
         let wanted = match (self.settings.prove.of, kind) {
             (ProofRequirement::Always | ProofRequirement::Bugs, ChangeKind::Bug) => ProofTarget::Fix,
             (ProofRequirement::Always, ChangeKind::Feature | ChangeKind::Chore)
@@ -306,11 +300,13 @@ impl Replay<'_> {
             }
             (ProofRequirement::Never, _) => return None,
             (ProofRequirement::Bugs, ChangeKind::Feature | ChangeKind::Chore) => {
-                if scrutiny.unproven(ProofTarget::Addition).is_some() {
+                // A plan with a reproduction says that something is wrong.
+                let still_fails = scrutiny.still_fails();
+                if still_fails.is_none() && scrutiny.unproven(ProofTarget::Addition).is_some() {
                     let note = "Nothing had to be proven by a test: the issue does not ask for a fix.";
                     self.trace.note(note.to_owned());
                 }
-                return None;
+                return still_fails;
             }
         };
         scrutiny.unproven(wanted)

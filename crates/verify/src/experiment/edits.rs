@@ -67,14 +67,14 @@ pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<E
             let is_same = |other: &&TestTitle| other.text == title.text && other.group == title.group;
             let is_shared =
                 old.iter().chain(&new).any(|other| other.text == title.text && other.group != title.group);
-            let own = |title: &TestTitle, text: &str| title.own_text(text).to_owned();
+            let was = title.own_text(&before);
             // Of several that are called alike, the one that is written alike, or else that stands in its place.
             let alike: Vec<&TestTitle> = new.iter().filter(is_same).collect();
             let place = old.iter().take_while(|other| !std::ptr::eq(*other, title)).filter(is_same).count();
-            let written_alike = alike.iter().find(|other| own(other, &after) == own(title, &before));
+            let written_alike = alike.iter().find(|other| other.own_text(&after) == was);
             let now = written_alike.or_else(|| alike.get(place)).or_else(|| alike.first()).copied();
-            let (was, is) = (own(title, &before), now.map(|now| own(now, &after)));
-            let (gone, came) = differing(&was, is.as_deref().unwrap_or_default());
+            let is = now.map(|now| now.own_text(&after));
+            let (gone, came) = differing(was, is.unwrap_or_default());
             let is_test = super::titles::is_a_test(file.path, title, &before);
             if is_test && (!gone.is_empty() || is.is_none()) {
                 edited.push(EditedTest {

@@ -22,7 +22,8 @@ pub struct ExperimentCell<'a> {
 }
 
 impl ExperimentCell<'_> {
-    fn status(&self, name: &str) -> Option<TestCaseStatus> {
+    /// What became of a test, where it is named.
+    pub fn status(&self, name: &str) -> Option<TestCaseStatus> {
         self.reading.cases.as_ref()?.tests.get(name).copied()
     }
 

@@ -114,7 +114,7 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
     }
     let cannot_open = |error: sqlx::Error| {
         let what = format!("store.url: cannot open {}", file.display());
-        match error.as_database_error().is_some_and(is_damage) {
+        match damage_in(&error).is_some() {
             true => StoreError::broken(what, format!("{error}: put a backup in its place")),
             false => StoreError::unavailable(format!("{what}: {error}")),
         }
@@ -155,23 +155,34 @@ fn tables(place: &str, error: &MigrateError) -> StoreError {
     }
 }
 
-/// Why this program cannot use a database of SQLite, as far as one can tell. Nothing is written, also beside the file.
+/// Why this program cannot use a database of SQLite, as far as one can tell. Nothing is written into it.
 pub async fn problem_of_sqlite(file: &Path) -> Option<String> {
-    let options = SqliteConnectOptions::new().filename(file).read_only(true).immutable(true);
-    let newest = async {
-        let mut connection = SqliteConnection::connect_with(&options).await?;
-        let newest = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
-        sqlx::query_scalar::<_, i64>(newest).fetch_one(&mut connection).await
+    let plain = SqliteConnectOptions::new().filename(file).read_only(true);
+    // Read as it lies there, and nothing comes to be beside it. Somebody may be writing at this moment: only what is damaged
+    // by SQLite's own rules as well is damaged.
+    let newest = match newest_tables(&plain.clone().immutable(true)).await {
+        Err(error) if damage_in(&error).is_some() => newest_tables(&plain).await,
+        newest => newest,
     };
-    match newest.await {
+    match newest {
         Ok(version) if usize::try_from(version).is_ok_and(|version| version > MIGRATIONS.len()) => {
             Some(OF_A_NEWER_ONE.to_owned())
         }
         Ok(_) => None,
-        Err(error) => error.as_database_error().filter(|error| is_damage(*error)).map(|error| {
+        Err(error) => damage_in(&error).map(|error| {
             format!("is damaged ({error}): put a backup in its place, or move it away to begin anew")
         }),
     }
+}
+
+async fn newest_tables(options: &SqliteConnectOptions) -> Result<i64, sqlx::Error> {
+    let mut connection = SqliteConnection::connect_with(options).await?;
+    let newest = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
+    sqlx::query_scalar::<_, i64>(newest).fetch_one(&mut connection).await
+}
+
+fn damage_in(error: &sqlx::Error) -> Option<&dyn DatabaseError> {
+    error.as_database_error().filter(|error| is_damage(*error))
 }
 
 /// SQLite says that what it reads is no database, or not as it wrote it.

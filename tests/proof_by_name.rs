@@ -53,6 +53,9 @@ async fn a_test_that_turns_on_what_is_new_shows_what_is_new() {
             (", **options", "options.get('signed')"),
             ("read = cents", ", **({'signed': True} if 'signed' else {})"),
         ),
+        // By its place, and by a name that the code has for other things.
+        ((", signed=False", "signed"), ("pass", ", True")),
+        ((", whole=False", "whole"), ("pass", ", whole=True")),
     ] {
         let run = tested("Negative amounts are read wrongly.", code, test).await;
         assert!(matches!(proof(&run), Proof::NamesWhatIsNew { .. }), "{code:?}: {:#?}", proof(&run));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use journeyman::engine::testing::TestRunResult;
+use journeyman::order::scrutiny::ProofTarget;
 use journeyman::order::settings::AcceptedRun;
 use journeyman::order::{ComparisonVerdict, Proof, RepositorySettings, TestVerdict, TestingSettings};
 use journeyman::sandbox::IsolationMode;
@@ -60,6 +61,39 @@ async fn what_mends_nothing_is_not_accepted_beside_a_red_test() {
     let weak = NEW.replace("self.assertEqual(total([1, 2, 3]), 6)", "total([1, 2, 3])");
     let weak = tested(AcceptedRun::NoNewFailures, WRONG, &weak).await.run;
     assert!(weak.doubt.is_some() || weak.verdict != TestVerdict::Passed, "{weak:#?}");
+}
+
+/// A test is red on the base for a file that is missing; the issue is of something else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_red_for_something_else_proves_nothing() {
+    let tests = format!(
+        "{}\n\nclass Package(unittest.TestCase):\n    def test_marker(self):\n        open('py.typed').close()\n",
+        tests("").replace("total([0]), 7", "total([0]), 0")
+    );
+    for (issue, code, doubt) in [
+        (
+            "The first number is left out of the sum.",
+            MENDED.replace("sum(numbers)", "sum(numbers[2:])"),
+            Some("test_total.Package.test_marker"),
+        ),
+        ("The package has no type marker.", BROKEN.replace("1:", "+1:"), None),
+    ] {
+        let settings = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
+        let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
+        let commits = tester.commits_of(
+            &[("total.py", BROKEN), ("test_total.py", &tests)],
+            &[("total.py", &code), ("test_total.py", &tests), ("py.typed", "")],
+        );
+        let test = Some("python3 -m unittest -v".to_owned());
+        let settings = RepositorySettings { test, ..RepositorySettings::default() };
+        let change = TestedChange { issue: issue.to_owned(), ..TestedChange::new(commits, settings) };
+        let run = tester.tested("one", change).await.run;
+        assert_eq!(run.verdict, TestVerdict::Passed, "{run:#?}");
+        let scrutiny = run.scrutiny.expect("a scrutiny");
+        let said = scrutiny.unproven(ProofTarget::Fix);
+        assert_eq!(said.is_some(), doubt.is_some(), "{issue}: {said:?} {scrutiny:#?}");
+        assert!(doubt.is_none_or(|doubt| said.is_some_and(|said| said.contains(doubt))));
+    }
 }
 
 /// A script whose linter is not installed any more, and tests beside it.

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::{CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::{CommitSha, EffectError, Weakening};
 use journeyman_verify::experiment::{
-    ChangeSplit, ChangedPath, EditedTest, defined_in, edited_tests, introduced_names, is_of_tests,
-    split_change, with_empty_names, words_in,
+    ChangeSplit, ChangedPath, EditedTest, NewParameters, defined_in, edited_tests, introduced_names,
+    is_of_tests, new_parameters, split_change, with_empty_names, words_in,
 };
 use journeyman_verify::{Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper};
 use journeyman_workspace::{ChangedContent, ChangedFile};
@@ -33,6 +33,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) new_words: BTreeSet<String>,
     /// Those of them that the code defines, takes or asks for.
     pub(super) introduced: BTreeSet<String>,
+    /// What functions of the base take with the change only.
+    pub(super) parameters: Vec<NewParameters>,
     /// Gives the code of the base these names, with nothing behind them.
     pub(super) empty_names: Vec<Overlay>,
     /// What is defined in the files of code that the change touches.
@@ -123,6 +125,7 @@ fn of(
         dependencies: new_dependencies(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
         empty_names: with_empty_names(&changed, &introduced),
         introduced,
+        parameters: new_parameters(&changed),
         new_words,
         mutants: in_turn(all_mutants, MOST_MUTANTS),
         after: mutated,

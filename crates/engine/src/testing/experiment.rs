@@ -205,6 +205,7 @@ impl<'a> ExperimentContext<'a> {
             }
         }
         if judgement.is_good() {
+            self.hold_fixed_against_issue(&mut judgement).await?;
             self.repeat_evidence(ran, &mut judgement).await?;
         }
         if judgement.is_good() {

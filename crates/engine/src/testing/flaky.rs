@@ -8,7 +8,7 @@ use super::EffectError;
 use super::checkout_run::CheckoutRun;
 use super::experiment::ExperimentContext;
 use journeyman_order::{CommitSha, ComparedBy, ComparisonVerdict, Exit, TestCaseStatus};
-use journeyman_verify::experiment::{ExperimentResult, evidence_of, lie_told};
+use journeyman_verify::experiment::{ExperimentResult, evidence_of, lie_told, speaks_of};
 
 /// Runs on each side; of a suite that cannot be asked for some tests and takes long, fewer.
 const RUNS: usize = 6;
@@ -98,6 +98,26 @@ impl ExperimentContext<'_> {
         });
         let runs = futures_util::future::try_join_all(each).await?;
         Ok(runs.into_iter().find(|run| run.cell().exit == Some(Exit::Code(0))))
+    }
+
+    /// Takes out of what is fixed the tests that have nothing to do with the issue: the change mends something there, and
+    /// nobody asked for it.
+    pub(super) async fn hold_fixed_against_issue(
+        &self,
+        judgement: &mut ExperimentResult,
+    ) -> Result<(), EffectError> {
+        let fixed = std::mem::take(&mut judgement.comparison.fixed);
+        if fixed.is_empty() {
+            return Ok(());
+        }
+        let files = self.new_texts().await?;
+        let speaks = |name: &String| speaks_of(&self.ask.issue, name, files, &self.change.own_words);
+        if fixed.names.iter().any(speaks) {
+            judgement.comparison.fixed = fixed;
+        } else {
+            judgement.comparison.fixed_beside = fixed;
+        }
+        Ok(())
     }
 
     /// Runs the tests that the pass rests on again, as they may be run elsewhere, where they can be run alone and fast.

@@ -42,8 +42,8 @@ impl ExperimentContext<'_> {
         Ok(())
     }
 
-    /// Takes out of a proof the tests that fail with the change as well once names that it brings are called otherwise in them.
-    /// Names that the issue has, and those that a test expects to get, are left as they are.
+    /// Takes out of a proof the tests that fail with the change as well once names that it brings are called otherwise in them,
+    /// and what functions take since then is not passed. Names that the issue has, and those that a test expects to get, are left as they are.
     pub(super) async fn prove_without_new_names(
         &self,
         ran: &CheckoutRun,
@@ -51,7 +51,9 @@ impl ExperimentContext<'_> {
         outputs: &mut Vec<CommandOutput>,
     ) -> Result<(), EffectError> {
         let Some(Proof::Proven { red, .. }) = &judgement.proof else { return Ok(()) };
-        if self.change.introduced.is_empty() || !judgement.comparison.fixed.is_empty() {
+        let is_nothing_new = self.change.introduced.is_empty() && self.change.parameters.is_empty();
+        // Where no issue is known, nobody knows what it asks for.
+        if is_nothing_new || self.ask.issue.is_empty() || !judgement.comparison.fixed.is_empty() {
             return Ok(());
         }
         let red = red.clone();
@@ -63,14 +65,19 @@ impl ExperimentContext<'_> {
             .filter(|was| was.starts_with(['"', '\'', '`']))
             .collect();
         let titles = red.iter().map(String::as_str);
-        let excepted: Vec<&str> =
-            expected.iter().map(String::as_str).chain(titles).chain([self.ask.issue.as_str()]).collect();
+        let excepted: Vec<&str> = expected.iter().map(String::as_str).chain(titles).collect();
         let sides = &self.change.sides;
         // Tests that stand within the code are not laid over it by themselves.
         let is_whole =
             |overlay: &&Overlay| is_of_tests(&overlay.path) || sides.configuration.contains(&overlay.path);
         let tests: Vec<Overlay> = sides.new_tests.iter().filter(is_whole).cloned().collect();
-        let (laid, used) = without_new_names(&tests, &self.change.introduced, &excepted);
+        let (laid, used) = without_new_names(
+            &tests,
+            &self.change.introduced,
+            &self.change.parameters,
+            &self.ask.issue,
+            &excepted,
+        );
         if used.is_empty() {
             return Ok(());
         }

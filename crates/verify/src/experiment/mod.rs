@@ -6,11 +6,13 @@
 //!
 //! Nothing in here judges by reading the change: what is read says what to run.
 
+mod about;
 mod edits;
 mod family;
 mod judge;
 mod lies;
 mod names;
+mod new_arguments;
 mod new_names;
 mod scan;
 mod select;
@@ -18,6 +20,7 @@ mod sides;
 mod text;
 mod titles;
 
+pub use about::speaks_of;
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
 pub use judge::{
     ExperimentCell, ExperimentMatrix, ExperimentResult, evidence_of, judge, lie_told, may_be_flaky_there,
@@ -25,6 +28,7 @@ pub use judge::{
 };
 pub use lies::{Lie, TestTexts, lies_in};
 pub use names::is_of;
+pub use new_arguments::{NewParameters, new_parameters};
 pub use new_names::{has_names, introduced_names, with_empty_names, without_new_names};
 pub use select::select;
 pub use sides::{ChangeSplit, ChangedPath, is_of_tests, split_change};

@@ -1,5 +1,8 @@
 //! Which file a test is of, by the name that its runner gives it.
 
+/// What a name is called in a run that shows whether it matters.
+pub(super) const OTHERWISE: &str = "_called_otherwise";
+
 /// Whether a test is of a file; none where its name does not say.
 pub fn is_of(name: &str, path: &str) -> Option<bool> {
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);

@@ -7,13 +7,12 @@ use std::collections::BTreeSet;
 
 use super::edits::words_in;
 use super::family::LanguageFamily;
-use super::names::{has_word, is_of};
+use super::names::{OTHERWISE, has_word, is_of};
+use super::new_arguments::{NewParameters, without_arguments};
 use super::sides::ChangedPath;
 use super::titles::{meant_by, titles};
 use crate::overlay::{Overlay, OverlayAction};
 
-/// What a name is called in a run that shows whether it matters.
-const OTHERWISE: &str = "_called_otherwise";
 /// Shorter words are used for too much.
 const SHORTEST: usize = 3;
 
@@ -33,11 +32,13 @@ pub fn introduced_names(code: &[(&str, &[u8])], new_words: &BTreeSet<String>) ->
     new_words.iter().filter(is_one).cloned().collect()
 }
 
-/// The tests of a change with these names called otherwise; nothing where none of the tests uses any. Names that stand in what
-/// is excepted, such as the issue and the expected values, are left.
+/// The tests of a change with these names called otherwise and without arguments for these parameters; nothing where none of
+/// the tests uses any. Names that stand in the issue or in what is excepted, such as the expected values, are left.
 pub fn without_new_names(
     tests: &[Overlay],
     names: &BTreeSet<String>,
+    parameters: &[NewParameters],
+    issue: &str,
     excepted: &[&str],
 ) -> (Vec<Overlay>, BTreeSet<String>) {
     let (mut laid, mut used) = (Vec::new(), BTreeSet::new());
@@ -46,9 +47,12 @@ pub fn without_new_names(
         let Ok(text) = std::str::from_utf8(bytes) else { continue };
         let words: BTreeSet<String> = words_in(bytes).into_iter().collect();
         let mut renamed = text.to_owned();
-        for name in
-            names.intersection(&words).filter(|name| !excepted.iter().any(|text| has_word(text, name)))
-        {
+        if let Some((fewer, left_out)) = without_arguments(&overlay.path, text, parameters, issue) {
+            used.extend(left_out);
+            renamed = fewer;
+        }
+        let is_left = |name: &String| excepted.iter().chain([&issue]).any(|text| has_word(text, name));
+        for name in names.intersection(&words).filter(|name| !is_left(name)) {
             let now = called_otherwise(&renamed, name);
             if now != renamed {
                 used.insert(name.clone());
@@ -242,7 +246,7 @@ mod tests {
             action: OverlayAction::Write(test.as_bytes().to_vec()),
         }];
         let names = words(&["AMOUNTS_SIGNED", "strict", "SIGNED", "other"]);
-        let (laid, used) = without_new_names(&tests, &names, &["set SIGNED to read them"]);
+        let (laid, used) = without_new_names(&tests, &names, &[], "", &["set SIGNED to read them"]);
         assert_eq!(used, words(&["AMOUNTS_SIGNED", "strict"]));
         let OverlayAction::Write(bytes) = &laid[0].action else { unreachable!() };
         assert_eq!(
@@ -250,6 +254,6 @@ mod tests {
             "os.environ['AMOUNTS_SIGNED_called_otherwise'] = '1'\ncheck(cents('-1', strict_called_otherwise=True), 'not strict \
              enough')\nSIGNED_TOO = SIGNED\n"
         );
-        assert_eq!(without_new_names(&tests, &names, &[test]).0, []);
+        assert_eq!(without_new_names(&tests, &names, &[], test, &[]).0, []);
     }
 }

@@ -256,11 +256,9 @@ fn of_tests(ask: &EnvironmentRequest, outcome: &BaselineOutcome) -> Option<Envir
     let run = outcome.test.as_ref()?;
     let is_own = |module: &str| is_own(&ask.source, module);
     if let Some(line) = missing_for_tests(run.exit, &outcome.reading, &outcome.tail, &is_own) {
-        return Some(EnvironmentProblem {
-            what: format!("The tests `{}` cannot run", run.command),
-            line: Some(line),
-            remedy: change_the(&ask.plan, "setup"),
-        });
+        let remedy = stricter_compiler(&line).unwrap_or_else(|| change_the(&ask.plan, "setup"));
+        let what = format!("The tests `{}` cannot run", run.command);
+        return Some(EnvironmentProblem { what, line: Some(line), remedy });
     }
     let is_red = matches!(run.exit, Exit::Code(code) if code != 0);
     let none_ran = outcome.reading.counts.is_none_or(|counts| counts.ran() == 0);
@@ -296,6 +294,16 @@ fn of_tests(ask: &EnvironmentRequest, outcome: &BaselineOutcome) -> Option<Envir
             ),
         },
     })
+}
+
+/// What to do about a warning that a compiler here takes for an error, and another did not.
+fn stricter_compiler(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("[-Werror")?;
+    let name = rest.trim_end_matches([']', '=']);
+    Some(format!(
+        "The compiler warns of more than the one that this was written for: name `env: {{ CFLAGS: \"-Wno-error{name}\" }}` in \
+         {OWN_SETTINGS} on the default branch (`CXXFLAGS` for C++), or an `image` with that compiler."
+    ))
 }
 
 /// What to change: a tool that is not here comes before everything, and else it goes by who said it.

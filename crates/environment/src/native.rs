@@ -36,7 +36,11 @@ fn cmake_lists(files: &RepositoryFiles<'_>, root: &str) -> String {
 
 /// A project of CMake's, and what builds it.
 fn cmake_project(ask: &mut Detection<'_, '_>) -> FoundProject {
-    ask.tools.need("cmake", "CMakeLists.txt");
+    // Newer ones refuse what was written for older ones, also where a test configures a project of its own.
+    match asks_for_old_cmake(ask.files) {
+        true => ask.tools.need_version("cmake", "<4".to_owned(), "CMakeLists.txt"),
+        false => ask.tools.need("cmake", "CMakeLists.txt"),
+    }
     ask.tools.need("make", "CMakeLists.txt");
     FoundProject { what: "C or C++ with CMake", because: "CMakeLists.txt".into(), ..FoundProject::default() }
 }
@@ -96,14 +100,20 @@ pub(crate) fn find_unregistered(ask: &mut Detection<'_, '_>) -> Option<FoundProj
             || name.ends_with("tests")
     };
     let names = program.captures_iter(&all).filter_map(|found| found.get(1)).map(|name| name.as_str());
-    let name = names.into_iter().find(is_of_tests)?.to_owned();
+    let target = names.into_iter().find(is_of_tests)?;
+    let named = format!(
+        r"(?i)set_target_properties\s*\(\s*{}\s+PROPERTIES[^)]*\b(?:RUNTIME_)?OUTPUT_NAME\s+([\w.-]+)",
+        regex::escape(target)
+    );
+    let file = Regex::new(&named).ok().and_then(|named| Some(named.captures(&all)?.get(1)?.as_str()));
+    let name = file.unwrap_or(target).to_owned();
     let mut found = cmake_project(ask);
     let (folder, before) = (build_folder(files), before_cmake(files));
     let options: String = test_options(&root).iter().map(|name| format!(" -D{name}=ON")).collect();
     found.test(
         format!(
             "{before}cmake -S . -B {folder}{options} && cmake --build {folder} --parallel \"$(nproc)\" && \
-             \"$(find {folder} -type f -name {name} -perm -u+x | head -n 1)\""
+             program=\"$(find {folder} -type f -name {name} -perm -u+x | head -n 1)\" && \"${{program:?CMake built no program {name}}}\""
         ),
         format!("a program {name} in CMakeLists.txt"),
     );

@@ -383,7 +383,8 @@ impl<'a> ToolCollector<'a> {
         }
         let command = match package {
             Some(ToolPackage::Pypi(name)) => {
-                let pinned = exact.map(|version| format!("=={version}")).unwrap_or_default();
+                let below = version.clone().filter(|version| version.starts_with('<'));
+                let pinned = exact.map(|version| format!("=={version}")).or(below).unwrap_or_default();
                 let plugin = if name == "poetry" { " poetry-plugin-export" } else { "" };
                 let folder = format!("{INSTALLED_TOOLS}/{name}");
                 let package = format!("{}{plugin}", quote(&format!("{name}{pinned}")));

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use super::command_run::{CommandRun, Exit, TestCounts};
+use super::comparison::ComparisonVerdict;
 use super::ids::{CommitSha, TreeSha};
 use super::network::NetworkRecord;
+use super::proof::Proof;
 use super::scrutiny::Scrutiny;
 
 /// One run of the repository's tests.
@@ -49,9 +51,22 @@ pub struct TestRun {
 impl TestRun {
     /// Whether tests fail, and the run passes all the same, since they fail on the base as well and that is accepted.
     pub fn is_accepted_red(&self) -> bool {
-        let is_beside_red =
-            |scrutiny: &Scrutiny| scrutiny.judged == crate::comparison::ComparisonVerdict::PassedBesideRed;
-        self.verdict == TestVerdict::Passed && self.scrutiny.as_deref().is_some_and(is_beside_red)
+        self.verdict == TestVerdict::Passed && self.beside_red().is_some()
+    }
+
+    /// Whether only tests fail that fail on the base as well, which is not accepted, and the change is shown to do what it
+    /// should: nobody who works on it can do more.
+    pub fn is_right_beside_red(&self) -> bool {
+        let is_right = |scrutiny: &Scrutiny| {
+            scrutiny.is_shown_by_test()
+                && scrutiny.objections().is_empty()
+                && scrutiny.still_fails().is_none()
+        };
+        self.verdict == TestVerdict::Failed && self.beside_red().is_some_and(is_right)
+    }
+
+    fn beside_red(&self) -> Option<&Scrutiny> {
+        self.scrutiny.as_deref().filter(|scrutiny| scrutiny.judged == ComparisonVerdict::PassedBesideRed)
     }
 }
 

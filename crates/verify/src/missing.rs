@@ -101,6 +101,7 @@ pub fn missing_for_tests(
         r"^Package \S+ was not found in the pkg-config search path\.$",
         r"^configure: error: .*$",
         r"^.*fatal error: (?P<module>[A-Za-z0-9_]+)[\w./+-]*: No such file or directory$",
+        r"^.*error: .*\[-Werror(?:=[\w+=-]+)?\]$",
         r"^go: inconsistent vendoring in .*$",
         r"^.*: error: unrecognized arguments: .*$",
         r"^INTERNALERROR> .*(?:Error|Exception)\b.*$",
@@ -150,6 +151,10 @@ mod tests {
             (1, "[ERROR] Failed to execute goal: Could not resolve dependencies for project a:b:jar:1"),
             (1, "CMake Error at a:2:\n  Compatibility with CMake < 3.5 has been removed from CMake.\n"),
             (1, "CMake Error at a:2 (message):\n  Could NOT find ZLIB (missing: ZLIB_LIBRARY)\n"),
+            (
+                2,
+                "a.c:3:9: error: this statement may fall through [-Werror=implicit-fallthrough=]\nmake: *** [a.o] Error 1",
+            ),
         ] {
             assert!(missing(code, output, None).is_some(), "{output}");
             assert_eq!(missing(code, output, Some(3)), None, "some ran: {output}");

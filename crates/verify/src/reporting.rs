@@ -123,6 +123,16 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
             let more = javascript_words(program, rest);
             printing(more.map(|more| with(words.len(), &[more]))).map(|asked| asked.taking_options(""))
         }
+        // pnpm keeps options of its own for itself, unless it is told to run a script.
+        ["pnpm", name, more @ ..] if !matches!(*name, "run" | "exec" | "dlx") => {
+            let name = if *name == "t" { "test" } else { name };
+            let before = words.get(..start)?;
+            let whole = [before, &["pnpm", "run", name], more].concat();
+            let asked = more_words(&whole, read)?;
+            let is_asked = asked.command.is_some() || asked.before_options.is_some();
+            let command = asked.command.or_else(|| is_asked.then(|| joined(&whole)));
+            Some(ReportingRequest { command, ..asked })
+        }
         [manager @ ("npm" | "pnpm" | "yarn" | "bun"), script @ ..] => {
             let name = match script {
                 ["run", name, ..] | [name, ..] => *name,
@@ -261,7 +271,10 @@ mod tests {
             ("npm test", "tsc && cross-env A=b jest --ci", "npm test -- --verbose"),
             ("npm run unit", "jest", "npm run unit -- --verbose"),
             ("npm test -- src", "jest", "npm test -- src --verbose"),
-            ("pnpm test", "jest", "pnpm test --verbose"),
+            ("pnpm test", "jest", "pnpm run test --verbose"),
+            ("CI=1 pnpm t", "vitest run", "CI=1 pnpm run test --reporter=verbose"),
+            ("pnpm test", "mocha", "pnpm run test"),
+            ("pnpm test", "./more.sh", "pnpm test"),
             ("yarn test", "vitest", "yarn test --reporter=verbose"),
             ("npm test", "jest --verbose", "npm test"),
             ("npm test", "jest; echo done", "npm test"),

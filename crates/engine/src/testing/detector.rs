@@ -307,9 +307,7 @@ impl ExperimentContext<'_> {
         }
         Ok(match session.lies.iter().any(|(_, noticed)| *noticed) {
             true => LieVerdict::Noticed,
-            false => LieVerdict::NotTold {
-                because: "no expectation was found in its tests that could be made false".to_owned(),
-            },
+            false => not_told(unnoticed.iter().find(|lie| lie.is_sure)),
         })
     }
 
@@ -391,6 +389,7 @@ impl ExperimentContext<'_> {
     ) -> Result<(LieVerdict, LieSession), EffectError> {
         let mut session = LieSession::default();
         let was_green = self.baseline.exit() == Some(Exit::Code(0));
+        let mut unheard = None;
         for (number, lie) in lies.into_iter().enumerate() {
             let what = format!("-lie{name}-{}", number + 1);
             let ran = self.tell(suite, &what, &[&lie], None).await?;
@@ -411,10 +410,22 @@ impl ExperimentContext<'_> {
                 return Ok((LieVerdict::Unnoticed, session));
             }
             session.lies.pop();
+            unheard = Some(lie).filter(|lie| lie.is_sure).or(unheard);
         }
-        let because = "no expectation was found in its tests that could be made false".to_owned();
-        Ok((LieVerdict::NotTold { because }, session))
+        Ok((not_told(unheard.as_ref()), session))
     }
+}
+
+/// No lie says anything; one may have been told that nobody heard, on the base neither.
+fn not_told(unheard: Option<&Lie>) -> LieVerdict {
+    let because = match unheard {
+        None => "no expectation was found in its tests that could be made false".to_owned(),
+        Some(Lie { path, line, .. }) => format!(
+            "the tests also pass with a false expectation in {path}, line {line}, on the base commit as well; a test command \
+             has to end with an exit code other than 0 where a test fails"
+        ),
+    };
+    LieVerdict::NotTold { because }
 }
 
 /// Files laid over what is laid already.

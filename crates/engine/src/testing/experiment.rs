@@ -12,7 +12,6 @@ use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::scrutiny::{Baseline, ChangedTest, LieVerdict, OldTests};
-use journeyman_order::settings::AcceptedRun;
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, Exit, Proof, Scrutiny, TestCaseStatus, TestReport,
 };
@@ -112,11 +111,9 @@ impl<'a> ExperimentContext<'a> {
                 }
             }
         }
-        // What failed anyhow is not worth the time.
-        let is_as_red_as_before = || {
-            self.ask.settings.accept == AcceptedRun::NoNewFailures
-                && self.judged(ran, &again, OldRuns::default()).judged == ComparisonVerdict::PassedBesideRed
-        };
+        // What failed anyhow is not worth the time. Beside what fails on the base as well, it is to be known what the change does.
+        let is_as_red_as_before =
+            || self.judged(ran, &again, OldRuns::default()).judged == ComparisonVerdict::PassedBesideRed;
         let passes =
             alone.is_pass() || again.iter().any(|(exit, _)| *exit == Exit::Code(0)) || is_as_red_as_before();
         let tests_differ = passes && !sides.test_paths.is_empty();

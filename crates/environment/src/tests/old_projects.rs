@@ -73,6 +73,7 @@ fn a_cmake_that_is_installed_brings_ctest_and_takes_what_was_written_for_older_o
     };
     let setup = plan("2.8").setup_command().unwrap_or_default();
     assert!(setup.contains("/bin/cmake ") && setup.contains("/bin/ctest "), "{setup}");
+    assert!(setup.contains("'cmake<4'"), "{setup}");
     // Also where only what it takes in is old.
     let inner = [("CMakeLists.txt", &*lists("3.9")), ("apps/CMakeLists.txt", &*lists("2.8"))];
     assert!(test_of(&inner).contains("export CMAKE_POLICY_VERSION_MINIMUM=3.5 "), "{}", test_of(&inner));
@@ -94,7 +95,11 @@ fn a_program_of_tests_that_ctest_is_not_told_of_is_built_and_run() {
     let inner = "add_executable(test-main test.cc)\n";
     let root = "cmake_minimum_required(VERSION 3.10)\nproject(a)\nadd_subdirectory(test)\n";
     let files = [("CMakeLists.txt", root), ("test/CMakeLists.txt", inner)];
-    insta::assert_snapshot!(test_of(&files), @r###"cmake -S . -B build && cmake --build build --parallel "$(nproc)" && "$(find build -type f -name test-main -perm -u+x | head -n 1)""###);
+    insta::assert_snapshot!(test_of(&files), @r###"cmake -S . -B build && cmake --build build --parallel "$(nproc)" && program="$(find build -type f -name test-main -perm -u+x | head -n 1)" && "${program:?CMake built no program test-main}""###);
+    let named =
+        format!("{inner}set_target_properties(test-main PROPERTIES CXX_STANDARD 11 OUTPUT_NAME tests)\n");
+    let test = test_of(&[("CMakeLists.txt", root), ("test/CMakeLists.txt", &named)]);
+    assert!(test.contains("-name tests "), "{test}");
     assert_eq!(
         test_of(&[("CMakeLists.txt", "add_executable(latest a.cc)\nadd_executable(contest b.cc)\n")]),
         ""

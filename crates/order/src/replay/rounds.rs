@@ -252,13 +252,20 @@ impl Counters {
             Some(format!("{summary} (tried {times})"))
         } else if is_same {
             Some(format!(
-                "{summary} (rounds {} and {round} failed in the same way, so there was no third)",
+                "{summary} (rounds {} and {round} failed in the same way, so it was not tried again)",
                 round.saturating_sub(1)
             ))
         } else {
             None
         };
         let rework = Rework { attempt: *count + 1, of: limit, ..rework };
+        if failed.tests.as_ref().is_some_and(|run| run.is_right_beside_red()) {
+            let because = format!(
+                "{summary}, and a test fails without the change and passes with it; `accept: no_new_failures` in \
+                 .github/journeyman.yml accepts what failed before"
+            );
+            return (rework, Some(CheckExhaustion::not_made(because)));
+        }
         (rework, because.map(|because| CheckExhaustion { because, by: Some(failed.by) }))
     }
 }

@@ -1,5 +1,5 @@
-//! CTest, Meson, Bun and AVA: how many there are. Of CTest and Meson a test is a program, which is named. Of the
-//! others no names are read: AVA's are others once there is a second file.
+//! CTest, Meson, Bun and AVA: how many there are. Of CTest and Meson a test is a program, which is named. AVA's tests are
+//! named where there are several files: of one alone its names do not say which it is.
 
 use super::RunnerSummary;
 use super::cases::CaseList;
@@ -18,9 +18,9 @@ fn of_programs(runner: TestRunnerName, counts: TestCounts, line: usize, cases: C
     RunnerSummary { cases, failing, is_whole: true, ..summary(runner, counts, line) }
 }
 
-/// `95% tests passed, 1 tests failed out of 20`; what was not run stands in lines of its own.
+/// `95% tests passed, 1 tests failed out of 20`, where none failed also `100% tests passed out of 20`; what was not run stands in lines of its own.
 pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
-    let total = pattern!(r"^\d+% tests passed, (\d+) tests? failed out of (\d+)$")?;
+    let total = pattern!(r"^\d+% tests passed(?:, (\d+) tests? failed)? out of (\d+)$")?;
     let skipped = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*(?:Skipped|Not Run \(Disabled\))")?;
     let none = lines.iter().rposition(|line| *line == "No tests were found!!!");
     let told = lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, total.captures(line)?)));
@@ -103,8 +103,10 @@ pub(super) fn uvu(lines: &[&str]) -> Option<RunnerSummary> {
 pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
     let row = pattern!(r"^  (\d+) (?:tests?|known failures?|hooks?) ?(passed|failed|skipped|todo)?$")?;
     let (passes, fails) = (pattern!(r"^  [✔√] \S")?, pattern!(r"^  [✘✖×] \[fail\]: (.+)$")?);
+    let case =
+        pattern!(r"^  (?:([✔√]) |[✘✖×] (\[fail\]: )|- (?:\[(?:skip|todo)\] ))(.+?)(?: \([\dhms. ]+\))?$")?;
     let last = lines.iter().rposition(|line| row.is_match(line))?;
-    let begun = lines.iter().position(|line| passes.is_match(line) || fails.is_match(line))?;
+    let begun = lines.iter().position(|line| case.is_match(line))?;
     let (mut counts, mut is_counted) = (TestCounts::default(), false);
     for line in lines.get(last.saturating_sub(6)..=last)? {
         let Some(found) = row.captures(line) else { continue };
@@ -120,7 +122,27 @@ pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
         counts.passed = own.iter().filter(|line| passes.is_match(line)).count() as u64;
     }
     let failing = own.iter().filter_map(|line| Some(fails.captures(line)?.get(1)?.as_str().to_owned()));
-    Some(RunnerSummary { failing: failing.collect(), ..summary(TestRunnerName::Ava, counts, last) })
+    let case =
+        pattern!(r"^  (?:([✔√]) |[✘✖×] (\[fail\]: )|- (?:\[(?:skip|todo)\] ))(.+?)(?: \([\dhms. ]+\))?$")?;
+    let mut cases = CaseList::default();
+    let mut are_of_files = true;
+    for found in own.iter().filter_map(|line| case.captures(line)) {
+        let status = match (found.get(1), found.get(2)) {
+            (Some(_), _) => TestCaseStatus::Passed,
+            (None, Some(_)) => TestCaseStatus::Failed,
+            (None, None) => TestCaseStatus::Skipped,
+        };
+        are_of_files &= found[3].contains(" › ");
+        cases.add(&found[3], status);
+    }
+    let cases = cases.adding_up_to(&counts).filter(|_| are_of_files);
+    let is_whole = cases.is_some();
+    Some(RunnerSummary {
+        failing: failing.collect(),
+        cases,
+        is_whole,
+        ..summary(TestRunnerName::Ava, counts, last)
+    })
 }
 
 /// The table at the end: `Ok:  12` and so on.
@@ -206,6 +228,9 @@ mod tests {
         assert_eq!(read.cases.unwrap().tests.len(), 3, "each is named");
         assert_eq!(counted("Test project /b\nNo tests were found!!!\n"), Some((0, 0, 0)));
         assert_eq!(counted("100% tests passed, 9 tests failed out of 3\n"), None, "it does not add up");
+        let green =
+            "Test project /b\n1/1 Test #1: a ....   Passed    0.00 sec\n\n100% tests passed out of 1\n";
+        assert_eq!(counted(green), Some((1, 0, 0)), "as CTest 4.4 says it");
     }
 
     #[test]
@@ -248,6 +273,8 @@ mod tests {
                    \x20 1 test skipped\n  1 test todo\n";
         assert_eq!(counted(red), Some((2, 1, 2)));
         assert_eq!(read(red, None).failing, ["test › adds up wrong"]);
+        assert_eq!(read(red, None).cases.unwrap().tests.len(), 5, "each is named where its file is");
+        assert_eq!(read(green, None).cases, None);
         assert_eq!(counted("  3 tests passed\n"), None, "whoever prints that is not AVA");
     }
 

@@ -45,6 +45,12 @@ pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
             counts.failed += 1;
         }
     }
+    if let Some((counts, cases, failing)) = of_files(lines) {
+        let cases = cases.adding_up_to(&counts);
+        let is_whole = cases.is_some();
+        let (runner, counts) = (TestRunnerName::Tap, Some(counts));
+        return Some(RunnerSummary { counts, failing, line: line?, runner, cases, is_whole });
+    }
     let failing = failing(lines, TapDepth::Top);
     // One that bailed out failed without a name, and points may have none.
     let cases = cases.adding_up_to(&counts);
@@ -57,6 +63,73 @@ pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
         cases,
         is_whole,
     })
+}
+
+/// A file of tests, and what one level below it came to.
+struct TapFile {
+    name: String,
+    status: TestCaseStatus,
+    tests: Vec<(String, TestCaseStatus)>,
+}
+
+/// Where each point of the outermost level is a file, as node-tap has it, the tests are those one level below.
+fn of_files(lines: &[&str]) -> Option<(TestCounts, CaseList, Vec<String>)> {
+    let point = pattern!(r"^( {4})?(not )?ok\b(?: +\d+)?(?: +- +| +|$)(.*)$")?;
+    let directive = pattern!(r"(?i)(?:^| )# *(skip|todo)\b")?;
+    let is_file = pattern!(r"\.[cm]?[jt]sx?$")?;
+    let mut files: Vec<TapFile> = Vec::new();
+    let (mut inner, mut is_open) = (Vec::new(), false);
+    for text in lines {
+        if *text == "}" && std::mem::take(&mut is_open) {
+            files.last_mut()?.tests = std::mem::take(&mut inner);
+        }
+        let Some(found) = point.captures(text) else { continue };
+        let description = found.get(3)?.as_str();
+        let directive = directive.find(description);
+        let status = match (directive.is_some(), found.get(2).is_some()) {
+            (true, _) => TestCaseStatus::Skipped,
+            (false, true) => TestCaseStatus::Failed,
+            (false, false) => TestCaseStatus::Passed,
+        };
+        let end = directive.map_or(description.len(), |found| found.start());
+        let name = without_time(description.get(..end).unwrap_or(description)).trim().to_owned();
+        if found.get(1).is_some() {
+            inner.push((name, status));
+            continue;
+        }
+        if !is_file.is_match(&name) {
+            return None;
+        }
+        // With a bracket behind it what is in it follows, else it went before.
+        is_open = description.ends_with('{');
+        let tests = if is_open { Vec::new() } else { std::mem::take(&mut inner) };
+        files.push(TapFile { name, status, tests });
+    }
+    let (mut counts, mut cases, mut failing) = (TestCounts::default(), CaseList::default(), Vec::new());
+    let mut add = |name: &str, status| {
+        match status {
+            TestCaseStatus::Passed => counts.passed += 1,
+            TestCaseStatus::Failed => {
+                counts.failed += 1;
+                failing.push(name.to_owned());
+            }
+            TestCaseStatus::Skipped => counts.skipped += 1,
+        }
+        cases.add(name, status);
+    };
+    let is_failed = |(_, status): &(String, TestCaseStatus)| *status == TestCaseStatus::Failed;
+    let has_inner = files.iter().any(|file| !file.tests.is_empty());
+    for TapFile { name: file, status, tests } in &files {
+        for (name, status) in tests {
+            add(&format!("{file} > {name}"), *status);
+        }
+        // One that failed by itself, such as by its time, or that has no tests.
+        let fails_alone = *status == TestCaseStatus::Failed && !tests.iter().any(is_failed);
+        if tests.is_empty() || fails_alone {
+            add(file, *status);
+        }
+    }
+    has_inner.then_some((counts, cases, failing))
 }
 
 /// The descriptions of what is not ok.
@@ -87,7 +160,7 @@ pub(super) fn failing(lines: &[&str], depth: TapDepth) -> Vec<String> {
 
 /// A point's description without how long it took, which node-tap puts behind it.
 fn without_time(description: &str) -> &str {
-    let time = pattern!(r" *# *time=[\d.]+ *m?s(?: *\{)?$");
+    let time = pattern!(r" *# *time(?:out)?=[\d.]+(?: *m?s)?(?: *\{)?$");
     let found = time.and_then(|time| time.find(description));
     found.map_or(description, |found| description.get(..found.start()).unwrap_or(description))
 }
@@ -95,6 +168,33 @@ fn without_time(description: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::super::read;
+
+    #[test]
+    fn the_tests_of_files_are_those_one_level_below() {
+        let text = "TAP version 14\n# Subtest: test/a.js\n    # Subtest: reads\n        ok 1 - should be equal\n        1..1\n    ok 1 - reads # time=135.975ms\n    \n    \
+            not ok 2 - writes # time=2ms\n    1..2\nnot ok 1 - test/a.js # time=1140ms\n\nok 2 - test/b.js # time=3ms {\n    # Subtest: reads\n        ok 1 - one\n    ok 1 - reads # time=2ms\n    \
+            ok 2 - later # TODO\n    1..2\n}\n\nok 3 - test/c.js # SKIP no tests found\n# Subtest: test/d.js\n    ok 1 - reads\nnot ok 4 - test/d.js # timeout=30\n1..4\n# failed 2 of 4 tests\n";
+        let report = read(text, None);
+        assert_eq!(report.failing, ["test/a.js > writes", "test/d.js"], "by its time too");
+        let told: Vec<String> =
+            report.cases.unwrap().tests.iter().map(|(name, status)| format!("{name}: {status:?}")).collect();
+        assert_eq!(
+            told,
+            [
+                "test/a.js > reads: Passed",
+                "test/a.js > writes: Failed",
+                "test/b.js > later: Skipped",
+                "test/b.js > reads: Passed",
+                "test/c.js: Skipped",
+                "test/d.js: Failed",
+                "test/d.js > reads: Passed",
+            ]
+        );
+        assert_eq!(
+            report.counts.map(|counts| (counts.passed, counts.failed, counts.skipped)),
+            Some((3, 2, 2))
+        );
+    }
 
     #[test]
     fn how_long_a_test_took_is_not_part_of_its_name() {

@@ -257,9 +257,11 @@ fn is_in_while(syntax: &Syntax<'_>, node: NodeId, in_condition: bool) -> bool {
     false
 }
 
-/// Whether Java names here what it has found to be of a type: the name is there only if that is so.
+/// Whether Java names here what it has found to be of a type, or Rust what it has found by `let`: the name is there only if
+/// that is so.
 fn makes_names(syntax: &Syntax<'_>, node: NodeId) -> bool {
     syntax.all(node).take(MOST_CLIMB).any(|node| syntax.kind(node) == "instanceof_expression")
+        || syntax.parent(node).is_some_and(|up| syntax.kind(up) == "let_chain")
 }
 
 /// A sign or a `not` goes away.

@@ -133,6 +133,28 @@ fn whoever_bends_the_tests_again_is_left_to_a_person_and_no_agent_is_asked_for_a
 }
 
 #[test]
+fn a_fix_that_is_shown_beside_tests_that_failed_before_is_paid_for_once() {
+    let proof = || Proof::Proven { by: ProofGrade::Test, red: vec!["sum".to_owned()] };
+    let right = || seen(TestVerdict::Failed, ComparisonVerdict::PassedBesideRed, proof(), Vec::new());
+    let mut world = world("/bug").when("/tests", vec![right(), right()]);
+    let OrderEnding::Escalated { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
+    assert!(
+        because.contains("fails without the change and passes with it; `accept: no_new_failures`"),
+        "{because}"
+    );
+    assert_eq!((world.made("implement/2"), world.made("diagnosis")), (0, 0));
+    // Another of the base's failures may be what the issue is about.
+    let mut world = self::world("/bug").when(
+        "/tests",
+        vec![
+            seen(TestVerdict::Failed, ComparisonVerdict::PassedBesideRed, Proof::NoTestsChanged, Vec::new()),
+            proven(),
+        ],
+    );
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
+}
+
+#[test]
 fn an_honest_failure_is_handed_over_rather_than_a_bent_pass() {
     let mut world = world("/feature")
         .when("implement/1/tests", vec![super::world::red(1, 2)])

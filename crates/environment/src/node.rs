@@ -64,6 +64,19 @@ const NO_DOWNLOADS: [(&str, &str); 8] = [
     ("NO_UPDATE_NOTIFIER", "1"),
 ];
 
+macro_rules! npm_install {
+    ($install:literal) => {
+        concat!(
+            $install,
+            " --no-audit --no-fund || ",
+            $install,
+            " --no-audit --no-fund --legacy-peer-deps || ",
+            $install,
+            " --no-audit --no-fund --legacy-peer-deps --ignore-scripts"
+        )
+    };
+}
+
 /// Bun 1.2 waits without end behind a proxy, and every setup has one.
 macro_rules! bun_install {
     ($options:literal) => {
@@ -140,13 +153,10 @@ impl PackageManager {
 
     fn install(self, is_locked: bool) -> &'static str {
         match (self, is_locked) {
-            // Whoever wrote it may have had an npm that did not mind what peers ask for.
-            (Self::Npm, true) => {
-                "npm ci --no-audit --no-fund || npm ci --no-audit --no-fund --legacy-peer-deps"
-            }
-            (Self::Npm, false) => {
-                "npm install --no-audit --no-fund || npm install --no-audit --no-fund --legacy-peer-deps"
-            }
+            // Whoever wrote it may have had an npm that did not mind what peers ask for; and a package's own script may want
+            // what cannot be reached, for something that no test needs.
+            (Self::Npm, true) => npm_install!("npm ci"),
+            (Self::Npm, false) => npm_install!("npm install"),
             (Self::Pnpm, true) => "pnpm install --frozen-lockfile",
             (Self::Pnpm, false) => "pnpm install --no-frozen-lockfile",
             (Self::Yarn, true) => "yarn install --frozen-lockfile --non-interactive",

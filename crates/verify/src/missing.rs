@@ -36,7 +36,7 @@ pub fn telling_line(output: &str) -> Option<String> {
 /// Whether a line of an output says nothing by itself, but where more is to be read.
 pub fn points_elsewhere(line: &str) -> bool {
     pattern!(
-        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: (?:\*\*\* \[.*\] error \d+|entering directory |leaving directory )|aborting\.$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) |npm (?:err!|error) (?:[\w-]+ )?(?:info|http|verb|sill|warn) )"
+        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: (?:\*\*\* \[.*\] error \d+|entering directory |leaving directory )|aborting\.$|(?:npm (?:err!|error) )?\w*Error:$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) |npm (?:err!|error) (?:[\w-]+ )?(?:info|http|verb|sill|warn) )"
     )
     .is_some_and(|pattern| pattern.is_match(line))
 }
@@ -199,6 +199,10 @@ mod tests {
                 "error: subprocess-exited-with-error\n\n  File x\n  ConnectionError: no way to files.example\n\nnote: This error \
                  originates from a subprocess\n",
                 "ConnectionError: no way to files.example",
+            ),
+            (
+                "npm error AggregateError:\nnpm error     RequestError: getaddrinfo EAI_AGAIN moz.com\n",
+                "npm error     RequestError: getaddrinfo EAI_AGAIN moz.com",
             ),
             (
                 "npm error prebuild-install info begin Prebuild-install version 2.1.2\nnpm error gyp ERR! no headers\n",

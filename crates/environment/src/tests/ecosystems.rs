@@ -227,32 +227,32 @@ fn javascript_with_each_package_manager() {
     ] {
         text.push_str(&shown(&planned(&[("package.json", manifest), (lock, content)])));
     }
-    insta::assert_snapshot!(text, @"
-        from JavaScript with npm, found by `package-lock.json`
-        setup npm ci --no-audit --no-fund || npm ci --no-audit --no-fund --legacy-peer-deps   (package-lock.json)
-        test npm test   (a test script in package.json)
-        path TREE/node_modules/.bin:HOME/.local/bin
-        from JavaScript with pnpm, found by `pnpm-lock.yaml`
-        setup pnpm install --frozen-lockfile   (pnpm-lock.yaml)
-        test pnpm test   (a test script in package.json)
-        path TREE/node_modules/.bin:HOME/.local/bin
-        from JavaScript with Yarn, found by `yarn.lock`
-        setup yarn install --frozen-lockfile --non-interactive   (yarn.lock)
-        test yarn test   (a test script in package.json)
-        path TREE/node_modules/.bin:HOME/.local/bin
-        from JavaScript with Yarn 2 or newer, found by `yarn.lock`
-        setup yarn install --immutable   (yarn.lock)
-        test yarn test   (a test script in package.json)
-        path TREE/node_modules/.bin:HOME/.local/bin
-        from JavaScript with Bun, found by `bun.lock`
-        setup timeout 240 bun install --frozen-lockfile || { code=$?; [ $code -ne 124 ] || echo 'error: bun install hung, as some versions of Bun do behind a proxy (1.2): name another one as packageManager in package.json, or a `setup` with npm' >&2; exit $code; }   (bun.lock)
-        test bun run test   (a test script in package.json)
-        path TREE/node_modules/.bin:HOME/.local/bin
-        from JavaScript with npm, found by `package.json`
-        setup npm install --no-audit --no-fund || npm install --no-audit --no-fund --legacy-peer-deps   (package.json)
-        test npm test   (a test script in package.json)
-        path TREE/node_modules/.bin:HOME/.local/bin
-        ");
+    insta::assert_snapshot!(text, @r###"
+    from JavaScript with npm, found by `package-lock.json`
+    setup npm ci --no-audit --no-fund || npm ci --no-audit --no-fund --legacy-peer-deps || npm ci --no-audit --no-fund --legacy-peer-deps --ignore-scripts   (package-lock.json)
+    test npm test   (a test script in package.json)
+    path TREE/node_modules/.bin:HOME/.local/bin
+    from JavaScript with pnpm, found by `pnpm-lock.yaml`
+    setup pnpm install --frozen-lockfile   (pnpm-lock.yaml)
+    test pnpm test   (a test script in package.json)
+    path TREE/node_modules/.bin:HOME/.local/bin
+    from JavaScript with Yarn, found by `yarn.lock`
+    setup yarn install --frozen-lockfile --non-interactive   (yarn.lock)
+    test yarn test   (a test script in package.json)
+    path TREE/node_modules/.bin:HOME/.local/bin
+    from JavaScript with Yarn 2 or newer, found by `yarn.lock`
+    setup yarn install --immutable   (yarn.lock)
+    test yarn test   (a test script in package.json)
+    path TREE/node_modules/.bin:HOME/.local/bin
+    from JavaScript with Bun, found by `bun.lock`
+    setup timeout 240 bun install --frozen-lockfile || { code=$?; [ $code -ne 124 ] || echo 'error: bun install hung, as some versions of Bun do behind a proxy (1.2): name another one as packageManager in package.json, or a `setup` with npm' >&2; exit $code; }   (bun.lock)
+    test bun run test   (a test script in package.json)
+    path TREE/node_modules/.bin:HOME/.local/bin
+    from JavaScript with npm, found by `package.json`
+    setup npm install --no-audit --no-fund || npm install --no-audit --no-fund --legacy-peer-deps || npm install --no-audit --no-fund --legacy-peer-deps --ignore-scripts   (package.json)
+    test npm test   (a test script in package.json)
+    path TREE/node_modules/.bin:HOME/.local/bin
+    "###);
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! Which changed files configure the run of the tests, and how to run them as they were configured before.
 
+mod registered;
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use crate::overlay::{Overlay, OverlayAction};
+use registered::{BuildFile, with_old_registrations};
 
 /// Files that configure a test run as a whole, wherever they lie. Lower case.
 const WHOLE: [&str; 52] = [
@@ -166,6 +169,11 @@ pub fn old_configuration(
             (ConfigurationKind::Setup, Some(after)) => {
                 old_text(base.as_deref(), after, |text| parts_of(text, setup_section))
             }
+            (ConfigurationKind::Build(file), Some(after)) => base.as_deref().and_then(|base| {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let old = with_old_registrations(file, &text(base), &text(after))?;
+                Some(OverlayAction::Write(old.into_bytes()))
+            }),
             (ConfigurationKind::GoMod, Some(after)) => {
                 old_text(base.as_deref(), after, |text| parts_of(text, go_directive))
             }
@@ -181,6 +189,7 @@ enum ConfigurationKind {
     Toml(&'static [&'static [&'static str]]),
     Setup,
     GoMod,
+    Build(BuildFile),
 }
 
 fn kind(path: &str, scripts: &BTreeSet<String>) -> Option<ConfigurationKind> {
@@ -196,6 +205,8 @@ fn kind(path: &str, scripts: &BTreeSet<String>) -> Option<ConfigurationKind> {
         "cargo.toml" => Some(ConfigurationKind::Toml(&CARGO)),
         "setup.cfg" => Some(ConfigurationKind::Setup),
         "go.mod" => Some(ConfigurationKind::GoMod),
+        "cmakelists.txt" => Some(ConfigurationKind::Build(BuildFile::Cmake)),
+        "meson.build" => Some(ConfigurationKind::Build(BuildFile::Meson)),
         "config" | "config.toml" if is_in(".cargo") => Some(ConfigurationKind::Whole),
         "nextest.toml" if is_in(".config") => Some(ConfigurationKind::Whole),
         ".env" => Some(ConfigurationKind::Whole),

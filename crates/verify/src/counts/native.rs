@@ -21,7 +21,7 @@ fn of_programs(runner: TestRunnerName, counts: TestCounts, line: usize, cases: C
 /// `95% tests passed, 1 tests failed out of 20`, where none failed also `100% tests passed out of 20`; what was not run stands in lines of its own.
 pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     let total = pattern!(r"^\d+% tests passed(?:, (\d+) tests? failed)? out of (\d+)$")?;
-    let skipped = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*(?:Skipped|Not Run \(Disabled\))")?;
+    let skipped = pattern!(r"^ *\d+/\d+ Test +#\d+: .*\*\*\*(?:Skipped|Not Run (\(Disabled\)))")?;
     let none = lines.iter().rposition(|line| *line == "No tests were found!!!");
     let told = lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, total.captures(line)?)));
     let Some((line, told)) = told else {
@@ -30,8 +30,11 @@ pub(super) fn ctest(lines: &[&str]) -> Option<RunnerSummary> {
     let (failed, of) = (super::number(&told, 1), super::number(&told, 2));
     let begun = lines.get(..line)?.iter().rposition(|line| line.starts_with("Test project ")).unwrap_or(0);
     let own = lines.get(begun..line)?;
-    let are_skipped = own.iter().filter(|line| skipped.is_match(line)).count() as u64;
-    let passed = of.checked_sub(failed)?.checked_sub(are_skipped)?;
+    let all_skipped = own.iter().filter_map(|line| skipped.captures(line));
+    // Those that are disabled are not among them.
+    let (are_disabled, rest): (Vec<_>, Vec<_>) = all_skipped.partition(|found| found.get(1).is_some());
+    let passed = of.checked_sub(failed)?.checked_sub(rest.len() as u64)?;
+    let are_skipped = (are_disabled.len() + rest.len()) as u64;
     let counts = TestCounts { passed, failed, skipped: are_skipped };
     let case = pattern!(r"^ *\d+/\d+ Test +#\d+: (\S.*?) \.{2,} *(Passed|\*\*\*)")?;
     let mut cases = CaseList::default();
@@ -231,6 +234,8 @@ mod tests {
         let green =
             "Test project /b\n1/1 Test #1: a ....   Passed    0.00 sec\n\n100% tests passed out of 1\n";
         assert_eq!(counted(green), Some((1, 0, 0)), "as CTest 4.4 says it");
+        let disabled = green.replace("\n\n", "\n2/2 Test #2: b ....***Not Run (Disabled)   0.00 sec\n\n");
+        assert_eq!(counted(&disabled), Some((1, 0, 1)), "it is none of the total");
     }
 
     #[test]

@@ -1,0 +1,140 @@
+//! What CMake and Meson are told of a test beside its name: its command, and what its end means. A change may register new
+//! tests, but those of the base are run and judged as they were.
+//!
+//! May know: the form of calls in CMakeLists.txt and meson.build. Must never know: how anything is built.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Which of the two it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BuildFile {
+    Cmake,
+    Meson,
+}
+
+/// A call that says how a test runs.
+struct Registration<'t> {
+    bytes: Range<usize>,
+    text: &'t str,
+    /// What it registers; none: it says what the end of tests means that others register.
+    test: Option<String>,
+}
+
+/// The file of the change, in which tests that the base registers are registered as they were, and nothing is said of a
+/// test's end that the base does not say; none where that is so already.
+pub(super) fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -> Option<String> {
+    let (before, now) = (registrations(kind, base), registrations(kind, after));
+    let said: BTreeSet<String> = before.iter().map(|call| in_one_line(call.text)).collect();
+    let mut known: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for call in &before {
+        if let Some(test) = &call.test {
+            known.entry(test).or_default().push(call.text);
+        }
+    }
+    let mut text = after.to_owned();
+    let mut is_other = false;
+    for call in now.iter().rev().filter(|call| !said.contains(&in_one_line(call.text))) {
+        let old = match call.test.as_deref().map(|test| known.get(test)) {
+            None => "",
+            Some(Some(old)) => old.first().copied().unwrap_or_default(),
+            // A new test is none of the base's.
+            Some(None) => continue,
+        };
+        is_other = true;
+        text.replace_range(call.bytes.clone(), old);
+    }
+    is_other.then_some(text)
+}
+
+fn registrations(kind: BuildFile, text: &str) -> Vec<Registration<'_>> {
+    let begins = match kind {
+        BuildFile::Cmake => pattern!(
+            r"(?im)^[ \t]*(add_test|set_tests_properties|set_property|\w+_discover_tests|\w*add_\w*test\w*)[ \t]*\("
+        ),
+        BuildFile::Meson => pattern!(r"(?m)^[ \t]*(test)[ \t]*\("),
+    };
+    let found = begins.iter().flat_map(|begins| begins.captures_iter(text));
+    let calls = found.filter_map(|found| {
+        let (whole, name) = (found.get(0)?, found.get(1)?);
+        let bytes = name.start()..closing(text, whole.end())?;
+        let arguments = text.get(whole.end()..bytes.end - 1)?;
+        let mut words = arguments
+            .split(|c: char| c.is_whitespace() || c == ',')
+            .map(|word| word.trim_matches(['"', '\'']))
+            .filter(|word| !word.is_empty());
+        let test = match name.as_str().to_lowercase().as_str() {
+            "set_tests_properties" => None,
+            // Of other things than tests.
+            "set_property" if !words.any(|word| word == "TEST") => return None,
+            "set_property" => None,
+            _ => words.find(|word| *word != "NAME").map(str::to_owned),
+        };
+        let text = text.get(bytes.clone())?;
+        Some(Registration { bytes, text, test })
+    });
+    calls.collect()
+}
+
+/// Behind the bracket that closes one which was opened before this place.
+fn closing(text: &str, from: usize) -> Option<usize> {
+    let (mut depth, mut quote, mut is_comment) = (1_usize, None, false);
+    for (at, c) in text.get(from..)?.char_indices() {
+        match (quote, c) {
+            (_, '\n') if is_comment => is_comment = false,
+            _ if is_comment => {}
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '#') => is_comment = true,
+            (None, '(') => depth += 1,
+            (None, ')') => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(from + at + 1);
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_of_the_base_are_registered_as_they_were_and_new_ones_as_they_are() {
+        let base = "project(a)\nadd_executable(a a.c)\nadd_test(NAME sub COMMAND a sub) # (one\nset_tests_properties(add PROPERTIES\n  TIMEOUT 9)\n";
+        for (after, laid) in [
+            (format!("{base}add_test(NAME new COMMAND a new)\n"), None),
+            (base.replace("a.c", "a.c b.c"), None),
+            (base.replace("PROPERTIES\n  TIMEOUT", "PROPERTIES TIMEOUT"), None),
+            (
+                format!("{base}add_test(new a)\nset_tests_properties(sub PROPERTIES WILL_FAIL TRUE)\n"),
+                Some(format!("{base}add_test(new a)\n\n")),
+            ),
+            (base.replace("COMMAND a sub", "COMMAND true"), Some(base.to_owned())),
+            (
+                format!(
+                    "{base}set_property(TEST sub PROPERTY WILL_FAIL ON)\nset_property(TARGET a PROPERTY C 11)\n"
+                ),
+                Some(format!("{base}\nset_property(TARGET a PROPERTY C 11)\n")),
+            ),
+        ] {
+            assert_eq!(with_old_registrations(BuildFile::Cmake, base, &after), laid, "{after}");
+        }
+        let base = "exe = executable('a', 'a.c')\ntest('sub', exe, args: ['(sub'])\n";
+        let after = base.replace("args: ", "should_fail: true, args: ");
+        assert_eq!(with_old_registrations(BuildFile::Meson, base, &after).as_deref(), Some(base));
+        assert_eq!(
+            with_old_registrations(BuildFile::Meson, base, &format!("{base}test('new', exe)\n")),
+            None
+        );
+    }
+}

@@ -255,6 +255,12 @@ fn as_numbers(tool: &str, version: &str) -> String {
             let words = version.split("||").map(word);
             words.collect::<Vec<_>>().join(" || ")
         }
+        // The newest, which is what is here or what is fetched.
+        ("rust" | "go", _) => {
+            let words =
+                version.split("||").map(|word| if word.trim() == "stable" { "*" } else { word.trim() });
+            words.collect::<Vec<_>>().join(" || ")
+        }
         _ => version.to_owned(),
     }
 }

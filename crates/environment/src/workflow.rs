@@ -120,7 +120,7 @@ fn step_versions(step: &Value, job: &Value, tool: &str) -> Vec<String> {
         let digits = version.trim_start_matches('v');
         let is_number = digits.starts_with(|c: char| c.is_ascii_digit())
             && digits.chars().all(|c| c.is_ascii_digit() || ".x*".contains(c));
-        let is_any = matches!(version.as_str(), "*" | "node" | "current" | "latest");
+        let is_any = matches!(version.as_str(), "*" | "node" | "current" | "latest" | "stable");
         version.len() <= 40 && (is_number || is_any || version.starts_with("lts/"))
     };
     all.iter().map(|version| version.trim().to_owned()).filter(is_release).collect()

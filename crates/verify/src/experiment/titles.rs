@@ -7,6 +7,9 @@ use super::family::LanguageFamily;
 /// Tests of one file that are told apart.
 const MOST: usize = 3_000;
 
+/// Lines above a test that are looked at for what belongs to it.
+const MOST_ABOVE: usize = 2_000;
+
 /// One test, or group of tests, or function, of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TestTitle {
@@ -141,10 +144,10 @@ fn is_no_head(word: &str) -> bool {
 }
 
 /// Decorators and attributes belong to what they stand above: lines up to an empty one, to one that ends a block, or to
-/// the test before, which may be one line.
+/// the test before, which may be one line. A list that a decorator is given may be long.
 fn with_what_is_above(text: &str, before: Option<usize>, start: usize) -> usize {
     let mut from = start;
-    for line in text.get(..start).unwrap_or_default().split_inclusive('\n').rev().take(40) {
+    for line in text.get(..start).unwrap_or_default().split_inclusive('\n').rev().take(MOST_ABOVE) {
         let trimmed = line.trim();
         let is_end = trimmed.is_empty() || trimmed.ends_with(['{', '}', ';', ':']) || trimmed == "});";
         let begins = from - line.len();
@@ -200,5 +203,10 @@ mod tests {
         let decorated = "import pytest\n\n@pytest.mark.slow\ndef test_one():\n    assert f() == 1\n";
         let all = titles("test_a.py", decorated);
         assert!(all[0].own_text(decorated).starts_with("@pytest"), "a decorator belongs to it");
+        let cases = "    (1, 2),\n".repeat(63);
+        let long = format!(
+            "import pytest\n\n@pytest.mark.parametrize('a, b', [\n{cases}])\ndef test_one(a, b):\n    pass\n"
+        );
+        assert!(titles("test_a.py", &long)[0].own_text(&long).starts_with("@pytest"), "whatever it is given");
     }
 }

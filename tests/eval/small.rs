@@ -26,7 +26,18 @@ async fn what_is_said_and_what_the_hidden_tests_say_stand_side_by_side() {
              program = [{program:?}, \"scripted-agent\", \"--script\", {script:?}]\nread = [{program:?}, {script:?}]\n"
         ),
     );
-    let (suite, pipeline) = (ours("evals/small"), ours("evals/implement-only.yaml"));
+    // Whoever asks for no proof learns what the tests alone are worth.
+    let copied = std::process::Command::new("cp")
+        .arg("-r")
+        .args([ours("evals/small").into(), bench.path("small")])
+        .status();
+    assert!(copied.expect("cp").success());
+    for case in std::fs::read_dir(bench.path("small/cases")).expect("cases") {
+        let settings = case.expect("a case").path().join("repository/.github/journeyman.yml");
+        let text = std::fs::read_to_string(&settings).expect("settings");
+        std::fs::write(&settings, format!("{text}\nprove: never\n")).expect("settings");
+    }
+    let (suite, pipeline) = (bench.path("small").display().to_string(), ours("evals/implement-only.yaml"));
 
     let ended = bench
         .eval(&[

@@ -83,9 +83,12 @@ pub struct Running {
 impl World {
     /// A repository that is tested in no time; the order is the demo's in all but speed.
     pub async fn new(agent: Agent) -> Self {
-        let files =
-            [("median.sh", MEDIAN), ("test.sh", TESTS), (".github/journeyman.yml", "test: sh test.sh\n")]
-                .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
+        let files = [
+            ("median.sh", MEDIAN),
+            ("test.sh", TESTS),
+            (".github/journeyman.yml", "test: sh test.sh\nprove: bugs\n"),
+        ]
+        .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
         let title = "Take the mean of the middle two";
         let body = "`sh median.sh 1 2 3 5` prints 3. It should print 2.5.";
         Self::of(BTreeMap::from(files), title, body, &agent.paced(SCRIPT)).await

@@ -11,8 +11,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[serde(rename_all = "snake_case")]
 pub enum ProofRequirement {
     Always,
-    /// Of what was classified as `/bug`.
+    /// Of all but upkeep: a bug's has to fail in what it expects, a feature's may fail for what is not there yet.
     #[default]
+    Changes,
+    /// Of what was classified as `/bug`.
     Bugs,
     Never,
 }
@@ -61,15 +63,18 @@ impl<'de> Deserialize<'de> for ProofSettings {
             type Value = ProofSettings;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("`always`, `bugs` or `never`, or a table of `of`, `mutants` and `caught`")
+                out.write_str(
+                    "`always`, `changes`, `bugs` or `never`, or a table of `of`, `mutants` and `caught`",
+                )
             }
 
             fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<ProofSettings, E> {
                 let of = match word {
                     "always" => ProofRequirement::Always,
+                    "changes" => ProofRequirement::Changes,
                     "bugs" => ProofRequirement::Bugs,
                     "never" => ProofRequirement::Never,
-                    other => return Err(E::unknown_variant(other, &["always", "bugs", "never"])),
+                    other => return Err(E::unknown_variant(other, &["always", "changes", "bugs", "never"])),
                 };
                 Ok(of.into())
             }
@@ -94,8 +99,9 @@ mod tests {
     fn a_word_or_a_table_says_what_has_to_be_proven() {
         for (text, of, mutants, caught) in [
             ("\"always\"", ProofRequirement::Always, None, None),
+            ("\"bugs\"", ProofRequirement::Bugs, None, None),
             (r#"{"of": "never", "mutants": 0}"#, ProofRequirement::Never, Some(0), None),
-            (r#"{"mutants": 30, "caught": 60}"#, ProofRequirement::Bugs, Some(30), Some(60)),
+            (r#"{"mutants": 30, "caught": 60}"#, ProofRequirement::Changes, Some(30), Some(60)),
         ] {
             let read: ProofSettings = serde_json::from_str(text).unwrap();
             assert_eq!(read, ProofSettings { of, mutants, caught });

@@ -292,18 +292,19 @@ impl Replay<'_> {
         if let Some(because) = scrutiny.too_few_mutants(self.settings.prove.caught) {
             return Some(because);
         }
+        use ProofRequirement::{Always, Bugs, Changes, Never};
         let wanted = match (self.settings.prove.of, kind) {
-            (ProofRequirement::Always | ProofRequirement::Bugs, ChangeKind::Bug) => ProofTarget::Fix,
-            (ProofRequirement::Always, ChangeKind::Feature | ChangeKind::Chore)
-            | (ProofRequirement::Always | ProofRequirement::Bugs, ChangeKind::Unsaid) => {
-                ProofTarget::Addition
-            }
-            (ProofRequirement::Never, _) => return None,
-            (ProofRequirement::Bugs, ChangeKind::Feature | ChangeKind::Chore) => {
+            (Never, _) => return None,
+            (Always | Changes | Bugs, ChangeKind::Bug) => ProofTarget::Fix,
+            (Always, ChangeKind::Chore)
+            | (Always | Changes, ChangeKind::Feature)
+            | (Always | Changes | Bugs, ChangeKind::Unsaid) => ProofTarget::Addition,
+            (Changes | Bugs, ChangeKind::Chore) | (Bugs, ChangeKind::Feature) => {
                 // A plan with a reproduction says that something is wrong.
                 let still_fails = scrutiny.still_fails();
                 if still_fails.is_none() && scrutiny.unproven(ProofTarget::Addition).is_some() {
-                    let note = "Nothing had to be proven by a test: the issue does not ask for a fix.";
+                    let note =
+                        "Nothing had to be proven by a test: `prove` does not ask for it for such an issue.";
                     self.trace.note(note.to_owned());
                 }
                 return still_fails;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::names::{has_word, is_of};
-use super::titles::{meant_by, titles};
+use super::names::has_word;
+use super::titles::own_texts;
 
 /// Shorter words are shared by chance.
 const SHORTEST: usize = 3;
@@ -18,12 +18,7 @@ pub fn speaks_of(issue: &str, test: &str, files: &[(String, Vec<u8>)], defined: 
     if said.is_empty() || stems(test).iter().any(|stem| said.contains(stem)) {
         return true;
     }
-    let mut own: Vec<&str> = Vec::new();
-    for (path, bytes) in files.iter().filter(|(path, _)| is_of(test, path) != Some(false)) {
-        let Ok(text) = std::str::from_utf8(bytes) else { continue };
-        let all = titles(path, text);
-        own.extend(meant_by(test, &all).into_iter().map(|title| title.own_text(text)));
-    }
+    let own = own_texts(files, test);
     let shared = defined.iter().filter(|word| word.len() >= SHORTEST && has_word(issue, word));
     // One whose text is not found may use any of them.
     own.is_empty() || shared.into_iter().any(|word| own.iter().any(|text| has_word(text, word)))

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use super::edits::words_in;
 use super::family::LanguageFamily;
-use super::names::{OTHERWISE, has_word, is_of};
+use super::names::{OTHERWISE, has_word};
 use super::new_arguments::{NewParameters, without_arguments};
 use super::sides::ChangedPath;
-use super::titles::{meant_by, titles};
+use super::titles::own_texts;
 use crate::overlay::{Overlay, OverlayAction};
 
 /// Shorter words are used for too much.
@@ -117,12 +117,7 @@ fn empty_in_javascript(after: &str, names: &[&str]) -> String {
 
 /// Whether a test itself has one of these names, by the text that is its own; also where that is not found.
 pub fn has_names(files: &[(String, Vec<u8>)], test: &str, names: &BTreeSet<String>) -> bool {
-    let mut own = Vec::new();
-    for (path, bytes) in files.iter().filter(|(path, _)| is_of(test, path) != Some(false)) {
-        let Ok(text) = std::str::from_utf8(bytes) else { continue };
-        let all = titles(path, text);
-        own.extend(meant_by(test, &all).into_iter().map(|title| title.own_text(text)));
-    }
+    let own = own_texts(files, test);
     own.is_empty() || own.iter().any(|text| names.iter().any(|name| has_word(text, name)))
 }
 

@@ -13,7 +13,7 @@ const PIPELINE: &str = "
 name: scrutinized
 version: 1
 stages:
-  - { name: classify, agent: code_reviewer, output: { one_of: [/bug, /feature] } }
+  - { name: classify, agent: code_reviewer, output: { one_of: [/bug, /feature, /chore] } }
   - { name: implement, agent: developer, checks: [pushed_commit, policy, tests], escalate_on_exhaust: tech_lead, depends_on: [classify] }
   - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [implement] }
   - { name: ready, uses: ready, depends_on: [publish] }
@@ -261,16 +261,26 @@ fn a_bug_fix_that_is_proven_in_the_second_attempt_is_verified() {
 }
 
 #[test]
-fn of_a_feature_no_proof_is_asked_unless_the_settings_want_it() {
-    let mut world = world("/feature").when("/tests", vec![unproven()]);
-    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
-    assert_eq!(world.made("implement/2/agent"), 0);
-
+fn a_feature_without_a_test_is_unproven_and_a_chore_is_not_asked() {
     use crate::settings::{ProofRequirement, RepositorySettings};
-    let settings =
-        RepositorySettings { prove: ProofRequirement::Always.into(), ..RepositorySettings::default() };
-    let mut world = self::world("/feature").settings(settings).when("/tests", vec![unproven(), unproven()]);
-    assert!(matches!(world.settle(), OrderEnding::Unproven { .. }));
+    let new = || {
+        let proof = Proof::NamesWhatIsNew { tests: vec!["export".to_owned()] };
+        seen(TestVerdict::Passed, ComparisonVerdict::Passed, proof, Vec::new())
+    };
+    let twice = || vec![unproven(), unproven()];
+    for (class, of, runs, is_verified) in [
+        ("/feature", ProofRequirement::Changes, twice(), false),
+        ("/feature", ProofRequirement::Changes, vec![new()], true),
+        ("/feature", ProofRequirement::Bugs, twice(), true),
+        ("/chore", ProofRequirement::Changes, twice(), true),
+        ("/chore", ProofRequirement::Always, twice(), false),
+        ("/bug", ProofRequirement::Never, twice(), true),
+    ] {
+        let settings = RepositorySettings { prove: of.into(), ..RepositorySettings::default() };
+        let mut world = world(class).settings(settings).when("/tests", runs);
+        let ending = world.settle();
+        assert_eq!(matches!(ending, OrderEnding::Verified { .. }), is_verified, "{class} {of:?} {ending:?}");
+    }
 }
 
 #[test]

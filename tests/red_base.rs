@@ -96,6 +96,38 @@ async fn what_was_red_for_something_else_proves_nothing() {
     }
 }
 
+/// The sum is mended, and the mean of none is not what it was: its test is taken away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_broken_is_not_hidden_by_removing_its_test() {
+    let mean = |of_none: &str| {
+        format!(
+            "\n\ndef mean(numbers):\n    return total(numbers) / len(numbers) if numbers else {of_none}\n"
+        )
+    };
+    let test = "\n    def test_empty(self):\n        self.assertEqual(mean([]), 0)\n";
+    let own =
+        tests("").replace("total([0]), 7", "total([0]), 0").replace("import total", "import mean, total");
+    let (broken, right) = (BROKEN.to_owned() + &mean("0"), MENDED.to_owned() + &mean("None"));
+    for (issue, verdict) in [
+        ("The first number is left out of `total`.", TestVerdict::Weakened),
+        ("`total` leaves the first number out, and an empty list has no mean.", TestVerdict::Passed),
+    ] {
+        let settings = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
+        let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
+        let commits = tester.commits_of(
+            &[("total.py", &broken), ("test_total.py", &format!("{own}{test}"))],
+            &[("total.py", &right), ("test_total.py", &format!("{own}{NEW}"))],
+        );
+        let settings = RepositorySettings {
+            test: Some("python3 -m unittest -v".to_owned()),
+            ..RepositorySettings::default()
+        };
+        let change = TestedChange { issue: issue.to_owned(), ..TestedChange::new(commits, settings) };
+        let run = tester.tested("one", change).await.run;
+        assert_eq!(run.verdict, verdict, "{issue}: {run:#?}");
+    }
+}
+
 /// A script whose linter is not installed any more, and tests beside it.
 const PACKAGE: &str = r#"{
   "name": "total", "version": "1.0.0",

@@ -125,7 +125,7 @@ fn of(
         dependencies: new_dependencies(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
         empty_names: with_empty_names(&changed, &introduced),
         introduced,
-        parameters: new_parameters(&changed),
+        parameters: new_parameters(&changed, &new_words),
         new_words,
         mutants: in_turn(all_mutants, MOST_MUTANTS),
         after: mutated,

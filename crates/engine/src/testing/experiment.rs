@@ -188,6 +188,7 @@ impl<'a> ExperimentContext<'a> {
                 "{path} is of the base's tests and cannot be put back: it is a link, or too large to be read"
             )
         }));
+        self.hold_removed_against_issue(ran, &mut judgement).await?;
         let mut baseline = self.baseline.shown(self.ask);
         if judgement.is_good() {
             self.hold_flaky_against_base(ran, &mut judgement).await?;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::overlay::{Overlay, OverlayAction};
-use registered::{BuildFile, with_old_registrations};
+use registered::{BuildFile, registers_more, with_old_registrations};
 
 /// Files that configure a test run as a whole, wherever they lie. Lower case.
 const WHOLE: [&str; 52] = [
@@ -181,6 +181,15 @@ pub fn old_configuration(
         overlays.extend(lay.map(|lay| Overlay { path: path.clone(), action: lay }));
     }
     overlays
+}
+
+/// Whether a file tells CMake or Meson of tests that the base has not: they are built only as it says.
+pub fn registers_new_tests(path: &str, base: Option<&[u8]>, after: Option<&[u8]>) -> bool {
+    let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
+    match kind(path, &BTreeSet::new()) {
+        Some(ConfigurationKind::Build(file)) => registers_more(file, &text(base), &text(after)),
+        _ => false,
+    }
 }
 
 enum ConfigurationKind {

@@ -47,6 +47,14 @@ pub(super) fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -
     is_other.then_some(text)
 }
 
+/// Whether the change registers tests that the base does not.
+pub(super) fn registers_more(kind: BuildFile, base: &str, after: &str) -> bool {
+    let tests = |text: &str| -> BTreeSet<String> {
+        registrations(kind, text).into_iter().filter_map(|call| call.test).collect()
+    };
+    !tests(after).is_subset(&tests(base))
+}
+
 fn registrations(kind: BuildFile, text: &str) -> Vec<Registration<'_>> {
     let begins = match kind {
         BuildFile::Cmake => pattern!(
@@ -129,6 +137,8 @@ mod tests {
         ] {
             assert_eq!(with_old_registrations(BuildFile::Cmake, base, &after), laid, "{after}");
         }
+        assert!(registers_more(BuildFile::Cmake, base, &format!("{base}add_test(new a)\n")));
+        assert!(!registers_more(BuildFile::Cmake, base, &base.replace("a sub", "b sub")));
         let base = "exe = executable('a', 'a.c')\ntest('sub', exe, args: ['(sub'])\n";
         let after = base.replace("args: ", "should_fail: true, args: ");
         assert_eq!(with_old_registrations(BuildFile::Meson, base, &after).as_deref(), Some(base));

@@ -113,10 +113,13 @@ fn in_paragraph(paragraph: &str) -> Vec<IssueExample> {
     all.iter().filter_map(of).collect()
 }
 
-/// The row of a table in which a place lies, with the head of the table.
+/// The row of a table in which a place lies, with the head of the table; or the item of a list.
 fn row(paragraph: &str, at: usize) -> Option<(&str, &str)> {
     let start = paragraph.get(..at)?.rfind('\n').map_or(0, |line| line + 1);
     let row = paragraph.get(start..)?.lines().next()?;
+    if pattern!(r"^\s*(?:[-*+]|\d+[.)])\s").is_some_and(|item| item.is_match(row)) {
+        return Some(("", row));
+    }
     let head = paragraph.lines().find(|line| line.trim_start().starts_with('|'))?;
     row.trim_start().starts_with('|').then_some((head, row))
 }
@@ -135,10 +138,17 @@ fn of_block(lines: &[String], issue: &str) -> Vec<IssueExample> {
             },
             None => line.as_str(),
         };
-        match call(&shown(line)) {
+        let asserted = asserted(line);
+        let code = asserted.as_ref().map(|(code, _)| code.clone()).or_else(|| call(&shown(line)));
+        match code {
             Some(code) => {
                 let text = issue.replace(&code, " ");
-                let own_text = remark(line).map(|remark| format!("{MARK} {remark}")).unwrap_or_default();
+                let asserted = asserted.map(|(_, value)| format!("should be {value}"));
+                let own_text = asserted
+                    .as_deref()
+                    .or_else(|| remark(line))
+                    .map(|remark| format!("{MARK} {remark}"))
+                    .unwrap_or_default();
                 found.push(IssueExample {
                     code,
                     setup: setup.clone(),
@@ -155,6 +165,22 @@ fn of_block(lines: &[String], issue: &str) -> Vec<IssueExample> {
         }
     }
     found
+}
+
+/// The call and the value of a line that asserts that they are the same.
+fn asserted(line: &str) -> Option<(String, String)> {
+    let forms = [
+        pattern!(r"^assert\s+(.+\))\s*==\s*(.+)$")?,
+        pattern!(r"^expect\((.+\))\)\.(?:toBe|toEqual|toStrictEqual)\((.+)\)$")?,
+        pattern!(r"^assert\.(?:equal|strictEqual|deepEqual|deepStrictEqual)\((.+\)),\s*([^,]+)\)$")?,
+        pattern!(r"^self\.assertEqual\((.+\)),\s*([^,]+)\)$")?,
+        pattern!(r"^assert_eq!\((.+\)),\s*([^,]+)\)$")?,
+    ];
+    let line =
+        REMARKS.iter().fold(line.trim(), |line, sign| line.split_once(sign).map_or(line, |(code, _)| code));
+    let line = line.trim().trim_end_matches(';');
+    let found = forms.iter().find_map(|form| form.captures(line))?;
+    Some((call(found.get(1)?.as_str())?, found.get(2)?.as_str().trim().to_owned()))
 }
 
 const REMARKS: [&str; 4] = ["  #", " # ", " //", "\t#"];
@@ -205,5 +231,17 @@ mod tests {
         assert_eq!(found[0].text, "`…` is `-250`. It should be `-350`.");
         assert_eq!(found[1].setup, ["from amounts import total", "a = [1]"]);
         assert_eq!(found[0].root(), "cents");
+        let list =
+            "Wrong:\n\n- `cents('1h')` is 3600, should be 5400\n- `cents('2h')` is 7200, should be 7205\n";
+        let own: Vec<String> = examples(list).into_iter().map(|example| example.own_text).collect();
+        assert_eq!(own, [" - `…` is 3600, should be 5400", " - `…` is 7200, should be 7205"]);
+        let block = "```\nassert cents('1h') == 5400  # not 3600\nexpect(read('a b')).toEqual([1, 2]);\nassert.strictEqual(inc('1', 2), '1.1')\nassert x == 3\n```\n";
+        let told: Vec<(String, String)> =
+            examples(block).into_iter().map(|example| (example.code, example.own_text)).collect();
+        assert_eq!(
+            told,
+            [("cents('1h')", "5400"), ("read('a b')", "[1, 2]"), ("inc('1', 2)", "'1.1'")]
+                .map(|(code, value)| (code.to_owned(), format!("`…` should be {value}")))
+        );
     }
 }

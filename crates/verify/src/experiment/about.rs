@@ -5,23 +5,57 @@
 
 use std::collections::BTreeSet;
 
-use super::names::has_word;
+use super::names::{has_word, title_of};
 use super::titles::own_texts;
 
 /// Shorter words are shared by chance.
 const SHORTEST: usize = 3;
 
-/// Whether a test has a word of the issue in its name, or the issue one that the code defines and the test uses. `files` are
-/// those that hold tests; `defined` is what the changed code defines.
+/// Whether a test has to do with an issue. Where the issue names something that the code defines, the test has to use that, or
+/// to be called like it; else a word of its name has to be the issue's. `files` are those that hold tests; `defined` is what
+/// the changed code defines.
 pub fn speaks_of(issue: &str, test: &str, files: &[(String, Vec<u8>)], defined: &BTreeSet<String>) -> bool {
     let said = stems(issue);
-    if said.is_empty() || stems(test).iter().any(|stem| said.contains(stem)) {
-        return true;
-    }
     let own = own_texts(files, test);
-    let shared = defined.iter().filter(|word| word.len() >= SHORTEST && has_word(issue, word));
-    // One whose text is not found may use any of them.
-    own.is_empty() || shared.into_iter().any(|word| own.iter().any(|text| has_word(text, word)))
+    let named: Vec<&String> = defined.iter().filter(|word| is_named(issue, word)).collect();
+    if said.is_empty() || named.is_empty() || own.is_empty() {
+        // One whose text is not found may use anything.
+        return said.is_empty() || shares(&said, test) || own.is_empty();
+    }
+    named
+        .iter()
+        .any(|word| shares(&stems(word), title_of(test)) || own.iter().any(|text| has_word(text, word)))
+}
+
+/// Whether an issue may ask for this test to go: it has a word of its title, or names something of the code that it uses.
+pub fn may_ask_for(issue: &str, test: &str, files: &[(String, Vec<u8>)], defined: &BTreeSet<String>) -> bool {
+    let said = stems(issue);
+    let own = own_texts(files, test);
+    let is_used = |word: &String| is_named(issue, word) && own.iter().any(|text| has_word(text, word));
+    said.is_empty() || shares(&said, title_of(test)) || defined.iter().any(is_used)
+}
+
+fn shares(said: &BTreeSet<String>, name: &str) -> bool {
+    stems(name).iter().any(|stem| said.contains(stem))
+}
+
+/// Whether a text names something of the code, and not only uses its word.
+pub(super) fn is_named(text: &str, word: &str) -> bool {
+    let is_of_code = word.contains('_')
+        || word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    word.len() >= SHORTEST
+        && has_word(text, word)
+        && (is_of_code
+            || [
+                format!("`{word}"),
+                format!("{word}`"),
+                format!("{word}("),
+                format!("{word}="),
+                format!(".{word}"),
+                format!("--{word}"),
+            ]
+            .iter()
+            .any(|form| text.contains(form)))
 }
 
 /// The words of a text or of a name, as they begin: `dividing` and `test_divide_by_zero` share one.
@@ -76,10 +110,23 @@ mod tests {
             ("The padding object is handed out", "tests/test_amounts.py::test_typed", false),
             ("The padding object is handed out", "tests/test_amounts.py::test_it", false),
             ("The padding object is handed out", "tests/test_unknown.py::test_one", true),
+            ("`cents` gives the padding object", "tests/test_amounts.py::test_typed", false),
+            ("cents() gives what is typed", "tests/test_amounts.py::test_typed", false),
+            ("cents() gives what is typed", "tests/test_amounts.py::test_it", true),
             ("", "tests/test_amounts.py::test_typed", true),
         ] {
             assert_eq!(speaks_of(issue, test, &files, &defined), is, "{issue} {test}");
         }
+        for (issue, is) in [
+            ("Amounts are read wrongly", false),
+            ("`cents` reads amounts wrongly", true),
+            ("Typed amounts are read wrongly", false),
+            ("What it reads is wrong", false),
+        ] {
+            let test = "tests/test_amounts.py::test_it[1-2]";
+            assert_eq!(may_ask_for(issue, test, &files, &defined), is, "{issue}");
+        }
+        assert!(may_ask_for("Typed amounts are read wrongly", "a.test_typed", &files, &defined));
         assert_eq!(stem("parsing"), stem("parse"));
         assert_eq!(stem("entries"), stem("entry"));
     }

@@ -20,14 +20,14 @@ mod sides;
 mod text;
 mod titles;
 
-pub use about::speaks_of;
+pub use about::{may_ask_for, speaks_of};
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
 pub use judge::{
     ExperimentCell, ExperimentMatrix, ExperimentResult, evidence_of, judge, lie_told, may_be_flaky_there,
     not_loaded,
 };
 pub use lies::{Lie, TestTexts, lies_in};
-pub use names::is_of;
+pub use names::{is_called_alike, is_of};
 pub use new_arguments::{NewParameters, new_parameters};
 pub use new_names::{has_names, introduced_names, with_empty_names, without_new_names};
 pub use select::select;

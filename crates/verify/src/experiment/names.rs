@@ -35,6 +35,17 @@ pub(super) fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
+/// Whether two names are of the same test, whatever it is given and wherever it stands.
+pub fn is_called_alike(one: &str, other: &str) -> bool {
+    title_of(one) == title_of(other)
+}
+
+/// What a test is called by itself, without its file, its group and what it is given.
+pub(super) fn title_of(name: &str) -> &str {
+    let own = without_parameters(name);
+    own.rsplit(['.', ':', '>', '/']).next().unwrap_or(own).trim()
+}
+
 /// The part of a name that is the test's own, without its parameters.
 pub(super) fn without_parameters(name: &str) -> &str {
     name.split_once('[').map_or(name, |(own, _)| own)

@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::names::{OTHERWISE, has_word};
+use super::about::is_named;
+use super::names::OTHERWISE;
 use super::sides::{ChangedPath, is_of_tests};
 use crate::tamper::language::Language;
 use crate::tamper::syntax::{NodeId, Syntax, is_function};
@@ -14,8 +15,8 @@ use crate::tamper::syntax::{NodeId, Syntax, is_function};
 /// What a function of the base takes with the change only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewParameters {
-    /// The function, or the class that it makes one of.
-    function: String,
+    /// The function, or the class that it makes one of; none: any that is given options.
+    function: Option<String>,
     /// How many arguments it took by their place; none where it took any number.
     places: Option<usize>,
     names: BTreeSet<String>,
@@ -29,20 +30,40 @@ struct Signature {
     names: BTreeSet<String>,
 }
 
-/// The new parameters of functions that the base has, in the languages in which a call may leave them out.
-pub fn new_parameters(changed: &[ChangedPath<'_>]) -> Vec<NewParameters> {
-    let mut all = Vec::new();
+/// The new parameters of functions that the base has, in the languages in which a call may leave them out, and what else is read
+/// of options. `new_words` are those of the change's code that stand nowhere in the base.
+pub fn new_parameters(changed: &[ChangedPath<'_>], new_words: &BTreeSet<String>) -> Vec<NewParameters> {
+    let mut all = read_options(changed, new_words);
     for file in changed.iter().filter(|file| !is_of_tests(file.path)) {
         let (before, after) = (signatures(file.path, file.before), signatures(file.path, file.after));
         for (function, now) in after {
             let Some(was) = before.get(&function) else { continue };
             let names: BTreeSet<String> = now.names.difference(&was.names).cloned().collect();
             if !names.is_empty() {
-                all.push(NewParameters { function, places: (!was.is_open).then_some(was.places), names });
+                let places = (!was.is_open).then_some(was.places);
+                all.push(NewParameters { function: Some(function), places, names });
             }
         }
     }
     all
+}
+
+/// New properties that the code reads and does not call: of an object of options they may be the keys.
+fn read_options(changed: &[ChangedPath<'_>], new_words: &BTreeSet<String>) -> Vec<NewParameters> {
+    let is_read = |word: &&String| {
+        let form = format!(r"(?m)\.{}\s*(?:[^(\w\s]|$)", regex::escape(word));
+        let form = regex::Regex::new(&form);
+        let code = changed.iter().filter(|file| {
+            !is_of_tests(file.path)
+                && optional_in(file.path).is_some_and(|language| language != Language::Python)
+        });
+        form.is_ok_and(|form| {
+            code.filter_map(|file| file.after).any(|bytes| form.is_match(&String::from_utf8_lossy(bytes)))
+        })
+    };
+    let option =
+        |word: &String| NewParameters { function: None, places: None, names: BTreeSet::from([word.clone()]) };
+    new_words.iter().filter(is_read).map(option).collect()
 }
 
 /// The text of a file of tests with no argument for any of these, and which it had; none where it has none. Parameters that the
@@ -53,7 +74,12 @@ pub(super) fn without_arguments(
     parameters: &[NewParameters],
     issue: &str,
 ) -> Option<(String, BTreeSet<String>)> {
-    let asked_for = |new: &&NewParameters| new.names.iter().any(|name| has_word(issue, name));
+    // Whoever asks for an option may leave its name to others.
+    let option = pattern!(
+        r"(?i)\b(?:an?|new|some|optional)\s+(?:\w+\s+)?(?:options?|parameters?|flags?|settings?|switch|keywords?|arguments?)\b"
+    );
+    let is_asked = option.is_some_and(|option| option.is_match(issue));
+    let asked_for = |new: &&NewParameters| is_asked || new.names.iter().any(|name| is_named(issue, name));
     let parameters: Vec<&NewParameters> = parameters.iter().filter(|new| !asked_for(new)).collect();
     if parameters.is_empty() {
         return None;
@@ -63,8 +89,16 @@ pub(super) fn without_arguments(
     for call in syntax.everything() {
         let Some(arguments) = syntax.field(call, "arguments") else { continue };
         let called = syntax.field(call, "function").or_else(|| syntax.field(call, "constructor"));
-        let called = called.map_or("", |called| last_name(syntax.text(called)));
-        for new in parameters.iter().filter(|new| new.function == called) {
+        let whole = called.map_or("", |called| syntax.text(called));
+        let called = last_name(whole);
+        let is_for = |new: &&&NewParameters| match &new.function {
+            Some(function) => function == called,
+            // What is expected is no option.
+            None => !["assert", "expect", "equal", "match", "toBe"]
+                .iter()
+                .any(|word| whole.to_lowercase().contains(&word.to_lowercase())),
+        };
+        for new in parameters.iter().filter(is_for) {
             let found = arguments_for(&syntax, arguments, new);
             if !found.is_empty() {
                 used.extend(new.names.iter().cloned());
@@ -201,7 +235,8 @@ mod tests {
     fn without(path: &str, (before, after): (&str, &str), test: &str, issue: &str) -> Option<String> {
         let file = ChangedPath { path, before: Some(before.as_bytes()), after: Some(after.as_bytes()) };
         let test_path = format!("tests/test_a.{}", path.rsplit('.').next().unwrap());
-        without_arguments(&test_path, test, &new_parameters(&[file]), issue).map(|(text, _)| text)
+        let new = BTreeSet::from(["dropEmpty", "env", "read"].map(str::to_owned));
+        without_arguments(&test_path, test, &new_parameters(&[file], &new), issue).map(|(text, _)| text)
     }
 
     #[test]
@@ -222,7 +257,14 @@ mod tests {
         ] {
             assert_eq!(without("it.py", python, test, "It fails.").as_deref(), now, "{test}");
         }
-        assert_eq!(without("it.py", python, "part(1, x, True)", "With `strict` it fails."), None);
+        for issue in ["With `strict` it fails.", "I would like an optional argument for it."] {
+            assert_eq!(without("it.py", python, "part(1, x, True)", issue), None, "{issue}");
+        }
+        let prose = "A strict reader would expect an error.";
+        assert!(
+            without("it.py", python, "part(1, x, True)", prose).is_some(),
+            "a word of prose names nothing"
+        );
         let javascript = (
             "exports.inc = (version, release) => 1;\nclass A {\n  read(text, { loose }) {}\n  constructor() {}\n}\n",
             "exports.inc = (version, release, dotted) => 1;\nclass A {\n  read(text, { loose, dotted = 1 } = {}) {}\n  constructor(dotted) {}\n}\n",
@@ -236,6 +278,18 @@ mod tests {
             ("inc('1')", None),
         ] {
             assert_eq!(without("inc.js", javascript, test, "It fails.").as_deref(), now, "{test}");
+        }
+        let options = ("const a = 1;\n", "const b = options.dropEmpty || process.env.B || this.read();\n");
+        for (test, now) in [
+            (
+                "equal(slug('a', { dropEmpty: true, read: 1 }), { dropEmpty: 1 }); process.env.B = 1;",
+                Some(
+                    "equal(slug('a', { _called_otherwise: true, read: 1 }), { dropEmpty: 1 }); process.env.B = 1;",
+                ),
+            ),
+            ("deepEqual(list(), { dropEmpty: true })", None),
+        ] {
+            assert_eq!(without("a.js", options, test, "It fails.").as_deref(), now, "{test}");
         }
         let typescript = (
             "export function inc(version: string): number {}\n",

@@ -21,7 +21,7 @@ pub fn introduced_names(code: &[(&str, &[u8])], new_words: &BTreeSet<String>) ->
     let is_one = |word: &&String| {
         let name = regex::escape(word);
         let form = format!(
-            r#"["'`]{name}["'`]|\b(?:def|class|fn|func|function|const|let|var|static|struct|enum|type|interface)\s+{name}\b|#\s*(?:ifdef|ifndef|define|if|elif)\b[^\n]*\b{name}\b|\b{name}\s*(?:=[^=>]|:)|[(,{{]\s*\*{{0,2}}{name}\s*[,)}}]"#
+            r#"["'`]{name}["'`]|\b(?:def|class|fn|func|function|const|let|var|static|struct|enum|type|interface)\s+{name}\b|#\s*(?:ifdef|ifndef|define|if|elif)\b[^\n]*\b{name}\b|\b{name}\s*(?:=[^=>]|\??:)|[(,{{]\s*\*{{0,2}}{name}\s*[,)}}]"#
         );
         let form = regex::Regex::new(&form);
         word.len() >= SHORTEST

@@ -2,7 +2,7 @@
 //! one side and the code of the other.
 
 use super::family::LanguageFamily;
-use crate::configuration::old_configuration;
+use crate::configuration::{old_configuration, registers_new_tests};
 use crate::overlay::{Overlay, OverlayAction};
 use crate::tamper::graft;
 
@@ -122,7 +122,35 @@ pub fn split_change(
         sides.old_tests.extend(old.map(laid));
         sides.new_tests.extend(new.map(laid));
     }
+    with_new_registrations(&mut sides, changed);
     sides
+}
+
+/// Where a file that is code as well registers new tests, they are built on the code of the base as it says, and on the code of
+/// the change stand empty while the base's tests are asked: without their files nothing would be built there.
+fn with_new_registrations(sides: &mut ChangeSplit, changed: &[ChangedPath<'_>]) {
+    const PROGRAM: &[u8] = b"int main() { return 0; }\n";
+    const PART: &[u8] = b"typedef int left_out;\n";
+    let builds = changed.iter().filter(|file| !is_of_tests(file.path));
+    let builds: Vec<_> =
+        builds.filter(|file| registers_new_tests(file.path, file.before, file.after)).collect();
+    if builds.is_empty() {
+        return;
+    }
+    for (path, bytes) in builds.iter().filter_map(|file| Some((file.path, file.after?))) {
+        sides.new_tests.retain(|overlay| overlay.path != path);
+        let action = OverlayAction::Write(bytes.to_vec());
+        sides.new_tests.push(Overlay { path: path.to_owned(), action });
+    }
+    let is_source = |path: &str| [".c", ".cc", ".cpp", ".cxx", ".c++"].iter().any(|end| path.ends_with(end));
+    let is_removed =
+        |overlay: &&mut Overlay| overlay.action == OverlayAction::Remove && is_source(&overlay.path);
+    for overlay in sides.old_tests.iter_mut().filter(is_removed) {
+        let file = changed.iter().find(|file| file.path == overlay.path);
+        let text = String::from_utf8_lossy(file.and_then(|file| file.after).unwrap_or_default());
+        let has_main = pattern!(r"\bmain\s*\(").is_some_and(|main| main.is_match(&text));
+        overlay.action = OverlayAction::Write(if has_main { PROGRAM } else { PART }.to_vec());
+    }
 }
 
 /// Whether the code of a file differs: not its layout and comments, where its language is known, and no words for people.
@@ -178,6 +206,29 @@ mod tests {
             .collect();
         laid.sort();
         laid
+    }
+
+    #[test]
+    fn a_new_test_that_the_root_registers_is_built_on_the_old_code_and_stands_empty_on_the_new() {
+        let lists = "add_executable(a tests/a.c)\nadd_test(a a)\n";
+        let more = format!("{lists}add_executable(b tests/b.c)\nadd_test(b b)\n");
+        let sides = taken(&[
+            ("CMakeLists.txt", Some(lists), Some(&more)),
+            ("tests/b.c", None, Some("int main(void) { return 1; }")),
+            ("tests/part.c", None, Some("int part;")),
+            ("tests/b.h", None, Some("int part;")),
+        ]);
+        assert_eq!(
+            laid(&sides.old_tests),
+            [
+                "tests/b.c: int main() { return 0; }",
+                "tests/b.h removed",
+                "tests/part.c: typedef int left_out;"
+            ]
+        );
+        assert_eq!(laid(&sides.new_tests)[0], format!("CMakeLists.txt: {}", more.trim()));
+        let sides = taken(&[("tests/b.c", None, Some("int main(void) { return 1; }"))]);
+        assert_eq!(laid(&sides.old_tests), ["tests/b.c removed"]);
     }
 
     #[test]

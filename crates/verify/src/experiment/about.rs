@@ -39,6 +39,14 @@ fn shares(said: &BTreeSet<String>, name: &str) -> bool {
     stems(name).iter().any(|stem| said.contains(stem))
 }
 
+/// Whether an issue asks for an option, whose name it may leave to others.
+pub(super) fn asks_for_option(issue: &str) -> bool {
+    pattern!(
+        r"(?i)\b(?:add|give|have|like|want|need|wish|offer|provide|introduce|support|allow)\w*\b[^.!?\n]{0,60}\b(?:an?|new|some|optional)\s+(?:\w+\s+)?(?:options?|parameters?|flags?|settings?|switch|keywords?|arguments?)\b"
+    )
+    .is_some_and(|option| option.is_match(issue))
+}
+
 /// Whether a text names something of the code, and not only uses its word.
 pub(super) fn is_named(text: &str, word: &str) -> bool {
     let is_of_code = word.contains('_')
@@ -127,6 +135,10 @@ mod tests {
             assert_eq!(may_ask_for(issue, test, &files, &defined), is, "{issue}");
         }
         assert!(may_ask_for("Typed amounts are read wrongly", "a.test_typed", &files, &defined));
+        assert!(
+            asks_for_option("Please give me an option for it.")
+                && !asks_for_option("An empty argument is an error.")
+        );
         assert_eq!(stem("parsing"), stem("parse"));
         assert_eq!(stem("entries"), stem("entry"));
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::about::is_named;
+use super::about::{asks_for_option, is_named};
 use super::names::OTHERWISE;
 use super::sides::{ChangedPath, is_of_tests};
 use crate::tamper::language::Language;
@@ -74,12 +74,8 @@ pub(super) fn without_arguments(
     parameters: &[NewParameters],
     issue: &str,
 ) -> Option<(String, BTreeSet<String>)> {
-    // Whoever asks for an option may leave its name to others.
-    let option = pattern!(
-        r"(?i)\b(?:an?|new|some|optional)\s+(?:\w+\s+)?(?:options?|parameters?|flags?|settings?|switch|keywords?|arguments?)\b"
-    );
-    let is_asked = option.is_some_and(|option| option.is_match(issue));
-    let asked_for = |new: &&NewParameters| is_asked || new.names.iter().any(|name| is_named(issue, name));
+    let asked_for =
+        |new: &&NewParameters| asks_for_option(issue) || new.names.iter().any(|name| is_named(issue, name));
     let parameters: Vec<&NewParameters> = parameters.iter().filter(|new| !asked_for(new)).collect();
     if parameters.is_empty() {
         return None;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::about::asks_for_option;
 use super::edits::words_in;
 use super::family::LanguageFamily;
 use super::names::{OTHERWISE, has_word};
@@ -51,7 +52,9 @@ pub fn without_new_names(
             used.extend(left_out);
             renamed = fewer;
         }
-        let is_left = |name: &String| excepted.iter().chain([&issue]).any(|text| has_word(text, name));
+        let is_left = |name: &String| {
+            asks_for_option(issue) || excepted.iter().chain([&issue]).any(|text| has_word(text, name))
+        };
         for name in names.intersection(&words).filter(|name| !is_left(name)) {
             let now = called_otherwise(&renamed, name);
             if now != renamed {

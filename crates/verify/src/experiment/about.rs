@@ -42,7 +42,7 @@ fn shares(said: &BTreeSet<String>, name: &str) -> bool {
 /// Whether an issue asks for an option, whose name it may leave to others.
 pub(super) fn asks_for_option(issue: &str) -> bool {
     pattern!(
-        r"(?i)\b(?:add|give|have|like|want|need|wish|offer|provide|introduce|support|allow)\w*\b[^.!?\n]{0,60}\b(?:an?|new|some|optional)\s+(?:\w+\s+)?(?:options?|parameters?|flags?|settings?|switch|keywords?|arguments?)\b"
+        r"(?i)\b(?:add|give|make|please|have|like|want|need|wish|offer|provide|introduce|support|allow)\w*\b[^.!?\n]{0,60}\b(?:an?|new|some|optional)\s+(?:\w+\s+)?(?:options?|parameters?|flags?|settings?|switch|keywords?|arguments?)\b"
     )
     .is_some_and(|option| option.is_match(issue))
 }

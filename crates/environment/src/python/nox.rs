@@ -58,9 +58,9 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, _project: &PythonProject) -> Op
                 }
                 Argument::Text(option) if option.starts_with('-') => {
                     // What follows another is its value, and no package.
-                    if option.starts_with("--") && !option.contains('=') || option.len() == 2 {
-                        let has_value = !WITHOUT_VALUE.contains(&option);
-                        drop(has_value.then(|| rest.next()));
+                    let is_whole = option.contains('=') || !option.starts_with("--") && option.len() > 2;
+                    if !is_whole && !WITHOUT_VALUE.contains(&option) {
+                        let _value = rest.next();
                     }
                 }
                 Argument::Text(other) => needs.add(other),

@@ -110,20 +110,23 @@ pub(super) fn ava(lines: &[&str]) -> Option<RunnerSummary> {
         pattern!(r"^  (?:([✔√]) |[✘✖×] (\[fail\]: )|- (?:\[(?:skip|todo)\] ))(.+?)(?: \([\dhms. ]+\))?$")?;
     let last = lines.iter().rposition(|line| row.is_match(line))?;
     let begun = lines.iter().position(|line| case.is_match(line))?;
-    let (mut counts, mut is_counted) = (TestCounts::default(), false);
+    let (mut counts, mut is_counted, mut known) = (TestCounts::default(), false, 0);
     for line in lines.get(last.saturating_sub(6)..=last)? {
         let Some(found) = row.captures(line) else { continue };
         let number = super::number(&found, 1);
         match found.get(2).map(|word| word.as_str()) {
+            // One that is to fail and does has a tick as those that pass.
+            None if found[0].contains("known failure") => known = number,
             Some("passed") => (counts.passed, is_counted) = (number, true),
             Some("failed") => counts.failed = counts.failed.saturating_add(number),
             _ => counts.skipped = counts.skipped.saturating_add(number),
         }
     }
     let own = lines.get(begun..last)?;
-    if !is_counted {
-        counts.passed = own.iter().filter(|line| passes.is_match(line)).count() as u64;
-    }
+    counts.passed = match is_counted {
+        true => counts.passed.saturating_add(known),
+        false => own.iter().filter(|line| passes.is_match(line)).count() as u64,
+    };
     let failing = own.iter().filter_map(|line| Some(fails.captures(line)?.get(1)?.as_str().to_owned()));
     let case =
         pattern!(r"^  (?:([✔√]) |[✘✖×] (\[fail\]: )|- (?:\[(?:skip|todo)\] ))(.+?)(?: \([\dhms. ]+\))?$")?;
@@ -280,6 +283,8 @@ mod tests {
         assert_eq!(read(red, None).failing, ["test › adds up wrong"]);
         assert_eq!(read(red, None).cases.unwrap().tests.len(), 5, "each is named where its file is");
         assert_eq!(read(green, None).cases, None);
+        let known = "  ✔ a › one\n  ✔ b › two\n  ─\n\n  1 test passed\n  1 known failure\n";
+        assert_eq!((counted(known), read(known, None).cases.unwrap().tests.len()), (Some((2, 0, 0)), 2));
         assert_eq!(counted("  3 tests passed\n"), None, "whoever prints that is not AVA");
     }
 

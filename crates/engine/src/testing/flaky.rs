@@ -5,14 +5,10 @@
 use std::collections::BTreeMap;
 
 use super::EffectError;
-use super::change::texts_of;
 use super::checkout_run::CheckoutRun;
 use super::experiment::ExperimentContext;
-use journeyman_order::scrutiny::TestChange;
 use journeyman_order::{CommitSha, ComparedBy, ComparisonVerdict, Exit, TestCaseStatus};
-use journeyman_verify::experiment::{
-    ExperimentResult, evidence_of, is_called_alike, lie_told, may_ask_for, speaks_of,
-};
+use journeyman_verify::experiment::{ExperimentResult, evidence_of, lie_told};
 
 /// Runs on each side; of a suite that cannot be asked for some tests and takes long, fewer.
 const RUNS: usize = 6;
@@ -102,49 +98,6 @@ impl ExperimentContext<'_> {
         });
         let runs = futures_util::future::try_join_all(each).await?;
         Ok(runs.into_iter().find(|run| run.cell().exit == Some(Exit::Code(0))))
-    }
-
-    /// Takes out of what is fixed the tests that have nothing to do with the issue: the change mends something there, and
-    /// nobody asked for it.
-    pub(super) async fn hold_fixed_against_issue(
-        &self,
-        judgement: &mut ExperimentResult,
-    ) -> Result<(), EffectError> {
-        let fixed = std::mem::take(&mut judgement.comparison.fixed);
-        if fixed.is_empty() {
-            return Ok(());
-        }
-        let files = self.new_texts().await?;
-        let speaks = |name: &String| speaks_of(&self.ask.issue, name, files, &self.change.own_words);
-        if fixed.names.iter().any(speaks) {
-            judgement.comparison.fixed = fixed;
-        } else {
-            judgement.comparison.fixed_beside = fixed;
-        }
-        Ok(())
-    }
-
-    /// Holds against the change what the base's tests say of it that it takes away, and that has nothing to do with the issue:
-    /// whoever edits a test is named, and whoever removes one that fails now hides what is broken.
-    pub(super) async fn hold_removed_against_issue(
-        &self,
-        ran: &CheckoutRun,
-        judgement: &mut ExperimentResult,
-    ) -> Result<(), EffectError> {
-        let Some(after) = &ran.reading.cases else { return Ok(()) };
-        let is_there = |name: &str| after.tests.keys().any(|known| is_called_alike(known, name));
-        let failing = judgement.changed.iter().filter(|test| test.how == TestChange::FailsAsItWas);
-        let removed: Vec<String> =
-            failing.map(|test| test.test.clone()).filter(|name| !is_there(name)).take(MOST).collect();
-        if removed.is_empty() {
-            return Ok(());
-        }
-        let files = texts_of(self.testing, self.ask, &self.ask.base, &[]).await?;
-        let is_beside = |name: &&String| !may_ask_for(&self.ask.issue, name, &files, &self.change.own_words);
-        judgement.against.extend(removed.iter().find(is_beside).map(|name| {
-            format!("{name} passed before, fails on this code, and is removed by the change; the issue does not speak of it")
-        }));
-        Ok(())
     }
 
     /// Runs the tests that the pass rests on again, as they may be run elsewhere, where they can be run alone and fast.

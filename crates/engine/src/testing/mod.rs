@@ -4,6 +4,7 @@
 //! May know: the sandbox, our commits, what test commands there are and what their output says.
 //! Must never know: orders, journals, agents, GitHub. Whoever wants a verdict names two commits and the settings.
 
+mod asked_for;
 mod base_setup;
 mod baseline;
 mod change;

@@ -10,6 +10,15 @@ const MOST_CASES: usize = 20_000;
 /// The longest name, in characters, without the number that tells it from others of the same name.
 const LONGEST_NAME: usize = 290;
 
+/// One more that ended so.
+pub(super) fn count(counts: &mut TestCounts, status: TestCaseStatus) {
+    *match status {
+        TestCaseStatus::Passed => &mut counts.passed,
+        TestCaseStatus::Failed => &mut counts.failed,
+        TestCaseStatus::Skipped => &mut counts.skipped,
+    } += 1;
+}
+
 /// Tests in the order in which they were read.
 #[derive(Debug, Default)]
 pub(super) struct CaseList {
@@ -64,11 +73,7 @@ impl CaseList {
         if self.is_broken {
             return None;
         }
-        match status {
-            TestCaseStatus::Passed => self.counts.passed += 1,
-            TestCaseStatus::Failed => self.counts.failed += 1,
-            TestCaseStatus::Skipped => self.counts.skipped += 1,
-        }
+        count(&mut self.counts, status);
         Some(name)
     }
 

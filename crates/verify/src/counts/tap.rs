@@ -1,7 +1,7 @@
 //! The Test Anything Protocol.
 
 use super::RunnerSummary;
-use super::cases::CaseList;
+use super::cases::{CaseList, count};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
@@ -14,76 +14,20 @@ pub(super) enum TapDepth {
     Any,
 }
 
-/// Points of the outermost level. There has to be a plan, or the protocol's version.
-pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
-    let plan = pattern!(r"^1\.\.\d+( *#.*)?$")?;
-    let point = pattern!(r"^(not )?ok\b(?: +\d+)?(?: +- +| +|$)(.*)$")?;
-    let directive = pattern!(r"(?i)(?:^| )# *(skip|todo)\b")?;
-    let mut counts = TestCounts::default();
-    let mut cases = CaseList::default();
-    let mut line = None;
-    for (at, text) in lines.iter().enumerate() {
-        if plan.is_match(text) || text.starts_with("TAP version 1") {
-            line = line.max(Some(at));
-        } else if let Some(found) = point.captures(text) {
-            line = line.map(|_| at).or(line);
-            let description = found.get(2)?.as_str();
-            let directive = directive.find(description);
-            let status = if directive.is_some() {
-                counts.skipped += 1;
-                TestCaseStatus::Skipped
-            } else if found.get(1).is_some() {
-                counts.failed += 1;
-                TestCaseStatus::Failed
-            } else {
-                counts.passed += 1;
-                TestCaseStatus::Passed
-            };
-            let end = directive.map_or(description.len(), |found| found.start());
-            cases.add(without_time(description.get(..end).unwrap_or(description)), status);
-        } else if text.starts_with("Bail out!") {
-            counts.failed += 1;
-        }
-    }
-    if let Some((counts, cases, failing)) = of_files(lines) {
-        let cases = cases.adding_up_to(&counts);
-        let is_whole = cases.is_some();
-        let (runner, counts) = (TestRunnerName::Tap, Some(counts));
-        return Some(RunnerSummary { counts, failing, line: line?, runner, cases, is_whole });
-    }
-    let failing = failing(lines, TapDepth::Top);
-    // One that bailed out failed without a name, and points may have none.
-    let cases = cases.adding_up_to(&counts);
-    let is_whole = cases.is_some();
-    Some(RunnerSummary {
-        counts: Some(counts),
-        failing,
-        line: line?,
-        runner: TestRunnerName::Tap,
-        cases,
-        is_whole,
-    })
-}
-
-/// A file of tests, and what one level below it came to.
-struct TapFile {
-    name: String,
+/// One line of the protocol that says what came of a test.
+struct TapPoint<'t> {
+    indent: usize,
+    name: &'t str,
     status: TestCaseStatus,
-    tests: Vec<(String, TestCaseStatus)>,
+    /// Whether what is in it follows, in brackets.
+    is_open: bool,
 }
 
-/// Where each point of the outermost level is a file, as node-tap has it, the tests are those one level below.
-fn of_files(lines: &[&str]) -> Option<(TestCounts, CaseList, Vec<String>)> {
-    let point = pattern!(r"^( {4})?(not )?ok\b(?: +\d+)?(?: +- +| +|$)(.*)$")?;
-    let directive = pattern!(r"(?i)(?:^| )# *(skip|todo)\b")?;
-    let is_file = pattern!(r"\.[cm]?[jt]sx?$")?;
-    let mut files: Vec<TapFile> = Vec::new();
-    let (mut inner, mut is_open) = (Vec::new(), false);
-    for text in lines {
-        if *text == "}" && std::mem::take(&mut is_open) {
-            files.last_mut()?.tests = std::mem::take(&mut inner);
-        }
-        let Some(found) = point.captures(text) else { continue };
+impl<'t> TapPoint<'t> {
+    fn read(line: &'t str) -> Option<Self> {
+        let point = pattern!(r"^( *)(not )?ok\b(?: +\d+)?(?: +- +| +|$)(.*)$")?;
+        let directive = pattern!(r"(?i)(?:^| )# *(skip|todo)\b")?;
+        let found = point.captures(line)?;
         let description = found.get(3)?.as_str();
         let directive = directive.find(description);
         let status = match (directive.is_some(), found.get(2).is_some()) {
@@ -92,44 +36,83 @@ fn of_files(lines: &[&str]) -> Option<(TestCounts, CaseList, Vec<String>)> {
             (false, false) => TestCaseStatus::Passed,
         };
         let end = directive.map_or(description.len(), |found| found.start());
-        let name = without_time(description.get(..end).unwrap_or(description)).trim().to_owned();
-        if found.get(1).is_some() {
-            inner.push((name, status));
-            continue;
-        }
-        if !is_file.is_match(&name) {
-            return None;
-        }
-        // With a bracket behind it what is in it follows, else it went before.
-        is_open = description.ends_with('{');
-        let tests = if is_open { Vec::new() } else { std::mem::take(&mut inner) };
-        files.push(TapFile { name, status, tests });
+        let name = without_time(description.get(..end).unwrap_or(description)).trim();
+        let is_open = description.ends_with('{');
+        Some(Self { indent: found.get(1)?.len(), name, status, is_open })
     }
-    let (mut counts, mut cases, mut failing) = (TestCounts::default(), CaseList::default(), Vec::new());
-    let mut add = |name: &str, status| {
-        match status {
-            TestCaseStatus::Passed => counts.passed += 1,
-            TestCaseStatus::Failed => {
-                counts.failed += 1;
-                failing.push(name.to_owned());
-            }
-            TestCaseStatus::Skipped => counts.skipped += 1,
+}
+
+/// Points of the outermost level. There has to be a plan, or the protocol's version.
+pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
+    let plan = pattern!(r"^1\.\.\d+( *#.*)?$")?;
+    let mut counts = TestCounts::default();
+    let mut cases = CaseList::default();
+    let mut line = None;
+    for (at, text) in lines.iter().enumerate() {
+        if plan.is_match(text) || text.starts_with("TAP version 1") {
+            line = line.max(Some(at));
+        } else if let Some(point) = TapPoint::read(text).filter(|point| point.indent == 0) {
+            line = line.map(|_| at).or(line);
+            count(&mut counts, point.status);
+            cases.add(point.name, point.status);
+        } else if text.starts_with("Bail out!") {
+            counts.failed += 1;
         }
-        cases.add(name, status);
-    };
-    let is_failed = |(_, status): &(String, TestCaseStatus)| *status == TestCaseStatus::Failed;
-    let has_inner = files.iter().any(|file| !file.tests.is_empty());
-    for TapFile { name: file, status, tests } in &files {
+    }
+    let line = line?;
+    let mut failing = failing(lines, TapDepth::Top);
+    if let Some(tests) = of_files(lines) {
+        (counts, cases, failing) = Default::default();
         for (name, status) in tests {
-            add(&format!("{file} > {name}"), *status);
-        }
-        // One that failed by itself, such as by its time, or that has no tests.
-        let fails_alone = *status == TestCaseStatus::Failed && !tests.iter().any(is_failed);
-        if tests.is_empty() || fails_alone {
-            add(file, *status);
+            count(&mut counts, status);
+            cases.add(&name, status);
+            failing.extend((status == TestCaseStatus::Failed).then_some(name));
         }
     }
-    has_inner.then_some((counts, cases, failing))
+    // One that bailed out failed without a name, and points may have none.
+    let cases = cases.adding_up_to(&counts);
+    let is_whole = cases.is_some();
+    let (runner, counts) = (TestRunnerName::Tap, Some(counts));
+    Some(RunnerSummary { counts, failing, line, runner, cases, is_whole })
+}
+
+/// Where each point of the outermost level is a file, as node-tap has it, the tests are those one level below. None where it is
+/// not so, or none has any.
+fn of_files(lines: &[&str]) -> Option<Vec<(String, TestCaseStatus)>> {
+    const BELOW: usize = 4;
+    let is_file = pattern!(r"\.[cm]?[jt]sx?$")?;
+    let (mut all, mut has_inner) = (Vec::new(), false);
+    let (mut inner, mut open): (Vec<TapPoint<'_>>, Option<TapPoint<'_>>) = (Vec::new(), None);
+    let mut end_file = |file: &TapPoint<'_>, inner: &mut Vec<TapPoint<'_>>| {
+        let is_failed = |status: TestCaseStatus| status == TestCaseStatus::Failed;
+        // One that failed by itself, such as by its time, or that has no tests.
+        let is_alone =
+            inner.is_empty() || is_failed(file.status) && !inner.iter().any(|point| is_failed(point.status));
+        has_inner |= !inner.is_empty();
+        all.extend(inner.drain(..).map(|point| (format!("{} > {}", file.name, point.name), point.status)));
+        all.extend(is_alone.then(|| (file.name.to_owned(), file.status)));
+    };
+    for text in lines {
+        if *text == "}"
+            && let Some(file) = open.take()
+        {
+            end_file(&file, &mut inner);
+        }
+        let Some(point) = TapPoint::read(text) else { continue };
+        match point.indent {
+            BELOW => inner.push(point),
+            0 if !is_file.is_match(point.name) => return None,
+            // With a bracket behind it what is in it follows, else it went before.
+            0 if point.is_open => open = Some(point),
+            0 => end_file(&point, &mut inner),
+            _ => {}
+        }
+    }
+    if let Some(file) = open {
+        inner.clear();
+        end_file(&file, &mut inner);
+    }
+    has_inner.then_some(all)
 }
 
 /// The descriptions of what is not ok.

@@ -16,11 +16,14 @@ const SHORTEST: usize = 3;
 /// the changed code defines.
 pub fn speaks_of(issue: &str, test: &str, files: &[(String, Vec<u8>)], defined: &BTreeSet<String>) -> bool {
     let said = stems(issue);
-    let own = own_texts(files, test);
     let named: Vec<&String> = defined.iter().filter(|word| is_named(issue, word)).collect();
-    if said.is_empty() || named.is_empty() || own.is_empty() {
-        // One whose text is not found may use anything.
-        return said.is_empty() || shares(&said, test) || own.is_empty();
+    if said.is_empty() || (named.is_empty() && shares(&said, test)) {
+        return true;
+    }
+    let own = own_texts(files, test);
+    // One whose text is not found may use anything.
+    if own.is_empty() {
+        return true;
     }
     named
         .iter()
@@ -30,9 +33,11 @@ pub fn speaks_of(issue: &str, test: &str, files: &[(String, Vec<u8>)], defined: 
 /// Whether an issue may ask for this test to go: it has a word of its title, or names something of the code that it uses.
 pub fn may_ask_for(issue: &str, test: &str, files: &[(String, Vec<u8>)], defined: &BTreeSet<String>) -> bool {
     let said = stems(issue);
+    if said.is_empty() || shares(&said, title_of(test)) {
+        return true;
+    }
     let own = own_texts(files, test);
-    let is_used = |word: &String| is_named(issue, word) && own.iter().any(|text| has_word(text, word));
-    said.is_empty() || shares(&said, title_of(test)) || defined.iter().any(is_used)
+    defined.iter().any(|word| is_named(issue, word) && own.iter().any(|text| has_word(text, word)))
 }
 
 fn shares(said: &BTreeSet<String>, name: &str) -> bool {

@@ -99,8 +99,7 @@ impl TestTexts<'_> {
     /// printed in which these tests failed.
     pub fn old_answers(&self, lies: &[(String, Vec<Lie>)], said: &str) -> Vec<Lie> {
         let answers = |lie: &Lie, test: &str| {
-            let own = super::names::without_parameters(test);
-            let own = own.rsplit(['.', ':', '>', '/']).next().unwrap_or(own).trim();
+            let own = super::names::title_of(test);
             old_answer(said, own, lie).map(|now| Lie { now, ..lie.clone() })
         };
         lies.iter()

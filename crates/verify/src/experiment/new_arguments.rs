@@ -50,20 +50,21 @@ pub fn new_parameters(changed: &[ChangedPath<'_>], new_words: &BTreeSet<String>)
 
 /// New properties that the code reads and does not call: of an object of options they may be the keys.
 fn read_options(changed: &[ChangedPath<'_>], new_words: &BTreeSet<String>) -> Vec<NewParameters> {
-    let is_read = |word: &&String| {
-        let form = format!(r"(?m)\.{}\s*(?:[^(\w\s]|$)", regex::escape(word));
-        let form = regex::Regex::new(&form);
-        let code = changed.iter().filter(|file| {
-            !is_of_tests(file.path)
-                && optional_in(file.path).is_some_and(|language| language != Language::Python)
-        });
-        form.is_ok_and(|form| {
-            code.filter_map(|file| file.after).any(|bytes| form.is_match(&String::from_utf8_lossy(bytes)))
-        })
-    };
-    let option =
-        |word: &String| NewParameters { function: None, places: None, names: BTreeSet::from([word.clone()]) };
-    new_words.iter().filter(is_read).map(option).collect()
+    let Some(property) = pattern!(r"(?m)\.(\w+)\s*(?:[^(\w\s]|$)") else { return Vec::new() };
+    let mut read = BTreeSet::new();
+    let code = changed.iter().filter(|file| {
+        !is_of_tests(file.path) && optional_in(file.path).is_some_and(|language| language != Language::Python)
+    });
+    for text in code.filter_map(|file| file.after).map(String::from_utf8_lossy) {
+        let mut from = 0;
+        // What ends one may begin the next.
+        while let Some(name) = property.captures_at(&text, from).and_then(|found| found.get(1)) {
+            read.extend(new_words.get(name.as_str()).cloned());
+            from = name.end();
+        }
+    }
+    let option = |word| NewParameters { function: None, places: None, names: BTreeSet::from([word]) };
+    read.into_iter().map(option).collect()
 }
 
 /// The text of a file of tests with no argument for any of these, and which it had; none where it has none. Parameters that the
@@ -87,12 +88,12 @@ pub(super) fn without_arguments(
         let called = syntax.field(call, "function").or_else(|| syntax.field(call, "constructor"));
         let whole = called.map_or("", |called| syntax.text(called));
         let called = last_name(whole);
+        // What is expected is no option.
+        let lower = whole.to_lowercase();
+        let expects = ["assert", "expect", "equal", "match", "tobe"].iter().any(|word| lower.contains(word));
         let is_for = |new: &&&NewParameters| match &new.function {
             Some(function) => function == called,
-            // What is expected is no option.
-            None => !["assert", "expect", "equal", "match", "toBe"]
-                .iter()
-                .any(|word| whole.to_lowercase().contains(&word.to_lowercase())),
+            None => !expects,
         };
         for new in parameters.iter().filter(is_for) {
             let found = arguments_for(&syntax, arguments, new);

@@ -27,7 +27,7 @@ use crate::agent::{self, Agents, RuntimeKind};
 use crate::attest::{SigningKey, SigningKeyOrigin};
 use crate::config::{self, Settings, Templates, repository_settings};
 use crate::engine::testing::CommitTester;
-use crate::engine::{Engine, EngineParts, EngineSettings, Environments, SETTINGS_FILE};
+use crate::engine::{Clock, Engine, EngineParts, EngineSettings, Environments, SETTINGS_FILE};
 use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, WorkOrders};
 use crate::order::OrderRequest;
@@ -123,6 +123,7 @@ impl Application {
             sandbox: sandbox.clone(),
             environments,
             settings: rules,
+            clock: Clock::system(),
         };
         let engine = Engine::new(parts);
         let state = HttpState {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use actix_web::http::header::{HeaderMap, HeaderName};
 use actix_web::{HttpRequest, HttpResponse, web};
-use chrono::Utc;
 use futures_util::stream;
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::auth::Credentials;
@@ -16,6 +15,7 @@ use super::request::{EmulatedApiRequest, header};
 use super::routes::route;
 use super::state::SharedEmulatorState;
 use super::state::calls::{ApiCall, Caller, FaultKind};
+use crate::clock;
 
 /// What is recorded of the headers: all but the credentials, of which only the scheme is told, and what has a
 /// place of its own.
@@ -35,7 +35,7 @@ fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
 /// A call as it is recorded, as far as it is known when it arrives.
 pub(crate) fn arrived(request: &HttpRequest, caller: Caller, body: String) -> ApiCall {
     ApiCall {
-        at: Utc::now(),
+        at: clock::now(),
         method: request.method().to_string(),
         path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
         caller,
@@ -52,19 +52,30 @@ pub(crate) async fn carry_out(
     call: ApiCall,
     apply: impl Future<Output = HttpResponse>,
 ) -> HttpResponse {
+    let answered = strike(shared, call, apply, |code, headers, body| {
+        let mut response = HttpResponse::build(status(code));
+        for (name, value) in headers {
+            response.insert_header((name, value));
+        }
+        response.body(body)
+    });
+    answered.await.unwrap_or_else(cut_off)
+}
+
+/// The answer, or none where the connection is cut.
+pub(crate) async fn strike<T: Answered>(
+    shared: &SharedEmulatorState,
+    call: ApiCall,
+    apply: impl Future<Output = T>,
+    faulty: impl FnOnce(u16, Vec<(String, String)>, String) -> T,
+) -> Option<T> {
     let answer = match shared.take_fault(&call.method, &call.path, &call.body) {
         None => Some(apply.await),
         Some(FaultKind::Delay(time)) => {
             tokio::time::sleep(time).await;
             Some(apply.await)
         }
-        Some(FaultKind::Status { code, headers, body }) => {
-            let mut response = HttpResponse::build(status(code));
-            for (name, value) in headers {
-                response.insert_header((name, value));
-            }
-            Some(response.body(body))
-        }
+        Some(FaultKind::Status { code, headers, body }) => Some(faulty(code, headers, body)),
         Some(FaultKind::Lost) => None,
         Some(FaultKind::AppliedThenLost) => {
             let _ = apply.await;
@@ -72,12 +83,23 @@ pub(crate) async fn carry_out(
         }
         Some(FaultKind::AppliedThen(code)) => {
             let _ = apply.await;
-            Some(EmulatedApiError::new(code, "Server Error").into_reply().into_response())
+            Some(faulty(code, Vec::new(), json!({"message": "Server Error"}).to_string()))
         }
     };
-    let status = answer.as_ref().map(|response| response.status().as_u16());
-    shared.record(ApiCall { at: Utc::now(), status, ..call });
-    answer.unwrap_or_else(cut_off)
+    let status = answer.as_ref().map(Answered::status);
+    shared.record(ApiCall { at: clock::now(), status, ..call });
+    answer
+}
+
+/// What has a status.
+pub(crate) trait Answered {
+    fn status(&self) -> u16;
+}
+
+impl Answered for HttpResponse {
+    fn status(&self) -> u16 {
+        HttpResponse::status(self).as_u16()
+    }
 }
 
 /// An answer whose body fails before its first byte: the server drops the connection without having written.
@@ -99,20 +121,43 @@ pub(crate) async fn serve(
     let caller = credentials.as_ref().map_or(Caller::Nobody, |credentials| shared.lock().caller(credentials));
     let call = arrived(&request, caller, String::from_utf8_lossy(&body).into_owned());
     let apply = async {
-        let reply =
-            answer(&shared, &request, &body, credentials).unwrap_or_else(EmulatedApiError::into_reply);
-        decorate(&shared, reply)
+        let parts = RequestParts {
+            method: request.method().as_str(),
+            path: request.path(),
+            query: request.query_string(),
+            user_agent: &call.user_agent,
+            accept: header(request.headers(), "accept"),
+        };
+        decorate(&shared, answer(&shared, parts, &body, credentials))
     };
-    carry_out(&shared, call, apply).await
+    carry_out(&shared, call.clone(), apply).await
 }
 
-fn answer(
+/// What an answer depends on, beside the body and who asks.
+pub(crate) struct RequestParts<'a> {
+    pub method: &'a str,
+    pub path: &'a str,
+    pub query: &'a str,
+    pub user_agent: &'a str,
+    pub accept: String,
+}
+
+pub(crate) fn answer(
     shared: &SharedEmulatorState,
-    request: &HttpRequest,
+    parts: RequestParts<'_>,
+    body: &[u8],
+    credentials: Result<Credentials, EmulatedApiError>,
+) -> EmulatedApiReply {
+    try_answer(shared, parts, body, credentials).unwrap_or_else(EmulatedApiError::into_reply)
+}
+
+fn try_answer(
+    shared: &SharedEmulatorState,
+    parts: RequestParts<'_>,
     body: &[u8],
     credentials: Result<Credentials, EmulatedApiError>,
 ) -> EmulatedApiResult {
-    if header(request.headers(), "user-agent").is_empty() {
+    if parts.user_agent.is_empty() {
         let message = "Request forbidden by administrative rules. Please make sure your request has a User-Agent header";
         return Err(EmulatedApiError::new(403, message));
     }
@@ -122,13 +167,13 @@ fn answer(
     } else {
         serde_json::from_slice(body).map_err(|_| EmulatedApiError::new(400, "Problems parsing JSON"))?
     };
-    let path = request.path();
+    let path = parts.path;
     let below = path.strip_prefix("/api/v3/").or_else(|| path.strip_prefix("/api/")).unwrap_or(path);
     let request = EmulatedApiRequest {
-        method: request.method().to_string(),
+        method: parts.method.to_owned(),
         segments: below.trim_matches('/').split('/').map(decode).collect(),
-        query: url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect(),
-        accept: header(request.headers(), "accept"),
+        query: url::form_urlencoded::parse(parts.query.as_bytes()).into_owned().collect(),
+        accept: parts.accept,
         body,
         credentials,
     };
@@ -140,20 +185,23 @@ fn answer(
 }
 
 /// The headers that every answer of GitHub's has.
-fn decorate(shared: &SharedEmulatorState, reply: EmulatedApiReply) -> HttpResponse {
-    let mut response = reply.into_response();
+pub(crate) fn common_headers(shared: &SharedEmulatorState) -> [(&'static str, String); 7] {
     let used = shared.lock().calls.len() as u64 % 5_000;
     let id = Uuid::new_v4().simple().to_string().to_ascii_uppercase();
-    let pairs = [
+    [
         ("x-github-request-id", id),
         ("x-github-media-type", "github.v3; format=json".to_owned()),
         ("x-ratelimit-limit", "5000".to_owned()),
         ("x-ratelimit-remaining", (5_000 - used).to_string()),
         ("x-ratelimit-used", used.to_string()),
-        ("x-ratelimit-reset", (Utc::now().timestamp() + 3_600).to_string()),
+        ("x-ratelimit-reset", (clock::now().timestamp() + 3_600).to_string()),
         ("x-ratelimit-resource", "core".to_owned()),
-    ];
-    for (name, value) in pairs {
+    ]
+}
+
+fn decorate(shared: &SharedEmulatorState, reply: EmulatedApiReply) -> HttpResponse {
+    let mut response = reply.into_response();
+    for (name, value) in common_headers(shared) {
         if let Ok(value) = value.parse() {
             response.headers_mut().insert(HeaderName::from_static(name), value);
         }

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use chrono::Utc;
 use uuid::Uuid;
 
 use super::Emulator;
@@ -16,6 +15,7 @@ use super::request::header;
 use super::state::attachments::{AttachmentAnswer, EmulatedAttachment};
 use super::state::calls::Caller;
 use super::state::{RepositoryVisibility, SharedEmulatorState};
+use crate::clock;
 
 /// What GitHub keeps as pictures and films; the rest are files.
 const ASSETS: [&str; 7] = ["png", "jpg", "jpeg", "gif", "webp", "svg", "mp4"];
@@ -94,7 +94,7 @@ pub(crate) async fn stored(
         let given = request.query_string().rsplit_once("jwt=").map_or("", |(_, given)| given);
         let world = shared.lock();
         let is_known = |one: &&EmulatedAttachment| {
-            one.signed.iter().any(|(token, until)| token == given && *until > Utc::now())
+            one.signed.iter().any(|(token, until)| token == given && *until > clock::now())
         };
         match world.attachments.iter().find(is_known).map(|one| &one.answer) {
             Some(AttachmentAnswer::Bytes(bytes)) => HttpResponse::Ok().body(bytes.clone()),

@@ -1,6 +1,6 @@
 //! Who calls, and what they may do: App tokens signed with RS256, installation tokens with scope and expiry.
 
-use chrono::{Duration, Utc};
+use chrono::Duration;
 use jsonwebtoken::{Algorithm, Validation};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -12,6 +12,7 @@ use super::state::{
     AppPermissions, EmulatedRepository, EmulatedToken, EmulatorState, PermissionLevel, RepositoryRole,
     RepositoryVisibility, TokenHolder,
 };
+use crate::clock;
 
 /// The longest that an App's token may be valid for, in seconds.
 const LONGEST_JWT: i64 = 600;
@@ -45,7 +46,7 @@ impl EmulatorState {
 
     /// The token, when it is known and has not expired.
     pub(crate) fn valid_token(&self, text: &str) -> Option<&EmulatedToken> {
-        self.tokens.get(text).filter(|token| token.expires_at > Utc::now())
+        self.tokens.get(text).filter(|token| token.expires_at > clock::now())
     }
 
     pub(crate) fn caller(&self, credentials: &Credentials) -> Caller {
@@ -67,7 +68,7 @@ impl EmulatorState {
         let claims = jsonwebtoken::decode::<Value>(text, &self.app.key, &rules)
             .map_err(|_| EmulatedApiError::new(401, "A JSON web token could not be decoded"))?
             .claims;
-        let now = Utc::now().timestamp();
+        let now = clock::now().timestamp();
         let number = |name: &str| claims.get(name).and_then(Value::as_i64);
         let Some(expires) = number("exp").filter(|expires| *expires > now) else {
             let message = "'Expiration time' claim ('exp') must be a numeric value representing the future time at \
@@ -116,7 +117,7 @@ impl EmulatorState {
         }
         permissions.entry("metadata".to_owned()).or_insert(PermissionLevel::Read);
         let text = format!("ghs_{}{}", Uuid::new_v4().simple(), &Uuid::new_v4().simple().to_string()[..4]);
-        let expires_at = Utc::now() + Duration::hours(1);
+        let expires_at = clock::now() + Duration::hours(1);
         let mut reply = json!({
             "token": text, "expires_at": time(expires_at),
             "permissions": Self::permissions_json(&permissions),
@@ -166,7 +167,7 @@ impl EmulatorState {
     /// A token of a person's own, for git.
     pub(crate) fn personal_token(&mut self, account: u64) -> String {
         let text = format!("ghp_{}", Uuid::new_v4().simple());
-        let expires_at = Utc::now() + Duration::days(30);
+        let expires_at = clock::now() + Duration::days(30);
         self.tokens.insert(text.clone(), EmulatedToken { holder: TokenHolder::Person(account), expires_at });
         text
     }

@@ -8,6 +8,7 @@ use super::json::{time, with};
 use super::repos::{self, CommitFacts};
 use super::state::EmulatorState;
 use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
+use crate::clock;
 
 /// What git says of an object that is not there.
 pub(crate) const NO_SHA: &str = "0000000000000000000000000000000000000000";
@@ -61,7 +62,7 @@ impl EmulatorState {
                 "type": "App", "id": self.app.hook, "name": "web", "active": true, "app_id": self.app.id,
                 "events": ["issue_comment", "issues", "pull_request", "pull_request_review", "push"],
                 "config": {"content_type": "json", "insecure_ssl": "0", "secret": "********", "url": self.webhook_url},
-                "updated_at": time(Utc::now()), "created_at": time(Utc::now()),
+                "updated_at": time(clock::now()), "created_at": time(clock::now()),
             },
         });
         self.queue("ping", None, None, &payload);
@@ -77,7 +78,7 @@ impl EmulatorState {
             repository_id: repository,
             installation_id: self.app.installation,
             payload: payload.to_string(),
-            at: Utc::now(),
+            at: clock::now(),
             redelivery: false,
             outcome: DeliveryResult::Queued,
         });

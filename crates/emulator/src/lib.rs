@@ -9,6 +9,7 @@
 mod api;
 mod attachments;
 mod auth;
+mod clock;
 mod diffs;
 mod events;
 mod git_access;
@@ -16,6 +17,7 @@ mod git_child;
 mod git_http;
 mod graphql;
 mod host;
+mod in_process;
 mod json;
 pub mod keys;
 mod lines;
@@ -32,6 +34,8 @@ mod webhooks;
 #[cfg(test)]
 mod tests;
 
+pub use clock::set_time;
+pub use in_process::{InProcessAnswer, InProcessCaller};
 pub use state::calls::{ApiCall, Caller, Fault, FaultKind};
 pub use state::checks::{CheckConclusion, CheckRunAction, EmulatedAnnotation};
 pub use state::deliveries::{DeliveryAttempt, DeliveryResult};
@@ -122,6 +126,11 @@ impl EmulatorOptions {
 /// The running emulator. It stops when dropped, or by [`Emulator::stop`].
 pub struct Emulator {
     shared: Arc<SharedEmulatorState>,
+    serving: Option<ServingTasks>,
+}
+
+/// What goes on as long as it listens.
+struct ServingTasks {
     server: ServerHandle,
     deliveries: JoinHandle<()>,
 }
@@ -143,12 +152,8 @@ impl Emulator {
         })?;
         let address = listener.local_addr()?;
         let origin = format!("http://{address}");
-        let mut place = tempfile::Builder::new();
-        place.prefix("journeyman-emulator-");
-        let place = place.tempdir_in(options.within.clone().unwrap_or_else(std::env::temp_dir))?;
-        git_child::prepare(place.path())?;
         let pages = options.pages;
-        let shared = Arc::new(SharedEmulatorState::new(world(options, origin)?, place));
+        let shared = Self::shared(options, origin)?;
         let data = web::Data::new(Arc::clone(&shared));
         let server = HttpServer::new(move || {
             Actix::new()
@@ -165,21 +170,33 @@ impl Emulator {
         let handle = server.handle();
         tokio::spawn(server);
         let deliveries = tokio::spawn(webhooks::deliver(Arc::clone(&shared)));
-        Ok(Self { shared, server: handle, deliveries })
+        Ok(Self { shared, serving: Some(ServingTasks { server: handle, deliveries }) })
+    }
+
+    fn shared(options: EmulatorOptions, origin: String) -> anyhow::Result<Arc<SharedEmulatorState>> {
+        let mut place = tempfile::Builder::new();
+        place.prefix("journeyman-emulator-");
+        let place = place.tempdir_in(options.within.clone().unwrap_or_else(std::env::temp_dir))?;
+        git_child::prepare(place.path())?;
+        Ok(Arc::new(SharedEmulatorState::new(world(options, origin)?, place)))
     }
 
     /// Stops listening and delivering.
-    pub async fn stop(self) {
-        self.deliveries.abort();
-        self.server.stop(false).await;
+    pub async fn stop(mut self) {
+        if let Some(serving) = self.serving.take() {
+            serving.deliveries.abort();
+            serving.server.stop(false).await;
+        }
     }
 }
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        self.deliveries.abort();
-        // The order to stop is given by the call; waiting for it is what the future would be for.
-        drop(self.server.stop(false));
+        if let Some(serving) = &self.serving {
+            serving.deliveries.abort();
+            // The order to stop is given by the call; waiting for it is what the future would be for.
+            drop(serving.server.stop(false));
+        }
     }
 }
 

@@ -8,12 +8,15 @@ use anyhow::Context as _;
 use git2::build::TreeUpdateBuilder;
 use git2::{BranchType, FileMode, ObjectType, Oid, Repository, Signature, Sort};
 
+use crate::clock;
+
 /// Refuses changed workflows to an App without the permission `workflows`, and what a ruleset forbids, as GitHub does.
 const UPDATE_HOOK: &str = include_str!("update-hook.sh");
 
 /// Who a commit made by the emulator is by.
 pub(crate) fn signature(login: &str) -> Result<Signature<'static>, git2::Error> {
-    Signature::now(login, &format!("{login}@users.noreply.localhost"))
+    let time = git2::Time::new(clock::now().timestamp(), 0);
+    Signature::new(login, &format!("{login}@users.noreply.localhost"), &time)
 }
 
 /// An empty bare repository whose `HEAD` names the default branch.
@@ -139,6 +142,13 @@ fn commit_of<'a>(repository: &'a Repository, reference: &str) -> Option<git2::Co
         }
         repository.find_reference(name).ok()?.peel_to_commit().ok()
     })
+}
+
+/// Has a branch name a commit that is there.
+pub(crate) fn point(path: &Path, branch: &str, commit: &str) -> Result<(), git2::Error> {
+    let repository = Repository::open_bare(path)?;
+    let commit = repository.find_commit(Oid::from_str(commit)?)?.id();
+    repository.reference(&format!("refs/heads/{branch}"), commit, true, "pushed").map(drop)
 }
 
 /// Takes a branch away.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Utc;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use secrecy::ExposeSecret as _;
 use sha2::Sha256;
 
 use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use super::state::{EmulatorState, SharedEmulatorState};
+use crate::clock;
 
 /// How long a receiver may take, as with GitHub.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -33,7 +33,7 @@ impl EmulatorState {
         let id = self.new_id();
         self.deliveries.push(DeliveryAttempt {
             id,
-            at: Utc::now(),
+            at: clock::now(),
             redelivery: true,
             outcome: DeliveryResult::Queued,
             ..again

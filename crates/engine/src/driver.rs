@@ -8,6 +8,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
 use super::Engine;
+use super::clock::Clock;
 use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
 use super::slow_effect::{remarkable_after, told_when_slow};
@@ -45,7 +46,8 @@ impl Engine {
         order: OrderId,
         signaled: Arc<Notify>,
     ) -> Result<DriveOutcome, StoreError> {
-        let journal = LiveJournal::read(Arc::clone(&self.parts.journals), order).await?;
+        let clock = &self.parts.clock;
+        let journal = LiveJournal::read(Arc::clone(&self.parts.journals), clock.clone(), order).await?;
         let turns = watch::Sender::new(journal.snapshot());
         let mut drive = OrderDriver {
             engine: self.clone(),
@@ -73,7 +75,7 @@ impl Engine {
             }
             let drains = self.drain.is_cancelled();
             if drains && drive.running.is_empty() {
-                return Ok(DriveOutcome::Until(Utc::now()));
+                return Ok(DriveOutcome::Until(clock.now()));
             }
             if !drains && drive.start_planned(&turn).await? {
                 drive.next_turn();
@@ -89,18 +91,18 @@ impl Engine {
                     (Some(until), _) => return Ok(DriveOutcome::Until(until)),
                     (None, Some(_)) => return Ok(DriveOutcome::Ended),
                     (None, None) if survey.trace.asks.is_some() => {
-                        return Ok(DriveOutcome::Until(Utc::now() + chrono::TimeDelta::hours(1)));
+                        return Ok(DriveOutcome::Until(clock.now() + chrono::TimeDelta::hours(1)));
                     }
                     // A journal that names nothing to do and no end would be a fault of ours; look again later.
                     (None, None) => {
-                        return Ok(DriveOutcome::Until(Utc::now() + chrono::TimeDelta::minutes(1)));
+                        return Ok(DriveOutcome::Until(clock.now() + chrono::TimeDelta::minutes(1)));
                     }
                 }
             }
             tokio::select! {
                 Some(done) = drive.effects.join_next_with_id() => drive.record_outcome(done).await?,
                 () = signaled.notified() => drive.journal.catch_up().await?,
-                () = until(survey.next.wake_at) => drive.journal.catch_up().await?,
+                () = until(survey.next.wake_at, clock) => drive.journal.catch_up().await?,
                 () = self.drain.cancelled(), if !drains => {}
             }
             drive.next_turn();
@@ -164,14 +166,12 @@ impl OrderDriver {
             }
             let attempt = attempts(&turn.journal, key) + 1;
             tracing::info!(order = %self.order, %key, attempt, "begins");
-            let task = effects::perform(
-                Arc::clone(&self.engine.parts),
-                self.order,
-                effects::Effect { key: key.clone(), attempt, r#move: r#move.clone() },
-                self.turns.subscribe(),
-            );
+            let (effects, parts) = (Arc::clone(&self.engine.effects), Arc::clone(&self.engine.parts));
+            let effect = effects::Effect { key: key.clone(), attempt, r#move: r#move.clone() };
+            let turns = self.turns.subscribe();
             let (order, name, after) = (self.order, key.clone(), remarkable_after(r#move));
             let effect = self.effects.spawn(async move {
+                let task = effects.perform(parts, order, effect, turns);
                 let outcome = told_when_slow((order, &name), after, task).await;
                 (name, outcome)
             });
@@ -260,9 +260,9 @@ fn summary(survey: &OrderProjection) -> OrderSummary {
     }
 }
 
-async fn until(moment: Option<DateTime<Utc>>) {
+async fn until(moment: Option<DateTime<Utc>>, clock: &Clock) {
     match moment {
-        Some(moment) => tokio::time::sleep((moment - Utc::now()).to_std().unwrap_or_default()).await,
+        Some(moment) => tokio::time::sleep((moment - clock.now()).to_std().unwrap_or_default()).await,
         None => std::future::pending().await,
     }
 }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::Utc;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -296,7 +295,7 @@ impl Engine {
         orders: &[OrderId],
         signal: &Signal,
     ) -> Result<IntakeResult, StoreError> {
-        self.parts.store.signal_each(orders, signal, &delivery.guid, Utc::now()).await?;
+        self.parts.store.signal_each(orders, signal, &delivery.guid, self.parts.clock.now()).await?;
         Ok(IntakeResult::Done(orders.to_vec()))
     }
 
@@ -325,7 +324,7 @@ impl Engine {
             Err(error) => return self.fault(delivery, incoming, error).await,
         };
         let order = opened.order;
-        match self.parts.store.open_order(opened, Utc::now(), Some(&delivery.guid)).await? {
+        match self.parts.store.open_order(opened, self.parts.clock.now(), Some(&delivery.guid)).await? {
             OpenOutcome::Opened => {
                 tracing::info!(%order, repository = %incoming.repository, issue = %issue.number, "opened");
                 Ok(IntakeResult::Done(vec![order]))

@@ -27,7 +27,7 @@ impl Engine {
         for order in self.parts.store.orders_of_issue(repository, issue).await? {
             let (Some(pull), Some(branch)) = (order.pull, order.branch) else { continue };
             let journal = self.parts.store.journal(order.id).await?;
-            let merged = match projection(journal.pipeline(), &journal, chrono::Utc::now()).next.settled {
+            let merged = match projection(journal.pipeline(), &journal, self.parts.clock.now()).next.settled {
                 Some(Settlement::Merged { .. }) => true,
                 Some(Settlement::Closed { .. }) => false,
                 Some(

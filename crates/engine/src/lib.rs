@@ -8,6 +8,7 @@
 //! between is done again, and every effect is made so that this is harmless.
 
 mod cache;
+mod clock;
 mod command;
 mod driver;
 mod effect_error;
@@ -45,6 +46,7 @@ use journeyman_sandbox::Sandbox;
 use journeyman_store::{JournalStore, Store};
 use journeyman_workspace::{SecretSet, Workspaces};
 
+pub use clock::Clock;
 pub use environment::Environments;
 pub use environment_survey::EnvironmentSurvey;
 pub use journeyman_image::{PullProgress, PullStep};
@@ -66,6 +68,8 @@ pub struct EngineParts {
     pub environments: Environments,
     /// What the settings say.
     pub settings: EngineSettings,
+    /// What time it is.
+    pub clock: Clock,
 }
 
 /// What the settings say about orders.
@@ -107,6 +111,7 @@ pub const SETTINGS_FILE: &str = ".github/journeyman.yml";
 #[derive(Clone)]
 pub struct Engine {
     parts: Arc<EngineParts>,
+    effects: Arc<dyn effects::EffectPerformer>,
     /// A delivery arrived: look at the store.
     arrived: Arc<Notify>,
     /// An order was opened, or told something, on request: look at the store.
@@ -128,6 +133,7 @@ impl Engine {
         let (written, _) = broadcast::channel(1024);
         Self {
             parts: Arc::new(parts),
+            effects: Arc::new(effects::RealEffects),
             arrived: Arc::new(Notify::new()),
             order_requested: Arc::new(Notify::new()),
             signaled: Arc::default(),

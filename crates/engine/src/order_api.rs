@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
-use chrono::Utc;
-
 use super::Engine;
 use super::issue_history::IssueHistory;
 use journeyman_github::{InstalledRepository, IssueKind, IssueState};
@@ -58,7 +56,7 @@ impl Engine {
         let opened = self.new_order(&at, facts.id, facts.default_branch, found.text, Requester::ApiToken);
         let opened = OrderInput { earlier, request, ..opened };
         let order = opened.order;
-        let outcome = self.parts.store.open_order(opened, Utc::now(), None).await;
+        let outcome = self.parts.store.open_order(opened, self.parts.clock.now(), None).await;
         let outcome = outcome.map_err(|error| OrderRequestError::Unavailable(error.to_string()))?;
         self.order_requested.notify_one();
         Ok(match outcome {
@@ -81,7 +79,7 @@ impl Engine {
             by: Requester::ApiToken,
             kind: SignalKind::Commanded { comment: None, pull: None, command },
         };
-        let entry = self.parts.store.signal(order, signal, Utc::now()).await?;
+        let entry = self.parts.store.signal(order, signal, self.parts.clock.now()).await?;
         self.signaled.lock().unwrap_or_else(PoisonError::into_inner).insert(order);
         self.order_requested.notify_one();
         let seq = entry.seq;

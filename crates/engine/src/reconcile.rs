@@ -49,7 +49,7 @@ impl Engine {
             Some(heard) => (heard, heard - OVERLAP),
             // The first start: what happens from now on is missed by nobody.
             None => {
-                let now = Utc::now();
+                let now = self.parts.clock.now();
                 self.parts.store.set_heard_until(now).await?;
                 (now, now)
             }
@@ -82,7 +82,7 @@ impl Engine {
                 Err(error) => return Err(error.into()),
             };
             let HookDelivery { guid, event, action, .. } = delivery;
-            let received_at: DateTime<Utc> = Utc::now();
+            let received_at: DateTime<Utc> = self.parts.clock.now();
             let new = NewDelivery { guid, event, action, body, received_at };
             if self.parts.store.save_delivery(new).await? == DeliverySaveOutcome::New {
                 taken_in += 1;

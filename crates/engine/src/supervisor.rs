@@ -70,7 +70,7 @@ impl Engine {
             {
                 tracing::error!("orders wait, because the store cannot be used: {error}");
             }
-            let nap = orders.sleep();
+            let nap = orders.sleep(self.parts.clock.now());
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return orders.stop().await,
@@ -107,7 +107,7 @@ impl Engine {
     }
 
     async fn start_orders(&self, orders: &mut SupervisedOrders) -> Result<(), StoreError> {
-        let now = Utc::now();
+        let now = self.parts.clock.now();
         let waking = self.parts.store.waking_orders().await?;
         orders.failed.retain(|order| waking.contains(order));
         for order in waking {
@@ -197,9 +197,8 @@ impl SupervisedOrders {
         }
     }
 
-    fn sleep(&self) -> Duration {
-        let parked =
-            self.parked.values().min().map(|until| (*until - Utc::now()).to_std().unwrap_or_default());
+    fn sleep(&self, now: DateTime<Utc>) -> Duration {
+        let parked = self.parked.values().min().map(|until| (*until - now).to_std().unwrap_or_default());
         let first = parked.into_iter().chain(self.failed.next_due()).min();
         first.unwrap_or(LOOK_AGAIN).clamp(Duration::from_millis(100), LOOK_AGAIN)
     }

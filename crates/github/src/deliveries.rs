@@ -5,9 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::{GitHubError, Result};
-use super::permissions::RequestAuth;
 use super::service::GitHub;
-use super::transport::{GitHubRequest, send};
+use super::transport::GitHubRequest;
 use journeyman_order::DeliveryGuid;
 
 /// No list is followed further: what is older waits for whoever asks again.
@@ -43,8 +42,7 @@ impl GitHub {
         let mut route = "/app/hook/deliveries?per_page=100".to_owned();
         for _ in 0..MOST_PAGES {
             let request = GitHubRequest::get(route.as_str());
-            let answer =
-                self.repeating(|| async { send(self.app(), &request, RequestAuth::App).await }).await?;
+            let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
             let page: Vec<Wire> = answer.json()?;
             let is_last = page.iter().any(|one| one.delivered_at < since);
             for Wire { id, guid, event, action, delivered_at } in page {
@@ -75,7 +73,7 @@ impl GitHub {
             payload: Value,
         }
         let request = GitHubRequest::get(format!("/app/hook/deliveries/{}", delivery.id));
-        let answer = self.repeating(|| async { send(self.app(), &request, RequestAuth::App).await }).await?;
+        let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
         let wire: Wire = answer.json()?;
         serde_json::to_vec(&wire.request.payload).map_err(|error| {
             GitHubError::unexpected(format!("a delivery's payload cannot be written: {error}"))

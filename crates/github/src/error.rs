@@ -73,7 +73,7 @@ impl GitHubError {
         Self::new(ErrorKind::Unexpected, message)
     }
 
-    pub(super) fn unavailable(message: impl Into<String>) -> Self {
+    pub fn unavailable(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unavailable { retry_after: None }, message)
     }
 

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::error::Result;
-use super::permissions::RequestAuth;
 use super::service::{GitHub, Identity};
-use super::transport::{GitHubRequest, send};
+use super::transport::GitHubRequest;
 use journeyman_order::{Person, UserId};
 
 /// How an App is registered: what it may do where it is installed, and what it hears.
@@ -87,8 +86,7 @@ impl GitHub {
     /// # Errors
     /// As [`GitHub::identity`].
     pub async fn registration(&self) -> Result<AppRegistration> {
-        let asked = self
-            .repeating(|| async { send(self.app(), &GitHubRequest::get("/app"), RequestAuth::App).await });
+        let asked = self.repeating(|| async { self.send_as_app(&GitHubRequest::get("/app")).await });
         asked.await?.json()
     }
 }

@@ -4,9 +4,9 @@ use serde::Deserialize;
 
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::permissions::{RequestAuth, TokenPermissions};
+use super::permissions::TokenPermissions;
 use super::service::GitHub;
-use super::transport::{GitHubRequest, send};
+use super::transport::GitHubRequest;
 use journeyman_order::{
     InstallationId, IssueNumber, IssueText, Person, RepositoryId, RepositoryName, UserId,
 };
@@ -73,9 +73,7 @@ impl GitHub {
             id: InstallationId,
         }
         let route = format!("/repos/{}/{}/installation", repository.owner(), repository.name());
-        let answer = self.repeating(|| async {
-            send(self.app(), &GitHubRequest::get(route.as_str()), RequestAuth::App).await
-        });
+        let answer = self.repeating(|| async { self.send_as_app(&GitHubRequest::get(route.as_str())).await });
         let answer = answer.await.map_err(|error| match error.kind {
             ErrorKind::NotFound => GitHubError::new(
                 error.kind,

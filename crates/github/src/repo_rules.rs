@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, Result};
-use super::permissions::{RequestAuth, TokenPermissions};
+use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
 use super::service::GitHub;
-use super::transport::{GitHubRequest, send};
+use super::transport::GitHubRequest;
 use journeyman_order::RepositoryName;
 
 /// What the installation was granted.
@@ -84,7 +84,7 @@ impl GitHub {
     pub async fn grants(&self, repository: &RepositoryName) -> Result<InstallationGrants> {
         let route = format!("/repos/{}/{}/installation", repository.owner(), repository.name());
         let request = GitHubRequest::get(route);
-        let answer = self.repeating(|| async { send(self.app(), &request, RequestAuth::App).await }).await?;
+        let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
         answer.json()
     }
 

@@ -4,21 +4,18 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use http::header::ACCEPT;
-use octocrab::Octocrab;
-use octocrab::models::AppId;
-use octocrab::service::middleware::retry::RetryConfig;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 use url::Url;
 
+use super::connection::{GitHubApi, GitHubConnection, NetworkConnection, RequestSender};
 use super::endpoints::{Endpoints, InstalledRepository};
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::{WriteGate, WritePermit, WritePriority};
 use super::permissions::{RequestAuth, TokenPermissions};
 use super::token_cache::{InstallationToken, TokenCache};
-use super::transport::{CONNECT_TIMEOUT, GitHubRequest, GitHubResponse, HttpVerb, WHOLE_TIMEOUT, send};
+use super::transport::{GitHubRequest, GitHubResponse, HttpVerb, send};
 use journeyman_order::{Backoff, OutgoingNetwork, RepositoryName, WriteLimits};
 
 /// The largest page that GitHub gives.
@@ -56,8 +53,7 @@ struct GitHubInner {
     app_id: u64,
     outgoing: OutgoingNetwork,
     endpoints: Endpoints,
-    app: Octocrab,
-    app_graphql: Octocrab,
+    connection: Arc<dyn GitHubConnection>,
     tokens: TokenCache,
     gate: WriteGate,
     turns: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
@@ -93,15 +89,26 @@ impl GitHub {
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(GitHubError::unexpected("GitHub::new has to be called within a Tokio runtime"));
         }
+        let connection = NetworkConnection::new(&settings, &Endpoints::of(&settings.api_url)?)?;
+        Self::over(Arc::new(connection), settings, limits, backoff)
+    }
+
+    /// Over another connection than the network. Where credentials are needed they are the connection's own.
+    ///
+    /// # Errors
+    /// When the address cannot be used.
+    pub fn over(
+        connection: Arc<dyn GitHubConnection>,
+        settings: AppCredentials,
+        limits: WriteLimits,
+        backoff: Backoff,
+    ) -> Result<Self> {
         let endpoints = Endpoints::of(&settings.api_url)?;
-        let app = client(&settings, &endpoints.rest)?;
-        let app_graphql = client(&settings, &endpoints.graphql)?;
         Ok(Self(Arc::new(GitHubInner {
             app_id: settings.app_id,
             outgoing: settings.outgoing,
             endpoints,
-            app,
-            app_graphql,
+            connection,
             tokens: TokenCache::default(),
             gate: WriteGate::new(limits),
             turns: Mutex::default(),
@@ -145,16 +152,23 @@ impl GitHub {
         &self.0.logs
     }
 
-    pub(super) fn app(&self) -> &Octocrab {
-        &self.0.app
+    /// Sends a request of the App's own, once.
+    pub(super) async fn send_as_app(&self, request: &GitHubRequest) -> Result<GitHubResponse> {
+        self.send((GitHubApi::Rest, RequestSender::App), request, RequestAuth::App).await
+    }
+
+    /// Sends a request, once.
+    pub(super) async fn send(
+        &self,
+        by: (GitHubApi, RequestSender),
+        request: &GitHubRequest,
+        name: RequestAuth,
+    ) -> Result<GitHubResponse> {
+        send(&*self.0.connection, by, request, name).await
     }
 
     pub(super) fn tokens(&self) -> &TokenCache {
         &self.0.tokens
-    }
-
-    pub(super) fn client_with(&self, token: SecretString) -> Result<Octocrab> {
-        self.0.app.user_access_token(token).map_err(|_| GitHubError::unexpected("octocrab takes no token"))
     }
 
     /// Calls that look and then write take turns when they are about the same thing: two at once would both
@@ -345,8 +359,8 @@ impl GitHub {
         if permit.is_none() {
             self.0.gate.check_read(at.installation)?;
         }
-        let client = self.side_with(side, token.secret())?;
-        let answer = send(&client, request, RequestAuth::Installation(permissions)).await;
+        let by = (side, RequestSender::Token(token.secret()));
+        let answer = self.send(by, request, RequestAuth::Installation(permissions)).await;
         // A read that is limited tells as much as a write does.
         if let Some(wait) = answer.as_ref().err().and_then(GitHubError::limit) {
             self.0.gate.hold(at.installation, wait);
@@ -354,14 +368,6 @@ impl GitHub {
         // Only now: nobody comes between the answer and the hold.
         drop(permit);
         answer
-    }
-
-    fn side_with(&self, side: GitHubApi, token: SecretString) -> Result<Octocrab> {
-        let client = match side {
-            GitHubApi::Rest => &self.0.app,
-            GitHubApi::GraphQl => &self.0.app_graphql,
-        };
-        client.user_access_token(token).map_err(|_| GitHubError::unexpected("octocrab takes no token"))
     }
 
     /// Reads a list page by page. `route` has no query, or ends its query with a parameter.
@@ -386,37 +392,4 @@ impl GitHub {
         }
         Err(GitHubError::unexpected(format!("{route} has more than {} entries", MOST_PAGES as usize * PAGE)))
     }
-}
-
-#[derive(Debug, Clone, Copy)]
-enum GitHubApi {
-    Rest,
-    GraphQl,
-}
-
-fn client(settings: &AppCredentials, base: &str) -> Result<Octocrab> {
-    let unusable = |_| {
-        GitHubError::new(
-            ErrorKind::Unauthorized,
-            "github.private_key_path holds no usable RSA key in PEM; make a new key on the App's page",
-        )
-    };
-    let wrong = |error: journeyman_outgoing::InvalidOutgoing| GitHubError::unexpected(error.to_string());
-    let http_client = journeyman_outgoing::client_builder(&settings.outgoing).map_err(wrong)?;
-    let http_client = http_client
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(WHOLE_TIMEOUT)
-        .redirect(reqwest::redirect::Policy::none())
-        // Each request may write: whoever sent it says when it is sent again.
-        .retry(reqwest::retry::never());
-    let http_client = journeyman_outgoing::build(http_client).map_err(wrong)?;
-    // No retries of octocrab's: it would send a POST again whose first answer was lost.
-    Octocrab::builder()
-        .app_from_rsa_pem(AppId(settings.app_id), settings.private_key_pem.expose_secret())
-        .map_err(unusable)?
-        .add_retry_config(RetryConfig::None)
-        .add_header(ACCEPT, "application/vnd.github+json".to_owned())
-        .base_uri(base)
-        .and_then(|builder| builder.build_with_reqwest(http_client))
-        .map_err(|error| GitHubError::unexpected(format!("github.api_url cannot be used: {error}")))
 }

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
-use secrecy::SecretString;
+use chrono::{DateTime, Utc};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::time::Instant;
 
 use super::endpoints::InstalledRepository;
 use super::permissions::TokenPermissions;
 
 /// A token is not used when less than this is left of it: no call may find it expired on the way.
-const MARGIN: TimeDelta = TimeDelta::minutes(5);
+const MARGIN: Duration = Duration::from_secs(300);
 /// For so long a token counts as fresh, and a refusal of it as possibly not meant.
 const FRESH: Duration = Duration::from_secs(10);
 
@@ -25,18 +26,19 @@ struct TokenKey {
 #[derive(Clone)]
 pub(super) struct InstallationToken {
     secret: SecretString,
-    expires: DateTime<Utc>,
+    lasts: Duration,
     made: Instant,
 }
 
 impl InstallationToken {
     /// One that GitHub has just made.
     pub(super) fn new(secret: SecretString, expires: DateTime<Utc>) -> Self {
-        Self { secret, expires, made: Instant::now() }
+        let lasts = (expires - Utc::now()).to_std().unwrap_or_default();
+        Self { secret, lasts, made: Instant::now() }
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {
-        self.made == other.made
+        self.secret.expose_secret() == other.secret.expose_secret()
     }
 
     pub(super) fn secret(&self) -> SecretString {
@@ -48,7 +50,7 @@ impl InstallationToken {
     }
 
     pub(super) fn is_usable(&self) -> bool {
-        self.expires - Utc::now() > MARGIN
+        self.made.elapsed() + MARGIN < self.lasts
     }
 }
 

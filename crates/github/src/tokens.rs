@@ -3,17 +3,17 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use octocrab::Octocrab;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::connection::{GitHubApi, RequestSender};
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::permissions::{GitAccess, RequestAuth, TokenPermissions};
 use super::service::GitHub;
 use super::token_cache::InstallationToken;
-use super::transport::{GitHubRequest, send};
+use super::transport::GitHubRequest;
 
 impl GitHub {
     /// A token for these permissions, kept or fresh. `refused` is one that GitHub has just refused: if it still
@@ -51,7 +51,7 @@ impl GitHub {
         let body = json!({"repositories": [at.repository.name()], "permissions": permissions.wire()});
         let route = format!("/app/installations/{}/access_tokens", at.installation);
         let answer = self.repeating(|| async {
-            send(self.app(), &GitHubRequest::post(route.as_str(), body.clone()), RequestAuth::App).await
+            self.send_as_app(&GitHubRequest::post(route.as_str(), body.clone())).await
         });
         let answer = answer.await.map_err(|error| explain(error, at, permissions))?;
         let wire: Wire = answer.json()?;
@@ -64,8 +64,7 @@ impl GitHub {
     /// As for every call; [`ErrorKind::Forbidden`] when the installation has not granted the access.
     pub async fn git_token(&self, at: &InstalledRepository, access: GitAccess) -> Result<GitToken> {
         let kept = self.make_token(at, access.into()).await?;
-        let client = self.client_with(kept.secret())?;
-        Ok(GitToken { secret: kept.secret(), client })
+        Ok(GitToken { secret: kept.secret(), github: self.clone() })
     }
 }
 
@@ -101,7 +100,7 @@ fn explain(error: GitHubError, at: &InstalledRepository, permissions: TokenPermi
 /// whoever has it revokes it after use.
 pub struct GitToken {
     pub secret: SecretString,
-    client: Octocrab,
+    github: GitHub,
 }
 
 impl GitToken {
@@ -109,7 +108,8 @@ impl GitToken {
     pub async fn revoke(self) {
         let request = GitHubRequest::delete("/installation/token");
         let name = RequestAuth::Installation(TokenPermissions::ReadContents);
-        if let Err(error) = send(&self.client, &request, name).await
+        let by = (GitHubApi::Rest, RequestSender::Token(self.secret));
+        if let Err(error) = self.github.send(by, &request, name).await
             && error.kind != ErrorKind::Unauthorized
         {
             tracing::warn!(%error, "a token for git could not be revoked; it expires within the hour");

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Limited};
-use octocrab::Octocrab;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::connection::{GitHubApi, GitHubConnection, OutgoingRequest, RequestSender};
 use super::error::{GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::RequestAuth;
@@ -16,10 +15,8 @@ use super::refusal::GitHubErrorResponse;
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a request may take, its answer included.
 pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// The largest answer that is read. A page of a hundred comments of full length is 26 MB at most.
-const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
-/// A request, on a route relative to the API's base. octocrab puts no authorization on routes with another
-/// host than api.github.com, so that a route never names one.
+
+/// A request, on a route relative to the API's base.
 #[derive(Debug, Clone)]
 pub(super) struct GitHubRequest {
     pub(super) verb: HttpVerb,
@@ -105,48 +102,43 @@ impl GitHubResponse {
 
 /// Sends a request once. Nothing is repeated here: whoever calls knows whether that is harmless.
 pub(super) async fn send(
-    client: &Octocrab,
+    connection: &dyn GitHubConnection,
+    by: (GitHubApi, RequestSender),
     request: &GitHubRequest,
     name: RequestAuth,
 ) -> Result<GitHubResponse> {
-    send_within(WHOLE_TIMEOUT, client, request, name).await
+    send_within(WHOLE_TIMEOUT, connection, by, request, name).await
 }
 
 async fn send_within(
     whole: Duration,
-    client: &Octocrab,
+    connection: &dyn GitHubConnection,
+    (api, sender): (GitHubApi, RequestSender),
     request: &GitHubRequest,
     name: RequestAuth,
 ) -> Result<GitHubResponse> {
-    let route = request.route.as_str();
-    let exchange = async {
-        let response = match request.verb {
-            HttpVerb::Get => client._get(route).await,
-            HttpVerb::Post => client._post(route, request.body.as_ref()).await,
-            HttpVerb::Patch => client._patch(route, request.body.as_ref()).await,
-            HttpVerb::Delete => client._delete(route, request.body.as_ref()).await,
-        }
-        .map_err(|error| unreachable_error(request, &error))?;
-        let (head, body) = response.into_parts();
-        let body = Limited::new(body, LARGEST_ANSWER).collect().await.map_err(|error| {
-            GitHubError::unavailable(format!("GitHub's answer to {} broke off: {error}", request.name()))
-        })?;
-        Ok((head, body.to_bytes().to_vec()))
-    };
-    let (head, body) = tokio::time::timeout(whole, exchange).await.map_err(|_| {
+    let exchange = connection.exchange(OutgoingRequest {
+        sender,
+        api,
+        method: request.verb.word(),
+        route: &request.route,
+        body: request.body.as_ref(),
+        name: request.name(),
+    });
+    let answer = tokio::time::timeout(whole, exchange).await.map_err(|_| {
         GitHubError::unavailable(format!(
             "GitHub did not answer {} within {} seconds",
             request.name(),
             whole.as_secs()
         ))
     })??;
-    let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
-    if head.status.is_success() {
+    let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
+    if (200..300).contains(&answer.status) {
         let has_next = header("link").map(|link| link.contains("rel=\"next\""));
         let next_cursor = header("link").and_then(next_cursor);
-        return Ok(GitHubResponse { body, has_next, next_cursor, request: request.name() });
+        return Ok(GitHubResponse { body: answer.body, has_next, next_cursor, request: request.name() });
     }
-    Err(GitHubErrorResponse::read(head.status.as_u16(), header, &body).error(&request.name(), name))
+    Err(GitHubErrorResponse::read(answer.status, header, &answer.body).error(&request.name(), name))
 }
 
 /// The `cursor` of the link with `rel="next"`, as it stands there.
@@ -156,22 +148,12 @@ fn next_cursor(link: &str) -> Option<String> {
     query.split('&').find_map(|pair| pair.strip_prefix("cursor=")).map(str::to_owned)
 }
 
-fn unreachable_error(request: &GitHubRequest, error: &octocrab::Error) -> GitHubError {
-    // The outermost error says only that a service failed; the reason is the innermost one.
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    GitHubError::unavailable(format!(
-        "GitHub could not be reached for {} ({innermost}); if this stays, look at github.api_url and the network",
-        request.name()
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
+    use crate::connection::NetworkConnection;
+    use crate::endpoints::Endpoints;
+    use crate::{AppCredentials, ErrorKind};
 
     #[test]
     fn the_next_page_of_a_list_by_cursors_is_found() {
@@ -183,12 +165,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_never_answers_is_unavailable() {
-        let silent = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let base = format!("http://{}", silent.local_addr().unwrap());
-        let client = Octocrab::builder().base_uri(base).unwrap().build().unwrap();
-        let request = GitHubRequest::get("/x");
-        let error =
-            send_within(Duration::from_millis(50), &client, &request, RequestAuth::App).await.err().unwrap();
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let settings = AppCredentials {
+            api_url: base.parse().unwrap(),
+            app_id: 1,
+            private_key_pem: crate::tests::scripted::KEY.clone().into(),
+            outgoing: Default::default(),
+        };
+        let silent = NetworkConnection::new(&settings, &Endpoints::of(&settings.api_url).unwrap()).unwrap();
+        let (by, request) = ((GitHubApi::Rest, RequestSender::App), GitHubRequest::get("/x"));
+        let error = send_within(Duration::from_millis(50), &silent, by, &request, RequestAuth::App).await;
+        let error = error.err().unwrap();
         assert_eq!(error.kind, ErrorKind::Unavailable { retry_after: None });
         assert!(error.message.contains("did not answer GET /x"), "{error}");
     }

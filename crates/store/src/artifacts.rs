@@ -42,7 +42,7 @@ impl Store {
         let size = i64::try_from(content.len())
             .map_err(|_| StoreError::refused(format!("artifact {name}"), "it is too large"))?;
         let sha256 = hex::encode(Sha256::digest(content));
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("an artifact").await?;
         let (_,): (String,) = in_tx!(&mut tx, connection => {
             sqlx::query_as(
                 "INSERT INTO artifacts (order_id, name, media_type, size, sha256, content) \

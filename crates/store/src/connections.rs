@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::SqlSafeStr;
@@ -15,6 +16,7 @@ use sqlx::sqlite::{
 use sqlx::{Connection as _, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction};
 
 use super::StoreError;
+use super::watcher::StoreWatcher;
 
 const READERS: u32 = 4;
 const POSTGRES_CONNECTIONS: u32 = 10;
@@ -54,7 +56,15 @@ pub(super) enum Databases {
 }
 
 /// A transaction that may write. Dropped without [`WriteTransaction::commit`] it leaves nothing behind.
-pub(super) enum WriteTransaction {
+pub(super) struct WriteTransaction {
+    pub(super) on: OpenTransaction,
+    what: &'static str,
+    watcher: Arc<dyn StoreWatcher>,
+    _begun: Box<dyn Send>,
+}
+
+/// The transaction itself.
+pub(super) enum OpenTransaction {
     Sqlite(Transaction<'static, Sqlite>),
     Postgres(Transaction<'static, Postgres>),
 }
@@ -62,12 +72,12 @@ pub(super) enum WriteTransaction {
 /// Runs the same query in a transaction of either kind.
 macro_rules! in_tx {
     ($tx:expr, $connection:ident => $query:expr) => {
-        match $tx {
-            $crate::connections::WriteTransaction::Sqlite(tx) => {
+        match &mut $tx.on {
+            $crate::connections::OpenTransaction::Sqlite(tx) => {
                 let $connection = &mut **tx;
                 $query.await
             }
-            $crate::connections::WriteTransaction::Postgres(tx) => {
+            $crate::connections::OpenTransaction::Postgres(tx) => {
                 let $connection = &mut **tx;
                 $query.await
             }
@@ -79,21 +89,48 @@ pub(super) use in_tx;
 /// Runs the same reading query on a pool of either kind.
 macro_rules! reading {
     ($pools:expr, $pool:ident => $query:expr) => {
-        match &$pools.databases {
-            $crate::connections::Databases::Sqlite { readers: $pool, .. } => $query.await,
-            $crate::connections::Databases::Postgres($pool) => $query.await,
+        match $pools.watcher.begins("a read").await {
+            Err(refused) => Err($crate::connections::refused(&refused)),
+            Ok(_until_read) => match &$pools.databases {
+                $crate::connections::Databases::Sqlite { readers: $pool, .. } => $query.await,
+                $crate::connections::Databases::Postgres($pool) => $query.await,
+            },
         }
     };
 }
 pub(super) use reading;
 
+/// A read that its watcher refused, as a database would.
+pub(super) fn refused(error: &StoreError) -> sqlx::Error {
+    sqlx::Error::Io(std::io::Error::other(error.to_string()))
+}
+
+impl Databases {
+    /// Begins a transaction that may write, as it is called in the log.
+    pub(super) async fn begin(
+        &self,
+        what: &'static str,
+        watcher: &Arc<dyn StoreWatcher>,
+    ) -> Result<WriteTransaction, StoreError> {
+        let begun = watcher.begins(what).await?;
+        let on = match self {
+            Self::Sqlite { writer, .. } => {
+                OpenTransaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)
+            }
+            Self::Postgres(pool) => OpenTransaction::Postgres(pool.begin().await?),
+        };
+        Ok(WriteTransaction { on, what, watcher: Arc::clone(watcher), _begun: begun })
+    }
+}
+
 impl WriteTransaction {
     pub(super) async fn commit(self) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(tx) => tx.commit().await?,
-            Self::Postgres(tx) => tx.commit().await?,
+        self.watcher.commits(self.what).await?;
+        match self.on {
+            OpenTransaction::Sqlite(tx) => tx.commit().await?,
+            OpenTransaction::Postgres(tx) => tx.commit().await?,
         }
-        Ok(())
+        self.watcher.committed(self.what).await
     }
 }
 

@@ -107,7 +107,7 @@ impl Store {
         guid: &DeliveryGuid,
         conclusion: &DeliveryConclusion,
     ) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("a conclusion").await?;
         let _first_or_not = conclude(&mut tx, guid, conclusion).await?;
         tx.commit().await
     }
@@ -150,7 +150,7 @@ impl Store {
     /// # Errors
     /// When it cannot be kept.
     pub async fn set_heard_until(&self, at: DateTime<Utc>) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("heard until").await?;
         let (_,): (i64,) = in_tx!(&mut tx, connection => {
             sqlx::query_as("UPDATE server SET heard_until = $1 WHERE one = 1 RETURNING fence")
                 .bind(to_micros(at))

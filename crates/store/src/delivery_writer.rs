@@ -65,7 +65,7 @@ async fn save_together(
     pools: &ConnectionPools,
     deliveries: &[NewDelivery],
 ) -> Result<Vec<DeliverySaveOutcome>, StoreError> {
-    let mut tx = pools.begin().await?;
+    let mut tx = pools.begin("deliveries").await?;
     let mut saved = Vec::with_capacity(deliveries.len());
     for delivery in deliveries {
         saved.push(insert(&mut tx, delivery).await?);

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::StoreError;
-use super::connections::{WriteTransaction, in_tx};
+use super::connections::{OpenTransaction, WriteTransaction, in_tx};
 use super::file_lock::FileLock;
 
 /// Whether this server has the database.
@@ -43,9 +43,9 @@ impl Fence {
     /// Ends the transaction of whoever has lost the database. Whoever takes it waits for those that have passed here.
     pub(super) async fn check(&self, tx: &mut WriteTransaction) -> Result<(), StoreError> {
         let Some(ours) = self.number.get() else { return Ok(()) };
-        let query = match tx {
-            WriteTransaction::Sqlite(_) => "SELECT fence, holder FROM server WHERE one = 1",
-            WriteTransaction::Postgres(_) => "SELECT fence, holder FROM server WHERE one = 1 FOR KEY SHARE",
+        let query = match &tx.on {
+            OpenTransaction::Sqlite(_) => "SELECT fence, holder FROM server WHERE one = 1",
+            OpenTransaction::Postgres(_) => "SELECT fence, holder FROM server WHERE one = 1 FOR KEY SHARE",
         };
         let (fence, holder): (i64, String) =
             in_tx!(tx, connection => sqlx::query_as(query).fetch_one(connection))?;

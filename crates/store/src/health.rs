@@ -35,7 +35,7 @@ impl Store {
             return Ok(());
         }
         *worked = None;
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("a look").await?;
         let (_,): (i64,) = in_tx!(&mut tx, connection => {
             sqlx::query_as("UPDATE server SET seen_at = $1 WHERE one = 1 RETURNING seen_at")
                 .bind(to_micros(Utc::now()))

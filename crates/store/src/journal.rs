@@ -53,7 +53,7 @@ impl JournalStore for Store {
         event: JournalEvent,
         at: DateTime<Utc>,
     ) -> Result<JournalEntry, StoreError> {
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("an entry").await?;
         let entry = append(&mut tx, order, &event, at).await?;
         tx.commit().await?;
         Ok(entry)

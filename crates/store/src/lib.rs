@@ -21,6 +21,9 @@ mod spending;
 mod tenure;
 #[cfg(test)]
 mod tests;
+mod watcher;
+
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
@@ -34,6 +37,8 @@ pub use orders::{OpenOutcome, OrderFilter, OrderRow, OrderSummary};
 pub use spending::{
     BudgetReservation, BudgetScope, DailyLimitExceeded, DailyLimitUsage, PlannedAgentRun, RunCost, RunEnd,
 };
+
+pub use watcher::StoreWatcher;
 
 use pool::ConnectionPools;
 
@@ -58,7 +63,15 @@ impl Store {
     /// # Errors
     /// Names the key `store.url`, and never the URL itself, because it may hold a password.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        let pools = ConnectionPools::open(url).await?;
+        Self::open_watched(url, Arc::new(watcher::SlowUses)).await
+    }
+
+    /// The same, and somebody else is told of each use.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn open_watched(url: &str, watcher: Arc<dyn StoreWatcher>) -> Result<Self, StoreError> {
+        let pools = ConnectionPools::open(url, watcher).await?;
         let saver = delivery_writer::DeliveryWriter::start(pools.clone());
         Ok(Self { pools, saver, writes: health::WriteCheck::default() })
     }

@@ -106,7 +106,7 @@ impl Store {
         delivery: Option<&DeliveryGuid>,
     ) -> Result<OpenOutcome, StoreError> {
         let order = opened.order;
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("an order").await?;
         if let Some(guid) = delivery
             && conclude(&mut tx, guid, &DeliveryConclusion::Opened { order }).await?
                 == ConclusionWrite::Before
@@ -131,7 +131,7 @@ impl Store {
         signal: Signal,
         at: DateTime<Utc>,
     ) -> Result<JournalEntry, StoreError> {
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("a signal").await?;
         let event = JournalEvent::Signaled { signal, delivery: None };
         let entry = append(&mut tx, order, &event, at).await?;
         tx.commit().await?;
@@ -157,7 +157,7 @@ impl Store {
         if orders.is_empty() {
             return Err(StoreError::refused(format!("delivery {delivery}"), "there is no order to tell"));
         }
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("signals").await?;
         let conclusion = DeliveryConclusion::Signaled { orders: orders.clone() };
         if conclude(&mut tx, delivery, &conclusion).await? == ConclusionWrite::Before {
             return Ok(None);
@@ -323,7 +323,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let rested = rested.map(|seq| to_column(seq, "an entry's number")).transpose()?;
         let pull = summary.pull.map(|pull| to_column(pull.0, "a pull request's number")).transpose()?;
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("a summary").await?;
         let updated: Option<(String,)> = in_tx!(&mut tx, connection => {
             sqlx::query_as(
                 "UPDATE orders SET active = $2, state = $3, branch = $4, pull = $5, \

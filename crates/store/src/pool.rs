@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use super::StoreError;
 use super::connections::{Databases, open_postgres, open_sqlite};
-pub(super) use super::connections::{WriteTransaction, in_tx, reading};
+pub(super) use super::connections::{OpenTransaction, WriteTransaction, in_tx, reading};
 use super::fence::Fence;
+use super::watcher::StoreWatcher;
 
 /// The open connections, and whether the database is ours.
 #[derive(Clone)]
 pub(super) struct ConnectionPools {
     pub(super) databases: Databases,
     pub(super) fence: Arc<Fence>,
+    pub(super) watcher: Arc<dyn StoreWatcher>,
 }
 
 impl ConnectionPools {
-    pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
+    pub(super) async fn open(url: &str, watcher: Arc<dyn StoreWatcher>) -> Result<Self, StoreError> {
         let databases = if url.starts_with("sqlite:") {
             open_sqlite(url).await?
         } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
@@ -26,18 +28,14 @@ impl ConnectionPools {
                 "it has to begin with sqlite:// or postgres://, such as sqlite://journeyman.db",
             ));
         };
-        Ok(Self { databases, fence: Fence::new() })
+        Ok(Self { databases, fence: Fence::new(), watcher })
     }
 
     /// A transaction that takes its write lock at once: read-then-write under a plain BEGIN fails on SQLite
     /// whenever somebody else wrote in between. An error where another server has taken the database.
-    pub(super) async fn begin(&self) -> Result<WriteTransaction, StoreError> {
-        let mut tx = match &self.databases {
-            Databases::Sqlite { writer, .. } => {
-                WriteTransaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)
-            }
-            Databases::Postgres(pool) => WriteTransaction::Postgres(pool.begin().await?),
-        };
+    /// `what` says in the log what it is for.
+    pub(super) async fn begin(&self, what: &'static str) -> Result<WriteTransaction, StoreError> {
+        let mut tx = self.databases.begin(what, &self.watcher).await?;
         self.fence.check(&mut tx).await?;
         Ok(tx)
     }

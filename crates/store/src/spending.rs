@@ -9,7 +9,7 @@
 
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 
-use super::pool::{WriteTransaction, in_tx};
+use super::pool::{OpenTransaction, WriteTransaction, in_tx};
 use super::{Store, StoreError, from_column, to_column, to_micros};
 use journeyman_order::{BudgetLimits, DayLimits, MoveKey, OrderId, RepositoryId, UserId};
 
@@ -131,7 +131,7 @@ impl Store {
         run: &PlannedAgentRun,
         limits: &DayLimits,
     ) -> Result<BudgetReservation, StoreError> {
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("a reservation").await?;
         one_after_the_other(&mut tx).await?;
         if let Some(estimate) = granted_before(&mut tx, run).await? {
             return Ok(BudgetReservation::Granted(estimate.cost()));
@@ -167,7 +167,7 @@ impl Store {
         cost: RunCost,
         end: RunEnd,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("a settlement").await?;
         let updated: Option<(i64,)> = in_tx!(&mut tx, connection => {
             sqlx::query_as(
                 "UPDATE spending SET actual_microusd = $4, actual_ms = $5, state = $6 \
@@ -190,7 +190,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be used.
     pub async fn release(&self, order: OrderId, key: &MoveKey, attempt: u32) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin().await?;
+        let mut tx = self.pools.begin("a release").await?;
         let _there_or_not: Option<(i64,)> = in_tx!(&mut tx, connection => {
             sqlx::query_as(
                 "DELETE FROM spending WHERE order_id = $1 AND key = $2 AND attempt = $3 AND state = 'open' \
@@ -222,9 +222,9 @@ impl CostEstimate {
 
 /// Whoever reads the sums holds the table until its own row is there. SQLite has one writer anyway.
 async fn one_after_the_other(tx: &mut WriteTransaction) -> Result<(), StoreError> {
-    match tx {
-        WriteTransaction::Sqlite(_) => {}
-        WriteTransaction::Postgres(tx) => {
+    match &mut tx.on {
+        OpenTransaction::Sqlite(_) => {}
+        OpenTransaction::Postgres(tx) => {
             sqlx::query("LOCK TABLE spending IN SHARE ROW EXCLUSIVE MODE").execute(&mut **tx).await?;
         }
     }

@@ -10,7 +10,7 @@ use sqlx::{Connection as _, PgConnection};
 use super::connections::Databases;
 use super::fence::HeldLock;
 use super::file_lock::FileLock;
-use super::pool::{WriteTransaction, in_tx, reading};
+use super::pool::{OpenTransaction, in_tx, reading};
 use super::{Store, StoreError};
 
 /// Of the lock in PostgreSQL, beside the name of the schema.
@@ -40,8 +40,8 @@ impl Store {
             Databases::Sqlite { file: None, .. } => {}
             Databases::Postgres(pool) => ours.hold(self.lock_postgres(pool).await?),
         }
-        let mut tx = self.pools.begin().await?;
-        if let WriteTransaction::Postgres(_) = &tx {
+        let mut tx = self.pools.begin("the tenure").await?;
+        if let OpenTransaction::Postgres(_) = &tx.on {
             let (_,): (i64,) = in_tx!(&mut tx, connection => {
                 sqlx::query_as("SELECT fence FROM server WHERE one = 1 FOR UPDATE").fetch_one(connection)
             })?;

@@ -3,6 +3,7 @@
 use chrono::Utc;
 use serde_json::json;
 
+use crate::clock;
 use crate::reply::EmulatedApiError;
 use crate::state::EmulatorState;
 use crate::state::checks::{
@@ -38,7 +39,7 @@ impl EmulatorState {
             head_sha: sha.to_owned(),
             run,
             attempt: 1,
-            created_at: Utc::now(),
+            created_at: clock::now(),
         };
         self.require_repository_mut(repository)?.checks.suites.push(suite);
         Ok(id)
@@ -52,7 +53,7 @@ impl EmulatorState {
         fill: impl FnOnce(&mut EmulatedCheckRun),
     ) -> Result<u64, EmulatedApiError> {
         let suite = self.ensure_suite(repository, new.maker, &new.head_sha)?;
-        let (id, now) = (self.new_id(), Utc::now());
+        let (id, now) = (self.new_id(), clock::now());
         let attempt =
             self.require_repository(repository)?.checks.suite(suite).map_or(1, |suite| suite.attempt);
         let mut run = EmulatedCheckRun {
@@ -131,7 +132,7 @@ impl EmulatorState {
             description: words.0,
             target_url: words.1,
             creator,
-            at: Utc::now(),
+            at: clock::now(),
         });
         self.emit_status(repository, id);
         Ok(id)

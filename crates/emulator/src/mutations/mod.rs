@@ -7,9 +7,9 @@ pub(crate) mod pulls;
 pub(crate) mod reactions;
 pub(crate) mod reviews;
 
-use chrono::Utc;
 use serde_json::json;
 
+use crate::clock;
 use crate::reply::EmulatedApiError;
 use crate::repos;
 use crate::state::{
@@ -102,7 +102,7 @@ impl EmulatorState {
             return Err(EmulatedApiError::invalid(kind, "title", "missing_field"));
         }
         check_body(kind, body)?;
-        let (id, now) = (self.new_id(), Utc::now());
+        let (id, now) = (self.new_id(), clock::now());
         let found = self.require_repository_mut(repository)?;
         let number = found.threads.keys().chain(found.gone.keys()).max().map_or(1, |last| last + 1);
         let thread = EmulatedIssue {
@@ -153,7 +153,7 @@ impl EmulatorState {
                 continue;
             }
             thread.labels.push(name.clone());
-            thread.updated_at = Utc::now();
+            thread.updated_at = clock::now();
             self.emit_labeled(repository, number, &name, "labeled", by);
         }
         Ok(())
@@ -170,7 +170,7 @@ impl EmulatorState {
         let at = thread.labels.iter().position(|one| one.eq_ignore_ascii_case(name));
         let Some(at) = at else { return Err(EmulatedApiError::new(404, "Label does not exist")) };
         let name = thread.labels.remove(at);
-        thread.updated_at = Utc::now();
+        thread.updated_at = clock::now();
         self.emit_labeled(repository, number, &name, "unlabeled", by);
         Ok(())
     }
@@ -231,7 +231,7 @@ impl EmulatorState {
     ) -> Result<u64, EmulatedApiError> {
         check_words("IssueComment", body)?;
         self.check_open_to(repository, number, author)?;
-        let (id, now) = (self.new_id(), Utc::now());
+        let (id, now) = (self.new_id(), clock::now());
         let thread = self.thread_mut(repository, number)?;
         thread.comments.push(EmulatedComment {
             id,
@@ -272,7 +272,7 @@ impl EmulatorState {
             return Err(EmulatedApiError::not_found());
         };
         let before = std::mem::replace(&mut found.body, body.to_owned());
-        found.updated_at = Utc::now();
+        found.updated_at = clock::now();
         self.emit_comment(
             repository,
             number,
@@ -322,7 +322,7 @@ impl EmulatorState {
         if let Some(body) = edit.body.filter(|body| body != &thread.body) {
             changes.insert("body".to_owned(), json!({"from": std::mem::replace(&mut thread.body, body)}));
         }
-        thread.updated_at = Utc::now();
+        thread.updated_at = clock::now();
         if !changes.is_empty() {
             self.emit_thread(repository, number, "edited", by, json!({"changes": changes}));
         }
@@ -353,14 +353,14 @@ impl EmulatorState {
             ));
         }
         thread.state = state;
-        thread.updated_at = Utc::now();
+        thread.updated_at = clock::now();
         let action = match state {
             EmulatedIssueState::Open => {
                 thread.closed_at = None;
                 "reopened"
             }
             EmulatedIssueState::Closed => {
-                thread.closed_at = Some(Utc::now());
+                thread.closed_at = Some(clock::now());
                 "closed"
             }
         };

@@ -1,8 +1,8 @@
 //! What can be done to pull requests beyond what can be done to any issue.
 
-use chrono::Utc;
 use serde_json::json;
 
+use crate::clock;
 use crate::events::{NO_SHA, RefUpdate};
 use crate::reply::EmulatedApiError;
 use crate::repos;
@@ -164,7 +164,7 @@ impl EmulatorState {
         let commit = repos::merge(&git, &pull.base, &pull.head_sha, &login, &message)
             .map_err(EmulatedApiError::broken)?
             .ok_or_else(|| EmulatedApiError::new(405, "Pull Request is not mergeable"))?;
-        let now = Utc::now();
+        let now = clock::now();
         self.pull_mut(repository, number)?.merged = Some(MergeRecord { commit: commit.clone(), by, at: now });
         let thread = self.thread_mut(repository, number)?;
         (thread.state, thread.closed_at, thread.updated_at) = (EmulatedIssueState::Closed, Some(now), now);
@@ -199,7 +199,7 @@ impl EmulatorState {
                     if let Some(base) = repos::head(&git, &pull.base) {
                         pull.base_sha = base;
                     }
-                    thread.updated_at = Utc::now();
+                    thread.updated_at = clock::now();
                     synchronized.push(thread.number);
                 }
             }

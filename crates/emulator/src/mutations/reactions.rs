@@ -1,7 +1,6 @@
 //! What can be said without words.
 
-use chrono::Utc;
-
+use crate::clock;
 use crate::reply::EmulatedApiError;
 use crate::state::EmulatorState;
 use crate::state::reactions::{CONTENTS, EmulatedReaction};
@@ -48,7 +47,7 @@ impl EmulatorState {
         let known = CONTENTS.iter().find(|(name, _)| *name == content);
         let (content, _) =
             known.ok_or_else(|| EmulatedApiError::invalid("Reaction", "content", "invalid"))?;
-        let given = EmulatedReaction { id: self.new_id(), by, content, at: Utc::now() };
+        let given = EmulatedReaction { id: self.new_id(), by, content, at: clock::now() };
         let all = self.reactions_mut(repository, on)?;
         if let Some(there) = all.iter().find(|one| one.by == by && one.content == *content) {
             return Ok((false, there.clone()));

@@ -1,9 +1,9 @@
 //! What can be done in reviews: said of lines, answered, settled, asked for.
 
-use chrono::Utc;
 use serde_json::json;
 
 use super::{check_body, check_words};
+use crate::clock;
 use crate::lines::{self, DiffSide};
 use crate::reply::EmulatedApiError;
 use crate::state::review_threads::{DiffLocation, EmulatedReviewComment, EmulatedReviewThread};
@@ -79,7 +79,7 @@ impl EmulatorState {
         state: ReviewState,
         body: &str,
     ) -> Result<u64, EmulatedApiError> {
-        let (id, now) = (self.new_id(), Utc::now());
+        let (id, now) = (self.new_id(), clock::now());
         let pull = self.pull_mut(repository, number)?;
         let commit = pull.head_sha.clone();
         pull.reviews.push(EmulatedReview { id, author, state, body: body.to_owned(), commit, at: now });
@@ -90,7 +90,7 @@ impl EmulatorState {
     }
 
     fn new_comment(&mut self, review: u64, author: u64, body: &str) -> EmulatedReviewComment {
-        let now = Utc::now();
+        let now = clock::now();
         EmulatedReviewComment {
             id: self.new_id(),
             review,
@@ -208,7 +208,7 @@ impl EmulatorState {
         check_body(COMMENT, body)?;
         let found = self.review_comment_mut(repository, comment)?;
         let before = std::mem::replace(&mut found.body, body.to_owned());
-        found.updated_at = Utc::now();
+        found.updated_at = clock::now();
         let changes = json!({"changes": {"body": {"from": before}}});
         self.emit_review_comment(repository, comment, "edited", by, changes);
         Ok(())

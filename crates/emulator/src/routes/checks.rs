@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use chrono::{Duration, Utc};
+use chrono::Duration;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::check_fields::{CheckRunFields, fields};
 use super::parse_number;
 use crate::auth::require;
+use crate::clock;
 use crate::json::with;
 use crate::mutations::checks::NewCheckRun;
 use crate::pages::problem;
@@ -290,7 +291,7 @@ fn sign_log(world: &mut EmulatorState, repository: &str, id: &str) -> EmulatedAp
         return Err(EmulatedApiError::not_found());
     }
     let (id, token) = (run.id, Uuid::new_v4().simple().to_string());
-    let until = Utc::now() + Duration::seconds(SIGNED_FOR);
+    let until = clock::now() + Duration::seconds(SIGNED_FOR);
     let location = format!("{}/_logs/{token}", world.origin);
     world.require_repository_mut(repository)?.checks.signed.push((token, id, until));
     Ok(EmulatedApiReply { status: 302, body: EmulatedReplyBody::Redirect(location), link: None })
@@ -307,7 +308,7 @@ pub(crate) async fn log(
     }
     let world = shared.lock();
     let log = world.repositories.values().find_map(|found| {
-        let known = |(known, _, until): &&(String, u64, _)| known == token.as_str() && *until > Utc::now();
+        let known = |(known, _, until): &&(String, u64, _)| known == token.as_str() && *until > clock::now();
         let (_, job, _) = found.checks.signed.iter().find(known)?;
         found.checks.run(*job)?.log.clone()
     });

@@ -4,6 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 use uuid::Uuid;
 
 use super::EmulatorState;
+use crate::clock;
 
 /// For how long a signed address can be used, in seconds; as with GitHub.
 const SIGNED_FOR: i64 = 300;
@@ -47,7 +48,7 @@ impl EmulatedAttachment {
     /// A token that opens it for a while.
     pub(crate) fn sign(&mut self) -> String {
         let token = Uuid::new_v4().simple().to_string();
-        self.signed.push((token.clone(), Utc::now() + Duration::seconds(SIGNED_FOR)));
+        self.signed.push((token.clone(), clock::now() + Duration::seconds(SIGNED_FOR)));
         token
     }
 }

@@ -1,8 +1,8 @@
 //! What a story does about checks, rules and permissions, and what it can see of them.
 
-use chrono::Utc;
 use serde_json::{Value, json};
 
+use crate::clock;
 use crate::mutations::checks::NewCheckRun;
 use crate::reply::EmulatedApiError;
 use crate::state::EmulatorState;
@@ -256,7 +256,7 @@ fn require_commit(world: &EmulatorState, repository: &str, sha: &str) -> anyhow:
 
 /// As Actions keeps what a job prints: a mark at the beginning, a time before each line, and tidying at the end.
 fn printed(log: &str) -> String {
-    let now = Utc::now().format("%Y-%m-%dT%H:%M:%S%.6f0Z").to_string();
+    let now = clock::now().format("%Y-%m-%dT%H:%M:%S%.6f0Z").to_string();
     let lines = log.lines().chain(["Post job cleanup.", "Cleaning up orphan processes"]);
     let lines: String = lines.map(|line| format!("{now} {line}\r\n")).collect();
     format!("\u{feff}{lines}")

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
-use chrono::Utc;
 
 use super::views::RepositorySource;
+use crate::clock;
 use crate::state::checks::EmulatedChecks;
 use crate::state::rules::RepositoryRules;
 use crate::state::{EmulatedLabel, EmulatedRepository, RepositoryRole, RepositoryVisibility};
@@ -64,7 +64,7 @@ impl Emulator {
                 visibility: RepositoryVisibility::Public,
                 default_branch,
                 git,
-                created_at: Utc::now(),
+                created_at: clock::now(),
                 labels,
                 threads: BTreeMap::new(),
                 gone: BTreeMap::new(),

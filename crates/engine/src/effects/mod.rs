@@ -30,6 +30,7 @@ mod write_artifact;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use tokio::sync::watch;
 
 use super::EngineParts;
@@ -50,7 +51,7 @@ pub(super) struct Effect {
 }
 
 /// What every effect has at hand.
-struct EffectContext {
+pub(super) struct EffectContext {
     parts: Arc<EngineParts>,
     order: OrderId,
     key: MoveKey,
@@ -64,6 +65,35 @@ struct EffectContext {
     turns: watch::Receiver<JournalSnapshot>,
 }
 
+/// Carries out one try of a move.
+#[async_trait]
+pub(super) trait EffectPerformer: Send + Sync {
+    /// What was observed of it. Whatever goes wrong is an outcome too.
+    async fn perform(
+        &self,
+        parts: Arc<EngineParts>,
+        order: OrderId,
+        effect: Effect,
+        turns: watch::Receiver<JournalSnapshot>,
+    ) -> EffectOutcome;
+}
+
+/// On GitHub, in git, in sandboxes.
+pub(super) struct RealEffects;
+
+#[async_trait]
+impl EffectPerformer for RealEffects {
+    async fn perform(
+        &self,
+        parts: Arc<EngineParts>,
+        order: OrderId,
+        effect: Effect,
+        turns: watch::Receiver<JournalSnapshot>,
+    ) -> EffectOutcome {
+        perform(parts, order, effect, turns).await
+    }
+}
+
 type EffectResult = Result<EffectOutcome, EffectError>;
 
 /// Carries out a move. Whatever goes wrong is an outcome too.
@@ -73,9 +103,7 @@ pub(super) async fn perform(
     effect: Effect,
     turns: watch::Receiver<JournalSnapshot>,
 ) -> EffectOutcome {
-    let JournalSnapshot { journal, survey } = turns.borrow().clone();
-    let context =
-        EffectContext { parts, order, key: effect.key, attempt: effect.attempt, journal, survey, turns };
+    let context = EffectContext::of(parts, order, (effect.key, effect.attempt), turns);
     let tried = match effect.r#move {
         Move::Authorize { person } => context.authorize(&person).await,
         Move::Prepare => context.prepare().await,
@@ -116,6 +144,16 @@ pub(super) async fn perform(
 }
 
 impl EffectContext {
+    pub(super) fn of(
+        parts: Arc<EngineParts>,
+        order: OrderId,
+        (key, attempt): (MoveKey, usize),
+        turns: watch::Receiver<JournalSnapshot>,
+    ) -> Self {
+        let JournalSnapshot { journal, survey } = turns.borrow().clone();
+        Self { parts, order, key, attempt, journal, survey, turns }
+    }
+
     fn opened(&self) -> &OrderInput {
         self.journal.opened()
     }

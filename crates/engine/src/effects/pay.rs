@@ -1,7 +1,5 @@
 //! What an agent's run may cost beyond its own order: asked for before it begins, corrected when it has ended.
 
-use chrono::Utc;
-
 use super::EffectContext;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{AgentRun, EffectError};
@@ -12,7 +10,7 @@ use journeyman_store::{
 impl EffectContext {
     /// Writes down what a run will cost, as far as that can be told. The inner error says which limit of the day it
     /// would go over, and what it would cost to go on.
-    pub(super) async fn reserve(&self, task: &AgentTask) -> Result<Result<(), String>, EffectError> {
+    pub(crate) async fn reserve(&self, task: &AgentTask) -> Result<Result<(), String>, EffectError> {
         let left = self.dollars_left();
         let run = PlannedAgentRun {
             order: self.order,
@@ -23,7 +21,7 @@ impl EffectContext {
             agent: task.agent.clone(),
             stage: task.stage.clone(),
             role: task.role.clone(),
-            begins_at: Utc::now(),
+            begins_at: self.parts.clock.now(),
             most: RunCost { usd: left, seconds: task.timeout_seconds as f64 },
         };
         match self.parts.store.reserve(&run, &self.parts.settings.limits.per_day).await? {
@@ -43,7 +41,7 @@ impl EffectContext {
 
     /// Writes down what a run has cost. The run itself is remembered already, so that what goes wrong here is for the
     /// log: the estimate stands until then, and a run that is recalled settles again.
-    pub(super) async fn settle(&self, run: &AgentRun) {
+    pub(crate) async fn settle(&self, run: &AgentRun) {
         let cost = RunCost { usd: run.usage.usd, seconds: run.duration_seconds };
         let end = if run.took_place() { RunEnd::Worked } else { RunEnd::KeptOff };
         let settled = self.parts.store.settle(self.order, &self.key, self.attempt_number(), cost, end).await;

@@ -113,7 +113,7 @@ impl EffectContext {
     }
 
     /// An agent that was cut off is started again as often as the order may start agents, and no more.
-    fn check_starts(&self) -> Result<(), EffectError> {
+    pub(crate) fn check_starts(&self) -> Result<(), EffectError> {
         let starts = self.journal.entries().iter().rev().map_while(|entry| match &entry.event {
             JournalEvent::Observed { key, .. } if *key == self.key => None,
             JournalEvent::Intended { key, .. } => Some(usize::from(*key == self.key)),

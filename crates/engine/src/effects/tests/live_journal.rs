@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, Utc};
 
 use super::{EffectsFixture, key};
+use crate::Clock;
 use crate::live_journal::LiveJournal;
 use journeyman_order::{
     JournalEntry, JournalEvent, Move, OrderId, Requester, Signal, SignalKind, SlashCommand,
@@ -38,7 +39,10 @@ impl JournalStore for ReadLogStore {
 async fn what_others_write_is_read_and_nothing_twice() {
     let world = EffectsFixture::new().await;
     let store = Arc::new(ReadLogStore { store: world.parts.store.clone(), after: Mutex::default() });
-    let mut live = LiveJournal::read(Arc::clone(&store) as Arc<dyn JournalStore>, world.order).await.unwrap();
+    let mut live =
+        LiveJournal::read(Arc::clone(&store) as Arc<dyn JournalStore>, Clock::system(), world.order)
+            .await
+            .unwrap();
     let command = || SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Status };
     let signal = || Signal { by: Requester::ApiToken, kind: command() };
     let intent = |name| JournalEvent::Intended { key: key(name), r#move: Box::new(Move::Prepare) };

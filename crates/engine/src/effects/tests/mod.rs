@@ -28,7 +28,7 @@ use uuid::Uuid;
 
 use super::{Effect, EffectContext, perform};
 use crate::live_journal::JournalSnapshot;
-use crate::{EngineParts, EngineSettings, Environments};
+use crate::{Clock, EngineParts, EngineSettings, Environments};
 use journeyman_agent::{AgentSettings, Agents, RuntimeKind};
 use journeyman_config::LimitSettings;
 use journeyman_emulator::{Emulator, EmulatorOptions, RepositorySource, keys};
@@ -151,7 +151,7 @@ impl EffectsFixture {
 
     /// What an effect is handed that begins now.
     async fn turns(&self) -> watch::Receiver<JournalSnapshot> {
-        watch::Sender::new(JournalSnapshot::of(Arc::new(self.journal().await))).subscribe()
+        watch::Sender::new(JournalSnapshot::of(Arc::new(self.journal().await), Utc::now())).subscribe()
     }
 
     async fn context(&self, name: &str) -> EffectContext {
@@ -277,6 +277,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
         },
         sandbox,
         environments,
+        clock: Clock::system(),
         settings: EngineSettings {
             public_url: None,
             drain_for: std::time::Duration::ZERO,

@@ -1,0 +1,144 @@
+//! The API for whoever runs in the same process: no socket, no signature; faults and the record as for everybody.
+
+use std::collections::BTreeMap;
+
+use super::api::{Answered, RequestParts, answer, common_headers, strike};
+use super::auth::Credentials;
+use super::events::{NO_SHA, RefUpdate};
+use super::reply::EmulatedReplyBody;
+use super::repos;
+use super::state::calls::{ApiCall, Caller};
+use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
+use super::{Emulator, EmulatorOptions};
+use crate::clock;
+
+/// Who calls.
+#[derive(Debug, Clone)]
+pub enum InProcessCaller {
+    /// The App, of which nothing is asked.
+    App,
+    /// Whoever has this token.
+    Token(String),
+}
+
+/// An answer as it would go over the network.
+#[derive(Debug, Clone)]
+pub struct InProcessAnswer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Answered for InProcessAnswer {
+    fn status(&self) -> u16 {
+        self.status
+    }
+}
+
+impl Emulator {
+    /// One that listens nowhere: its API is reached by [`Emulator::exchange`], and nothing is delivered but by
+    /// [`Emulator::delivered`].
+    ///
+    /// # Errors
+    /// As [`Emulator::start`].
+    pub fn in_process(options: EmulatorOptions) -> anyhow::Result<Self> {
+        let origin = format!("http://{}", options.listen);
+        Ok(Self { shared: Self::shared(options, origin)?, serving: None })
+    }
+
+    /// Answers a request of the API; none where the connection is cut. `path` begins with `/api/`.
+    pub async fn exchange(
+        &self,
+        caller: InProcessCaller,
+        method: &str,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Option<InProcessAnswer> {
+        let credentials = match caller {
+            InProcessCaller::App => Ok(Credentials::App),
+            InProcessCaller::Token(token) => {
+                self.shared.lock().authenticate(Some(&format!("Bearer {token}")))
+            }
+        };
+        let call = ApiCall {
+            at: clock::now(),
+            method: method.to_owned(),
+            path: path.to_owned(),
+            caller: credentials.as_ref().map_or(Caller::Nobody, |known| self.shared.lock().caller(known)),
+            user_agent: "in-process".to_owned(),
+            headers: BTreeMap::new(),
+            body: String::from_utf8_lossy(&body).into_owned(),
+            status: None,
+        };
+        let apply = async {
+            let (path, query) = path.split_once('?').unwrap_or((path, ""));
+            let accept = "application/vnd.github+json".to_owned();
+            let parts = RequestParts { method, path, query, user_agent: "in-process", accept };
+            let reply = answer(&self.shared, parts, &body, credentials);
+            let common = common_headers(&self.shared).map(|(name, value)| (name.to_owned(), value));
+            let mut headers: Vec<(String, String)> = common.into_iter().collect();
+            headers.extend(reply.link.map(|link| ("link".to_owned(), link)));
+            let body = match reply.body {
+                EmulatedReplyBody::Nothing => Vec::new(),
+                EmulatedReplyBody::Json(value) => value.to_string().into_bytes(),
+                EmulatedReplyBody::Raw(bytes) => bytes,
+                EmulatedReplyBody::Redirect(location) => {
+                    headers.push(("location".to_owned(), location));
+                    Vec::new()
+                }
+            };
+            InProcessAnswer { status: reply.status, headers, body }
+        };
+        let faulty =
+            |status, headers, body: String| InProcessAnswer { status, headers, body: body.into_bytes() };
+        strike(&self.shared, call, apply, faulty).await
+    }
+
+    /// What is to be delivered, the oldest first.
+    pub fn queued_deliveries(&self) -> Vec<DeliveryAttempt> {
+        let world = self.shared.lock();
+        world.deliveries.iter().filter(|one| one.outcome == DeliveryResult::Queued).cloned().collect()
+    }
+
+    /// What became of a delivery.
+    pub fn delivered(&self, id: u64, outcome: DeliveryResult) {
+        self.shared.change(|world| {
+            if let Some(found) = world.deliveries.iter_mut().find(|one| one.id == id) {
+                found.outcome = outcome;
+            }
+        });
+    }
+
+    /// The App pushes a commit that is in the repository already, with a lease on where the branch is (none: nowhere).
+    /// The inner error says where the branch is instead.
+    ///
+    /// # Errors
+    /// When there is no such repository or no such commit.
+    pub fn push_as_app(
+        &self,
+        repository: &str,
+        branch: &str,
+        lease: Option<&str>,
+        commit: &str,
+    ) -> anyhow::Result<Result<(), Option<String>>> {
+        self.shared.change(|world| {
+            let git = world.require_repository(repository)?.git.clone();
+            let at = repos::head(&git, branch);
+            if at.as_deref() == Some(commit) {
+                return Ok(Ok(()));
+            }
+            if at.as_deref() != lease {
+                return Ok(Err(at));
+            }
+            repos::point(&git, branch, commit)?;
+            let moved = RefUpdate {
+                reference: format!("refs/heads/{branch}"),
+                before: at.unwrap_or_else(|| NO_SHA.to_owned()),
+                after: commit.to_owned(),
+            };
+            let bot = world.app.bot;
+            world.pushed(repository, &[moved], bot);
+            Ok(Ok(()))
+        })
+    }
+}

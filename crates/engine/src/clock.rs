@@ -1,0 +1,32 @@
+//! What time it is, for everything that is written down or waited for.
+
+use std::fmt;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+/// Tells the time. Pauses are Tokio's; a clock that is not the machine's has to go with them.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
+
+impl Clock {
+    /// The machine's.
+    pub fn system() -> Self {
+        Self::of(Utc::now)
+    }
+
+    /// Another one.
+    pub fn of(now: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Clock({})", self.now())
+    }
+}

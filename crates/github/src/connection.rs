@@ -1,0 +1,153 @@
+//! How a request gets to GitHub, and its answer back: by octocrab, over the network.
+//!
+//! May know: addresses, credentials, octocrab. Must never know: what an answer means, when to ask again.
+
+use async_trait::async_trait;
+use http::HeaderMap;
+use http::header::ACCEPT;
+use http_body_util::{BodyExt, Limited};
+use octocrab::Octocrab;
+use octocrab::models::AppId;
+use octocrab::service::middleware::retry::RetryConfig;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use super::endpoints::Endpoints;
+use super::error::{ErrorKind, GitHubError, Result};
+use super::service::AppCredentials;
+use super::transport::{CONNECT_TIMEOUT, WHOLE_TIMEOUT};
+
+/// The largest answer that is read. A page of a hundred comments of full length is 26 MB at most.
+const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
+
+/// In whose name a request is sent.
+#[derive(Debug, Clone)]
+pub enum RequestSender {
+    /// The App itself, by what it signs.
+    App,
+    /// Whoever has this token.
+    Token(SecretString),
+}
+
+/// One of GitHub's two interfaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitHubApi {
+    Rest,
+    GraphQl,
+}
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub struct OutgoingRequest<'a> {
+    pub sender: RequestSender,
+    pub api: GitHubApi,
+    /// `GET`, `POST`, `PATCH` or `DELETE`.
+    pub method: &'static str,
+    /// Path and query, relative to the interface's base.
+    pub route: &'a str,
+    pub body: Option<&'a Value>,
+    /// For errors: method and path.
+    pub name: String,
+}
+
+/// What came back, whatever its status.
+#[derive(Debug, Clone, Default)]
+pub struct IncomingAnswer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+/// The way to GitHub and back.
+#[async_trait]
+pub trait GitHubConnection: Send + Sync {
+    /// Sends a request once.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`] when there is no whole answer; whether the request was carried out is not known then.
+    async fn exchange(&self, request: OutgoingRequest<'_>) -> Result<IncomingAnswer>;
+}
+
+/// The one over the network. octocrab puts no authorization on routes with another host than api.github.com, so that a
+/// route never names one.
+pub(super) struct NetworkConnection {
+    rest: Octocrab,
+    graphql: Octocrab,
+}
+
+impl NetworkConnection {
+    pub(super) fn new(settings: &AppCredentials, endpoints: &Endpoints) -> Result<Self> {
+        Ok(Self { rest: client(settings, &endpoints.rest)?, graphql: client(settings, &endpoints.graphql)? })
+    }
+}
+
+#[async_trait]
+impl GitHubConnection for NetworkConnection {
+    async fn exchange(&self, request: OutgoingRequest<'_>) -> Result<IncomingAnswer> {
+        let client = match request.api {
+            GitHubApi::Rest => &self.rest,
+            GitHubApi::GraphQl => &self.graphql,
+        };
+        let client = match request.sender {
+            RequestSender::App => client.clone(),
+            RequestSender::Token(token) => client
+                .user_access_token(token)
+                .map_err(|_| GitHubError::unexpected("octocrab takes no token"))?,
+        };
+        let (route, body) = (request.route, request.body);
+        let response = match request.method {
+            "POST" => client._post(route, body).await,
+            "PATCH" => client._patch(route, body).await,
+            "DELETE" => client._delete(route, body).await,
+            _ => client._get(route).await,
+        }
+        .map_err(|error| unreachable_error(&request.name, &error))?;
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, LARGEST_ANSWER).collect().await.map_err(|error| {
+            GitHubError::unavailable(format!("GitHub's answer to {} broke off: {error}", request.name))
+        })?;
+        Ok(IncomingAnswer {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body: body.to_bytes().to_vec(),
+        })
+    }
+}
+
+fn unreachable_error(request: &str, error: &octocrab::Error) -> GitHubError {
+    // The outermost error says only that a service failed; the reason is the innermost one.
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    GitHubError::unavailable(format!(
+        "GitHub could not be reached for {request} ({innermost}); if this stays, look at github.api_url and the network"
+    ))
+}
+
+fn client(settings: &AppCredentials, base: &str) -> Result<Octocrab> {
+    let unusable = |_| {
+        GitHubError::new(
+            ErrorKind::Unauthorized,
+            "github.private_key_path holds no usable RSA key in PEM; make a new key on the App's page",
+        )
+    };
+    let wrong = |error: journeyman_outgoing::InvalidOutgoing| GitHubError::unexpected(error.to_string());
+    let http_client = journeyman_outgoing::client_builder(&settings.outgoing).map_err(wrong)?;
+    let http_client = http_client
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(WHOLE_TIMEOUT)
+        .redirect(reqwest::redirect::Policy::none())
+        // Each request may write: whoever sent it says when it is sent again.
+        .retry(reqwest::retry::never());
+    let http_client = journeyman_outgoing::build(http_client).map_err(wrong)?;
+    // No retries of octocrab's: it would send a POST again whose first answer was lost.
+    Octocrab::builder()
+        .app_from_rsa_pem(AppId(settings.app_id), settings.private_key_pem.expose_secret())
+        .map_err(unusable)?
+        .add_retry_config(RetryConfig::None)
+        .add_header(ACCEPT, "application/vnd.github+json".to_owned())
+        .base_uri(base)
+        .and_then(|builder| builder.build_with_reqwest(http_client))
+        .map_err(|error| GitHubError::unexpected(format!("github.api_url cannot be used: {error}")))
+}

@@ -2,6 +2,8 @@
 //!
 //! May know: addresses, credentials, octocrab. Must never know: what an answer means, when to ask again.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use http::HeaderMap;
 use http::header::ACCEPT;
@@ -11,14 +13,31 @@ use octocrab::models::AppId;
 use octocrab::service::middleware::retry::RetryConfig;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+use url::Url;
 
 use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::service::AppCredentials;
-use super::transport::{CONNECT_TIMEOUT, WHOLE_TIMEOUT};
+use journeyman_order::OutgoingNetwork;
 
+/// How long a connection may take to be made.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a request may take, its answer included.
+pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest answer that is read. A page of a hundred comments of full length is 26 MB at most.
 const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
+
+/// Who we are on GitHub.
+#[derive(Debug, Clone)]
+pub struct AppCredentials {
+    /// `github.api_url`: `https://api.github.com`, `https://HOST/api/v3`, or the emulator on loopback.
+    pub api_url: Url,
+    /// `github.app_id`.
+    pub app_id: u64,
+    /// The App's private key as GitHub gives it, RSA in PEM.
+    pub private_key_pem: SecretString,
+    /// How GitHub is reached.
+    pub outgoing: OutgoingNetwork,
+}
 
 /// In whose name a request is sent.
 #[derive(Debug, Clone)]

@@ -42,7 +42,9 @@ pub use attachments::{AttachmentLink, AttachmentSource, FetchedAttachment};
 pub use branches::BranchDeletion;
 pub use checks::{CHECK_NAME, CheckButton, OrderCheckRun};
 pub use ci::{ExternalCheck, ExternalCheckState};
-pub use connection::{GitHubApi, GitHubConnection, IncomingAnswer, OutgoingRequest, RequestSender};
+pub use connection::{
+    AppCredentials, GitHubApi, GitHubConnection, IncomingAnswer, OutgoingRequest, RequestSender,
+};
 pub use conversation::{MentionMatcher, PullConversation, ReviewThreadSnapshot, RoundComment, ThreadAnswer};
 pub use deliveries::HookDelivery;
 pub use endpoints::InstalledRepository;
@@ -55,5 +57,5 @@ pub use permissions::GitAccess;
 pub use pulls::{NewPullRequest, PullRequest, PullRequestState};
 pub use queries::{IssueFacts, IssueKind, IssueState, RepositoryFacts};
 pub use repo_rules::{BranchRestriction, InstallationGrants, ReadOnlyReason};
-pub use service::{AppCredentials, GitHub, Identity};
+pub use service::{GitHub, Identity};
 pub use tokens::GitToken;

@@ -10,11 +10,11 @@ use reqwest::{Client, Response};
 use secrecy::ExposeSecret as _;
 use url::Url;
 
+use super::connection::CONNECT_TIMEOUT;
 use super::endpoints::{InstalledRepository, is_loopback};
 use super::error::{ErrorKind, GitHubError, Result};
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
-use super::transport::CONNECT_TIMEOUT;
 use journeyman_order::OutgoingNetwork;
 
 /// As octocrab sends it with every other request.

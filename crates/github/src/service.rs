@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::connection::{GitHubApi, GitHubConnection, NetworkConnection, RequestSender};
+use super::connection::{AppCredentials, GitHubApi, GitHubConnection, NetworkConnection, RequestSender};
 use super::endpoints::{Endpoints, InstalledRepository};
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::{WriteGate, WritePermit, WritePriority};
@@ -22,19 +21,6 @@ use journeyman_order::{Backoff, OutgoingNetwork, RepositoryName, WriteLimits};
 const PAGE: usize = 100;
 /// No list is followed further: ten thousand comments are more than an issue has.
 const MOST_PAGES: u32 = 100;
-
-/// Who we are on GitHub.
-#[derive(Debug, Clone)]
-pub struct AppCredentials {
-    /// `github.api_url`: `https://api.github.com`, `https://HOST/api/v3`, or the emulator on loopback.
-    pub api_url: Url,
-    /// `github.app_id`.
-    pub app_id: u64,
-    /// The App's private key as GitHub gives it, RSA in PEM.
-    pub private_key_pem: SecretString,
-    /// How GitHub is reached.
-    pub outgoing: OutgoingNetwork,
-}
 
 /// Who we are.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,16 +5,11 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::connection::{GitHubApi, GitHubConnection, OutgoingRequest, RequestSender};
+use super::connection::{GitHubApi, GitHubConnection, OutgoingRequest, RequestSender, WHOLE_TIMEOUT};
 use super::error::{GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::RequestAuth;
 use super::refusal::GitHubErrorResponse;
-
-/// How long a connection may take to be made.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a request may take, its answer included.
-pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A request, on a route relative to the API's base.
 #[derive(Debug, Clone)]

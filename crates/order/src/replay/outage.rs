@@ -36,6 +36,10 @@ pub(super) fn note(entries: &[JournalEntry]) -> Option<String> {
     let mut waited = TimeDelta::zero();
     for entry in entries {
         let JournalEvent::Observed { key, outcome } = &entry.event else { continue };
+        // The order waits for none of these, and a status cannot say how long itself was not shown.
+        if matches!(key.0.split('/').next(), Some("status" | "check" | "tidy")) {
+            continue;
+        }
         away.observe(key, outcome);
         if away.0.is_empty() {
             waited += since.take().map_or(TimeDelta::zero(), |since| entry.at - since);

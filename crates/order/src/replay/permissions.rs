@@ -6,11 +6,12 @@ use chrono::{DateTime, Utc};
 
 use super::Observation;
 use super::signal_log::SignalLog;
+use crate::backoff::Backoff;
 use crate::effect_name::ReservedWord;
-use crate::moves::{EffectOutcome, Move, MoveKey, Retry};
+use crate::moves::{EffectError, EffectOutcome, Move, MoveKey, Retry};
 use crate::signal::Requester;
 
-/// How often GitHub is asked for somebody's rights, with growing pauses: an outage of an hour is outlasted.
+/// How often GitHub is asked for somebody's rights, with growing pauses. While it is away no question counts.
 const MOST_QUESTIONS: usize = 14;
 
 /// What is known of somebody's right.
@@ -58,14 +59,20 @@ impl SignalLog {
             EffectOutcome::Trouble(trouble) => trouble.retry,
             _ => Retry::Soon,
         };
+        let is_away = |seen: &&Observation<'_>| {
+            matches!(seen.outcome, EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }))
+        };
+        let answered = asked.len() - asked.iter().filter(is_away).count();
+        let away = u32::try_from(asked.iter().rev().take_while(is_away).count()).unwrap_or(u32::MAX);
         let told = match retry {
             Retry::Never => return SenderPermission::No("GitHub does not tell their rights".to_owned()),
-            Retry::After { seconds } => seconds.min(3_600),
-            Retry::Soon | Retry::Outage => 10 << asked.len().min(5),
+            Retry::After { seconds } => Some(seconds.min(3_600)),
+            Retry::Soon => Some(10 << answered.min(5)),
+            Retry::Outage => Backoff::OUTAGE.pause(away, None).map(|pause| pause.as_secs()),
         };
-        if asked.len() >= MOST_QUESTIONS {
+        let Some(told) = told.filter(|_| answered < MOST_QUESTIONS) else {
             return SenderPermission::No("GitHub could not be asked for their rights".to_owned());
-        }
+        };
         let due = last.at + chrono::TimeDelta::seconds(told.cast_signed());
         if now >= due {
             self.pending.push((key, Move::Authorize { person: person.clone() }));

@@ -60,3 +60,40 @@ fn after_a_day_without_github_an_order_fails_and_its_status_stays_owed() {
     assert!(next.wake_at.is_some() || !next.moves.is_empty(), "{next:?}");
     assert!(order.journal.entries().len() < 2_000, "{} entries", order.journal.entries().len());
 }
+
+#[test]
+fn a_command_that_comes_just_before_an_outage_of_hours_is_heard_when_it_is_over() {
+    let mut order = SimulatedOrder::new().when("/import", (0..3).map(|_| nothing()).collect());
+    order.settle();
+    let said_at = order.journal.last_seq() + 1;
+    order.say("/retry");
+    order.oracle(move |key, _, before| {
+        (key.0 == format!("authorize/{said_at}") && before < SIX_HOURS).then(away)
+    });
+
+    let ended = order.settle();
+
+    assert!(matches!(ended, OrderEnding::Verified { .. }), "{ended:?}");
+    assert_eq!(order.last_answer(), Some(SignalAnswer::Taken));
+}
+
+#[test]
+fn what_a_person_says_counts_in_the_order_in_which_it_was_said() {
+    let mut order = SimulatedOrder::new();
+    for _ in 0..6 {
+        order.step();
+    }
+    let cancelled_at = order.journal.last_seq() + 1;
+    order.say("/cancel");
+    order.say("/retry");
+    // Of the first word GitHub is asked again later; of the second it tells at once.
+    order.oracle(move |key, _, before| {
+        (key.0 == format!("authorize/{cancelled_at}") && before < 3).then(away)
+    });
+
+    let ended = order.settle();
+
+    assert!(matches!(ended, OrderEnding::Verified { .. }), "{ended:?}");
+    let answers: Vec<_> = order.survey().answers.into_iter().map(|answered| answered.answer).collect();
+    assert_eq!(answers, [SignalAnswer::Taken, SignalAnswer::Taken]);
+}

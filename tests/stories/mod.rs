@@ -9,6 +9,7 @@ mod attachments;
 mod budget;
 mod checks;
 mod conversation;
+mod damage;
 mod deliveries;
 mod environment;
 mod escalation;

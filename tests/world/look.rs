@@ -27,6 +27,13 @@ impl World {
         self.label_by(MAINTAINER).await;
     }
 
+    /// A maintainer opens another issue, which the story is about from now on, and puts the label on.
+    pub async fn label_another_issue(&mut self, title: &str, body: &str) {
+        let opened = self.github.open_issue(REPOSITORY, MAINTAINER, title, body).await;
+        self.issue = opened.expect("the repository is there");
+        self.label().await;
+    }
+
     /// Somebody puts the label on.
     pub async fn label_by(&self, login: &str) {
         self.github.label(REPOSITORY, self.issue, "journeyman", login).await.expect("the issue is there");

@@ -90,6 +90,11 @@ impl World {
         self.bot = Some(Bot::start(self.settings.clone(), &self.github).await);
     }
 
+    /// Journeyman's data folder.
+    pub fn data(&self) -> &std::path::Path {
+        &self.settings.data.dir
+    }
+
     /// Where Journeyman listens.
     pub fn address(&self) -> &str {
         &self.bot.as_ref().expect("Journeyman runs").address

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use journeyman_order::{EffectError, Exit};
 use journeyman_sandbox::{
-    CollectedOutput, Job, JobLimits, Mount, MountAccess, Sandbox, SandboxNetwork, Sink,
+    CollectedOutput, Job, JobLimits, JobResult, Mount, MountAccess, Sandbox, SandboxNetwork, Sink,
 };
 
 use super::effect_error::{never, soon};
@@ -55,11 +55,16 @@ pub(crate) async fn succeed(sandbox: &Sandbox, job: Job, what: &str) -> Result<V
     let mut said = CollectedOutput::default();
     let ended = sandbox.run(job, &mut said).await?;
     if ended.exit != Exit::Code(0) {
-        let tail = String::from_utf8_lossy(&said.stderr);
-        let tail: String = tail.trim().chars().take(500).collect();
-        return Err(soon(format!("{what} ended with {}: {tail}", ended.exit)));
+        return Err(failed_job(what, &ended, &said));
     }
     Ok(said.stdout)
+}
+
+/// What is told of a job that did not end well.
+pub(crate) fn failed_job(what: &str, ended: &JobResult, said: &CollectedOutput) -> EffectError {
+    let tail = String::from_utf8_lossy(&said.stderr);
+    let tail: String = tail.trim().chars().take(500).collect();
+    soon(format!("{what} ended with {}: {tail}", ended.exit))
 }
 
 /// Makes a folder, and those above it.

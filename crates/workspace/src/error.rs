@@ -11,6 +11,8 @@ pub struct GitError {
     pub kind: GitErrorKind,
     /// What was tried, what was said, and what a person can do about it.
     pub message: String,
+    /// Whether a repository of ours said it: it may be damaged, which [`super::Workspaces::mend`] finds out.
+    pub is_ours: bool,
 }
 
 /// Kinds of trouble, by what they ask for.
@@ -47,7 +49,7 @@ impl GitErrorKind {
 
 impl GitError {
     pub(super) fn new(kind: GitErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), is_ours: false }
     }
 
     pub(super) fn broken(message: impl Into<String>) -> Self {
@@ -58,7 +60,15 @@ impl GitError {
     pub(super) fn local(what: &str, error: &git2::Error) -> Self {
         let missing = error.code() == git2::ErrorCode::NotFound;
         let kind = if missing { GitErrorKind::NotFound } else { GitErrorKind::Broken };
-        Self::new(kind, format!("could not {what}: {}", error.message()))
+        Self::new(kind, format!("could not {what}: {}", error.message())).of_ours()
+    }
+
+    pub(super) fn opening(error: &git2::Error) -> Self {
+        Self::local("open a repository of ours", error)
+    }
+
+    pub(super) fn of_ours(self) -> Self {
+        Self { is_ours: true, ..self }
     }
 
     pub(super) fn file(what: &str, path: &Path, error: &std::io::Error) -> Self {

@@ -51,7 +51,7 @@ fn clear_locks(repository: &Path) -> Result<(), GitError> {
     Ok(())
 }
 
-fn entries(folder: &Path) -> Result<Vec<(PathBuf, bool)>, GitError> {
+pub(super) fn entries(folder: &Path) -> Result<Vec<(PathBuf, bool)>, GitError> {
     let said = |error: std::io::Error| GitError::file("look into", folder, &error);
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(said)? {

@@ -46,6 +46,7 @@ mod lines;
 mod links;
 mod local_repository;
 mod local_submodules;
+mod mend;
 mod names;
 mod origin;
 mod outline;
@@ -82,6 +83,7 @@ pub use git_fetch::FetchGuard;
 pub use human_commits::FetchedBranch;
 pub use import::{ImportOutcome, ImportRules};
 pub use local_repository::open_clone;
+pub use origin::ORIGIN_DAMAGED;
 pub use outline::Outline;
 pub use protected::DEFAULT_PROTECTED;
 pub use remote::{PushOutcome, Remote};
@@ -275,9 +277,7 @@ impl Workspaces {
     /// The repository of our own commits, made when it is not there. It sees the mirror's objects.
     fn commits(&self, repository: &RepositoryName) -> Result<Repository, GitError> {
         drop(self.mirror(repository)?);
-        // Relative, so that the data folder can be moved.
-        let mirror = format!("../../../../mirrors/{}/objects\n", folder(repository));
-        self.own_repository("commits", repository, Some(&mirror))
+        self.own_repository("commits", repository, Some(&mend::seen(repository)))
     }
 
     fn own_repository(
@@ -286,7 +286,7 @@ impl Workspaces {
         name: &RepositoryName,
         sees: Option<&str>,
     ) -> Result<Repository, GitError> {
-        let path = self.inner.data.join(kind).join(folder(name));
+        let path = self.own_path(kind, name);
         let lock = self.lock(name);
         let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
         if !path.join("complete").exists() {
@@ -307,7 +307,9 @@ impl Workspaces {
         if self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone()) {
             leftovers::clear(&path)?;
         }
-        Repository::open_bare(&path).map_err(|error| GitError::local("open a repository of ours", &error))
+        let opened = Repository::open_bare(&path).map_err(|error| GitError::opening(&error))?;
+        mend::sync_what_is_written(&opened).map_err(|error| GitError::opening(&error))?;
+        Ok(opened)
     }
 
     fn lock(&self, repository: &RepositoryName) -> Arc<Mutex<()>> {

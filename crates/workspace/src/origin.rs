@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use super::mend::MENDED;
 use super::remote::oid;
 use super::worktree_base::{self, StartPoint, WorktreeBase};
 use super::{GitError, OrderDirs, Workspaces, init_bare, remove_all};
@@ -14,7 +15,7 @@ pub(super) const AGENT_EMAIL: &str = "agent@journeyman.invalid";
 
 /// Clones the origin, once, and brings the branch forward. Run where an agent may have done anything: a repository
 /// that is broken is cloned anew, the folder for plans is kept out of commits, and uncommitted work in the way of a
-/// branch is put aside, not lost.
+/// branch is put aside, not lost. Ends with [`ORIGIN_DAMAGED`] where the origin is what power that was cut leaves.
 const CLONE: &str = r#"
 set -eu
 origin=$1 work=$2 branch=$3 index=$4 address=$5; shift 5
@@ -22,9 +23,15 @@ export GIT_TERMINAL_PROMPT=0
 cd "$work"
 # Nothing else runs here now: a lock is what is left of a run that was killed.
 find "$work/.git" "$origin" -type f -name '*.lock' -exec rm -f {} + 2>/dev/null || true
+empty() { find "$@" -type f -size 0 2>/dev/null | head -n 1; }
+pushed=refs/heads/$branch
+git --git-dir="$origin" rev-parse --git-dir >/dev/null 2>&1 || exit 75
+[ -z "$(empty "$origin/objects" "$origin/refs")" ] || exit 75
+! git --git-dir="$origin" show-ref --quiet --verify "$pushed" ||
+  git --git-dir="$origin" rev-parse --quiet --verify "$pushed^{tree}" >/dev/null 2>&1 || exit 75
 repo() { git --git-dir="$work/.git" --work-tree="$work" "$@"; }
 if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
-   ! repo rev-parse --quiet --verify HEAD >/dev/null 2>&1; then
+   ! repo rev-parse --quiet --verify 'HEAD^{tree}' >/dev/null 2>&1 || [ -n "$(empty "$work/.git/objects")" ]; then
   chmod -R u+rwX "$work/.git" "$work/.clone" 2>/dev/null || true
   rm -rf "$work/.git" "$work/.clone"
   # Beside what is there, as git clones into empty folders only. The origin is the agent's as well, so that nothing has to
@@ -65,6 +72,9 @@ else
   repo checkout --quiet -B "$branch"
 fi
 "#;
+
+/// How the command ends that readies the work tree, where the origin cannot be read: see [`Workspaces::lose_origin`].
+pub const ORIGIN_DAMAGED: i32 = 75;
 
 /// Says where the branch is and writes what its tree has that the base's has not. Ends well in any case: that
 /// nothing was pushed is for the worker to hear.
@@ -115,8 +125,12 @@ impl Workspaces {
         let line = worktree_base::line(base, start);
         if std::fs::symlink_metadata(&places.origin).is_ok() {
             match WorktreeBase::read(&places)? {
-                WorktreeBase::Recorded(there) if there == line => return Ok(false),
-                WorktreeBase::Unrecorded if start.is_none() => return Ok(false),
+                WorktreeBase::Recorded(there) if there == line => {
+                    return self.renew_packs(repository, &places).map(|()| false);
+                }
+                WorktreeBase::Unrecorded if start.is_none() => {
+                    return self.renew_packs(repository, &places).map(|()| false);
+                }
                 WorktreeBase::Recorded(_) | WorktreeBase::Unrecorded | WorktreeBase::Replacing => {}
             }
         }
@@ -135,6 +149,35 @@ impl Workspaces {
             .map_err(|error| GitError::file("make", &places.origin, &error))?;
         WorktreeBase::with(&places, &line)?;
         Ok(true)
+    }
+
+    /// Says that the agent's origin is damaged: it is made anew by the next [`Workspaces::create_origin`], and with it the
+    /// work tree. What was pushed there and not imported is gone.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn lose_origin(&self, order: OrderId) -> Result<(), GitError> {
+        tracing::warn!(%order, "the agent's repository is damaged, and is made again");
+        WorktreeBase::making(&self.order_dirs(order))
+    }
+
+    /// The packs of a mirror that was mended take the place of those of before: they were the same files.
+    fn renew_packs(&self, repository: &RepositoryName, places: &OrderDirs) -> Result<(), GitError> {
+        let mirror = self.own_path("mirrors", repository);
+        let mended = |folder: &Path| std::fs::read(folder.join(MENDED)).unwrap_or_default();
+        if mended(&mirror) == mended(&places.packs) {
+            return Ok(());
+        }
+        tracing::warn!(order = %places.root.display(), "gets the packs of the mended mirror");
+        let packs = places.root.join("packs.half");
+        remove_all(&packs)?;
+        let lock = self.lock(repository);
+        let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        link_packs(&mirror.join("objects/pack"), &packs.join("pack"))?;
+        note_mended(&mirror, &packs)?;
+        drop(held);
+        remove_all(&places.packs)?;
+        std::fs::rename(&packs, &places.packs).map_err(|error| GitError::file("make", &places.packs, &error))
     }
 
     fn make_origin(
@@ -157,6 +200,7 @@ impl Workspaces {
         let lock = self.lock(repository);
         let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         link_packs(&mirror.path().join("objects/pack"), &packs.join("pack"))?;
+        note_mended(mirror.path(), packs)?;
         drop(held);
         let info = place.join("objects/info");
         std::fs::create_dir_all(&info)
@@ -235,6 +279,15 @@ pub(super) fn shell(script: &str, arguments: &[&std::ffi::OsStr]) -> Vec<OsStrin
 
 /// Where the origin finds what was fetched, from its folder of objects.
 const PACKS: &str = "../../packs\n";
+
+/// Says from which state of the mirror the packs are.
+fn note_mended(mirror: &Path, packs: &Path) -> Result<(), GitError> {
+    let file = mirror.join(MENDED);
+    if !file.exists() {
+        return Ok(());
+    }
+    std::fs::copy(&file, packs.join(MENDED)).map(drop).map_err(|error| GitError::file("copy", &file, &error))
+}
 
 fn link_packs(from: &Path, to: &Path) -> Result<(), GitError> {
     std::fs::create_dir_all(to).map_err(|error| GitError::file("make", to, &error))?;

@@ -390,7 +390,9 @@ pub(super) fn failed(kind: GitErrorKind, what: &str, remote: &Remote<'_>, said: 
         GitErrorKind::NotFound => "is the App installed on this repository?",
         GitErrorKind::Refused | GitErrorKind::NotForUs | GitErrorKind::Broken => "see what was said",
     };
-    GitError::new(kind, format!("could not {what} {}: {said} ({advice})", remote.repository))
+    let error = GitError::new(kind, format!("could not {what} {}: {said} ({advice})", remote.repository));
+    // Neither the network nor the server: something here cannot be read.
+    if kind == GitErrorKind::Broken { error.of_ours() } else { error }
 }
 
 /// Takes the token out, should a server or a library repeat it.

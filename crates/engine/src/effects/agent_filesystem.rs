@@ -20,6 +20,8 @@ pub(super) struct AgentFilesystem {
     pub(super) place: EnvironmentPlace,
     /// What it may read and write besides its checkout.
     pub(super) mounts: Vec<Mount>,
+    /// Whether what it had worked in was damaged, so that this is another.
+    pub(super) is_made_anew: bool,
     /// What it is made of stays as long as this.
     _lease: PlaceLease,
 }
@@ -110,7 +112,7 @@ impl EffectContext {
         mounts: Vec<Mount>,
     ) -> Result<AgentFilesystem, EffectError> {
         let lease = self.parts.environments.hold(&place).await?;
-        Ok(AgentFilesystem { _lease: lease, place, mounts })
+        Ok(AgentFilesystem { _lease: lease, place, mounts, is_made_anew: false })
     }
 
     pub(super) async fn source(&self, commit: &CommitSha) -> Result<SourceTree, EffectError> {

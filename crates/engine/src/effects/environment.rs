@@ -40,8 +40,11 @@ impl EffectContext {
             environments: self.parts.environments.clone(),
             settings: self.parts.settings.testing.clone(),
         };
-        let mut survey =
-            Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await?;
+        let surveyed = Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await;
+        let mut survey = match surveyed {
+            Ok(survey) => survey,
+            Err(trouble) => return Err(self.after_trouble(trouble).await),
+        };
         if let Some(image) = survey.report.image.clone().filter(|_| survey.report.problem.is_none()) {
             survey.report.notes.extend(self.agents_outside(&image).await?);
         }

@@ -5,7 +5,7 @@ use super::{EffectContext, EffectResult, never};
 use crate::SETTINGS_FILE;
 use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_repository_templates};
 use journeyman_github::GitAccess;
-use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
+use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, Retry};
 use journeyman_order::pull_template::{LONGEST_TEMPLATE, may_hold_template, template_path};
 use journeyman_order::{CommitSha, EffectError, EffectOutcome, JournalEvent, RepositorySettings};
 use journeyman_workspace::{GitError, Remote, Workspaces};
@@ -133,17 +133,74 @@ impl EffectContext {
         &self,
         work: impl FnOnce(&Workspaces, &Remote<'_>) -> Result<T, GitError> + Send + 'static,
     ) -> Result<T, EffectError> {
+        match self.blocking_with_remote(work).await? {
+            Ok(done) => Ok(done),
+            Err(error) if error.is_ours => Err(self.mended(error.into()).await),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn blocking_with_remote<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Workspaces, &Remote<'_>) -> Result<T, GitError> + Send + 'static,
+    ) -> Result<Result<T, GitError>, EffectError> {
         let at = self.at().await?;
         let token = self.parts.github.git_token(&at, GitAccess::Read).await?;
         let url = self.parts.github.git_url(&at.repository);
         let (repository, secret) = (at.repository.clone(), token.secret.clone());
         let done = self
-            .git(move |workspaces| {
+            .blocking_git(move |workspaces| {
                 work(&workspaces, &Remote { repository: &repository, url, token: Some(secret) })
             })
             .await;
         token.revoke().await;
         done
+    }
+
+    /// What is to be said of trouble with a test run. What does not pass by itself is most likely a commit that could not
+    /// be checked out.
+    pub(super) async fn after_trouble(&self, trouble: EffectError) -> EffectError {
+        match trouble.retry == Retry::Never {
+            true => self.mended(trouble).await,
+            false => trouble,
+        }
+    }
+
+    /// What is to be said of trouble with a repository of ours, once it was looked whether it is damaged: where something
+    /// is better now, the same is worth another try.
+    pub(super) async fn mended(&self, error: EffectError) -> EffectError {
+        let (order, base_branch, base, made) =
+            (self.order, self.base_branch(), self.base().ok(), self.commits_made());
+        let branch = self.survey.trace.branch.clone();
+        let mended = self.blocking_with_remote(move |workspaces, remote| {
+            let is_mended = workspaces.mend(remote, &base_branch, base.as_ref())?;
+            let head = match &branch {
+                Some(branch) => workspaces.remote_head(remote, branch.as_str())?,
+                None => None,
+            };
+            // What we pushed is on GitHub still.
+            let gone = head
+                .filter(|head| made.contains(head) && workspaces.tree_of(remote.repository, head).is_err());
+            match branch.zip(gone) {
+                Some((branch, head)) => {
+                    workspaces.fetch_own(order, remote, &branch, &head, &made)?;
+                    Ok(true)
+                }
+                None => Ok(is_mended),
+            }
+        });
+        match mended.await {
+            Ok(Ok(true)) => {
+                let retry = Retry::Soon;
+                EffectError {
+                    message: format!("{}; what was damaged here was made again", error.message),
+                    retry,
+                }
+            }
+            Ok(Ok(false)) => error,
+            Ok(Err(trouble)) => trouble.into(),
+            Err(trouble) => trouble,
+        }
     }
 }
 

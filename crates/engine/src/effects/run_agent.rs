@@ -142,8 +142,9 @@ impl EffectContext {
             Runtime::Program(program) => {
                 let place = self.agent_filesystem(task).await?;
                 let is_laid = self.lay_session(task, &place.place.home).await?;
-                // Its home was made anew, and so was what it works in.
-                let prompt = match is_laid && task.place == AgentTaskWorkspace::Workspace {
+                // Where its home was made anew, so was what it works in.
+                let is_laid = is_laid && task.place == AgentTaskWorkspace::Workspace;
+                let prompt = match is_laid || place.is_made_anew {
                     true => &format!("{MADE_ANEW}\n\n{prompt}"),
                     false => prompt,
                 };

@@ -37,7 +37,10 @@ impl EffectContext {
         let environments = self.parts.environments.clone();
         let testing = CommitTester { sandbox, workspaces, environments, settings };
         // On the heap: what several sandboxes need is more than a thread's stack is for.
-        let mut tested = Box::pin(testing.run(&ask)).await?;
+        let mut tested = match Box::pin(testing.run(&ask)).await {
+            Ok(tested) => tested,
+            Err(trouble) => return Err(self.after_trouble(trouble).await),
+        };
         for output in tested.outputs {
             let artifact = format!("{}-{}.log", self.key.file_name(), output.name);
             self.parts

@@ -9,12 +9,13 @@ use globset::GlobBuilder;
 
 use super::agent_filesystem::{AgentFilesystem, put};
 use super::{EffectContext, EffectResult, never, soon};
-use crate::job::{make_folder, readable, short_job, succeed, writable};
+use crate::job::{failed_job, make_folder, readable, short_job, succeed, writable};
 use crate::place::EnvironmentPlace;
-use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, TreeSha};
-use journeyman_sandbox::{Job, Mount};
+use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Exit, TreeSha};
+use journeyman_sandbox::{CollectedOutput, Job, Mount};
 use journeyman_workspace::{
-    DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, StartPoint, Workspaces,
+    DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, ORIGIN_DAMAGED, StartPoint,
+    Workspaces,
 };
 
 /// A plan that is longer is cut.
@@ -23,24 +24,52 @@ const LONGEST_FILE: usize = 256 * 1024;
 const MOST_FILES: usize = 100;
 
 impl EffectContext {
-    /// Runs what blocks, git and libgit2 mostly, where it may. Dropped, it ends what is fetched.
+    /// Runs what blocks, git and libgit2 mostly, where it may. Dropped, it ends what is fetched. Where a repository of ours
+    /// cannot be read, what is damaged in it is made again, for the next try.
     pub(super) async fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
     ) -> Result<T, EffectError> {
+        match self.blocking_git(work).await? {
+            Ok(done) => Ok(done),
+            Err(error) if error.is_ours => Err(Box::pin(self.mended(error.into())).await),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) async fn blocking_git<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
+    ) -> Result<Result<T, GitError>, EffectError> {
         let (workspaces, _until_dropped) = self.parts.workspaces.until_dropped();
         let done = tokio::task::spawn_blocking(move || work(workspaces)).await;
-        done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))?
-            .map_err(EffectError::from)
+        done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))
     }
 
     /// The agent's repository and its origin: made once for a start, before any agent ran; afterwards only touched from
-    /// inside.
+    /// inside. What is damaged is made anew, and the agent is told.
     pub(super) async fn ready_workspace(
         &self,
         branch: Option<&BranchName>,
         start: Option<&CommitSha>,
     ) -> Result<AgentFilesystem, EffectError> {
+        if let Some(place) = self.try_workspace(branch, start).await? {
+            return Ok(place);
+        }
+        let order = self.order;
+        self.git(move |workspaces| workspaces.lose_origin(order)).await?;
+        let place = self.try_workspace(branch, start).await?;
+        let mut place = place.ok_or_else(|| soon("the agent's repository cannot be read"))?;
+        place.is_made_anew = true;
+        Ok(place)
+    }
+
+    /// None where the origin is damaged.
+    async fn try_workspace(
+        &self,
+        branch: Option<&BranchName>,
+        start: Option<&CommitSha>,
+    ) -> Result<Option<AgentFilesystem>, EffectError> {
         let (order, repository, base) = (self.order, self.opened().repository.clone(), self.base()?);
         let base_branch = self.base_branch();
         let start = match (start, branch) {
@@ -76,8 +105,15 @@ impl EffectContext {
         let address = self.git(move |workspaces| Ok(workspaces.public_address(&repository))).await?;
         let dirs = self.seen_dirs();
         let script = Workspaces::clone_command(&dirs, branch, seen, address.as_deref(), &place.installed);
-        self.in_place(&place, script, mounts, Vec::new()).await?;
-        self.held(place, self.origin_mounts(writable)).await
+        let mut said = CollectedOutput::default();
+        let ended = self.parts.sandbox.run(in_place(&place, script, mounts, Vec::new()), &mut said).await?;
+        match ended.exit {
+            Exit::Code(0) => self.held(place, self.origin_mounts(writable)).await.map(Some),
+            Exit::Code(ORIGIN_DAMAGED) => Ok(None),
+            Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
+                Err(failed_job("readying the agent's workspace", &ended, &said))
+            }
+        }
     }
 
     /// A short command without network where the agent works.
@@ -88,8 +124,7 @@ impl EffectContext {
         mounts: Vec<Mount>,
         stdin: Vec<u8>,
     ) -> Result<Vec<u8>, EffectError> {
-        let mut job = Job { stdin, ..short_job(program, &place.tree.at, &place.home.at, mounts) };
-        put(place, &mut job);
+        let job = in_place(place, program, mounts, stdin);
         succeed(&self.parts.sandbox, job, "a command in the agent's workspace").await
     }
 
@@ -216,6 +251,12 @@ impl EffectContext {
         make_folder(&folder)?;
         Ok(folder)
     }
+}
+
+fn in_place(place: &EnvironmentPlace, program: Vec<OsString>, mounts: Vec<Mount>, stdin: Vec<u8>) -> Job {
+    let mut job = Job { stdin, ..short_job(program, &place.tree.at, &place.home.at, mounts) };
+    put(place, &mut job);
+    job
 }
 
 /// The export on its way to a file of ours.

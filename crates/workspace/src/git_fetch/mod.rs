@@ -176,6 +176,8 @@ impl GitFetch<'_> {
             "core.hooksPath=/dev/null",
             "gc.auto=0",
             "maintenance.auto=false",
+            // What is named is on the disk.
+            "core.fsync=all",
             // Always a pack: what is handed to agents are packs.
             "fetch.unpackLimit=1",
             "http.proxyAuthMethod=basic",

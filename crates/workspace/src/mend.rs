@@ -1,0 +1,290 @@
+//! What a disk, or a loss of power, did to a repository of ours: found by the hashes that git's files have of themselves,
+//! taken out, and fetched again.
+//!
+//! Looked for only where something could not be read: it reads every byte. What is whole stays.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::ZlibDecoder;
+use git2::Repository;
+use sha1::{Digest, Sha1};
+
+use super::{GitError, Remote, Workspaces, folder, init_bare, leftovers, remove_all, write_whole};
+use journeyman_order::{CommitSha, RepositoryName};
+
+/// Stands in a mirror that was mended, with another text each time: who has links to its packs makes new ones.
+pub(super) const MENDED: &str = "mended";
+/// The length of a SHA-1.
+const HASH: usize = 20;
+
+impl Workspaces {
+    /// Looks whether the mirror of a repository and the repository of its commits are whole. What is damaged in them is
+    /// removed and said in the log, the base branch is fetched again, and commits of which something is gone are
+    /// forgotten. `needed` is a commit that has to be here afterwards. Whether anything is better now than it was.
+    ///
+    /// # Errors
+    /// As the server answers, or when the disk fails.
+    pub fn mend(
+        &self,
+        remote: &Remote<'_>,
+        base_branch: &str,
+        needed: Option<&CommitSha>,
+    ) -> Result<bool, GitError> {
+        let has = || needed.is_none_or(|needed| self.tree_of(remote.repository, needed).is_ok());
+        let had = has() && self.has_tips(remote.repository);
+        let lock = self.lock(remote.repository);
+        let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mirror = self.own_path("mirrors", remote.repository);
+        let mut damaged = mend_mirror(&mirror, !had)?;
+        damaged |= mend_commits(&self.own_path("commits", remote.repository), &seen(remote.repository))?;
+        drop(held);
+        self.fetch(remote, base_branch)?;
+        if damaged || !had {
+            // Once more, now that its packs are whole again.
+            renew(&mirror)?;
+        }
+        damaged |= self.forget_incomplete(remote.repository)?;
+        Ok(damaged || !had && has())
+    }
+
+    /// Whether what the mirror was told of can be read, at least where it begins.
+    fn has_tips(&self, repository: &RepositoryName) -> bool {
+        let tips = || {
+            let (mirror, known) = (self.mirror(repository).ok()?, self.known(repository).ok()?);
+            let is_there = |tip| mirror.find_commit(tip).and_then(|commit| commit.tree()).is_ok();
+            Some(known.into_iter().all(is_there))
+        };
+        tips().unwrap_or(false)
+    }
+
+    /// Forgets the commits of which something is gone: whoever fetches would believe that all of it is here.
+    fn forget_incomplete(&self, repository: &RepositoryName) -> Result<bool, GitError> {
+        let said = |error: git2::Error| GitError::local("look through a repository of ours", &error);
+        let (known, commits) = (self.known(repository)?, self.commits(repository)?);
+        let mut is_forgotten = false;
+        for reference in commits.references().map_err(said)? {
+            let mut reference = reference.map_err(said)?;
+            let Some(tip) = reference.target() else { continue };
+            let whole = commits.packbuilder().and_then(|mut pack| {
+                let mut walk = commits.revwalk()?;
+                walk.push(tip)?;
+                for known in &known {
+                    walk.hide(*known)?;
+                }
+                pack.insert_walk(&mut walk)
+            });
+            if let Err(error) = whole {
+                let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+                tracing::warn!(%repository, name, "a commit is not whole any more, and is forgotten: {error}");
+                reference.delete().map_err(said)?;
+                is_forgotten = true;
+            }
+        }
+        Ok(is_forgotten)
+    }
+
+    pub(super) fn own_path(&self, kind: &str, repository: &RepositoryName) -> PathBuf {
+        self.inner.data.join(kind).join(folder(repository))
+    }
+}
+
+/// Where the repository of commits finds the mirror's objects. Relative, so that the data folder can be moved.
+pub(super) fn seen(repository: &RepositoryName) -> String {
+    format!("../../../../mirrors/{}/objects\n", folder(repository))
+}
+
+/// Of a mirror everything comes again: with nothing named in it, the next fetch asks for all.
+fn mend_mirror(path: &Path, is_incomplete: bool) -> Result<bool, GitError> {
+    let damage = damage_in(path)?;
+    if damage.is_empty() && !is_incomplete {
+        return Ok(false);
+    }
+    tracing::warn!(mirror = %path.display(), "is not whole, and is fetched again");
+    // First: what is killed between the two has forgotten, and fetches.
+    remove_all(&path.join("refs"))?;
+    let packed = path.join("packed-refs");
+    if packed.exists() {
+        remove(&packed)?;
+    }
+    renew(path)?;
+    let is_damaged = !damage.is_empty();
+    remove_damage(path, damage)?;
+    Ok(is_damaged)
+}
+
+fn mend_commits(path: &Path, seen: &str) -> Result<bool, GitError> {
+    let damage = damage_in(path)?;
+    let alternates = path.join("objects/info/alternates");
+    let sees = std::fs::read_to_string(&alternates).is_ok_and(|there| there == seen);
+    if !sees && path.exists() {
+        tracing::warn!(path = %alternates.display(), "does not say where the mirror is, and is written again");
+        write_whole(&alternates, seen.as_bytes())
+            .map_err(|error| GitError::file("write", &alternates, &error))?;
+    }
+    if damage.is_empty() {
+        return Ok(!sees);
+    }
+    remove_damage(path, damage)?;
+    Ok(true)
+}
+
+/// What is found of a damaged repository.
+struct Damage {
+    file: PathBuf,
+    what: &'static str,
+}
+
+fn remove_damage(path: &Path, damage: Vec<Damage>) -> Result<(), GitError> {
+    for Damage { file, what } in damage {
+        tracing::warn!(file = %file.display(), "{what}; it is removed, and made again");
+        remove(&file)?;
+        if file.extension().is_some_and(|ending| ending == "pack" || ending == "idx") {
+            for beside in ["pack", "idx", "rev", "bitmap"].map(|ending| file.with_extension(ending)) {
+                if beside.exists() {
+                    remove(&beside)?;
+                }
+            }
+        }
+    }
+    // These only say again, for speed, what is in the packs.
+    for derived in ["pack/multi-pack-index", "info/commit-graph"].map(|name| path.join("objects").join(name))
+    {
+        if derived.exists() {
+            remove(&derived)?;
+        }
+    }
+    remove_all(&path.join("objects/info/commit-graphs"))?;
+    for folder in ["objects", "refs"] {
+        let folder = path.join(folder);
+        std::fs::create_dir_all(&folder).map_err(|error| GitError::file("make", &folder, &error))?;
+    }
+    // Puts back what was there and is gone now, and leaves all else.
+    init_bare(path, "main").map(drop)
+}
+
+fn remove(file: &Path) -> Result<(), GitError> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(GitError::file("remove", file, &error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn renew(mirror: &Path) -> Result<(), GitError> {
+    let now = chrono::Utc::now().timestamp_micros().to_string();
+    let file = mirror.join(MENDED);
+    write_whole(&file, now.as_bytes()).map_err(|error| GitError::file("write", &file, &error))
+}
+
+/// Every file that is not what git wrote. Of a repository that is not there: none.
+fn damage_in(path: &Path) -> Result<Vec<Damage>, GitError> {
+    let mut damage = Vec::new();
+    if !path.exists() {
+        return Ok(damage);
+    }
+    let mut say = |file: PathBuf, what| damage.push(Damage { file, what });
+    let head = std::fs::read(path.join("HEAD")).unwrap_or_default();
+    if !head.starts_with(b"ref: refs/heads/") {
+        say(path.join("HEAD"), "does not say what a repository begins with");
+    }
+    if !git2::Config::open(&path.join("config")).is_ok_and(|config| config.get_bool("core.bare").is_ok()) {
+        say(path.join("config"), "is not the configuration of a repository");
+    }
+    if packed_references_are_damaged(&path.join("packed-refs")) {
+        say(path.join("packed-refs"), "is not a list of references");
+    }
+    for file in files_below(&path.join("refs"))? {
+        let is_named = std::fs::read(&file).is_ok_and(|bytes| {
+            let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+            line.len() == 2 * HASH && line.iter().all(u8::is_ascii_hexdigit)
+        });
+        if !is_named {
+            say(file, "is not a reference");
+        }
+    }
+    let objects = path.join("objects");
+    for file in files_below(&objects)? {
+        let is_in_packs = file.parent().is_some_and(|folder| folder.ends_with("objects/pack"));
+        let ending = file.extension().and_then(|ending| ending.to_str());
+        match (is_in_packs, ending) {
+            (true, Some("pack" | "idx")) if !ends_with_its_hash(&file) => {
+                say(file, "is not what it was when it was written");
+            }
+            // One without the other is nothing.
+            (true, Some("pack")) if !file.with_extension("idx").exists() => say(file, "has no index"),
+            (true, Some("idx")) if !file.with_extension("pack").exists() => say(file, "has no pack"),
+            (false, None) if object_name(&objects, &file).is_some_and(|name| !has_hash(&file, &name)) => {
+                say(file, "is not the object that it is called");
+            }
+            (true | false, _) => {}
+        }
+    }
+    Ok(damage)
+}
+
+/// Everything but folders, at any depth.
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>, GitError> {
+    let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for (path, is_folder) in if folder.is_dir() { leftovers::entries(&folder)? } else { Vec::new() } {
+            if is_folder { folders.push(path) } else { files.push(path) }
+        }
+    }
+    Ok(files)
+}
+
+fn packed_references_are_damaged(file: &Path) -> bool {
+    let Ok(text) = std::fs::read(file) else { return file.exists() };
+    let is_sound = |line: &[u8]| {
+        let id = line.strip_prefix(b"^").unwrap_or(line);
+        line.starts_with(b"#") || id.len() >= 2 * HASH && id[..2 * HASH].iter().all(u8::is_ascii_hexdigit)
+    };
+    !text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).all(is_sound)
+}
+
+/// The name of an object that has a file of its own.
+fn object_name(objects: &Path, file: &Path) -> Option<String> {
+    let (folder, rest) = file.strip_prefix(objects).ok()?.to_str()?.split_once('/')?;
+    let name = format!("{folder}{rest}");
+    (folder.len() == 2 && name.len() == 2 * HASH && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .then_some(name)
+}
+
+fn has_hash(file: &Path, name: &str) -> bool {
+    let inflated = std::fs::File::open(file).map(ZlibDecoder::new);
+    inflated.and_then(hash_of).is_ok_and(|hash| hex::encode(hash) == name)
+}
+
+/// Packs and their indices end with the hash of all that is before it.
+fn ends_with_its_hash(file: &Path) -> bool {
+    let compared = || {
+        let mut file = std::fs::File::open(file)?;
+        let length = file.metadata()?.len().saturating_sub(HASH as u64);
+        let hash = hash_of((&mut file).take(length))?;
+        let mut end = [0; HASH];
+        file.read_exact(&mut end)?;
+        std::io::Result::Ok(hash == end)
+    };
+    compared().unwrap_or(false)
+}
+
+fn hash_of(mut bytes: impl Read) -> std::io::Result<[u8; HASH]> {
+    let (mut hash, mut piece) = (Sha1::new(), vec![0; 64 << 10]);
+    loop {
+        match bytes.read(&mut piece)? {
+            0 => return Ok(hash.finalize().into()),
+            length => hash.update(&piece[..length]),
+        }
+    }
+}
+
+/// Has what is written here synced before anything names it, objects and references.
+pub(super) fn sync_what_is_written(repository: &Repository) -> Result<(), git2::Error> {
+    let mut config = repository.config()?;
+    if config.get_bool("core.fsyncObjectFiles").unwrap_or(false) {
+        return Ok(());
+    }
+    config.set_bool("core.fsyncObjectFiles", true)
+}

@@ -56,6 +56,9 @@ use registration::AppProblem;
 /// How long each of server, engine and store has to end after it was asked to: ten seconds together, with a margin.
 const TIME_TO_END: Duration = Duration::from_secs(3);
 
+/// Of the data folder, where large artifacts lie beside PostgreSQL.
+const ARTIFACTS: &str = "artifacts";
+
 /// An application that is ready to run.
 pub struct Application {
     address: SocketAddr,
@@ -96,7 +99,7 @@ impl Application {
         })?;
         let holder = holder();
         let data = lock_data(&settings.data.dir, &holder).await?;
-        let store = open_store(settings.store.url.expose_secret()).await?;
+        let store = open_store(&settings).await?;
         store.take(&holder).await?;
         let sandbox = open_sandbox(&settings.sandbox).await?;
         tracing::info!("sandbox: {}", sandbox.describe_isolation());
@@ -175,6 +178,8 @@ impl Application {
         let (server, serving) = http::start(self.listener, self.state)?;
         let engine = self.engine.clone();
         let working = tokio::spawn(async move { engine.run().await });
+        let engine = self.engine.clone();
+        let housekeeping = tokio::spawn(async move { engine.housekeep_forever().await });
         tokio::pin!(working);
         let serving = tokio::spawn(serving);
         tokio::pin!(serving);
@@ -202,6 +207,7 @@ impl Application {
                 Err(anyhow::anyhow!("another server has taken the database (store.url): {by}"))
             }
         };
+        housekeeping.abort();
         let _ = tokio::time::timeout(TIME_TO_END, self.store.close()).await;
         served
     }
@@ -403,6 +409,7 @@ fn rules(settings: &Settings, public: &str) -> anyhow::Result<EngineSettings> {
         pipelines: templates.pipelines,
         commands: templates.commands,
         limits: settings.limits,
+        retention: settings.retention,
         testing: settings.testing.clone(),
         prices: agent::Prices::new(settings.prices.clone()),
         secrets: known(settings, public)?,
@@ -412,11 +419,11 @@ fn rules(settings: &Settings, public: &str) -> anyhow::Result<EngineSettings> {
 }
 
 /// The store, and a word to whoever waits for a database that is not there.
-async fn open_store(url: &str) -> anyhow::Result<Store> {
-    let mut opening = std::pin::pin!(Store::open(url));
+async fn open_store(settings: &Settings) -> anyhow::Result<Store> {
+    let mut opening = std::pin::pin!(Store::open(settings.store.url.expose_secret()));
     loop {
         tokio::select! {
-            opened = &mut opening => return Ok(opened?),
+            opened = &mut opening => return Ok(opened?.keeping_files_in(&settings.data.dir.join(ARTIFACTS))),
             () = tokio::time::sleep(Duration::from_secs(2)) => {
                 tracing::warn!("waiting for the database of store.url, which does not answer yet");
             }

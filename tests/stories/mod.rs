@@ -26,6 +26,7 @@ mod receipts;
 mod repository;
 mod reproduction;
 mod restarts;
+mod retention;
 mod review;
 mod rounds;
 mod sessions;

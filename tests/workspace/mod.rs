@@ -5,6 +5,7 @@
 mod airlock;
 mod history;
 mod hostile;
+mod maintenance;
 mod merging;
 mod patch;
 mod people;

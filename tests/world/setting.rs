@@ -239,6 +239,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             url: SecretString::from(format!("sqlite://{}", place.join("journeyman.db").display())),
         },
         data: DataSettings { dir: place.join("data") },
+        retention: Default::default(),
         defaults: DefaultSettings {
             label: "journeyman".to_owned(),
             agent: AGENT.to_owned(),

@@ -173,6 +173,15 @@ known! {
     DATA_KEEP_GIB: "data.keep_gib", Integer(0, 1_000_000), Is("50"),
         "GiB of environments and images; beyond that, those unused for longest are removed; `0`: none is kept unused";
 
+    KEEP_DELIVERIES: "retention.delivery_days", Integer(4, 100_000), Is("14"),
+        "days that what GitHub sent is kept after it was handled; that it came is known 90 days longer";
+    KEEP_ARTIFACTS: "retention.artifact_days", Integer(0, 100_000), Is("90"),
+        "days that the artifacts of an order are kept after it came to rest: streams of agents, output of tests, sessions; \
+         `0`: for ever";
+    KEEP_ORDERS: "retention.order_days", Integer(0, 100_000), Is("30"),
+        "days that the folder of an order is kept after it came to rest, with its work tree and its agent's home; `0`: for \
+         ever. Its journal and its receipt are always kept; see docs/OPERATIONS.md";
+
     LABEL: "defaults.label", Name(50), Is("journeyman"),
         "the label that starts an order";
     AGENT: "defaults.agent", Name(40), Is("claude"),

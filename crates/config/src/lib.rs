@@ -64,6 +64,8 @@ pub struct Settings {
     pub store: StoreSettings,
     /// `[data]`
     pub data: DataSettings,
+    /// `[retention]`
+    pub retention: RetentionSettings,
     /// `[defaults]`
     pub defaults: DefaultSettings,
     /// `[templates]`
@@ -161,6 +163,17 @@ pub struct DefaultSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TemplateSettings {
     pub dir: Option<PathBuf>,
+}
+
+/// How long things are kept that nobody works with, from `[retention]`; none: for ever.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RetentionSettings {
+    /// What GitHub sent.
+    pub deliveries: Option<Duration>,
+    /// Of orders at rest.
+    pub artifacts: Option<Duration>,
+    /// The folders of orders at rest.
+    pub orders: Option<Duration>,
 }
 
 /// What work may cost, from `[limits]`.

@@ -14,8 +14,8 @@ use super::known::{self, KNOWN_SETTINGS, KnownSetting, SettingDefault};
 use super::raw::{SettingKeys, SettingReader};
 use super::{
     AgentSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings, LimitSettings, Prices,
-    RuntimeKind, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
-    TestRunSettings, api, network, registries, signing,
+    RetentionSettings, RuntimeKind, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings,
+    TemplateSettings, TestRunSettings, api, network, registries, signing,
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
 use journeyman_order::{
@@ -111,6 +111,7 @@ fn assemble(
         signing,
         store: store(keys)?,
         data: DataSettings { dir: data_dir(keys)? },
+        retention: retention(keys)?,
         defaults,
         templates: TemplateSettings { dir: keys.path(known::TEMPLATES_DIR)? },
         limits: limits(given)?,
@@ -237,6 +238,18 @@ fn can_sign(pem: &SecretString) -> bool {
 fn data_dir(keys: SettingReader<'_>) -> Result<PathBuf, SettingsError> {
     let dir = keys.path(known::DATA_DIR)?;
     dir.ok_or_else(|| keys.wrong(known::DATA_DIR, known::DATA_DIR.kind.expected()))
+}
+
+fn retention(keys: SettingReader<'_>) -> Result<RetentionSettings, SettingsError> {
+    let days = |setting| {
+        let days: u64 = keys.need(setting)?;
+        Ok((days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60)))
+    };
+    Ok(RetentionSettings {
+        deliveries: days(known::KEEP_DELIVERIES)?,
+        artifacts: days(known::KEEP_ARTIFACTS)?,
+        orders: days(known::KEEP_ORDERS)?,
+    })
 }
 
 /// A name, or a file.

@@ -17,6 +17,7 @@ mod egress;
 mod environment;
 mod environment_survey;
 mod host_tools;
+mod housekeeping;
 mod intake;
 mod issue_history;
 mod job;
@@ -39,7 +40,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use journeyman_agent::{Agents, Prices};
-use journeyman_config::LimitSettings;
+use journeyman_config::{LimitSettings, RetentionSettings};
 use journeyman_github::GitHub;
 use journeyman_order::{JournalEntry, OrderId, Pipeline, RepositorySettings, Role, TestingSettings};
 use journeyman_sandbox::Sandbox;
@@ -94,6 +95,7 @@ pub struct EngineSettings {
     /// The server's own command templates, by name; they come before ours.
     pub commands: BTreeMap<String, String>,
     pub limits: LimitSettings,
+    pub retention: RetentionSettings,
     pub testing: TestingSettings,
     pub prices: Prices,
     /// Secrets of ours, which nothing that is published may hold.

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
+use super::identity::Writer;
 use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
 use super::service::GitHub;
@@ -63,6 +64,8 @@ struct PullRequestWire {
     draft: bool,
     state: super::IssueState,
     merged_at: Option<String>,
+    #[serde(flatten)]
+    writer: Writer,
 }
 
 #[derive(Deserialize)]
@@ -170,6 +173,22 @@ impl GitHub {
             let ours = pull.head.repo.as_ref().is_some_and(|repo| repo.full_name.eq_ignore_ascii_case(&name));
             ours && pull.head.r#ref == head.as_str() && pull.base.r#ref == base
         }))
+    }
+
+    /// The open pull request from this branch, if it is ours: opened by this App.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn own_pull_from(
+        &self,
+        at: &InstalledRepository,
+        head: &BranchName,
+        base: &str,
+    ) -> Result<Option<PullRequest>> {
+        match self.open_from(at, head, base).await? {
+            Some(open) if self.wrote(&open.writer).await? => Ok(Some(open.into())),
+            Some(_) | None => Ok(None),
+        }
     }
 
     async fn pull_wire(&self, at: &InstalledRepository, pull: PullNumber) -> Result<PullRequestWire> {

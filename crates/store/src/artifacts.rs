@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::artifact_files::MOST_IN_ROW;
 use super::pool::{in_tx, reading};
 use super::{Store, StoreError, from_column};
 use journeyman_order::OrderId;
@@ -42,42 +43,64 @@ impl Store {
         let size = i64::try_from(content.len())
             .map_err(|_| StoreError::refused(format!("artifact {name}"), "it is too large"))?;
         let sha256 = hex::encode(Sha256::digest(content));
+        let files = self.files.as_ref().filter(|_| self.belongs_in_file(name, content.len()));
+        let row = match files {
+            // Before the row: what it names is there.
+            Some(files) => {
+                files.write(&sha256, content).await?;
+                &[][..]
+            }
+            None => content,
+        };
         let mut tx = self.pools.begin("an artifact").await?;
         let (_,): (String,) = in_tx!(&mut tx, connection => {
             sqlx::query_as(
-                "INSERT INTO artifacts (order_id, name, media_type, size, sha256, content) \
-                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (order_id, name) DO UPDATE SET \
+                "INSERT INTO artifacts (order_id, name, media_type, size, sha256, content, in_file) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (order_id, name) DO UPDATE SET \
                  media_type = excluded.media_type, size = excluded.size, sha256 = excluded.sha256, \
-                 content = excluded.content RETURNING name",
+                 content = excluded.content, in_file = excluded.in_file RETURNING name",
             )
             .bind(order.to_string())
             .bind(name)
             .bind(media_type)
             .bind(size)
             .bind(sha256.as_str())
-            .bind(content)
+            .bind(row)
+            .bind(files.is_some())
             .fetch_one(connection)
         })?;
         tx.commit().await?;
         info((name.to_owned(), media_type.to_owned(), size, sha256))
     }
 
+    /// PostgreSQL has sessions in its rows: an order goes on in them on another machine, which has the database alone.
+    fn belongs_in_file(&self, name: &str, length: usize) -> bool {
+        length > MOST_IN_ROW && (self.kind() != "postgres" || !name.starts_with("session-"))
+    }
+
     /// The artifact of that name, with its bytes.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is none; [`StoreError::Broken`] when its bytes do not have its digest.
+    /// [`StoreError::NotFound`] when there is none, or its file is gone; [`StoreError::Broken`] when its bytes do not have its digest.
     pub async fn artifact(&self, order: OrderId, name: &str) -> Result<Artifact, StoreError> {
         let what = || format!("artifact {name} of order {order}");
-        type ArtifactColumns = (String, String, i64, String, Vec<u8>);
+        type ArtifactColumns = (String, String, i64, String, Vec<u8>, bool);
         let row: Option<ArtifactColumns> = reading!(&self.pools, pool => {
             sqlx::query_as(
-                "SELECT name, media_type, size, sha256, content FROM artifacts WHERE order_id = $1 AND name = $2",
+                "SELECT name, media_type, size, sha256, content, in_file FROM artifacts \
+                 WHERE order_id = $1 AND name = $2",
             )
             .bind(order.to_string())
             .bind(name)
             .fetch_optional(pool)
         })?;
-        let (name, media_type, size, sha256, content) = row.ok_or_else(|| StoreError::not_found(what()))?;
+        let (name, media_type, size, sha256, row, in_file) =
+            row.ok_or_else(|| StoreError::not_found(what()))?;
+        let content = match (in_file, &self.files) {
+            (false, _) => row,
+            (true, Some(files)) => files.read(&sha256).await?,
+            (true, None) => return Err(StoreError::not_found(format!("the file of {}", what()))),
+        };
         if hex::encode(Sha256::digest(&content)) != sha256 {
             return Err(StoreError::broken(
                 format!("artifact {name} of order {order}"),

@@ -11,7 +11,8 @@ use sqlx::error::DatabaseError;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteError, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous,
+    SqliteAutoVacuum, SqliteConnectOptions, SqliteError, SqliteJournalMode, SqlitePoolOptions,
+    SqliteSynchronous,
 };
 use sqlx::{Connection as _, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction};
 
@@ -24,22 +25,24 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 4] = ["first", "branches", "spending", "server"];
-const SQLITE_TABLES: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = ["first", "branches", "spending", "server", "retention"];
+const SQLITE_TABLES: [&str; 5] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
     include_str!("../migrations/sqlite/0004_server.sql"),
+    include_str!("../migrations/sqlite/0005_retention.sql"),
 ];
-const POSTGRES_TABLES: [&str; 4] = [
+const POSTGRES_TABLES: [&str; 5] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_branches.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
     include_str!("../migrations/postgres/0004_server.sql"),
+    include_str!("../migrations/postgres/0005_retention.sql"),
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 4]) -> Migrator {
+fn migrator(files: [&'static str; 5]) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
         Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
     });
@@ -163,7 +166,9 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
     } else {
         one.after_release(|connection, _| Box::pin(is_whole(connection)))
     };
-    let writer = one.connect_with(options.clone()).await.map_err(cannot_open)?;
+    // Of a new file: what is removed from it can be given back to the disk bit by bit.
+    let writing = options.clone().auto_vacuum(SqliteAutoVacuum::Incremental);
+    let writer = one.connect_with(writing).await.map_err(cannot_open)?;
     migrator(SQLITE_TABLES)
         .run(&writer)
         .await

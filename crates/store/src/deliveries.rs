@@ -196,8 +196,8 @@ pub(super) async fn insert(
     let inserted: Option<(i64,)> = in_tx!(tx, connection => {
         sqlx::query_as(
             "INSERT INTO deliveries (guid, event, action, body, received_at) \
-             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (guid) DO UPDATE SET conclusion = NULL, because = NULL \
-             WHERE deliveries.conclusion = 'refused' RETURNING id",
+             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (guid) DO UPDATE SET conclusion = NULL, because = NULL, \
+             body = excluded.body WHERE deliveries.conclusion = 'refused' RETURNING id",
         )
         .bind(delivery.guid.as_str())
         .bind(delivery.event.as_str())

@@ -6,7 +6,9 @@
 //! What a function here has returned `Ok` for is on disk. The `orders` table is an index derived from the
 //! journals; the journal is the truth.
 
+mod artifact_files;
 mod artifacts;
+mod backup;
 mod connections;
 mod deliveries;
 mod delivery_writer;
@@ -17,6 +19,7 @@ mod health;
 mod journal;
 mod orders;
 mod pool;
+mod retention;
 mod spending;
 mod tenure;
 #[cfg(test)]
@@ -28,6 +31,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 pub use artifacts::{Artifact, ArtifactInfo};
+pub use backup::DatabaseFiles;
 pub use connections::problem_of_sqlite;
 pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, NewDelivery, StoredDelivery};
 pub use error::StoreError;
@@ -48,6 +52,8 @@ pub struct Store {
     pools: ConnectionPools,
     saver: delivery_writer::DeliveryWriter,
     writes: health::WriteCheck,
+    /// Where large artifacts lie.
+    files: Option<artifact_files::ArtifactFiles>,
 }
 
 impl std::fmt::Debug for Store {
@@ -73,7 +79,8 @@ impl Store {
     pub async fn open_watched(url: &str, watcher: Arc<dyn StoreWatcher>) -> Result<Self, StoreError> {
         let pools = ConnectionPools::open(url, watcher).await?;
         let saver = delivery_writer::DeliveryWriter::start(pools.clone());
-        Ok(Self { pools, saver, writes: health::WriteCheck::default() })
+        let files = pools.file().map(artifact_files::ArtifactFiles::beside);
+        Ok(Self { pools, saver, writes: health::WriteCheck::default(), files })
     }
 
     /// `sqlite` or `postgres`.

@@ -1,5 +1,6 @@
 //! The connections of a store, and whether what it writes is still wanted.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::StoreError;
@@ -44,6 +45,14 @@ impl ConnectionPools {
         match &self.databases {
             Databases::Sqlite { .. } => "sqlite",
             Databases::Postgres(_) => "postgres",
+        }
+    }
+
+    /// The file of a database that is one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match &self.databases {
+            Databases::Sqlite { file, .. } => file.as_deref(),
+            Databases::Postgres(_) => None,
         }
     }
 

@@ -1,12 +1,12 @@
 //! One server has a database at a time. It holds a lock; and since a lock can be lost without notice (a process that was
 //! paused, a connection that broke), it also has a number that is looked at in every transaction that writes.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use sqlx::postgres::{PgConnectOptions, PgPool};
 use sqlx::{Connection as _, PgConnection};
 
+use super::backup::DatabaseFiles;
 use super::connections::Databases;
 use super::fence::HeldLock;
 use super::file_lock::FileLock;
@@ -31,9 +31,8 @@ impl Store {
         let ours = &self.pools.fence;
         match &self.pools.databases {
             Databases::Sqlite { file: Some(file), .. } => {
-                let mut beside = file.clone().into_os_string();
-                beside.push(".lock");
-                let lock = FileLock::take(PathBuf::from(beside), holder, "the database").await?;
+                let lock = DatabaseFiles::beside(file).lock;
+                let lock = FileLock::take(lock, holder, "the database").await?;
                 ours.hold(HeldLock::File { _lock: lock });
             }
             // One in memory is nobody else's.

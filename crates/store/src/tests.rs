@@ -2,6 +2,7 @@
 
 mod full_disk;
 mod one_server;
+mod retention;
 mod signals;
 mod spending;
 

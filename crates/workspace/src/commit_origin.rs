@@ -65,6 +65,11 @@ pub(super) fn signature(seconds: i64) -> Result<Signature<'static>, GitError> {
         .map_err(|error| GitError::local("sign a commit", &error))
 }
 
+/// Whether a commit says that it is by us. Anybody can say so: where it matters, that is not all that is looked at.
+pub(super) fn is_by_us(commit: &git2::Commit<'_>) -> bool {
+    commit.author().email_bytes() == EMAIL.as_bytes()
+}
+
 /// Whether a name can stand in a reference's: of `[A-Za-z0-9_-]`, and something.
 pub(super) fn plain(name: &str) -> Result<(), GitError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');

@@ -55,6 +55,7 @@ mod patch;
 mod protected;
 mod remarks;
 mod remote;
+mod retention;
 mod review_checkout;
 mod secrets;
 mod signing;

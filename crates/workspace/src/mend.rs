@@ -140,7 +140,8 @@ fn remove_damage(path: &Path, damage: Vec<Damage>) -> Result<(), GitError> {
         tracing::warn!(file = %file.display(), "{what}; it is removed, and made again");
         remove(&file)?;
         if file.extension().is_some_and(|ending| ending == "pack" || ending == "idx") {
-            for beside in ["pack", "idx", "rev", "bitmap"].map(|ending| file.with_extension(ending)) {
+            for beside in ["pack", "idx", "rev", "bitmap", "mtimes"].map(|ending| file.with_extension(ending))
+            {
                 if beside.exists() {
                     remove(&beside)?;
                 }

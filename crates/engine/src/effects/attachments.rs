@@ -14,6 +14,7 @@ use journeyman_agent::Runtime;
 use journeyman_github::{AttachmentLink, AttachmentSource, ErrorKind, FetchedAttachment};
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{AttachmentContent, AttachmentKind, TaskAttachment};
+use journeyman_store::StoreError;
 
 /// How many are kept, are asked for, and are named.
 const MOST_KEPT: usize = 6;
@@ -180,8 +181,16 @@ impl EffectContext {
         }
         make_folder(&folder)?;
         for (name, artifact) in kept {
-            let artifact = self.parts.store.artifact(self.order, &artifact).await?;
-            write_once(&folder.join(name), &artifact.content)?;
+            let content = match self.parts.store.artifact(self.order, &artifact).await {
+                Ok(artifact) => artifact.content,
+                // Of an order that was at rest for longer than it is kept.
+                Err(StoreError::NotFound { what }) => {
+                    tracing::warn!(order = %self.order, name, "an attachment is kept no longer: {what}");
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            write_once(&folder.join(name), &content)?;
         }
         place.mounts.push(readable(&folder));
         Ok(())

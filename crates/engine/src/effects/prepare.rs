@@ -92,10 +92,11 @@ impl EffectContext {
         let (order, base_branch, made) = (self.order, self.base_branch(), self.commits_made());
         let branch = task.branch.clone().or_else(|| self.survey.trace.branch.clone());
         let ours = branch.zip(begins.filter(|commit| made.contains(commit)));
-        let head = ours.as_ref().map(|(_, commit)| commit.clone());
+        let (head, known) = (ours.as_ref().map(|(_, commit)| commit.clone()), made.clone());
         let (has_base, has_head) = self
             .git(move |workspaces| {
                 let has = |commit: &CommitSha| workspaces.tree_of(&repository, commit).is_ok();
+                workspaces.adopt(order, &repository, &known)?;
                 Ok((has(&base), head.as_ref().is_none_or(has)))
             })
             .await?;

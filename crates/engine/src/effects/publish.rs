@@ -1,8 +1,8 @@
 //! The push: by us, with a token that lives for it, and believed only when the remote says so.
 
 use super::{EffectContext, EffectResult, never};
-use journeyman_github::GitAccess;
-use journeyman_order::{BranchName, CommitSha, EffectOutcome};
+use journeyman_github::{GitAccess, InstalledRepository};
+use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome};
 use journeyman_workspace::{PushOutcome, Remote};
 
 impl EffectContext {
@@ -22,9 +22,33 @@ impl EffectContext {
                 person.login
             )));
         }
-        let token = self.parts.github.git_token(&at, GitAccess::Push).await?;
+        match self.push_with_lease(&at, &branch, &commit, lease.as_ref()).await? {
+            PushOutcome::Pushed => Ok(EffectOutcome::Pushed),
+            // Before the order knows of any push of its own, as after a backup was restored.
+            PushOutcome::StaleLease { at: Some(head) }
+                if lease.is_none() && self.is_own_branch(&at, &branch, &head).await? =>
+            {
+                tracing::warn!(order = %self.order, %branch, %head, "was pushed by this order, and is forgotten here");
+                Ok(match self.push_with_lease(&at, &branch, &commit, Some(&head)).await? {
+                    PushOutcome::Pushed => EffectOutcome::Pushed,
+                    PushOutcome::StaleLease { at } => EffectOutcome::BranchTaken { at },
+                })
+            }
+            PushOutcome::StaleLease { at } => Ok(EffectOutcome::BranchTaken { at }),
+        }
+    }
+
+    async fn push_with_lease(
+        &self,
+        at: &InstalledRepository,
+        branch: &BranchName,
+        commit: &CommitSha,
+        lease: Option<&CommitSha>,
+    ) -> Result<PushOutcome, EffectError> {
+        let token = self.parts.github.git_token(at, GitAccess::Push).await?;
         let url = self.parts.github.git_url(&at.repository);
         let (order, repository, secret) = (self.order, at.repository.clone(), token.secret.clone());
+        let (branch, commit, lease) = (branch.clone(), commit.clone(), lease.cloned());
         let made = self.commits_made();
         let pushed = self
             .git(move |workspaces| {
@@ -35,13 +59,31 @@ impl EffectContext {
                 {
                     workspaces.fetch_own(order, &remote, &branch, old, &made)?;
                 }
+                workspaces.adopt(order, &repository, &made)?;
                 workspaces.push(order, &remote, &branch, &commit, lease.as_ref())
             })
             .await;
         token.revoke().await;
-        Ok(match pushed? {
-            PushOutcome::Pushed => EffectOutcome::Pushed,
-            PushOutcome::StaleLease { at } => EffectOutcome::BranchTaken { at },
-        })
+        pushed
+    }
+
+    /// Whether a branch that is in the way is what this order pushed, although its journal does not know: our App opened the
+    /// pull request from it, all of its commits are by us, and no other order here has a branch of that name.
+    async fn is_own_branch(
+        &self,
+        at: &InstalledRepository,
+        branch: &BranchName,
+        head: &CommitSha,
+    ) -> Result<bool, EffectError> {
+        let other = self.parts.store.order_by_branch(self.opened().repository_id, branch).await?;
+        if other.is_some_and(|other| other.id != self.order) {
+            return Ok(false);
+        }
+        let pull = self.parts.github.own_pull_from(at, branch, &self.base_branch()).await?;
+        if pull.is_none_or(|pull| pull.head_sha != *head) {
+            return Ok(false);
+        }
+        let (order, branch, head) = (self.order, branch.clone(), head.clone());
+        self.with_remote(move |workspaces, remote| workspaces.reclaim(order, remote, &branch, &head)).await
     }
 }

@@ -102,47 +102,11 @@ impl GitFetch<'_> {
     }
 
     fn run_command(&self, command: Command) -> Result<(), FetchFailure> {
-        let failed = |kind, said: String| FetchFailure { kind, said };
-        let mut process = GitProcess::start(command).map_err(|error| {
-            failed(GitErrorKind::Broken, format!("git cannot be started, is it installed? {error}"))
-        })?;
-        let last_words = process.last_words();
-        let until = Instant::now() + self.limits.whole;
-        let said = loop {
-            match last_words.recv_timeout(LOOK) {
-                Ok(said) => break said,
-                // The listener is gone only if it panicked.
-                Err(RecvTimeoutError::Disconnected) => break Vec::new(),
-                Err(RecvTimeoutError::Timeout) if self.is_given_up.load(Ordering::Relaxed) => {
-                    let said = "nobody waits for it any more".to_owned();
-                    return Err(failed(GitErrorKind::Unavailable, said));
-                }
-                Err(RecvTimeoutError::Timeout) if Instant::now() >= until => {
-                    let said = format!("it was not done after {} seconds", self.limits.whole.as_secs());
-                    return Err(failed(GitErrorKind::Unavailable, said));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        };
-        let ended =
-            process.end().map_err(|error| failed(GitErrorKind::Broken, format!("wait for git: {error}")))?;
-        if ended.success() {
-            return Ok(());
-        }
-        let said = complaints(&said);
-        let kind = kind(&said);
-        Err(failed(kind, if said.is_empty() { format!("git ended with {ended}") } else { said }))
+        run(command, self.limits.whole, self.is_given_up)
     }
 
     fn command(&self, how: &[&str], refspec: &str) -> Command {
-        let mut command = Command::new("git");
-        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        // Neither the system's settings nor a person's; and no `.netrc`, which curl would look for.
-        command
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("HOME", "/dev/null");
-        command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+        let mut command = own_git(self.into);
         // A redirect leads to no other scheme.
         command.env("GIT_ALLOW_PROTOCOL", self.url.scheme());
         // These two are secrets. Arguments can be seen by everybody on the machine, variables by its own user.
@@ -155,14 +119,10 @@ impl GitFetch<'_> {
         for setting in self.settings() {
             command.arg("-c").arg(setting);
         }
-        command.arg("--git-dir").arg(self.into);
         command.args(["fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"]).args(how);
         // Who sees progress hears from the server all the time, also while it counts: a silent one is stuck. And git
         // that goes on speaking when nobody listens ends.
         command.args(["--progress", "--", self.url.as_str(), refspec]);
-        command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // git has children of its own, and they end with it.
-        command.process_group(0);
         command
     }
 
@@ -173,11 +133,6 @@ impl GitFetch<'_> {
             setting
         };
         let mut settings: Vec<OsString> = [
-            "core.hooksPath=/dev/null",
-            "gc.auto=0",
-            "maintenance.auto=false",
-            // What is named is on the disk.
-            "core.fsync=all",
             // Always a pack: what is handed to agents are packs.
             "fetch.unpackLimit=1",
             "http.proxyAuthMethod=basic",
@@ -198,6 +153,62 @@ impl GitFetch<'_> {
         settings.extend(folder.map(|folder| set("http.sslCAPath", folder.as_ref())));
         settings
     }
+}
+
+/// Has git do something in a repository of ours that reaches no server; [`own_git`] begins the command.
+pub(super) fn run_task(command: Command, is_given_up: &AtomicBool) -> Result<(), FetchFailure> {
+    run(command, FetchLimits::USUAL.whole, is_given_up)
+}
+
+/// git for a bare repository of ours, behind the fences that hold for all of it: no settings of the machine or of a person,
+/// no hook, nothing to ask, and what it writes is on the disk before it has a name.
+pub(super) fn own_git(repository: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    // Neither the system's settings nor a person's; and no `.netrc`, which curl would look for.
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("HOME", "/dev/null");
+    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+    for setting in ["core.hooksPath=/dev/null", "core.fsync=all", "gc.auto=0", "maintenance.auto=false"] {
+        command.args(["-c", setting]);
+    }
+    command.arg("--git-dir").arg(repository);
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // git has children of its own, and they end with it.
+    command.process_group(0);
+    command
+}
+
+fn run(command: Command, limit: Duration, is_given_up: &AtomicBool) -> Result<(), FetchFailure> {
+    let failed = |kind, said: String| FetchFailure { kind, said };
+    let mut process = GitProcess::start(command).map_err(|error| {
+        failed(GitErrorKind::Broken, format!("git cannot be started, is it installed? {error}"))
+    })?;
+    let last_words = process.last_words();
+    let until = Instant::now() + limit;
+    let said = loop {
+        match last_words.recv_timeout(LOOK) {
+            Ok(said) => break said,
+            // The listener is gone only if it panicked.
+            Err(RecvTimeoutError::Disconnected) => break Vec::new(),
+            Err(RecvTimeoutError::Timeout) if is_given_up.load(Ordering::Relaxed) => {
+                let said = "nobody waits for it any more".to_owned();
+                return Err(failed(GitErrorKind::Unavailable, said));
+            }
+            Err(RecvTimeoutError::Timeout) if Instant::now() >= until => {
+                let said = format!("it was not done after {} seconds", limit.as_secs());
+                return Err(failed(GitErrorKind::Unavailable, said));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    };
+    let ended =
+        process.end().map_err(|error| failed(GitErrorKind::Broken, format!("wait for git: {error}")))?;
+    if ended.success() {
+        return Ok(());
+    }
+    let said = complaints(&said);
+    let kind = kind(&said);
+    Err(failed(kind, if said.is_empty() { format!("git ended with {ended}") } else { said }))
 }
 
 /// One file with the certificates that the system trusts and those of the settings behind them: git takes one file only,

@@ -296,6 +296,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
                 order: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
                 per_day: Default::default(),
             },
+            retention: Default::default(),
             testing,
             prices: journeyman_agent::Prices::default(),
             secrets: journeyman_workspace::SecretSet::default(),

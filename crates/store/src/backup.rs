@@ -1,0 +1,78 @@
+//! A copy of a database of SQLite that is as the database was at one moment, made while a server writes on.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
+use sqlx::{ConnectOptions as _, Connection as _};
+
+use super::StoreError;
+use super::artifact_files::ArtifactFiles;
+
+/// The files of a database of SQLite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseFiles {
+    pub database: PathBuf,
+    /// The folder of its large artifacts.
+    pub artifacts: PathBuf,
+    /// What a server has locked that has it.
+    pub lock: PathBuf,
+}
+
+impl DatabaseFiles {
+    /// The files that `store.url` names; none where it names PostgreSQL, or a database in memory.
+    pub fn of(url: &str) -> Option<Self> {
+        let is_in_memory = url.contains(":memory:") || url.contains("mode=memory");
+        let is_file = url.starts_with("sqlite:") && !is_in_memory;
+        let options = SqliteConnectOptions::from_str(url).ok().filter(|_| is_file)?;
+        Some(Self::beside(options.get_filename()))
+    }
+
+    /// The files of the database that lies there.
+    pub fn beside(database: &Path) -> Self {
+        let mut lock = database.as_os_str().to_owned();
+        lock.push(".lock");
+        let ArtifactFiles(artifacts) = ArtifactFiles::beside(database);
+        Self { database: database.to_owned(), artifacts, lock: lock.into() }
+    }
+
+    /// Writes a copy of the database into a new file, and looks whether it is whole. Returns the large artifacts that it
+    /// names: paths in [`DatabaseFiles::artifacts`]. The tables stay those of the program that made them.
+    ///
+    /// # Errors
+    /// When there is no database, or it cannot be read, or the copy cannot be written or is not whole.
+    pub async fn copy(&self, into: &Path) -> Result<Vec<PathBuf>, StoreError> {
+        let what = self.database.display();
+        if !self.database.exists() {
+            return Err(StoreError::not_found(format!("{what} (store.url)")));
+        }
+        let options = SqliteConnectOptions::new().filename(&self.database).read_only(true);
+        let mut database = options.connect().await?;
+        let target = into.to_str().ok_or_else(|| StoreError::refused("the copy", "its path is no UTF-8"))?;
+        sqlx::query("VACUUM INTO $1").bind(target).execute(&mut database).await?;
+        database.close().await?;
+
+        let options = SqliteConnectOptions::new().filename(into).auto_vacuum(SqliteAutoVacuum::Incremental);
+        let mut copy = options.connect().await?;
+        let mode: i64 = sqlx::query_scalar("PRAGMA auto_vacuum").fetch_one(&mut copy).await?;
+        if mode != 2 {
+            // Of a program from before this one: from now on it can give room back.
+            sqlx::query("VACUUM").execute(&mut copy).await?;
+        }
+        let found: String = sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut copy).await?;
+        if found != "ok" {
+            return Err(StoreError::broken(format!("the copy of {what}"), found));
+        }
+        let of_artifacts = "SELECT COUNT(*) FROM pragma_table_info('artifacts') WHERE name = 'in_file'";
+        let has_files: i64 = sqlx::query_scalar(of_artifacts).fetch_one(&mut copy).await?;
+        let named: Vec<String> = if has_files == 0 {
+            Vec::new()
+        } else {
+            let named = "SELECT DISTINCT sha256 FROM artifacts WHERE in_file";
+            sqlx::query_scalar(named).fetch_all(&mut copy).await?
+        };
+        copy.close().await?;
+        let within = ArtifactFiles(PathBuf::new());
+        Ok(named.iter().map(|sha256| within.path(sha256)).collect())
+    }
+}

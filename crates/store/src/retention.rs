@@ -1,0 +1,187 @@
+//! What is old is removed, some of it at a time, so that nobody waits for long who writes meanwhile.
+//!
+//! Of an order at rest the journal stays for ever: it is the truth, and small. At rest is one that is not active and whose
+//! journal has not grown since it was left.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use super::connections::Databases;
+use super::pool::{in_tx, reading};
+use super::{Store, StoreError, to_micros};
+use journeyman_order::OrderId;
+
+const NO_BYTES: &[u8] = &[];
+/// Rows of one transaction.
+const AT_ONCE: i64 = 200;
+/// Of a file, the part that may be empty; it is written again before the file grows.
+const MOST_EMPTY: i64 = 4;
+/// A larger file of a program from before this one is not made anew as it is opened: nobody could write meanwhile.
+const QUICK_TO_REWRITE: i64 = 64 << 20;
+/// Between two transactions.
+const BREATH: Duration = Duration::from_millis(20);
+
+impl Store {
+    /// Empties the bodies of deliveries that were concluded and came before this. Their rows stay, so that one that is sent
+    /// again is known. Says how many.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn remove_delivery_bodies(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
+        let mut removed = 0;
+        loop {
+            let old: Vec<(i64,)> = reading!(&self.pools, pool => {
+                sqlx::query_as(
+                    "SELECT id FROM deliveries \
+                     WHERE conclusion IS NOT NULL AND length(body) > 0 AND received_at < $1 LIMIT $2",
+                )
+                .bind(to_micros(before))
+                .bind(AT_ONCE)
+                .fetch_all(pool)
+            })?;
+            if old.is_empty() {
+                return Ok(removed);
+            }
+            removed += old.len();
+            let mut tx = self.pools.begin("bodies that are removed").await?;
+            for (id,) in old {
+                let _waits_again_or_not: Option<(i64,)> = in_tx!(&mut tx, connection => {
+                    sqlx::query_as("UPDATE deliveries SET body = $2 WHERE id = $1 AND conclusion IS NOT NULL RETURNING id")
+                        .bind(id)
+                        .bind(NO_BYTES)
+                        .fetch_optional(connection)
+                })?;
+            }
+            tx.commit().await?;
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+
+    /// Removes deliveries that were concluded and came before this. Says how many.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn remove_deliveries(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
+        let mut removed = 0;
+        loop {
+            // In the sequence in which they came, as nearly as matters: the oldest are looked at first.
+            let oldest: Vec<(i64, i64, bool)> = reading!(&self.pools, pool => {
+                sqlx::query_as("SELECT id, received_at, conclusion IS NOT NULL FROM deliveries ORDER BY id LIMIT $1")
+                    .bind(AT_ONCE)
+                    .fetch_all(pool)
+            })?;
+            let old = oldest.into_iter().filter(|(_, at, is_done)| *is_done && *at < to_micros(before));
+            let old: Vec<i64> = old.map(|(id, ..)| id).collect();
+            if old.is_empty() {
+                return Ok(removed);
+            }
+            removed += old.len();
+            let mut tx = self.pools.begin("deliveries that are removed").await?;
+            for id in old {
+                let _waits_again_or_not: Option<(i64,)> = in_tx!(&mut tx, connection => {
+                    sqlx::query_as("DELETE FROM deliveries WHERE id = $1 AND conclusion IS NOT NULL RETURNING id")
+                        .bind(id)
+                        .fetch_optional(connection)
+                })?;
+            }
+            tx.commit().await?;
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+
+    /// Removes the artifacts of orders that have been at rest since before this; their files go with
+    /// [`Store::sweep_artifact_files`]. Says how many.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn remove_artifacts(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
+        let mut removed = 0;
+        loop {
+            let old: Vec<(String, String)> = reading!(&self.pools, pool => {
+                sqlx::query_as(
+                    "SELECT artifacts.order_id, artifacts.name FROM artifacts JOIN orders ON orders.id = artifacts.order_id \
+                     WHERE NOT orders.active AND orders.last_seq <= orders.rested_seq AND orders.updated_at < $1 LIMIT $2",
+                )
+                .bind(to_micros(before))
+                .bind(AT_ONCE)
+                .fetch_all(pool)
+            })?;
+            if old.is_empty() {
+                return Ok(removed);
+            }
+            let mut tx = self.pools.begin("artifacts that are removed").await?;
+            for (order, name) in old {
+                let gone: Option<(String,)> = in_tx!(&mut tx, connection => {
+                    sqlx::query_as(
+                        "DELETE FROM artifacts WHERE order_id = $1 AND name = $2 AND EXISTS (SELECT 1 FROM orders \
+                         WHERE id = $1 AND NOT active AND last_seq <= rested_seq AND updated_at < $3) RETURNING name",
+                    )
+                    .bind(order.as_str())
+                    .bind(name.as_str())
+                    .bind(to_micros(before))
+                    .fetch_optional(connection)
+                })?;
+                removed += usize::from(gone.is_some());
+            }
+            tx.commit().await?;
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+
+    /// Whether an order has been at rest since before this. One that is not known is not.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn has_rested_since(&self, order: OrderId, before: DateTime<Utc>) -> Result<bool, StoreError> {
+        let row: Option<(String,)> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id FROM orders WHERE id = $1 AND NOT active AND last_seq <= rested_seq AND updated_at < $2",
+            )
+            .bind(order.to_string())
+            .bind(to_micros(before))
+            .fetch_optional(pool)
+        })?;
+        Ok(row.is_some())
+    }
+
+    /// Gives back to the disk what a file of SQLite does not use any more. PostgreSQL does that by itself.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn compact(&self) -> Result<(), StoreError> {
+        let Databases::Sqlite { writer, file: Some(_), .. } = &self.pools.databases else { return Ok(()) };
+        let number = async |pragma: &'static str| -> Result<i64, StoreError> {
+            Ok(sqlx::query_scalar::<_, i64>(pragma).fetch_one(writer).await?)
+        };
+        let (empty, all) = (number("PRAGMA freelist_count").await?, number("PRAGMA page_count").await?);
+        let is_bit_by_bit = number("PRAGMA auto_vacuum").await? == 2;
+        if !is_bit_by_bit {
+            let bytes = all * number("PRAGMA page_size").await?;
+            if bytes > QUICK_TO_REWRITE {
+                tracing::info!(
+                    empty_pages = empty,
+                    "the database keeps its size: it is older than this program; \
+                    `journeyman backup` and `restore` make it compact"
+                );
+                return Ok(());
+            }
+            // Once: a file from before this program is written anew, in the other way. Whoever else reads it keeps it as it is.
+            sqlx::query("VACUUM").execute(writer).await?;
+        }
+        let (mut empty, mut all) =
+            (number("PRAGMA freelist_count").await?, number("PRAGMA page_count").await?);
+        while empty * MOST_EMPTY > all {
+            sqlx::query("PRAGMA incremental_vacuum(500)").fetch_all(writer).await?;
+            tokio::time::sleep(BREATH).await;
+            let before = empty;
+            (empty, all) = (number("PRAGMA freelist_count").await?, number("PRAGMA page_count").await?);
+            if empty >= before {
+                break;
+            }
+        }
+        // What the log of writes has grown to is given back, too.
+        let _busy_or_not = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_all(writer).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! What is old is removed; what is needed is not.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use super::*;
+use crate::artifact_files::MOST_IN_ROW;
+
+fn large(first: u8) -> Vec<u8> {
+    let mut bytes = vec![b'x'; MOST_IN_ROW + 1];
+    bytes[0] = first;
+    bytes
+}
+
+async fn at_rest(store: &Store, order: OrderId) {
+    let last = store.journal(order).await.unwrap().last_seq();
+    let summary = OrderSummary { active: false, state: "verified".to_owned(), branch: None, pull: None };
+    store.set_summary(order, &summary, Some(last)).await.unwrap();
+}
+
+async fn open(store: &Store, issue: u64, at: DateTime<Utc>) -> OrderId {
+    let input = opened(issue);
+    let order = input.order;
+    store.open_order(input, at, None).await.unwrap();
+    order
+}
+
+fn files(store: &Store) -> Vec<std::path::PathBuf> {
+    let folders = std::fs::read_dir(store.artifact_folder().unwrap()).into_iter().flatten().flatten();
+    folders
+        .flat_map(|folder| std::fs::read_dir(folder.path()).unwrap())
+        .map(|file| file.unwrap().path())
+        .collect()
+}
+
+#[tokio::test]
+async fn bodies_of_deliveries_go_first_and_that_they_came_is_known_for_longer() {
+    for home in homes().await {
+        let store = &home.store;
+        for (id, days) in [("waits", 100), ("old", 20), ("ancient", 150), ("refused", 20), ("young", 1)] {
+            let received_at = now() - TimeDelta::days(days);
+            store.save_delivery(NewDelivery { received_at, ..delivery(id) }).await.unwrap();
+        }
+        let ignored = DeliveryConclusion::Ignored { because: "nothing".to_owned() };
+        for id in ["old", "ancient", "young"] {
+            store.conclude_delivery(&guid(id), &ignored).await.unwrap();
+        }
+        let refused = DeliveryConclusion::Refused { because: "no".to_owned() };
+        store.conclude_delivery(&guid("refused"), &refused).await.unwrap();
+
+        assert_eq!(store.remove_delivery_bodies(now() - TimeDelta::days(14)).await.unwrap(), 3);
+        assert_eq!(store.remove_deliveries(now() - TimeDelta::days(104)).await.unwrap(), 1);
+        // A second time there is nothing.
+        assert_eq!(store.remove_delivery_bodies(now() - TimeDelta::days(14)).await.unwrap(), 0);
+
+        let waiting = store.pending_deliveries(0, 10).await.unwrap();
+        assert_eq!(waiting.len(), 1, "what nobody has handled stays, however old it is");
+        assert_eq!(waiting[0].body, delivery("waits").body);
+        assert_eq!(store.save_delivery(delivery("old")).await.unwrap(), DeliverySaveOutcome::Seen);
+        assert_eq!(store.save_delivery(delivery("ancient")).await.unwrap(), DeliverySaveOutcome::New);
+        // It is sent again once what was in its way is gone.
+        assert_eq!(store.save_delivery(delivery("refused")).await.unwrap(), DeliverySaveOutcome::New);
+        let waiting = store.pending_deliveries(0, 10).await.unwrap();
+        assert!(waiting.iter().all(|waiting| waiting.body == delivery("waits").body), "with its body");
+    }
+}
+
+#[tokio::test]
+async fn artifacts_of_orders_at_rest_are_removed_and_those_of_any_other_order_stay() {
+    for home in homes().await {
+        let store = &home.store;
+        let old = now() - TimeDelta::days(100);
+        let rests = open(store, 1, old).await;
+        let works = open(store, 2, old).await;
+        let woken = open(store, 3, old).await;
+        let young = open(store, 4, now()).await;
+        for order in [rests, works, woken, young] {
+            store.put_artifact(order, "small", "text/plain", b"small").await.unwrap();
+        }
+        at_rest(store, rests).await;
+        at_rest(store, woken).await;
+        store.signal(woken, retry(), old).await.unwrap();
+        at_rest(store, young).await;
+        let before = now() - TimeDelta::days(90);
+
+        assert_eq!(store.remove_artifacts(before).await.unwrap(), 1);
+
+        assert!(matches!(store.artifact(rests, "small").await, Err(StoreError::NotFound { .. })));
+        assert!(store.artifacts(rests).await.unwrap().is_empty());
+        for order in [works, woken, young] {
+            assert_eq!(store.artifact(order, "small").await.unwrap().content, b"small");
+            assert!(!store.has_rested_since(order, before).await.unwrap());
+        }
+        assert!(store.has_rested_since(rests, before).await.unwrap());
+        assert!(!store.journal(rests).await.unwrap().entries().is_empty(), "its journal stays");
+    }
+}
+
+#[tokio::test]
+async fn a_large_artifact_is_a_file_that_goes_when_no_row_names_it_any_more() {
+    let home = homes().await.remove(0);
+    let store = &home.store;
+    let order = open(store, 1, now()).await;
+    let info = store.put_artifact(order, "stream", "text/plain", &large(b'a')).await.unwrap();
+    store.put_artifact(order, "same", "text/plain", &large(b'a')).await.unwrap();
+    store.put_artifact(order, "small", "text/plain", b"small").await.unwrap();
+    let one = files(store);
+    assert_eq!(one.len(), 1, "two of the same are one file");
+    assert!(one[0].ends_with(format!("{}.gz", info.sha256)));
+    assert!(one[0].metadata().unwrap().len() < 1_000, "it is compressed");
+    assert_eq!(store.artifact(order, "stream").await.unwrap().content, large(b'a'));
+    assert_eq!(store.artifacts(order).await.unwrap().len(), 3);
+
+    store.put_artifact(order, "stream", "text/plain", &large(b'b')).await.unwrap();
+    store.put_artifact(order, "same", "text/plain", b"small now").await.unwrap();
+    assert_eq!(files(store).len(), 2);
+    assert_eq!(store.sweep_artifact_files().await.unwrap(), 0, "what is young may be about to be named");
+    assert_eq!(store.sweep_files_older_than(Duration::ZERO).await.unwrap(), 1);
+    assert_eq!(store.artifact(order, "stream").await.unwrap().content, large(b'b'));
+    assert_eq!(store.artifact(order, "same").await.unwrap().content, b"small now");
+
+    let [file] = &files(store)[..] else { panic!("one file is left") };
+    std::fs::write(file, b"not what was written").unwrap();
+    let broken = store.artifact(order, "stream").await.unwrap_err();
+    assert!(matches!(&broken, StoreError::Broken { .. }), "{broken}");
+    std::fs::remove_file(file).unwrap();
+    let gone = store.artifact(order, "stream").await.unwrap_err();
+    assert!(matches!(&gone, StoreError::NotFound { .. }), "{gone}");
+}
+
+#[tokio::test]
+async fn a_database_that_lost_most_of_what_was_in_it_gives_the_room_back() {
+    let home = homes().await.remove(0);
+    let store = &home.store;
+    for number in 0..40 {
+        let new = NewDelivery { body: vec![1; 100_000], ..delivery(&format!("large-{number}")) };
+        store.save_delivery(new).await.unwrap();
+        let ignored = DeliveryConclusion::Ignored { because: String::new() };
+        store.conclude_delivery(&guid(&format!("large-{number}")), &ignored).await.unwrap();
+    }
+    let length = || std::fs::metadata(home.url.trim_start_matches("sqlite://")).unwrap().len();
+    store.compact().await.unwrap();
+    let before = length();
+    assert!(before > 4_000_000, "{before}");
+    store.remove_delivery_bodies(now() + TimeDelta::days(1)).await.unwrap();
+    store.compact().await.unwrap();
+    assert!(length() < 1_000_000, "{}", length());
+}
+
+#[tokio::test]
+async fn a_copy_is_the_database_of_one_moment_and_names_its_large_artifacts() {
+    let home = homes().await.remove(0);
+    let store = &home.store;
+    let order = open(store, 1, now()).await;
+    let info = store.put_artifact(order, "stream", "text/plain", &large(b'a')).await.unwrap();
+    let files = DatabaseFiles::of(&home.url).unwrap();
+    assert_eq!(Some(files.artifacts.as_path()), store.artifact_folder());
+    let folder = tempfile::tempdir().unwrap();
+    let into = folder.path().join("copy.db");
+
+    let named = files.copy(&into).await.unwrap();
+    store.signal(order, retry(), now()).await.unwrap();
+
+    let [name] = &named[..] else { panic!("one artifact, and not {named:?}") };
+    assert!(name.ends_with(format!("{}.gz", info.sha256)) && files.artifacts.join(name).exists());
+    let copy = Store::open(&format!("sqlite://{}", into.display())).await.unwrap();
+    assert_eq!(copy.journal(order).await.unwrap().entries().len(), 1, "as it was at that moment");
+    assert_eq!(store.journal(order).await.unwrap().entries().len(), 2);
+    assert_eq!(DatabaseFiles::of("postgres://db/j"), None);
+    assert_eq!(DatabaseFiles::of("sqlite::memory:"), None);
+}

@@ -1,0 +1,135 @@
+//! What is kept of orders that are done, taken away; and repositories of ours, kept quick.
+
+use std::path::{Path, PathBuf};
+
+use super::git_fetch::{own_git, run_task};
+use super::{GitError, Workspaces, leftovers, remove_all};
+use journeyman_order::{OrderId, RepositoryName};
+
+/// How folders are called that are being taken away.
+const GONE: &str = "gone-";
+/// With fewer packs than this a mirror is left as it is.
+const MANY_PACKS: usize = 50;
+/// With fewer objects in files of their own than this, commits are.
+const MANY_OBJECTS: usize = 1_000;
+
+impl Workspaces {
+    /// The orders that there is a folder of. What a server left that was killed while it took one away is removed.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn orders_with_folders(&self) -> Result<Vec<OrderId>, GitError> {
+        let mut orders = Vec::new();
+        for (path, _) in listed(&self.orders())? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            match name.parse() {
+                Ok(order) => orders.push(order),
+                Err(_) if name.starts_with(GONE) => remove_all(&path)?,
+                Err(_) => {}
+            }
+        }
+        Ok(orders)
+    }
+
+    /// Takes an order's folder away, and the names of its commits: those that no other leads to go with the next
+    /// [`Workspaces::maintain`]. An order that goes on afterwards finds what was pushed on GitHub.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn forget(&self, order: OrderId, repository: &RepositoryName) -> Result<(), GitError> {
+        let root = self.order_dirs(order).root;
+        let alone = self.lock_of(order.to_string());
+        let held = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // At once: whoever makes it anew meanwhile loses nothing.
+        let away = self.orders().join(format!("{GONE}{order}"));
+        remove_all(&away)?;
+        std::fs::rename(&root, &away).map_err(|error| GitError::file("take away", &root, &error))?;
+        drop(held);
+        if self.own_path("commits", repository).exists() {
+            let said = |error: git2::Error| GitError::local("forget an order's commits", &error);
+            let commits = self.commits(repository)?;
+            for kind in ["journeyman", "marked", "taken"] {
+                for reference in commits.references_glob(&format!("refs/{kind}/{order}/*")).map_err(said)? {
+                    reference.and_then(|mut reference| reference.delete()).map_err(said)?;
+                }
+            }
+            if let Ok(mut fetched) = commits.find_reference(&format!("refs/fetched/{order}")) {
+                fetched.delete().map_err(said)?;
+            }
+        }
+        remove_all(&away)
+    }
+
+    /// Puts packs and objects together, where there are many: each makes everything that reads a little slower.
+    ///
+    /// # Errors
+    /// When the folders cannot be read. What git cannot do is said in the log.
+    pub fn maintain(&self) -> Result<(), GitError> {
+        for mirror in self.own_repositories("mirrors")? {
+            if count(&mirror.join("objects/pack"), Some("pack"))? >= MANY_PACKS {
+                // Nothing is dropped: what has no name here may be what a commit of ours is based on.
+                self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"]);
+            }
+        }
+        for commits in self.own_repositories("commits")? {
+            let objects = commits.join("objects");
+            let mut loose = 0;
+            for (folder, _) in listed(&objects)? {
+                let is_of_objects = folder.file_name().is_some_and(|name| name.len() == 2);
+                loose += if is_of_objects { count(&folder, None)? } else { 0 };
+            }
+            if loose >= MANY_OBJECTS || count(&objects.join("pack"), Some("pack"))? >= MANY_PACKS {
+                // What an import has just brought has no name yet.
+                self.run(&commits, &["gc", "--quiet", "--prune=2.days.ago"]);
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&self, repository: &Path, arguments: &[&str]) {
+        let name = repository
+            .strip_prefix(&self.inner.data)
+            .ok()
+            .and_then(|path| path.components().skip(1).collect::<PathBuf>().to_str().map(str::to_owned));
+        let Some(name) = name else { return };
+        // Nobody fetches meanwhile, or links its packs.
+        let lock = self.lock_of(name);
+        let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let begun = std::time::Instant::now();
+        let mut command = own_git(repository);
+        command.args(["-c", "gc.packRefs=false", "-c", "gc.writeCommitGraph=false"]).args(arguments);
+        let path = repository.display();
+        match run_task(command, &self.is_given_up) {
+            Ok(()) => tracing::info!(
+                repository = %path,
+                milliseconds = begun.elapsed().as_millis() as u64,
+                "its packs were put together"
+            ),
+            Err(failure) => {
+                tracing::warn!(repository = %path, "its packs stay as they are: {}", failure.said)
+            }
+        }
+    }
+
+    /// The folders of all repositories of a kind.
+    fn own_repositories(&self, kind: &str) -> Result<Vec<PathBuf>, GitError> {
+        let mut repositories = Vec::new();
+        for (owner, is_folder) in listed(&self.inner.data.join(kind))? {
+            let inside = if is_folder { listed(&owner)? } else { Vec::new() };
+            repositories.extend(
+                inside.into_iter().map(|(path, _)| path).filter(|path| path.join("complete").exists()),
+            );
+        }
+        Ok(repositories)
+    }
+}
+
+fn count(folder: &Path, ending: Option<&str>) -> Result<usize, GitError> {
+    let is_one =
+        |path: &Path| ending.is_none_or(|ending| path.extension().is_some_and(|found| found == ending));
+    Ok(listed(folder)?.iter().filter(|(path, _)| is_one(path)).count())
+}
+
+fn listed(folder: &Path) -> Result<Vec<(PathBuf, bool)>, GitError> {
+    if folder.is_dir() { leftovers::entries(folder) } else { Ok(Vec::new()) }
+}

@@ -1,0 +1,114 @@
+//! Repositories of ours stay quick, and nothing that somebody works with is lost on the way.
+
+use std::fs;
+use std::time::Instant;
+
+use journeyman::order::{CommitSha, OrderId};
+use journeyman::workspace::{PushOutcome, Remote};
+
+use super::{House, git};
+
+fn packs(house: &House) -> usize {
+    let folder = house.data.path().join("mirrors/octo/sums.git/objects/pack");
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    files.filter(|file| file.extension().is_some_and(|ending| ending == "pack")).count()
+}
+
+/// So many commits on the base branch, each fetched by itself.
+fn fetch_each(house: &House, commits: usize) -> CommitSha {
+    let bare = house.server.path("octo/sums");
+    let remote: Remote<'_> = house.remote();
+    let mut newest = house.base.clone();
+    for number in 0..commits {
+        let blob = super::git_with(&bare, &["hash-object", "-w", "--stdin"], number.to_string().as_bytes());
+        let tree = super::git_with(&bare, &["mktree"], format!("100644 blob {blob}\tnumber\n").as_bytes());
+        let commit = git(&bare, &["commit-tree", &tree, "-p", "main", "-m", "one more"]);
+        git(&bare, &["update-ref", "refs/heads/main", &commit]);
+        newest = house.workspaces.fetch(&remote, "main").unwrap();
+    }
+    newest
+}
+
+#[tokio::test]
+async fn a_mirror_of_many_packs_becomes_one_of_few_and_keeps_what_no_branch_has_any_more() {
+    let house = House::new().await;
+    let newest = fetch_each(&house, 60);
+    // The base branch goes back: nothing on the server has it any more, and an order is based on it.
+    let bare = house.server.path("octo/sums");
+    git(&bare, &["update-ref", "refs/heads/main", house.base.as_str()]);
+    house.workspaces.fetch(&house.remote(), "main").unwrap();
+    assert!(packs(&house) > 60);
+
+    house.workspaces.maintain().unwrap();
+
+    assert!(packs(&house) < 10, "{} packs", packs(&house));
+    let file = house.workspaces.file(&house.repository, &newest, "number").unwrap();
+    assert_eq!(file.as_deref(), Some(b"59".as_slice()));
+    house.agent("git log --oneline && echo more >> README.md && git commit -qam More && git push -q").await;
+    house.commit("implement-1").await;
+    // With few packs nothing is done.
+    let before = packs(&house);
+    house.workspaces.maintain().unwrap();
+    assert_eq!(packs(&house), before);
+}
+
+#[tokio::test]
+async fn an_order_that_is_forgotten_has_no_folder_and_no_commits_and_another_keeps_its_own() {
+    let house = House::new().await;
+    let commit = house.published("echo more >> README.md").await;
+    let repository = house.data.path().join("commits/octo/sums.git");
+    let named = || git(&repository, &["for-each-ref", "--format=%(refname)"]);
+    let other = OrderId(uuid::Uuid::now_v7());
+    let keeps = format!("refs/journeyman/{other}/implement-1.{commit}");
+    git(&repository, &["update-ref", &keeps, commit.as_str()]);
+    // As a server leaves it that is killed in the middle.
+    fs::create_dir(house.workspaces.orders().join("gone-before")).unwrap();
+
+    assert_eq!(house.workspaces.orders_with_folders().unwrap(), [house.order]);
+    house.workspaces.forget(house.order, &house.repository).unwrap();
+
+    assert!(house.workspaces.orders_with_folders().unwrap().is_empty());
+    assert_eq!(fs::read_dir(house.workspaces.orders()).unwrap().count(), 0, "nothing is left");
+    assert_eq!(named(), keeps);
+    // It comes back from what was pushed.
+    let remote = house.remote();
+    let made = std::slice::from_ref(&commit);
+    house.workspaces.fetch_own(house.order, &remote, &house.branch, &commit, made).unwrap();
+    let rebased = git(
+        &repository,
+        &["commit-tree", &format!("{commit}^{{tree}}"), "-p", house.base.as_str(), "-m", "Again"],
+    );
+    git(&repository, &["update-ref", &format!("refs/journeyman/{}/again.{rebased}", house.order), &rebased]);
+    let pushed =
+        house.workspaces.push(house.order, &remote, &house.branch, &rebased.parse().unwrap(), Some(&commit));
+    assert_eq!(pushed.unwrap(), PushOutcome::Pushed, "what it replaces is known to be ours");
+    let place = house.workspaces.create_origin(house.order, &house.repository, &house.base, "main", None);
+    assert!(place.unwrap(), "its folder is made anew");
+}
+
+/// `cargo nextest run --workspace --run-ignored all -E 'test(/a_thousand_packs/)' --no-capture` prints the figures.
+#[tokio::test]
+#[ignore = "takes minutes"]
+async fn a_thousand_packs_are_read_as_quickly_as_a_few_after_maintenance() {
+    let house = House::new().await;
+    fetch_each(&house, 1_000);
+    let work = |what: &str| {
+        let begun = Instant::now();
+        for _ in 0..10 {
+            let order = OrderId(uuid::Uuid::now_v7());
+            let base = house.workspaces.fetch(&house.remote(), "main").unwrap();
+            house.workspaces.create_origin(order, &house.repository, &base, "main", None).unwrap();
+            house.workspaces.subjects(&house.repository, &base).unwrap();
+        }
+        println!(
+            "{what}: {} packs, {:?} for a fetch and an order's origin",
+            packs(&house),
+            begun.elapsed() / 10
+        );
+    };
+    work("before");
+    let begun = Instant::now();
+    house.workspaces.maintain().unwrap();
+    println!("maintenance: {:?}", begun.elapsed());
+    work("after");
+}

@@ -4,6 +4,7 @@
 //! May know: everything but the command line and the emulator.
 //! Must never know: who called it.
 
+mod backup;
 mod doctor;
 mod environment;
 mod eval_sandbox;
@@ -43,6 +44,7 @@ use crate::workspace::{CommitSigner, SecretSet, Workspaces};
 
 pub use crate::agent::built_in_names as built_in_commands;
 pub use crate::workspace::{open_clone, remove_all};
+pub use backup::{BackupReport, back_up, restore};
 pub use doctor::{DoctorFinding, DoctorScope, examine};
 pub use environment::LocalEnvironment;
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};

@@ -53,7 +53,7 @@ pub(super) async fn main(arguments: DoctorArguments) -> anyhow::Result<u8> {
 }
 
 /// A server's settings; where nothing is said of an App, those of the other commands.
-fn load(file: Option<&Path>) -> anyhow::Result<(Settings, DoctorScope)> {
+pub(super) fn load(file: Option<&Path>) -> anyhow::Result<(Settings, DoctorScope)> {
     let is_required =
         |setting: &&crate::config::KnownSetting| matches!(setting.default, SettingDefault::Required(_));
     let all = KNOWN_SETTINGS.iter().filter(is_required).count();

@@ -31,6 +31,7 @@ macro_rules! eprintln {
     }};
 }
 
+mod backup;
 #[cfg(feature = "emulator")]
 mod demo;
 mod doctor;
@@ -104,6 +105,10 @@ enum Subcommands {
     Serve(serve::ServeArguments),
     /// Look at the settings and at this machine, and say what has to be mended.
     Doctor(doctor::DoctorArguments),
+    /// Write a server's state into one file, also while it runs.
+    Backup(backup::BackupArguments),
+    /// Put a backup back where a server's state lies.
+    Restore(backup::RestoreArguments),
     /// Work on an issue in a local git repository, without GitHub.
     #[cfg(feature = "emulator")]
     Run(run::RunArguments),
@@ -171,6 +176,8 @@ pub fn main() -> ExitCode {
     match command {
         Subcommands::Serve(arguments) => wait_for(serve::main(arguments)),
         Subcommands::Doctor(arguments) => wait_for(doctor::main(arguments)),
+        Subcommands::Backup(arguments) => wait_for(backup::main(arguments)),
+        Subcommands::Restore(arguments) => wait_for(backup::restored(arguments)),
         #[cfg(feature = "emulator")]
         Subcommands::Run(arguments) => wait_for(run::main(arguments)),
         #[cfg(feature = "emulator")]

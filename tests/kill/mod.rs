@@ -6,6 +6,7 @@
 //! real store, which kills its own process when the moment has come: after an entry is durable, or when an effect
 //! is made and its observation is not written yet.
 
+mod backup;
 mod child;
 mod cut_off;
 mod every_moment;

@@ -14,11 +14,11 @@ use tokio::process::{Child, Command};
 use super::hold::{Death, paid_once, result};
 use super::world::{Agent, PATIENCE, REPOSITORY, SECRET, World};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_journeyman");
+pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_journeyman");
 const NO_CHANGES: [(&str, &str); 0] = [];
 
 /// A running `journeyman serve`.
-struct Serving {
+pub(super) struct Serving {
     child: Child,
     address: SocketAddr,
 }
@@ -30,7 +30,7 @@ fn serve(world: &World, variables: &[(&str, &str)]) -> Command {
     command
 }
 
-async fn start(world: &World) -> Serving {
+pub(super) async fn start(world: &World) -> Serving {
     start_with(world, &NO_CHANGES).await
 }
 
@@ -61,25 +61,29 @@ async fn start_with(world: &World, variables: &[(&str, &str)]) -> Serving {
 }
 
 impl Serving {
+    pub(super) fn id(&self) -> u32 {
+        self.child.id().expect("it runs")
+    }
+
     fn signal(&self, signal: Signal) {
         let id = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         kill_process(id.expect("it runs"), signal).expect("it hears signals");
     }
 
     /// Asks it to end; how long that took, and the exit code.
-    async fn terminate(&mut self) -> (Duration, Option<i32>) {
+    pub(super) async fn terminate(&mut self) -> (Duration, Option<i32>) {
         let begun = Instant::now();
         self.signal(Signal::TERM);
         let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("it ends");
         (begun.elapsed(), ended.expect("it can be waited for").code())
     }
 
-    async fn kill(&mut self) {
+    pub(super) async fn kill(&mut self) {
         self.child.kill().await.expect("it can be killed");
     }
 }
 
-async fn run_to_the_end(world: &World) {
+pub(super) async fn run_to_the_end(world: &World) {
     let done = world.emulator.wait_for("the order is done", PATIENCE, |emulator| {
         let issue = emulator.issue(REPOSITORY, world.issue)?;
         let mut ours = issue.labels.iter().filter(|label| label.starts_with("journeyman:"));
@@ -89,7 +93,7 @@ async fn run_to_the_end(world: &World) {
 }
 
 /// Waits until the agent is at work inside its sandbox.
-async fn agent_at_work(world: &World) {
+pub(super) async fn agent_at_work(world: &World) {
     let begun = Instant::now();
     while !world.sandboxed().iter().any(|process| process.contains("scripted-agent")) {
         assert!(begun.elapsed() < PATIENCE, "no agent begins: {}", world.said());

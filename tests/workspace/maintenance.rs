@@ -86,6 +86,20 @@ async fn an_order_that_is_forgotten_has_no_folder_and_no_commits_and_another_kee
     assert!(place.unwrap(), "its folder is made anew");
 }
 
+#[tokio::test]
+async fn a_branch_with_a_persons_commit_is_not_taken_for_one_that_was_forgotten() {
+    let house = House::new().await;
+    let ours = house.published("echo more >> README.md").await;
+    let other = OrderId(uuid::Uuid::now_v7());
+    let remote = house.remote();
+    assert!(house.workspaces.reclaim(other, &remote, &house.branch, &ours).unwrap(), "all of it is by us");
+
+    let theirs = house.person(house.branch.as_str(), "echo theirs >> README.md");
+    let forgotten = OrderId(uuid::Uuid::now_v7());
+    assert!(!house.workspaces.reclaim(forgotten, &remote, &house.branch, &theirs).unwrap());
+    assert!(!house.workspaces.reclaim(forgotten, &remote, &house.branch, &ours).unwrap(), "it has moved on");
+}
+
 /// `cargo nextest run --workspace --run-ignored all -E 'test(/a_thousand_packs/)' --no-capture` prints the figures.
 #[tokio::test]
 #[ignore = "takes minutes"]

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::pem;
 
 /// The key's file in the data folder.
-const FILE: &str = "receipt-key.pem";
+pub const KEY_FILE: &str = "receipt-key.pem";
 const PRIVATE: &str = "PRIVATE KEY";
 const PUBLIC: &str = "PUBLIC KEY";
 /// A file of keys that is larger is none.
@@ -75,12 +75,12 @@ impl SigningKey {
     /// # Errors
     /// When it cannot be read or made, or when others could have read it.
     pub fn open_or_make(data: &Path) -> Result<(Self, SigningKeyOrigin), KeyError> {
-        let path = data.join(FILE);
+        let path = data.join(KEY_FILE);
         if let Some(found) = Self::open(&path)? {
             return Ok((found, SigningKeyOrigin::Found));
         }
         let made = Self::generate()?;
-        let said = |what| move |error| KeyError::File { what, path: data.join(FILE), error };
+        let said = |what| move |error| KeyError::File { what, path: data.join(KEY_FILE), error };
         std::fs::create_dir_all(data).map_err(said("make the folder of"))?;
         // A file under its last name is always whole: it is written beside, and linked where there is none yet.
         let mut beside = tempfile::Builder::new()

@@ -15,7 +15,7 @@ mod statement;
 mod tests;
 
 pub use envelope::{Envelope, EnvelopeError, VerifyError};
-pub use key::{KeyError, KeyId, PublicKey, SigningKey, SigningKeyOrigin};
+pub use key::{KEY_FILE, KeyError, KeyId, PublicKey, SigningKey, SigningKeyOrigin};
 pub use reverify::{ReverificationResult, ReverifiedStatement, compare};
 pub use statement::{
     AttestationResult, AttestationVerifier, PREDICATE_TYPE, ReceiptClaims, SigningError, Statement,

@@ -44,7 +44,8 @@ impl DatabaseFiles {
     pub async fn copy(&self, into: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let what = self.database.display();
         if !self.database.exists() {
-            return Err(StoreError::not_found(format!("{what} (store.url)")));
+            let because = "there is none: name the settings of the server, those of its environment included";
+            return Err(StoreError::refused(format!("a copy of the database {what} (store.url)"), because));
         }
         let options = SqliteConnectOptions::new().filename(&self.database).read_only(true);
         let mut database = options.connect().await?;

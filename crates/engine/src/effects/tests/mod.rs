@@ -7,6 +7,7 @@ mod artifacts;
 mod checks;
 mod conversation;
 mod given;
+mod growth;
 mod live_journal;
 mod pay;
 mod preflight;

@@ -1,0 +1,141 @@
+//! A server whose disk is lost goes on from a backup that was made while it ran.
+
+use std::fs;
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tokio::process::Command;
+
+use super::hold::result;
+use super::serve::{PROGRAM, Serving, agent_at_work, run_to_the_end, start};
+use super::world::{Agent, PATIENCE, REPOSITORY, World};
+
+async fn journeyman(world: &World, arguments: &[&str]) -> Output {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).arg("--config").arg(world.config()).arg(world.path("backup.tar.gz"));
+    command.env_remove("RUST_LOG").stdin(Stdio::null());
+    tokio::time::timeout(PATIENCE, command.output()).await.expect("it ends").expect("it starts")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// The folder of the server: its database and all that lies beside it.
+fn lose_everything(world: &World) {
+    fs::remove_dir_all(world.path("data")).expect("it is there");
+    for name in ["journeyman.db", "journeyman.db-wal", "journeyman.db-shm", "journeyman.db.lock"] {
+        let _there_or_not = fs::remove_file(world.path(name));
+    }
+    let _there_or_not = fs::remove_dir_all(world.path("journeyman.db.artifacts"));
+    assert!(!world.path("journeyman.db").exists());
+}
+
+/// By its journal: what GitHub shows may be from before the restore.
+async fn until_it_ends(world: &World) {
+    let begun = Instant::now();
+    while world.journals().await.iter().any(|(_, survey)| survey.next.settled.is_none()) {
+        assert!(begun.elapsed() < PATIENCE, "it does not end: {}", world.said());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+async fn in_the_middle() -> (World, Serving) {
+    let world = World::new(Agent::SlowAtItsFirstFix(2_000)).await;
+    let serving = start(&world).await;
+    world.label().await;
+    let begun = Instant::now();
+    while !world.runs().begun.contains_key("implement/1") {
+        assert!(begun.elapsed() < PATIENCE, "no fix: {}", world.said());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    agent_at_work(&world).await;
+    (world, serving)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_goes_on_from_a_backup_that_was_made_in_the_middle_of_it() {
+    let (world, mut first) = in_the_middle().await;
+    let key = fs::read(world.path("data/receipt-key.pem")).expect("a key");
+
+    let made = journeyman(&world, &["backup"]).await;
+    assert!(made.status.success(), "{}", said(&made));
+    assert!(said(&made).contains("the key of receipts"), "{}", said(&made));
+
+    // A running server keeps what it has.
+    let refused = journeyman(&world, &["restore", "--force"]).await;
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    let holder = format!("process {}", first.id());
+    assert!(said(&refused).contains(&holder), "{}", said(&refused));
+
+    first.kill().await;
+    lose_everything(&world);
+    let restored = journeyman(&world, &["restore"]).await;
+    assert!(restored.status.success(), "{}", said(&restored));
+    assert_eq!(
+        fs::read(world.path("data/receipt-key.pem")).expect("a key"),
+        key,
+        "receipts have the same key"
+    );
+
+    let mut second = start(&world).await;
+    until_it_ends(&world).await;
+    second.terminate().await;
+    result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
+
+    // What is there is put aside, and only if that is wanted.
+    let refused = journeyman(&world, &["restore"]).await;
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains("`--force` puts it aside"), "{}", said(&refused));
+    let restored = journeyman(&world, &["restore", "--force"]).await;
+    assert!(restored.status.success(), "{}", said(&restored));
+    assert!(said(&restored).contains("journeyman.db.before-"), "{}", said(&restored));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_done_on_github_after_the_backup_is_found_there_and_not_done_again() {
+    let (world, mut first) = in_the_middle().await;
+    let made = journeyman(&world, &["backup"]).await;
+    assert!(made.status.success(), "{}", said(&made));
+    run_to_the_end(&world).await;
+    first.kill().await;
+    lose_everything(&world);
+    let restored = journeyman(&world, &["restore"]).await;
+    assert!(restored.status.success(), "{}", said(&restored));
+
+    let mut second = start(&world).await;
+    until_it_ends(&world).await;
+    second.terminate().await;
+
+    assert_eq!(world.emulator.pulls(REPOSITORY).len(), 1, "one pull request");
+    let branches = world.emulator.branches(REPOSITORY);
+    assert_eq!(branches.keys().filter(|branch| *branch != "main").count(), 1, "one branch: {branches:?}");
+    let issue = world.emulator.issue(REPOSITORY, world.issue).expect("the issue");
+    let status = issue.comments.iter().filter(|comment| comment.body.starts_with("<!-- journeyman:status:"));
+    assert_eq!(status.count(), 1, "one status comment: {:#?}", issue.comments);
+    for (_, survey) in world.journals().await {
+        assert_eq!(survey.surfaces().outcome, "verified", "{:?}", survey.surfaces().because);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_no_backup_changes_nothing_and_postgresql_is_told_what_to_use() {
+    let world = World::new(Agent::Quick).await;
+    fs::write(world.path("backup.tar.gz"), "no backup").expect("a file");
+    let refused = journeyman(&world, &["restore"]).await;
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains("is no whole backup of Journeyman's"), "{}", said(&refused));
+    assert!(!world.path("journeyman.db").exists());
+
+    let nothing = journeyman(&world, &["backup"]).await;
+    assert_eq!(nothing.status.code(), Some(1), "there is nothing to back up: {}", said(&nothing));
+    assert!(said(&nothing).contains("name the settings of the server"), "{}", said(&nothing));
+
+    let settings = fs::read_to_string(world.config()).expect("settings");
+    let url = format!("sqlite://{}", world.path("journeyman.db").display());
+    fs::write(world.config(), settings.replace(&url, "postgres://j:a-password@db/j")).expect("settings");
+    let told = journeyman(&world, &["backup"]).await;
+    assert_eq!(told.status.code(), Some(1), "{}", said(&told));
+    assert!(said(&told).contains("`pg_dump`") && said(&told).contains("receipt-key.pem"), "{}", said(&told));
+    assert!(!said(&told).contains("a-password"), "{}", said(&told));
+}

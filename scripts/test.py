@@ -2,6 +2,7 @@
 """Runs every test, and says in plain words how it ended: what is hostile and how much of it got through, and how many
 passed. Arguments go to `cargo nextest run`: scripts/test.py -E 'test(kill)'."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -10,6 +11,8 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as xml
+
+import postgres
 
 # What is hostile beside the corpora, which count for themselves: tests that are one case each.
 HOSTILE = {
@@ -20,6 +23,8 @@ HOSTILE = {
     "bytes that were made up, for every parser": r"^journeyman::stories fuzz::",
 }
 CORPUS = re.compile(r"^corpus: (.*): (\d+) tried, (\d+) got through$", re.MULTILINE)
+# Names the PostgreSQL that the store's tests run on beside SQLite.
+DATABASE = "JOURNEYMAN_TEST_POSTGRES_URL"
 # Room that memory has to have for the tests' files: an estimate.
 SPACE = 3 << 30
 
@@ -46,8 +51,14 @@ def main():
     around = {**os.environ, "MALLOC_ARENA_MAX": "2", "PATH": os.pathsep.join(path)}
     # Without it each test with a snapshot asks cargo.
     around["INSTA_WORKSPACE_ROOT"] = os.getcwd()
-    with folder_for_tests() as folder:
+    with folder_for_tests() as folder, contextlib.ExitStack() as started:
         around["TMPDIR"] = folder
+        if DATABASE not in around:
+            try:
+                around[DATABASE] = started.enter_context(postgres.Cluster(f"{folder}/postgres")).url
+            except postgres.Missing as missing:
+                print(f"tests: FAILED before any of them ran: {missing}")
+                return 1
         status = subprocess.run([*tests, *sys.argv[1:]], env=around, check=False).returncode
     if not os.path.exists(report):
         print("tests: FAILED before any of them ran")

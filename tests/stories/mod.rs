@@ -10,6 +10,7 @@ mod budget;
 mod checks;
 mod conversation;
 mod damage;
+mod database;
 mod deliveries;
 mod environment;
 mod escalation;

@@ -12,6 +12,7 @@ use super::clock::Clock;
 use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
 use super::slow_effect::{remarkable_after, told_when_slow};
+use super::store_patience::StorePatience;
 use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{EffectError, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId};
@@ -66,7 +67,7 @@ impl Engine {
             let summary = summary(survey);
             // Before anything is done: this is also how an order that `/retry` opened again takes the place.
             if shown.as_ref() != Some(&summary) {
-                match self.parts.store.set_summary(order, &summary, None).await {
+                match self.summarize(order, &summary, None).await {
                     Ok(()) => {}
                     Err(StoreError::Refused { .. }) => return self.give_way(order, summary, journal).await,
                     Err(error) => return Err(error),
@@ -107,6 +108,20 @@ impl Engine {
             }
             drive.next_turn();
         }
+    }
+
+    /// Writes what lists say of an order, once the store can be used: what is running for it must not be lost to that.
+    async fn summarize(
+        &self,
+        order: OrderId,
+        summary: &OrderSummary,
+        rested: Option<u64>,
+    ) -> Result<(), StoreError> {
+        let mut patience = StorePatience::default();
+        while let Err(error) = self.parts.store.set_summary(order, summary, rested).await {
+            patience.wait(order, error).await?;
+        }
+        Ok(())
     }
 
     /// Another order has the place meanwhile; this one stays as it ended.

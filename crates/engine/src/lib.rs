@@ -28,6 +28,7 @@ mod progress;
 mod reconcile;
 mod retry_clock;
 mod slow_effect;
+mod store_patience;
 mod supervisor;
 pub mod testing;
 

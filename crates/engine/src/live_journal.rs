@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::clock::Clock;
+use super::store_patience::StorePatience;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, projection};
 use journeyman_store::{JournalStore, StoreError};
@@ -44,9 +45,23 @@ impl LiveJournal {
         JournalSnapshot::of(Arc::clone(&self.journal), self.clock.now())
     }
 
-    /// Writes the next entry. After an error nobody knows whether it was written: what is in memory is to be dropped.
+    /// Writes the next entry, once the store can be used.
     pub(super) async fn append(&mut self, event: JournalEvent) -> Result<JournalEntry, StoreError> {
-        let entry = self.store.append(self.journal.opened().order, event, self.clock.now()).await?;
+        let order = self.journal.opened().order;
+        let mut patience = StorePatience::default();
+        let entry = loop {
+            match self.store.append(order, event.clone(), self.clock.now()).await {
+                Ok(entry) => break entry,
+                Err(error) => patience.wait(order, error).await?,
+            }
+            // Nobody knows whether it was written: the answer may have been lost. Nobody else writes of an effect.
+            let known = self.journal.entries().len();
+            self.catch_up().await?;
+            let newer = self.journal.entries().get(known..).unwrap_or_default();
+            if let Some(written) = newer.iter().find(|entry| is_of_the_same(&entry.event, &event)) {
+                return Ok(written.clone());
+            }
+        };
         // A signal was written in between by whoever takes in deliveries, unless this is the next one.
         if Arc::make_mut(&mut self.journal).push(entry.clone()).is_err() {
             self.catch_up().await?;
@@ -54,8 +69,30 @@ impl LiveJournal {
         Ok(entry)
     }
 
-    /// Reads what somebody else wrote since.
+    /// Reads what somebody else wrote since, once the store can be used.
     pub(super) async fn catch_up(&mut self) -> Result<(), StoreError> {
-        self.store.catch_up(Arc::make_mut(&mut self.journal)).await
+        let order = self.journal.opened().order;
+        let mut patience = StorePatience::default();
+        while let Err(error) = self.store.catch_up(Arc::make_mut(&mut self.journal)).await {
+            patience.wait(order, error).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether both say of the same effect that it begins, or that it was observed.
+fn is_of_the_same(one: &JournalEvent, other: &JournalEvent) -> bool {
+    match (one, other) {
+        (JournalEvent::Intended { key: one, .. }, JournalEvent::Intended { key: other, .. })
+        | (JournalEvent::Observed { key: one, .. }, JournalEvent::Observed { key: other, .. }) => {
+            one == other
+        }
+        (
+            JournalEvent::Opened(_)
+            | JournalEvent::Signaled { .. }
+            | JournalEvent::Intended { .. }
+            | JournalEvent::Observed { .. },
+            _,
+        ) => false,
     }
 }

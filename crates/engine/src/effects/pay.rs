@@ -1,10 +1,12 @@
 //! What an agent's run may cost beyond its own order: asked for before it begins, corrected when it has ended.
 
 use super::EffectContext;
+use crate::store_patience::StorePatience;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{AgentRun, EffectError};
 use journeyman_store::{
     BudgetReservation, BudgetScope, DailyLimitExceeded, DailyLimitUsage, PlannedAgentRun, RunCost, RunEnd,
+    StoreError,
 };
 
 impl EffectContext {
@@ -24,7 +26,14 @@ impl EffectContext {
             begins_at: self.parts.clock.now(),
             most: RunCost { usd: left, seconds: task.timeout_seconds as f64 },
         };
-        match self.parts.store.reserve(&run, &self.parts.settings.limits.per_day).await? {
+        let mut patience = StorePatience::default();
+        let reserved = loop {
+            match self.parts.store.reserve(&run, &self.parts.settings.limits.per_day).await {
+                Ok(reserved) => break reserved,
+                Err(error) => patience.wait(self.order, error).await?,
+            }
+        };
+        match reserved {
             BudgetReservation::Granted(RunCost { usd, .. }) => {
                 tracing::info!(order = %self.order, key = %self.key, usd, "is granted");
                 Ok(Ok(()))
@@ -39,15 +48,33 @@ impl EffectContext {
         (budget.usd_limit - budget.usd_spent).max(0.0)
     }
 
-    /// Writes down what a run has cost. The run itself is remembered already, so that what goes wrong here is for the
-    /// log: the estimate stands until then, and a run that is recalled settles again.
+    /// Writes down what a run has cost, once the store can be used. The run itself is remembered already, so that what
+    /// goes wrong here is for the log: the estimate stands until then, and a run that is recalled settles again.
     pub(crate) async fn settle(&self, run: &AgentRun) {
         let cost = RunCost { usd: run.usage.usd, seconds: run.duration_seconds };
         let end = if run.took_place() { RunEnd::Worked } else { RunEnd::KeptOff };
-        let settled = self.parts.store.settle(self.order, &self.key, self.attempt_number(), cost, end).await;
-        if let Err(error) = settled {
+        let mut patience = StorePatience::default();
+        while let Err(error) =
+            self.parts.store.settle(self.order, &self.key, self.attempt_number(), cost, end).await
+        {
+            let Err(error) = patience.wait(self.order, error).await else { continue };
             tracing::warn!(order = %self.order, key = %self.key, %error, "what a run has cost is not written down");
+            return;
         }
+    }
+
+    /// Makes something of a run that is paid for an artifact, once the store can be used.
+    pub(super) async fn keep_of_run(
+        &self,
+        name: &str,
+        media_type: &str,
+        content: &[u8],
+    ) -> Result<(), StoreError> {
+        let mut patience = StorePatience::default();
+        while let Err(error) = self.parts.store.put_artifact(self.order, name, media_type, content).await {
+            patience.wait(self.order, error).await?;
+        }
+        Ok(())
     }
 
     /// Takes back what was written down for a run that could not begin.

@@ -207,7 +207,7 @@ impl EffectContext {
             let kept = async {
                 let kept = redacted_end(&file, redact)?;
                 let name = self.artifact_name(ending);
-                self.parts.store.put_artifact(self.order, &name, media_type, &kept).await?;
+                self.keep_of_run(&name, media_type, &kept).await?;
                 Ok::<(), EffectError>(())
             };
             match kept.await {

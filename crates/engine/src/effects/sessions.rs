@@ -99,7 +99,7 @@ impl EffectContext {
         let Some(session) = run.session_id.as_ref().filter(|_| file.exists()) else { return Ok(()) };
         let kept = std::fs::read(&file).map_err(|error| soon(format!("cannot read it again: {error}")))?;
         let name = Self::session_artifact(task, session);
-        self.parts.store.put_artifact(self.order, &name, "application/gzip", &kept).await?;
+        self.keep_of_run(&name, "application/gzip", &kept).await?;
         // The artifact is the copy that lasts.
         let _ = std::fs::remove_file(&file);
         Ok(())

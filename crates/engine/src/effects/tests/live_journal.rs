@@ -1,5 +1,6 @@
 //! The journal in memory beside the one in the store, which somebody else appends to as well.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Utc};
@@ -58,4 +59,57 @@ async fn what_others_write_is_read_and_nothing_twice() {
     live.catch_up().await.unwrap();
     assert_eq!(*live.snapshot().journal, world.journal().await);
     assert_eq!(*store.after.lock().unwrap(), [0, begun + 1, begun + 3]);
+}
+
+/// A store that is away at its first write: before it was made, or before its answer arrives.
+struct AwayStore {
+    store: Store,
+    is_written: bool,
+    is_away: AtomicBool,
+}
+
+#[async_trait::async_trait]
+impl JournalStore for AwayStore {
+    async fn append(
+        &self,
+        order: OrderId,
+        event: JournalEvent,
+        at: DateTime<Utc>,
+    ) -> Result<JournalEntry, StoreError> {
+        let is_away = self.is_away.swap(false, Ordering::SeqCst);
+        if is_away && self.is_written {
+            self.store.append(order, event.clone(), at).await?;
+        }
+        match is_away {
+            true => Err(StoreError::Unavailable { because: "the connection broke".to_owned() }),
+            false => self.store.append(order, event, at).await,
+        }
+    }
+
+    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {
+        self.store.entries_after(order, seq).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_could_not_be_written_is_written_once_when_the_store_is_back_whether_its_answer_was_lost_or_not()
+{
+    for is_written in [false, true] {
+        let world = EffectsFixture::new().await;
+        let store = AwayStore { store: world.parts.store.clone(), is_written, is_away: true.into() };
+        let mut live = LiveJournal::read(Arc::new(store), Clock::system(), world.order).await.unwrap();
+        let begun = live.snapshot().journal.last_seq();
+        let signal = Signal {
+            by: Requester::ApiToken,
+            kind: SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Status },
+        };
+        world.parts.store.signal(world.order, signal, Utc::now()).await.unwrap();
+        let intent = JournalEvent::Intended { key: key("one"), r#move: Box::new(Move::Prepare) };
+
+        let written = live.append(intent.clone()).await.unwrap();
+
+        assert_eq!((written.seq, written.event), (begun + 2, intent));
+        assert_eq!(*live.snapshot().journal, world.journal().await);
+        assert_eq!(world.journal().await.last_seq(), begun + 2, "once");
+    }
 }

@@ -1,0 +1,33 @@
+//! What is to be written is written once the store can be used again: a database that was restarted costs no order what
+//! was running for it.
+//!
+//! Must never know: what is written.
+
+use journeyman_order::{Backoff, OrderId};
+use journeyman_store::StoreError;
+
+/// How often one thing could not be written in a row.
+#[derive(Debug, Default)]
+pub(super) struct StorePatience {
+    failures: u32,
+}
+
+impl StorePatience {
+    /// Waits before the next try. Whoever has lost its database to another server is stopped from outside.
+    ///
+    /// # Errors
+    /// What waiting does not mend, as it is.
+    pub(super) async fn wait(&mut self, order: OrderId, error: StoreError) -> Result<(), StoreError> {
+        match error {
+            StoreError::Unavailable { .. } => {}
+            StoreError::Broken { .. } | StoreError::NotFound { .. } | StoreError::Refused { .. } => {
+                return Err(error);
+            }
+        }
+        self.failures = self.failures.saturating_add(1);
+        tracing::warn!(%order, %error, "what is running goes on; what came of it is written down later");
+        let schedule = Backoff::UNTIL_IT_WORKS;
+        tokio::time::sleep(schedule.pause(self.failures, None).unwrap_or(schedule.longest)).await;
+        Ok(())
+    }
+}

@@ -16,7 +16,7 @@ use super::{heading, line, middle_and_tail, ratio};
 
 const TIMES: u64 = 300;
 
-fn opened() -> OrderInput {
+pub fn opened() -> OrderInput {
     let pipeline = include_str!("../../templates/pipelines/issue-to-pr.yaml");
     OrderInput {
         order: OrderId(uuid::Uuid::now_v7()),

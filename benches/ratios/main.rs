@@ -5,6 +5,7 @@
 mod intake;
 mod journal;
 mod mirror;
+mod resume;
 mod running;
 mod sandbox;
 mod start;
@@ -27,6 +28,9 @@ fn main() {
         }
         if is_wanted("journal") {
             journal::measure().await;
+        }
+        if is_wanted("resume") {
+            resume::measure().await;
         }
         if is_wanted("mirror") {
             mirror::measure();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::Engine;
 use super::driver::DriveOutcome;
@@ -25,6 +26,10 @@ pub struct ShutdownReport {
 }
 
 struct SupervisedOrders {
+    /// Those that may have something to do and are not driven: as the store said when it was read last, and what was
+    /// heard since. At an event the store is not read again.
+    waking: BTreeSet<OrderId>,
+    read_at: Option<Instant>,
     driven: JoinSet<(OrderId, Result<DriveOutcome, StoreError>)>,
     signaled: BTreeMap<OrderId, Arc<Notify>>,
     parked: BTreeMap<OrderId, DateTime<Utc>>,
@@ -107,17 +112,12 @@ impl Engine {
     }
 
     async fn start_orders(&self, orders: &mut SupervisedOrders) -> Result<(), StoreError> {
-        let now = self.parts.clock.now();
-        let waking = self.parts.store.waking_orders().await?;
-        orders.failed.retain(|order| waking.contains(order));
-        for order in waking {
-            if orders.signaled.len() >= self.parts.settings.limits.concurrent_orders {
-                break;
-            }
-            let parked = orders.parked.get(&order).is_some_and(|until| *until > now);
-            if parked || orders.failed.is_waiting(&order) || orders.signaled.contains_key(&order) {
-                continue;
-            }
+        if orders.read_at.is_none_or(|read| read.elapsed() >= LOOK_AGAIN) {
+            orders.read(self.parts.store.waking_orders().await?);
+        }
+        let most = self.parts.settings.limits.concurrent_orders;
+        for order in orders.startable(most.saturating_sub(orders.signaled.len()), self.parts.clock.now()) {
+            orders.waking.remove(&order);
             orders.parked.remove(&order);
             let signaled = Arc::new(Notify::new());
             orders.signaled.insert(order, Arc::clone(&signaled));
@@ -131,12 +131,31 @@ impl Engine {
 impl SupervisedOrders {
     fn new() -> Self {
         Self {
+            waking: BTreeSet::new(),
+            read_at: None,
             driven: JoinSet::new(),
             signaled: BTreeMap::new(),
             parked: BTreeMap::new(),
             failed: RetryClock::until_it_works(),
             signaled_while_driven: BTreeSet::new(),
         }
+    }
+
+    /// What the store says of all orders.
+    fn read(&mut self, waking: Vec<OrderId>) {
+        self.read_at = Some(Instant::now());
+        self.waking = waking.into_iter().filter(|order| !self.signaled.contains_key(order)).collect();
+        let Self { waking, failed, .. } = self;
+        failed.retain(|order| waking.contains(order));
+    }
+
+    /// So many of those that are due by now, the oldest first.
+    fn startable(&self, most: usize, now: DateTime<Utc>) -> Vec<OrderId> {
+        let is_due = |order: &OrderId| {
+            let is_parked = self.parked.get(order).is_some_and(|until| *until > now);
+            !is_parked && !self.failed.is_waiting(order)
+        };
+        self.waking.iter().copied().filter(is_due).take(most).collect()
     }
 
     async fn stop(mut self) -> ShutdownReport {
@@ -152,6 +171,8 @@ impl SupervisedOrders {
         if let Some(signaled) = self.signaled.get(&order) {
             signaled.notify_one();
             self.signaled_while_driven.insert(order);
+        } else {
+            self.waking.insert(order);
         }
     }
 
@@ -165,9 +186,13 @@ impl SupervisedOrders {
                 if rest.is_ok() {
                     self.failed.worked(&order);
                 }
+                let has_heard = self.signaled_while_driven.remove(&order);
+                if has_heard || !matches!(rest, Ok(DriveOutcome::Ended)) {
+                    self.waking.insert(order);
+                }
                 match rest {
                     Ok(DriveOutcome::Ended) => {}
-                    Ok(DriveOutcome::Until(_)) if self.signaled_while_driven.contains(&order) => {}
+                    Ok(DriveOutcome::Until(_)) if has_heard => {}
                     Ok(DriveOutcome::Until(until)) => {
                         self.parked.insert(order, until);
                     }
@@ -176,7 +201,6 @@ impl SupervisedOrders {
                         self.failed.failed(order);
                     }
                 }
-                self.signaled_while_driven.remove(&order);
             }
             Err(error) => {
                 // A drive does not panic but by a fault of ours. All notifiers whose drive is gone are let go, so
@@ -191,6 +215,7 @@ impl SupervisedOrders {
                     .collect();
                 for order in gone {
                     self.signaled.remove(&order);
+                    self.waking.insert(order);
                     self.failed.failed(order);
                 }
             }
@@ -228,5 +253,30 @@ mod tests {
 
         assert!(!orders.signaled.contains_key(&faulty) && orders.failed.is_waiting(&faulty));
         assert!(orders.signaled.contains_key(&well) && !orders.failed.is_waiting(&well));
+    }
+
+    #[tokio::test]
+    async fn the_oldest_that_is_due_comes_first_and_what_is_driven_or_parked_is_left() {
+        let mut orders = SupervisedOrders::new();
+        let [driven, parked, told, last] = [1, 2, 3, 4].map(|number| OrderId(uuid::Uuid::from_u128(number)));
+        orders.signaled.insert(driven, Arc::new(Notify::new()));
+        orders.parked.insert(parked, Utc::now() + chrono::TimeDelta::hours(1));
+        orders.read(vec![driven, parked, last]);
+        assert_eq!(orders.startable(4, Utc::now()), [last]);
+        orders.wake(told);
+        orders.wake(driven);
+        assert_eq!(orders.startable(4, Utc::now()), [told, last]);
+        assert_eq!(orders.startable(1, Utc::now()), [told]);
+        orders.wake(parked);
+        assert_eq!(orders.startable(4, Utc::now()), [parked, told, last]);
+
+        orders.driven.spawn(async move { (driven, Ok(DriveOutcome::Ended)) });
+        let ended = orders.driven.join_next().await.expect("it was driven");
+        orders.finish_drive(ended);
+        assert_eq!(
+            orders.startable(1, Utc::now()),
+            [driven],
+            "it was told something, which its drive may not have heard"
+        );
     }
 }

@@ -20,6 +20,9 @@ const WITHOUT_A_PULL: [&str; 2] = ["merged", "closed"];
 /// And of one that waits for the default branch to be mended.
 const UNPREPARED: &str = "unprepared";
 
+/// There is an index of just these rows (`orders_waking`): the condition has to stand here as it stands there.
+pub(super) const WAKING: &str = "SELECT id FROM orders WHERE active OR last_seq > rested_seq ORDER BY id";
+
 /// One order, as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderRow {
@@ -304,7 +307,7 @@ impl Store {
     /// When the store cannot be read.
     pub async fn waking_orders(&self) -> Result<Vec<OrderId>, StoreError> {
         let rows: Vec<(String,)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT id FROM orders WHERE active OR last_seq > rested_seq ORDER BY id").fetch_all(pool)
+            sqlx::query_as(WAKING).fetch_all(pool)
         })?;
         rows.into_iter().map(|(id,)| order_id(&id)).collect()
     }

@@ -1,6 +1,7 @@
 //! Orders are found, and told what a delivery said.
 
 use super::*;
+use crate::orders::WAKING;
 use journeyman_order::BranchName;
 
 #[tokio::test]
@@ -146,5 +147,31 @@ async fn a_delivery_that_was_refused_is_worked_on_again_when_it_is_sent_again() 
         assert_eq!(store.conclusion(&refused).await.unwrap(), None);
         store.save_delivery(delivery("refused")).await.unwrap();
         assert_eq!(store.pending_deliveries(0, 10).await.unwrap().len(), 1, "it waits once");
+    }
+}
+
+#[tokio::test]
+async fn what_may_have_something_to_do_is_found_without_a_look_at_what_has_ended() {
+    for TestStore { store, url, _folder } in homes().await {
+        let waking =
+            format!("EXPLAIN {} {}", if store.kind() == "sqlite" { "QUERY PLAN" } else { "" }, WAKING);
+        let plan = match store.kind() {
+            "sqlite" => {
+                let pool = sqlx::SqlitePool::connect(&url).await.unwrap();
+                let plan: Vec<(i64, i64, i64, String)> =
+                    sqlx::query_as(sqlx::AssertSqlSafe(waking)).fetch_all(&pool).await.unwrap();
+                plan.into_iter().map(|(.., step)| step).collect::<Vec<_>>()
+            }
+            _ => {
+                // A table without rows is always read as a whole, unless that is forbidden.
+                let pool =
+                    sqlx::postgres::PgPoolOptions::new().max_connections(1).connect(&url).await.unwrap();
+                sqlx::query("SET enable_seqscan = off").execute(&pool).await.unwrap();
+                let plan: Vec<(String,)> =
+                    sqlx::query_as(sqlx::AssertSqlSafe(waking)).fetch_all(&pool).await.unwrap();
+                plan.into_iter().map(|(step,)| step).collect()
+            }
+        };
+        assert!(plan.iter().any(|step| step.contains("orders_waking")), "{plan:?}");
     }
 }

@@ -1,0 +1,142 @@
+//! A server that starts with a thousand orders at hand, beside none that have ended and beside many: from its start until
+//! each of them was read, looked through, and left until its time comes. Beside as many bare rows written one by one,
+//! since each of these orders is written to once.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use chrono::Utc;
+use journeyman::app::Application;
+use journeyman::config::{DeliveryMode, GithubSettings, Settings};
+use journeyman::emulator::keys;
+use journeyman::order::moves::Retry;
+use journeyman::order::{
+    EffectError, EffectOutcome, JournalEvent, Move, MoveKey, OrderInput, Person, Requester, UserId,
+    WriteLimits,
+};
+use journeyman::store::{JournalStore, Store};
+use secrecy::SecretString;
+use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
+
+use super::journal::opened;
+use super::{heading, line, ratio};
+
+const AT_HAND: u32 = 1_000;
+const ENDED: u32 = 99_000;
+const PATIENCE: Duration = Duration::from_secs(300);
+
+pub async fn measure() {
+    heading(&format!("resume: a server starts with {AT_HAND} orders at hand"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let least = bare_rows(folder.path()).await;
+    line(&format!("{AT_HAND} bare rows, each on disk"), least, "");
+    let alone = resumed(&folder.path().join("alone"), 0).await;
+    line("no others", alone, &format!("{} the bare rows", ratio(alone, least)));
+    let beside = resumed(&folder.path().join("beside"), ENDED).await;
+    line(
+        &format!("beside {ENDED} that have ended"),
+        beside,
+        &format!("{} without them", ratio(beside, alone)),
+    );
+}
+
+async fn connected(file: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::from_str(&format!("sqlite://{}", file.display())).expect("a name");
+    let options = options.create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
+    let options = options.synchronous(SqliteSynchronous::Full).busy_timeout(Duration::from_secs(10));
+    SqliteConnection::connect_with(&options).await.expect("a database")
+}
+
+async fn execute(connection: &mut SqliteConnection, text: String) {
+    sqlx::query(sqlx::AssertSqlSafe(text)).execute(connection).await.expect("SQL");
+}
+
+async fn bare_rows(folder: &Path) -> Duration {
+    let mut bare = connected(&folder.join("bare.db")).await;
+    execute(&mut bare, "CREATE TABLE entries (seq INTEGER PRIMARY KEY, event TEXT NOT NULL)".to_owned())
+        .await;
+    let begun = Instant::now();
+    for _ in 0..AT_HAND {
+        execute(&mut bare, "INSERT INTO entries (event) VALUES ('opened')".to_owned()).await;
+    }
+    begun.elapsed()
+}
+
+async fn resumed(folder: &Path, ended: u32) -> Duration {
+    std::fs::create_dir(folder).expect("a folder");
+    let file = folder.join("bench.db");
+    let url = format!("sqlite://{}", file.display());
+    prepare(&url, &file, ended).await;
+
+    let github = GithubSettings {
+        api_url: "http://127.0.0.1:9".parse().expect("an address"),
+        app_id: 1,
+        private_key: keys::generate().expect("keys").private_pem,
+        deliveries: DeliveryMode::Webhook,
+        webhook_secrets: vec![SecretString::from("a secret for this measurement")],
+        writes: WriteLimits::NONE,
+    };
+    let mut settings = Settings::load_beside(github, None, std::iter::empty()).expect("settings");
+    settings.server.listen = ([127, 0, 0, 1], 0).into();
+    settings.data.dir = folder.join("data");
+    settings.store.url = SecretString::from(url);
+    let application = Application::build(settings).await.expect("the application");
+    let handle = application.handle();
+    let mut connection = connected(&file).await;
+    let begun = Instant::now();
+    let serving = tokio::spawn(application.run());
+    let took = loop {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let left = "SELECT COUNT(*) FROM orders WHERE active AND state = 'opened'";
+        let left: i64 = sqlx::query_scalar(left).fetch_one(&mut connection).await.expect("a count");
+        if left == 0 {
+            break begun.elapsed();
+        }
+        assert!(begun.elapsed() < PATIENCE, "{left} of {AT_HAND} are left after {PATIENCE:?}");
+    };
+    handle.stop();
+    serving.await.expect("it ends").expect("it ends well");
+    took
+}
+
+/// One order is opened and told to wait by the store itself; the others are copies of it.
+async fn prepare(url: &str, file: &Path, ended: u32) {
+    let store = Store::open(url).await.expect("a store");
+    let person = Person { login: "anna".to_owned(), id: UserId(7) };
+    let opened = OrderInput { by: Requester::Person(person.clone()), ..opened() };
+    let order = opened.order;
+    store.open_order(opened, Utc::now(), None).await.expect("an order");
+    let key = MoveKey("authorize/1".to_owned());
+    let asked = JournalEvent::Intended { key: key.clone(), r#move: Box::new(Move::Authorize { person }) };
+    let wait = EffectError { message: "busy".to_owned(), retry: Retry::After { seconds: 3_600 } };
+    let told = JournalEvent::Observed { key, outcome: Box::new(EffectOutcome::Trouble(wait)) };
+    for event in [asked, told] {
+        store.append(order, event, Utc::now()).await.expect("an entry");
+    }
+    store.close().await;
+
+    let mut copies = connected(file).await;
+    let count = AT_HAND + ended;
+    for text in [
+        "CREATE TEMPORARY TABLE copies (number INTEGER PRIMARY KEY, id TEXT NOT NULL)".to_owned(),
+        format!(
+            "WITH RECURSIVE numbers (number) AS (VALUES (2) UNION ALL SELECT number + 1 FROM numbers WHERE number < {count}) \
+             INSERT INTO copies SELECT number, printf('018f0000-0000-7000-8000-%012x', number) FROM numbers"
+        ),
+        // Those that have ended are no more than rows here: nobody reads their journals.
+        format!(
+            "INSERT INTO orders SELECT copies.id, repository, repository_id, copies.number, state, \
+             copies.number <= {AT_HAND}, branch, pull, opened_at, updated_at, last_seq, \
+             CASE WHEN copies.number <= {AT_HAND} THEN 0 ELSE last_seq END FROM orders, copies \
+             WHERE orders.id = '{order}'"
+        ),
+        format!(
+            "INSERT INTO journal SELECT copies.id, seq, at, replace(event, '{order}', copies.id) FROM journal, copies \
+             WHERE journal.order_id = '{order}' AND copies.number <= {AT_HAND}"
+        ),
+    ] {
+        execute(&mut copies, text).await;
+    }
+}

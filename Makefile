@@ -1,7 +1,7 @@
 # `make help` says what there is. Each target installs what it misses, and what is there is not fetched again.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps fetch build demo test fuzz lint advisories bench mutants clean
+.PHONY: help deps fetch build demo test fuzz lint advisories bench mutants journals clean
 
 DENY := .cache/tools/bin/cargo-deny --offline --locked --log-level error check licenses bans sources
 
@@ -56,6 +56,19 @@ bench: deps ## measure
 
 mutants: fetch ## take away one defence after the other, in a copy, and see its test fail; ARGS=gateway- for some of them
 	@scripts/mutants.py $(ARGS)
+
+# Orders of every kind that a later version has to be able to read.
+KEPT := what_is_merged|asks_for_changes_and_every|that_fails_is_mended|contradicts_is_merged|a_persons_commit_stays|\
+	run_out_a_person_gets_a_draft|the_stage_test_runs_out|limit_of_the_day|two_analysts_at_once|stuck_engineer_is|\
+	cannot_do_without_is_asked|cancel_that_was_heard|edit_before_there_is_code|open_draft_goes_on|github_that_stays_down
+
+journals: fetch ## keep the journals of this version's orders, for later ones to read; RELEASE=1.2.3
+	@test -n '$(RELEASE)' || { echo 'RELEASE=1.2.3 is expected: the version that is released'; exit 2; }
+	@mkdir -p crates/order/journals/$(RELEASE)
+	$(OFFLINE) JOURNEYMAN_KEEP_JOURNALS=$(CURDIR)/crates/order/journals/$(RELEASE) \
+		cargo nextest run --locked --test stories -E 'test(/^stories::.*($(subst $(eval) ,,$(KEPT)))/)'
+	$(OFFLINE) INSTA_UPDATE=always cargo nextest run --locked -p journeyman-order corpus::
+	@git status --short crates/order/journals
 
 fetch: ## bring all that the tests need; after it they run without network
 	@scripts/deps.sh test

@@ -19,6 +19,7 @@ const TIMES: u64 = 300;
 pub fn opened() -> OrderInput {
     let pipeline = include_str!("../../templates/pipelines/issue-to-pr.yaml");
     OrderInput {
+        format: journeyman::order::journal::JOURNAL_FORMAT,
         order: OrderId(uuid::Uuid::now_v7()),
         repository: "octo-org/sums".parse().expect("a name"),
         repository_id: RepositoryId(1),
@@ -34,6 +35,7 @@ pub fn opened() -> OrderInput {
         by: Requester::ApiToken,
         request: OrderRequest::default(),
         comment: None,
+        labeled_at: None,
         earlier: Vec::new(),
         pipeline: Pipeline::parse(pipeline).expect("the pipeline that ships"),
         agent: "claude".to_owned(),

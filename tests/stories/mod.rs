@@ -37,4 +37,5 @@ mod task;
 mod team;
 mod team_api;
 mod together;
+mod unreadable;
 mod verdict;

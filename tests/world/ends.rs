@@ -2,11 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use journeyman::order::Settlement;
+use journeyman::order::{OrderId, Settlement};
+use journeyman::store::OrderFilter;
 
 use super::look::BOT;
 use super::{GLANCE, REPOSITORY, WEBHOOK_SECRET, World};
 use crate::conformance;
+
+/// Names a folder for the journals of the stories that are told.
+const KEEP_JOURNALS: &str = "JOURNEYMAN_KEEP_JOURNALS";
 
 impl World {
     /// Waits until all is quiet and looks at what is left: one status comment an order, nothing pushed beside the
@@ -14,6 +18,7 @@ impl World {
     /// not know.
     pub async fn end(mut self) {
         self.quiet().await;
+        self.keep_journals().await;
         self.assert_one_status_comment_an_order().await;
         self.assert_no_secret_is_told().await;
         conformance::assert_conforming(&self.github);
@@ -24,8 +29,29 @@ impl World {
         self.store.close().await;
     }
 
+    /// For `make journals`: what the orders of this story wrote, a file each.
+    async fn keep_journals(&self) {
+        let Some(folder) = std::env::var_os(KEEP_JOURNALS) else { return };
+        let story = std::thread::current().name().unwrap_or_default().to_owned();
+        let story = story.rsplit("::").next().unwrap_or_default();
+        for (number, order) in self.readable_orders().await.into_iter().rev().enumerate() {
+            let (journal, _) = self.look(order).await;
+            let line = |entry| serde_json::to_string(entry).expect("an entry is JSON") + "\n";
+            let lines: String = journal.entries().iter().map(line).collect();
+            let file = std::path::Path::new(&folder).join(format!("{story}-{}.jsonl", number + 1));
+            std::fs::write(&file, lines).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        }
+    }
+
+    /// All orders but those that ended because their journals cannot be read.
+    async fn readable_orders(&self) -> Vec<OrderId> {
+        let filter = OrderFilter { limit: 1_000, ..OrderFilter::default() };
+        let rows = self.store.orders(&filter).await.expect("the store can be read").into_iter();
+        rows.filter(|row| row.state != "unreadable").map(|row| row.id).collect()
+    }
+
     async fn assert_one_status_comment_an_order(&self) {
-        for order in self.orders().await {
+        for order in self.readable_orders().await {
             let (journal, survey) = self.look(order).await;
             let expected = match survey.next.settled {
                 Some(Settlement::Refused { .. }) => 0,
@@ -42,7 +68,7 @@ impl World {
 
     async fn assert_no_secret_is_told(&self) {
         let mut told: Vec<String> = Vec::new();
-        for order in self.orders().await {
+        for order in self.readable_orders().await {
             let (journal, _) = self.look(order).await;
             told.push(serde_json::to_string(journal.entries()).expect("a journal is JSON"));
         }

@@ -23,6 +23,7 @@ use journeyman::order::next::OrderProjection;
 use journeyman::order::{Journal, OrderId};
 use journeyman::store::{JournalStore as _, OrderFilter, Store};
 use secrecy::ExposeSecret as _;
+use sqlx::{AssertSqlSafe, Connection as _};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
@@ -93,6 +94,15 @@ impl World {
     /// Journeyman's data folder.
     pub fn data(&self) -> &std::path::Path {
         &self.settings.data.dir
+    }
+
+    /// Changes Journeyman's database behind its back.
+    pub async fn sql(&self, statement: &str) {
+        let url = store_url(&self.settings);
+        let mut database = sqlx::SqliteConnection::connect(url).await.expect("the database is there");
+        let written = sqlx::query(AssertSqlSafe(statement)).execute(&mut database).await.expect(statement);
+        assert!(written.rows_affected() > 0, "{statement}");
+        database.close().await.expect("it closes");
     }
 
     /// Where Journeyman listens.

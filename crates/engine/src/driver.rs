@@ -48,7 +48,13 @@ impl Engine {
         signaled: Arc<Notify>,
     ) -> Result<DriveOutcome, StoreError> {
         let clock = &self.parts.clock;
-        let journal = LiveJournal::read(Arc::clone(&self.parts.journals), clock.clone(), order).await?;
+        let journal = match LiveJournal::read(Arc::clone(&self.parts.journals), clock.clone(), order).await {
+            Ok(journal) => journal,
+            Err(error @ (StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. })) => {
+                return self.end_unreadable(order, &error).await;
+            }
+            Err(error) => return Err(error),
+        };
         let turns = watch::Sender::new(journal.snapshot());
         let mut drive = OrderDriver {
             engine: self.clone(),

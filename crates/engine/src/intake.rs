@@ -111,10 +111,11 @@ fn asked_for(mut order: OrderInput, kind: &SignalKind) -> OrderInput {
     if let SignalKind::Commanded { comment, command: SlashCommand::Start { request }, .. } = kind {
         (order.comment, order.request) = (*comment, request.clone());
     }
-    if let SignalKind::Labeled { label, .. } = kind
-        && let Some((_, request)) = OrderRequest::of_label(label)
-    {
-        order.request = request;
+    if let SignalKind::Labeled { label, at, .. } = kind {
+        order.labeled_at = *at;
+        if let Some((_, request)) = OrderRequest::of_label(label) {
+            order.request = request;
+        }
     }
     order
 }
@@ -311,11 +312,14 @@ impl Engine {
             Ok(at) => at,
             Err(error) => return self.fault(delivery, incoming, error).await,
         };
-        let IssueHistory { open, earlier } =
+        let IssueHistory { open, earlier, heard } =
             match self.issue_history(&at, incoming.repository_id, issue.number).await? {
                 Ok(history) => history,
                 Err(error) => return self.fault(delivery, incoming, error).await,
             };
+        if heard.has(&incoming.signal) {
+            return self.ignore(&delivery.guid, "an order of the issue has heard of it").await;
+        }
         if let Some((order, pull)) = open {
             return self.signal_orders(delivery, &[order], &going_on(&incoming.signal, pull)).await;
         }
@@ -358,6 +362,7 @@ impl Engine {
     ) -> OrderInput {
         let rules = &self.parts.settings;
         OrderInput {
+            format: journeyman_order::journal::JOURNAL_FORMAT,
             order: OrderId(Uuid::now_v7()),
             repository: at.repository.clone(),
             repository_id,
@@ -372,6 +377,7 @@ impl Engine {
             earlier: Vec::new(),
             request: OrderRequest::default(),
             comment: None,
+            labeled_at: None,
         }
     }
 
@@ -384,7 +390,11 @@ impl Engine {
     }
 
     /// Whether this label starts work: the settings' label, unless the repository names another, alone or with options.
-    async fn is_our_label(&self, incoming: &RoutedSignal, label: &str) -> Result<bool, GitHubError> {
+    async fn is_our_label(
+        &self,
+        incoming: &RoutedSignal,
+        label: &str,
+    ) -> Result<bool, GitHubError> {
         let with_options = OrderRequest::of_label(label).map(|(start, _)| start);
         // Our own labels are put on at every order; nobody is asked about them.
         if with_options.is_none() && label.starts_with("journeyman:") {

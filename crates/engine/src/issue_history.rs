@@ -1,9 +1,17 @@
-//! What became of an issue's earlier orders: an open pull request is gone on with, so that there is never a second one.
+//! What became of an issue's earlier orders: an open pull request is gone on with, so that there is never a second one,
+//! unless its order's journal cannot be read. And what the issue's orders have heard: one event can arrive under two GUIDs.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Engine;
 use journeyman_github::{GitHubError, InstalledRepository, PullRequestState};
 use journeyman_order::journal::EarlierPull;
-use journeyman_order::{IssueNumber, OrderId, PullNumber, RepositoryId, Settlement, projection};
+use journeyman_order::{
+    IssueNumber, Journal, JournalEvent, OrderId, PullNumber, RepositoryId, Requester, Settlement, Signal,
+    SignalKind, projection,
+};
 use journeyman_store::{JournalStore, StoreError};
 
 /// The pull requests of an issue's orders, when none of these is at work.
@@ -13,6 +21,116 @@ pub(super) struct IssueHistory {
     pub(super) open: Option<(OrderId, PullNumber)>,
     /// The others, the latest first.
     pub(super) earlier: Vec<EarlierPull>,
+    /// What its orders know of.
+    pub(super) heard: HeardEvents,
+}
+
+/// What began an issue's orders, or was told to them.
+#[derive(Debug, Default)]
+pub(super) struct HeardEvents {
+    /// The label that was put on last.
+    labeled: Option<(DateTime<Utc>, Requester)>,
+    comments: BTreeSet<u64>,
+    reviews: BTreeSet<u64>,
+    /// That its issue, or its pull request, was closed.
+    closed: bool,
+}
+
+/// A delivery tells in seconds when its issue was changed last, which can be a moment after the label.
+const SAME_EVENT: TimeDelta = TimeDelta::milliseconds(999);
+
+impl HeardEvents {
+    fn read(&mut self, journal: &Journal) {
+        let opened = journal.opened();
+        self.note(opened.labeled_at.map(|at| (at, &opened.by)), opened.comment);
+        for entry in journal.entries() {
+            let JournalEvent::Signaled { signal, .. } = &entry.event else { continue };
+            if let SignalKind::Labeled { at: Some(at), .. } = &signal.kind {
+                self.note(Some((*at, &signal.by)), None);
+            }
+            self.note(None, comment_of(&signal.kind));
+            match &signal.kind {
+                SignalKind::Reviewed { review, .. } => drop(self.reviews.insert(*review)),
+                SignalKind::PullClosed { .. } | SignalKind::IssueClosed => self.closed = true,
+                SignalKind::PullReopened { .. } => self.closed = false,
+                SignalKind::Labeled { .. }
+                | SignalKind::Unlabeled { .. }
+                | SignalKind::Commanded { .. }
+                | SignalKind::Misspoken { .. }
+                | SignalKind::IssueEdited
+                | SignalKind::IssueCommented { .. }
+                | SignalKind::IssueTransferred
+                | SignalKind::IssueDeleted
+                | SignalKind::IssueLocked
+                | SignalKind::PullPushed { .. }
+                | SignalKind::Remarked { .. }
+                | SignalKind::ChecksFinished { .. }
+                | SignalKind::BaseMoved { .. } => {}
+            }
+        }
+    }
+
+    fn note(&mut self, labeled: Option<(DateTime<Utc>, &Requester)>, comment: Option<u64>) {
+        if let Some((at, by)) = labeled
+            && self.labeled.as_ref().is_none_or(|(known, _)| *known <= at)
+        {
+            self.labeled = Some((at, by.clone()));
+        }
+        self.comments.extend(comment);
+    }
+
+    /// Whether this was heard, or a later label of it.
+    pub(super) fn has(&self, signal: &Signal) -> bool {
+        if let SignalKind::Labeled { at: Some(at), .. } = &signal.kind {
+            let is_before = |(last, by): &(DateTime<Utc>, Requester)| {
+                at < last || (*at <= *last + SAME_EVENT && *by == signal.by)
+            };
+            return self.labeled.as_ref().is_some_and(is_before);
+        }
+        match &signal.kind {
+            SignalKind::Reviewed { review, .. } => self.reviews.contains(review),
+            SignalKind::PullClosed { .. } | SignalKind::IssueClosed => self.closed,
+            SignalKind::Labeled { .. }
+            | SignalKind::Unlabeled { .. }
+            | SignalKind::Commanded { .. }
+            | SignalKind::Misspoken { .. }
+            | SignalKind::IssueEdited
+            | SignalKind::IssueCommented { .. }
+            | SignalKind::IssueTransferred
+            | SignalKind::IssueDeleted
+            | SignalKind::IssueLocked
+            | SignalKind::PullReopened { .. }
+            | SignalKind::PullPushed { .. }
+            | SignalKind::Remarked { .. }
+            | SignalKind::ChecksFinished { .. }
+            | SignalKind::BaseMoved { .. } => {
+                comment_of(&signal.kind).is_some_and(|comment| self.comments.contains(&comment))
+            }
+        }
+    }
+}
+
+/// The comment that it was said with.
+fn comment_of(kind: &SignalKind) -> Option<u64> {
+    match kind {
+        SignalKind::Commanded { comment, .. } => *comment,
+        SignalKind::Misspoken { comment, .. }
+        | SignalKind::IssueCommented { comment, .. }
+        | SignalKind::Remarked { comment, .. } => Some(*comment),
+        SignalKind::Labeled { .. }
+        | SignalKind::Unlabeled { .. }
+        | SignalKind::IssueEdited
+        | SignalKind::IssueClosed
+        | SignalKind::IssueTransferred
+        | SignalKind::IssueDeleted
+        | SignalKind::IssueLocked
+        | SignalKind::PullClosed { .. }
+        | SignalKind::PullReopened { .. }
+        | SignalKind::PullPushed { .. }
+        | SignalKind::Reviewed { .. }
+        | SignalKind::ChecksFinished { .. }
+        | SignalKind::BaseMoved { .. } => None,
+    }
 }
 
 impl Engine {
@@ -25,9 +143,20 @@ impl Engine {
     ) -> Result<Result<IssueHistory, GitHubError>, StoreError> {
         let mut history = IssueHistory::default();
         for order in self.parts.store.orders_of_issue(repository, issue).await? {
+            let journal = match self.parts.store.journal(order.id).await {
+                Ok(journal) => Some(journal),
+                Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            if let Some(journal) = &journal {
+                history.heard.read(journal);
+            }
             let (Some(pull), Some(branch)) = (order.pull, order.branch) else { continue };
-            let journal = self.parts.store.journal(order.id).await?;
-            let merged = match projection(journal.pipeline(), &journal, self.parts.clock.now()).next.settled {
+            let settled = journal
+                .as_ref()
+                .and_then(|known| projection(known.pipeline(), known, self.parts.clock.now()).next.settled);
+            let mut is_open = false;
+            let merged = match settled {
                 Some(Settlement::Merged { .. }) => true,
                 Some(Settlement::Closed { .. }) => false,
                 Some(
@@ -40,6 +169,10 @@ impl Engine {
                     | Settlement::Refused { .. },
                 )
                 | None => match self.parts.github.pull(at, pull).await.map(|pull| pull.state) {
+                    Ok(PullRequestState::Open) if journal.is_none() => {
+                        is_open = true;
+                        false
+                    }
                     Ok(PullRequestState::Open) => {
                         history.open = history.open.or(Some((order.id, pull)));
                         continue;
@@ -50,7 +183,7 @@ impl Engine {
                 },
             };
             if history.earlier.iter().all(|known| known.pull != pull) {
-                history.earlier.push(EarlierPull { pull, branch, merged });
+                history.earlier.push(EarlierPull { pull, branch, merged, open: is_open });
             }
         }
         Ok(Ok(history))

@@ -31,6 +31,7 @@ mod slow_effect;
 mod store_patience;
 mod supervisor;
 pub mod testing;
+mod unreadable;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

@@ -42,7 +42,7 @@ impl Engine {
                 )));
             }
         }
-        let IssueHistory { open, earlier } = self.issue_history(&at, facts.id, issue).await??;
+        let IssueHistory { open, earlier, heard: _ } = self.issue_history(&at, facts.id, issue).await??;
         if let Some((order, _)) = open
             && !self.parts.store.latest_order(facts.id, issue).await?.is_some_and(|latest| latest.active)
         {

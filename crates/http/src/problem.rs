@@ -109,6 +109,12 @@ impl From<StoreError> for ProblemDetails {
                 tracing::error!(%error, "the store is unavailable");
                 Self::unavailable("the store cannot be used right now; try again")
             }
+            StoreError::UnreadableJournal { order, .. } => {
+                tracing::warn!("{error}");
+                Self::broken(format!(
+                    "this version of Journeyman cannot read the journal of order {order}; the log says why"
+                ))
+            }
             StoreError::Broken { .. } => {
                 tracing::error!(%error, "the store is broken");
                 Self::broken(

@@ -69,6 +69,7 @@ impl WorkOrders for TestWorkOrders {
 fn opened(repository: RepositoryName, issue: IssueNumber) -> OrderInput {
     let yaml = "{name: p, version: 1, stages: [{name: plan, agent: developer, command: feature}]}";
     OrderInput {
+        format: journeyman_order::journal::JOURNAL_FORMAT,
         order: OrderId(uuid::Uuid::now_v7()),
         repository,
         repository_id: RepositoryId(1),
@@ -89,6 +90,7 @@ fn opened(repository: RepositoryName, issue: IssueNumber) -> OrderInput {
         earlier: Vec::new(),
         request: Default::default(),
         comment: None,
+        labeled_at: None,
     }
 }
 

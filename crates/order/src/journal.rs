@@ -11,12 +11,22 @@ use super::ids::{
 };
 use super::moves::{EffectOutcome, Move, MoveKey};
 use super::order_request::OrderRequest;
+use super::pinned_value;
 use super::pipeline::Pipeline;
 use super::reproduction::Reproduction;
 use super::role::Role;
 use super::settings::{OrderLimits, RepositorySettings};
 use super::signal::{Requester, Signal};
 use super::task::{TaskComments, TaskText};
+
+/// The form of journals that this program writes, from 1; it reads all before it. It rises when an older program would
+/// take what is written for something else than it is. What an older program cannot read at all needs no other number.
+pub const JOURNAL_FORMAT: u32 = 1;
+
+/// Of journals from before their form was written down.
+fn first_format() -> u32 {
+    1
+}
 
 /// One line of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +64,9 @@ pub enum JournalEvent {
 /// What an order starts from. The issue's text is pinned here: edits after the label change nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OrderInput {
+    /// The form of its journal: [`JOURNAL_FORMAT`] of the program that opened it.
+    #[serde(default = "first_format")]
+    pub format: u32,
     pub order: OrderId,
     /// Where the issue is.
     pub repository: RepositoryName,
@@ -68,30 +81,37 @@ pub struct OrderInput {
     /// What they asked for besides. It counts only if they may.
     #[serde(default, skip_serializing_if = "OrderRequest::is_bare")]
     pub request: OrderRequest,
+    /// When the label was put on, by GitHub's clock; none where it was not the label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labeled_at: Option<DateTime<Utc>>,
     /// The comment with which they asked; none where it was the label, or the API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<u64>,
     /// The pipeline unless the repository names another.
+    #[serde(deserialize_with = "pinned_value::read")]
     pub pipeline: Pipeline,
     /// The agent that does what no role of the pipeline or the repository is given to.
     pub agent: String,
     /// What it may cost.
     pub limits: OrderLimits,
     /// The roles, by name, unless the repository has its own.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "pinned_value::read")]
     pub roles: BTreeMap<String, Role>,
-    /// The pull requests that earlier orders of the issue had, the latest first. None of them is open.
+    /// The pull requests that earlier orders of the issue had, the latest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierPull>,
 }
 
-/// A pull request of an earlier order that is not open any more.
+/// The pull request of an earlier order, which is not gone on with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierPull {
     pub pull: PullNumber,
     pub branch: BranchName,
     /// Merged rather than turned down.
     pub merged: bool,
+    /// Still open, of an order whose journal cannot be read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
 }
 
 impl OrderInput {
@@ -159,6 +179,40 @@ pub enum InvalidJournal {
         /// The one that is there.
         found: u64,
     },
+    /// A newer program opened it.
+    #[error("it has format {found}, and this Journeyman reads formats up to {JOURNAL_FORMAT}")]
+    Newer {
+        /// Its format.
+        found: u32,
+    },
+}
+
+/// Why an entry cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadableEntry {
+    /// A newer program opened the journal.
+    #[error("{}", InvalidJournal::Newer { found: *.0 })]
+    Newer(u32),
+    /// It is damaged, or has what this program does not know.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+impl JournalEvent {
+    /// Reads one as it was written, by this program or an older one.
+    ///
+    /// # Errors
+    /// Why it cannot be read. The text of it may be in the message.
+    pub fn read(text: &str) -> Result<Self, UnreadableEntry> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        serde_json::from_str(text).map_err(|error| match serde_json::from_str::<Format>(text) {
+            Ok(Format { format }) if format > JOURNAL_FORMAT => UnreadableEntry::Newer(format),
+            Ok(_) | Err(_) => error.into(),
+        })
+    }
 }
 
 impl Journal {
@@ -171,6 +225,9 @@ impl Journal {
         }
         let first = entries.first().ok_or(InvalidJournal::Empty)?;
         let JournalEvent::Opened(opened) = &first.event else { return Err(InvalidJournal::NotOpened) };
+        if opened.format > JOURNAL_FORMAT {
+            return Err(InvalidJournal::Newer { found: opened.format });
+        }
         Ok(Self { opened: (**opened).clone(), opened_at: first.at, entries })
     }
 

@@ -34,6 +34,7 @@ pub mod order_api;
 pub mod order_request;
 pub mod package_registry;
 mod pinned_images;
+mod pinned_value;
 pub mod pipeline;
 mod plan_questions;
 pub mod proof;

@@ -15,6 +15,7 @@ pub use super::effect_name::MoveKey;
 use super::environment_report::EnvironmentReport;
 use super::feedback::{Feedback, Finding};
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
+use super::pinned_value;
 use super::pipeline::{FeedbackMode, Pipeline};
 use super::role::Role;
 use super::settings::RepositorySettings;
@@ -283,7 +284,7 @@ pub struct Rework {
     /// What a person said with `/retry`.
     pub guidance: Option<String>,
     /// What the escalation's agent advises.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "pinned_value::read")]
     pub diagnosis: Option<Diagnosis>,
     /// How it is told.
     #[serde(default)]
@@ -330,11 +331,17 @@ pub enum EffectOutcome {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         default: Option<CommitSha>,
         /// `.github/journeyman.yml`.
+        #[serde(deserialize_with = "pinned_value::read")]
         settings: Box<RepositorySettings>,
         /// The pipeline that the repository names, if it names one.
+        #[serde(default, deserialize_with = "pinned_value::read")]
         pipeline: Option<Box<Pipeline>>,
         /// Roles that the repository has in place of ours.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        #[serde(
+            default,
+            skip_serializing_if = "BTreeMap::is_empty",
+            deserialize_with = "pinned_value::read"
+        )]
         roles: BTreeMap<String, Role>,
         /// The first lines of the last commits on the base, newest first, at most fifty: how titles are written here.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,5 +1,6 @@
 //! What a delivery means to an order.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::ids::{CommitSha, Person, PullNumber};
@@ -47,6 +48,9 @@ pub enum SignalKind {
         /// The open pull request of ours for the issue, at a time when no order was at work: the work goes on there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pull: Option<PullNumber>,
+        /// When, by GitHub's clock: one event can arrive in two deliveries, from two hooks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<DateTime<Utc>>,
     },
     /// A label was taken off the issue.
     Unlabeled { label: String },

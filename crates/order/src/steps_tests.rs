@@ -22,6 +22,7 @@ fn opened() -> JournalEvent {
         {name: plan, agent: developer, command: feature},
         {name: implement, agent: developer, command: implement, checks: [pushed_commit, tests]}]}";
     JournalEvent::Opened(Box::new(OrderInput {
+        format: crate::journal::JOURNAL_FORMAT,
         order: OrderId(uuid::Uuid::nil()),
         repository: "o/r".parse().unwrap(),
         repository_id: RepositoryId(1),
@@ -42,6 +43,7 @@ fn opened() -> JournalEvent {
         earlier: Vec::new(),
         request: Default::default(),
         comment: None,
+        labeled_at: None,
     }))
 }
 

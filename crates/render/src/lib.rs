@@ -25,6 +25,7 @@ mod status;
 mod table;
 mod text;
 mod time;
+mod unreadable;
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ pub use pull::pull;
 pub use review::{earlier_review, review};
 pub use status::status;
 pub use text::{code_block, code_span, plain, title};
+pub use unreadable::unreadable;
 
 use journeyman_order::length::LONGEST_BODY;
 use journeyman_order::next::OrderProjection;

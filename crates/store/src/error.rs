@@ -1,8 +1,8 @@
 //! What can go wrong with the store, by what to do about it.
 
-use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
 use journeyman_order::order_api::OrderRequestError;
+use journeyman_order::{EffectError, OrderId};
 use sqlx::error::ErrorKind;
 
 use super::connections::is_damage;
@@ -21,6 +21,13 @@ pub enum StoreError {
     Broken {
         /// Which row or table.
         what: String,
+        because: String,
+    },
+    /// An order's journal is damaged, or holds what this version does not know.
+    #[error("the journal of order {order} cannot be read: {because}")]
+    UnreadableJournal {
+        order: OrderId,
+        /// Which entry, and what is wrong with it.
         because: String,
     },
     /// There is no such thing.
@@ -45,6 +52,10 @@ impl StoreError {
 
     pub(super) fn broken(what: impl Into<String>, because: impl std::fmt::Display) -> Self {
         Self::Broken { what: what.into(), because: because.to_string() }
+    }
+
+    pub(super) fn unreadable(order: OrderId, because: impl std::fmt::Display) -> Self {
+        Self::UnreadableJournal { order, because: because.to_string() }
     }
 
     pub(super) fn not_found(what: impl Into<String>) -> Self {
@@ -97,6 +108,9 @@ impl From<StoreError> for OrderRequestError {
         match error {
             StoreError::NotFound { what } => Self::NotFound(format!("there is no {what}")),
             StoreError::Refused { .. } => Self::Refused(error.to_string()),
+            StoreError::UnreadableJournal { order, .. } => Self::Refused(format!(
+                "this version of Journeyman cannot read the journal of order {order}; the log says why"
+            )),
             StoreError::Unavailable { .. } | StoreError::Broken { .. } => {
                 Self::Unavailable(error.to_string())
             }

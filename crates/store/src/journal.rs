@@ -42,7 +42,7 @@ pub trait JournalStore: Send + Sync {
 }
 
 fn invalid(order: OrderId, error: &InvalidJournal) -> StoreError {
-    StoreError::broken(format!("the journal of order {order}"), error)
+    StoreError::unreadable(order, error)
 }
 
 #[async_trait]
@@ -60,11 +60,18 @@ impl JournalStore for Store {
     }
 
     async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {
-        let rows: Vec<(i64, i64, String)> = reading!(&self.pools, pool => {
+        let rows: Result<Vec<(i64, i64, String)>, sqlx::Error> = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT seq, at, event FROM journal WHERE order_id = $1 AND seq > $2 ORDER BY seq")
                 .bind(order.to_string())
                 .bind(to_column(seq, "an entry's number")?)
                 .fetch_all(pool)
+        });
+        // A column holds something of another kind.
+        let is_of_the_row =
+            |error: &sqlx::Error| matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_));
+        let rows = rows.map_err(|error| match is_of_the_row(&error) {
+            true => StoreError::unreadable(order, error),
+            false => error.into(),
         })?;
         rows.into_iter().map(|(seq, at, event)| entry(order, seq, at, &event)).collect()
     }
@@ -110,10 +117,11 @@ pub(super) async fn append(
 }
 
 fn entry(order: OrderId, seq: i64, at: i64, event: &str) -> Result<JournalEntry, StoreError> {
-    let what = || format!("entry {seq} of order {order}");
+    let unreadable =
+        |error: &dyn std::fmt::Display| StoreError::unreadable(order, format!("entry {seq}: {error}"));
     Ok(JournalEntry {
-        seq: from_column(seq, &what())?,
-        at: from_micros(at, &what())?,
-        event: serde_json::from_str(event).map_err(|error| StoreError::broken(what(), error))?,
+        seq: from_column(seq, "its number").map_err(|error| unreadable(&error))?,
+        at: from_micros(at, "its time").map_err(|error| unreadable(&error))?,
+        event: JournalEvent::read(event).map_err(|error| unreadable(&error))?,
     })
 }

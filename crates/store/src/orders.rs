@@ -15,8 +15,11 @@ use journeyman_order::{
 
 /// What an order's row says until the engine has looked at its journal.
 const FIRST_STATE: &str = "opened";
-/// What it says of one whose pull request is not open any more: its word in `order::surfaces`.
-const WITHOUT_A_PULL: [&str; 2] = ["merged", "closed"];
+/// What it says of one whose journal cannot be read.
+const UNREADABLE: &str = "unreadable";
+/// What it says of one whose pull request is not open any more: its word in `order::surfaces`. One that cannot be read
+/// has none that it knows of.
+const WITHOUT_A_PULL: [&str; 3] = ["merged", "closed", UNREADABLE];
 /// And of one that waits for the default branch to be mended.
 const UNPREPARED: &str = "unprepared";
 
@@ -267,14 +270,15 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub async fn orders_on_base(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
-        let [merged, closed] = WITHOUT_A_PULL;
+        let [merged, closed, unreadable] = WITHOUT_A_PULL;
         let rows = select!(
             self,
             fetch_all,
-            "WHERE repository_id = $1 AND ((pull IS NOT NULL AND state <> $2 AND state <> $3) OR state = $4) ORDER BY id",
+            "WHERE repository_id = $1 AND ((pull IS NOT NULL AND state NOT IN ($2, $3, $4)) OR state = $5) ORDER BY id",
             to_column(repository.0, "a repository's id")?,
             merged,
             closed,
+            unreadable,
             UNPREPARED
         )?;
         rows.into_iter().map(order_row).collect()
@@ -298,6 +302,38 @@ impl Store {
             i64::from(filter.limit)
         )?;
         rows.into_iter().map(order_row).collect()
+    }
+
+    /// Ends an order whose journal cannot be read: the place is free, and its row says so. Whether it had not
+    /// ended in this way before.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn end_unreadable(&self, order: OrderId) -> Result<bool, StoreError> {
+        let mut tx = self.pools.begin("the end of an order").await?;
+        let ended: Option<(String,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as("UPDATE orders SET active = FALSE, state = $2 WHERE id = $1 AND state <> $2 RETURNING id")
+                .bind(order.to_string())
+                .bind(UNREADABLE)
+                .fetch_optional(connection)
+        })?;
+        tx.commit().await?;
+        Ok(ended.is_some())
+    }
+
+    /// Leaves an order at rest that cannot be read: nothing is owed for what it was told until now.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn rest_unreadable(&self, order: OrderId) -> Result<(), StoreError> {
+        let mut tx = self.pools.begin("an order at rest").await?;
+        let _rested: Option<(String,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as("UPDATE orders SET rested_seq = last_seq WHERE id = $1 AND state = $2 RETURNING id")
+                .bind(order.to_string())
+                .bind(UNREADABLE)
+                .fetch_optional(connection)
+        })?;
+        tx.commit().await
     }
 
     /// Every order that may have something to do, the oldest first: it is active, or its journal has grown since

@@ -55,7 +55,9 @@ fn issues(payload: &WebhookPayload) -> WebhookEventResult {
     }
     let kind = match payload.action() {
         Some("labeled") if issue == WebhookIssueKind::Closed => return ignore("the issue is closed"),
-        Some("labeled") => SignalKind::Labeled { label: payload.label()?, pull: None },
+        Some("labeled") => {
+            SignalKind::Labeled { label: payload.label()?, pull: None, at: payload.issue_changed_at() }
+        }
         Some("unlabeled") => SignalKind::Unlabeled { label: payload.label()? },
         Some("edited") if !payload.changed_its_words() => {
             return ignore("neither the issue's title nor its text was changed");

@@ -1,6 +1,7 @@
 //! GitHub's payloads, read field by field: of the published examples every ninth lacks a field that its schema
 //! requires, so nothing is required here but what the asker cannot do without.
 
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use journeyman_order::{
@@ -141,6 +142,11 @@ impl WebhookPayload {
         } else {
             WebhookIssueKind::Open
         }
+    }
+
+    /// When the issue was changed last, which is what the delivery tells of.
+    pub(super) fn issue_changed_at(&self) -> Option<DateTime<Utc>> {
+        self.text("/issue/updated_at")?.parse().ok()
     }
 
     pub(super) fn label(&self) -> Result<String, MissingField> {

@@ -74,7 +74,11 @@ fn a_label_becomes_a_signal_with_the_issue_as_it_was() {
         incoming.signal,
         Signal {
             by: Requester::Person(by),
-            kind: SignalKind::Labeled { label: "bug".to_owned(), pull: None }
+            kind: SignalKind::Labeled {
+                label: "bug".to_owned(),
+                pull: None,
+                at: "2019-05-15T15:20:18Z".parse().ok()
+            }
         }
     );
 }

@@ -212,6 +212,7 @@ fn journal(text: &str) -> Journal {
     let foreign = || text.to_owned();
     let by = Requester::Person(Person { login: foreign(), id: UserId(7) });
     let opened = OrderInput {
+        format: journeyman::order::journal::JOURNAL_FORMAT,
         order: OrderId(Uuid::from_u128(1)),
         repository: "o/r".parse().unwrap(),
         repository_id: RepositoryId(1),
@@ -232,6 +233,7 @@ fn journal(text: &str) -> Journal {
         earlier: Vec::new(),
         request: Default::default(),
         comment: None,
+        labeled_at: None,
     };
     let refused = vec![NetworkRefusal { what: foreign(), why: foreign(), times: 1 }];
     let network = Some(Box::new(NetworkRecord { refused, ..NetworkRecord::default() }));

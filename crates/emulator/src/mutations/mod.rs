@@ -7,6 +7,7 @@ pub(crate) mod pulls;
 pub(crate) mod reactions;
 pub(crate) mod reviews;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
 use crate::clock;
@@ -45,6 +46,11 @@ fn check_words(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
         return Err(EmulatedApiError::invalid(resource, "body", "missing_field"));
     }
     check_body(resource, body)
+}
+
+/// Nobody does two things to an issue within a second, and GitHub's times have no smaller part. Stories are quicker.
+fn a_second_after(last: DateTime<Utc>) -> DateTime<Utc> {
+    clock::now().max(last + TimeDelta::seconds(1))
 }
 
 /// What is answered about a number that has no thread.
@@ -153,7 +159,7 @@ impl EmulatorState {
                 continue;
             }
             thread.labels.push(name.clone());
-            thread.updated_at = clock::now();
+            thread.updated_at = a_second_after(thread.updated_at);
             self.emit_labeled(repository, number, &name, "labeled", by);
         }
         Ok(())
@@ -170,7 +176,7 @@ impl EmulatorState {
         let at = thread.labels.iter().position(|one| one.eq_ignore_ascii_case(name));
         let Some(at) = at else { return Err(EmulatedApiError::new(404, "Label does not exist")) };
         let name = thread.labels.remove(at);
-        thread.updated_at = clock::now();
+        thread.updated_at = a_second_after(thread.updated_at);
         self.emit_labeled(repository, number, &name, "unlabeled", by);
         Ok(())
     }

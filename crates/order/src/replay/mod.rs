@@ -229,8 +229,13 @@ impl<'a> Replay<'a> {
     /// Whoever starts over hears what became of the pull request that there was.
     fn tell_what_was_before(&mut self) {
         let Some(before) = self.journal.opened().earlier.first() else { return };
-        let (pull, how) = (before.pull, if before.merged { "merged" } else { "closed without being merged" });
-        self.trace.note(format!("Pull request #{pull} was {how}: this order starts over, on a new branch."));
+        let pull = before.pull;
+        let how = match (before.open, before.merged) {
+            (true, _) => "is open, and the record of its order cannot be read",
+            (false, true) => "was merged",
+            (false, false) => "was closed without being merged",
+        };
+        self.trace.note(format!("Pull request #{pull} {how}: this order starts over, on a new branch."));
     }
 
     /// How the order ends before it began, where something stands in the way.
@@ -256,10 +261,22 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
+    /// Whether work began without this step, under a version that did not know it: it is not made up for.
+    fn is_past(&self, step: &MoveKey) -> bool {
+        let mut begun = self.entries.iter().filter_map(|entry| match &entry.event {
+            JournalEvent::Intended { key, r#move } => Some((key, matches!(**r#move, Move::RunAgent(_)))),
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => None,
+        });
+        begun.find(|(key, is_work)| *is_work || *key == step).is_some_and(|(key, _)| key != step)
+    }
+
     /// Whatever would stop the work after it was paid for, said at once and before. How the order ends, where something
     /// would.
     fn preflight(&mut self, again: u32) -> Result<Option<Settlement>, Suspension> {
         let key = MoveKey::beside(ReservedWord::Preflight, again);
+        if self.is_past(&key) {
+            return Ok(None);
+        }
         let seen = self.observe(&key, |_| Move::Preflight)?;
         let EffectOutcome::Preflighted { problems, warnings } = seen.outcome else {
             return Err(self.mismatch(&key));
@@ -283,6 +300,9 @@ impl<'a> Replay<'a> {
             return Ok(None);
         }
         let key = MoveKey::beside(ReservedWord::Environment, again);
+        if self.is_past(&key) {
+            return Ok(None);
+        }
         let seen = self.observe(&key, |_| Move::PrepareEnvironment)?;
         let EffectOutcome::EnvironmentPrepared(report) = seen.outcome else {
             return Err(self.mismatch(&key));

@@ -58,6 +58,7 @@ fn mona() -> Requester {
 /// A journal that is written by a test: seconds from the opening, and what happened.
 pub(crate) fn journal(events: Vec<(i64, JournalEvent)>) -> Journal {
     let opened = OrderInput {
+        format: journeyman_order::journal::JOURNAL_FORMAT,
         order: OrderId(Uuid::from_u128(1)),
         repository: "octo/hello".parse().unwrap(),
         repository_id: RepositoryId(1),
@@ -78,6 +79,7 @@ pub(crate) fn journal(events: Vec<(i64, JournalEvent)>) -> Journal {
         earlier: Vec::new(),
         request: Default::default(),
         comment: None,
+        labeled_at: None,
     };
     let opening = (0, JournalEvent::Opened(Box::new(opened)));
     let entries = std::iter::once(opening).chain(events).zip(1..).map(|((seconds, event), seq)| {

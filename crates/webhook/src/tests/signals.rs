@@ -57,7 +57,7 @@ fn which_delivery_leads_to_which_signal() {
     let state = |state: &str| ("/review/state", json!(state));
     let button = |name: &str| vec![action("requested_action"), ("/requested_action/identifier", json!(name))];
     for (event, changes, subject, kind) in [
-        ("issues", vec![], issue(), SignalKind::Labeled { label: label(), pull: None }),
+        ("issues", vec![], issue(), SignalKind::Labeled { label: label(), pull: None, at: None }),
         ("issues", vec![action("unlabeled")], issue(), SignalKind::Unlabeled { label: label() }),
         ("issues", vec![action("edited")], issue(), SignalKind::IssueEdited),
         (

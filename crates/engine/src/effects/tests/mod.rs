@@ -112,6 +112,7 @@ impl EffectsFixture {
         let parts = parts(&emulator, &place, wishes.agents).await;
         let order = OrderId(Uuid::now_v7());
         let mut opened = OrderInput {
+            format: journeyman_order::journal::JOURNAL_FORMAT,
             order,
             repository: name(),
             repository_id: RepositoryId(1),
@@ -132,6 +133,7 @@ impl EffectsFixture {
             earlier: Vec::new(),
             request: Default::default(),
             comment: None,
+            labeled_at: None,
         };
         (wishes.opened)(&mut opened);
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");

@@ -6,6 +6,7 @@ mod artifact;
 mod budget;
 mod chance;
 mod conversation;
+mod corpus;
 mod environment;
 mod graph;
 mod loop_properties;
@@ -407,7 +408,7 @@ fn advice_is_heard_whatever_the_order_had_stopped_at() {
 fn an_outsiders_label_does_not_take_a_maintainers_place() {
     let mut world =
         SimulatedOrder::new().when("authorize/1", vec![EffectOutcome::Authorized { allowed: false }]);
-    let kind = SignalKind::Labeled { label: "journeyman".to_owned(), pull: None };
+    let kind = SignalKind::Labeled { label: "journeyman".to_owned(), pull: None, at: None };
     let maintainer = Person { login: "grace".to_owned(), id: UserId(2) };
     world.write(JournalEvent::Signaled {
         signal: Signal { by: Requester::Person(maintainer.clone()), kind },

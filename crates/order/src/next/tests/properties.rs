@@ -40,7 +40,7 @@ fn any_signal() -> impl Strategy<Value = SignalKind> {
     prop::sample::select(vec![
         SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel },
         SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Retry { guidance: None } },
-        SignalKind::Labeled { label: "journeyman".to_owned(), pull: None },
+        SignalKind::Labeled { label: "journeyman".to_owned(), pull: None, at: None },
         SignalKind::Unlabeled { label: "journeyman".to_owned() },
         SignalKind::IssueClosed,
         SignalKind::PullClosed { pull: PullNumber(8), merged: true },

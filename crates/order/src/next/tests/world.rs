@@ -118,6 +118,7 @@ impl SimulatedOrder {
     pub(super) fn of(pipeline: Pipeline) -> Self {
         let now = Utc.with_ymd_and_hms(2026, 1, 1, 12, 0, 0).unwrap();
         let opened = OrderInput {
+            format: crate::journal::JOURNAL_FORMAT,
             order: OrderId(uuid::Uuid::nil()),
             repository: "octo/sum".parse().unwrap(),
             repository_id: RepositoryId(1),
@@ -138,6 +139,7 @@ impl SimulatedOrder {
             earlier: Vec::new(),
             request: Default::default(),
             comment: None,
+            labeled_at: None,
         };
         let entries = vec![JournalEntry { seq: 1, at: now, event: JournalEvent::Opened(Box::new(opened)) }];
         Self {

@@ -1,0 +1,138 @@
+//! Journals of real orders, kept from each release: what an older program wrote is read, and means what it meant.
+//!
+//! `make journals RELEASE=1.2.3` adds those of the program as it is. A file that was kept is never edited; a snapshot
+//! beside it changes where what a journal means is meant to change.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::journal::{InvalidJournal, JOURNAL_FORMAT, JournalEntry};
+
+/// A folder for each release, in it a journal a file: an entry a line.
+fn kept() -> Vec<PathBuf> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("journals");
+    let inside = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+        entries.map(|entry| entry.unwrap().path()).collect()
+    };
+    let files = inside(&top).into_iter().filter(|path| path.is_dir()).flat_map(|release| inside(&release));
+    let mut files: Vec<PathBuf> =
+        files.filter(|file| file.extension().is_some_and(|extension| extension == "jsonl")).collect();
+    files.sort();
+    files
+}
+
+fn read(file: &Path) -> Journal {
+    let text = std::fs::read_to_string(file).unwrap();
+    let entry = |(line, text): (usize, &str)| -> JournalEntry {
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{file:?}, entry {}: {error}", line + 1))
+    };
+    Journal::new(text.lines().enumerate().map(entry).collect()).unwrap()
+}
+
+/// What an entry is, in a line.
+fn named(entry: &JournalEntry) -> String {
+    match &entry.event {
+        JournalEvent::Opened(_) => "opened".to_owned(),
+        JournalEvent::Signaled { signal, .. } => {
+            let kind = serde_json::to_value(&signal.kind).unwrap();
+            format!("heard {} of {}", kind["signal"].as_str().unwrap_or("?"), signal.by)
+        }
+        JournalEvent::Intended { key, .. } => format!("begun {key}"),
+        JournalEvent::Observed { key, outcome } => {
+            let outcome = serde_json::to_value(outcome).unwrap();
+            format!("{key}: {}", outcome["outcome"].as_str().unwrap_or("?"))
+        }
+    }
+}
+
+fn told(next: &NextMoves, now: DateTime<Utc>) -> String {
+    let mut told: Vec<String> = next.moves.iter().map(|(key, _)| key.0.clone()).collect();
+    told.extend(next.wake_at.map(|at| format!("again in {} s", (at - now).num_seconds())));
+    told.extend(next.settled.as_ref().map(|settled| format!("{settled:?}")));
+    told.join(", ")
+}
+
+/// Whether what was begun then would be begun now. Several are planned in one turn, from the journal as it was before the
+/// first of them was written.
+fn would_be_begun(journal: &Journal, place: usize, key: &MoveKey, begun: &Move) -> bool {
+    let is_of_the_turn = |entry: &&JournalEntry| match &entry.event {
+        JournalEvent::Intended { .. } | JournalEvent::Signaled { .. } => true,
+        JournalEvent::Opened(_) | JournalEvent::Observed { .. } => false,
+    };
+    let before = journal.entries()[..place].iter().rev().take_while(is_of_the_turn).count();
+    (place - before..=place).any(|length| {
+        let prefix = journal.prefix(length).unwrap();
+        let moves = next(prefix.pipeline(), &prefix, journal.entries()[place].at).moves;
+        moves.iter().any(|(known, planned)| known == key && timeless(planned) == timeless(begun))
+    })
+}
+
+/// What is left of the order's time when an agent begins is not in the journal.
+fn timeless(planned: &Move) -> Move {
+    match planned {
+        Move::RunAgent(task) => {
+            Move::RunAgent(crate::moves::AgentTask { timeout_seconds: 0, ..task.clone() })
+        }
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn journals_of_every_release_mean_what_they_meant() {
+    let files = kept();
+    assert!(files.len() >= 12, "{files:?}");
+    for file in files {
+        let journal = read(&file);
+        let mut story = String::new();
+        let mut before = String::new();
+        for (place, entry) in journal.entries().iter().enumerate() {
+            if let JournalEvent::Intended { key, r#move } = &entry.event
+                && !would_be_begun(&journal, place, key, r#move)
+            {
+                writeln!(story, "!! {key} would not be begun so now").unwrap();
+            }
+            let prefix = journal.prefix(place + 1).unwrap();
+            let after = told(&next(prefix.pipeline(), &prefix, entry.at), entry.at);
+            writeln!(story, "{} {}", entry.seq, named(entry)).unwrap();
+            if after != before {
+                writeln!(story, "    → {after}").unwrap();
+                before = after;
+            }
+        }
+        let last = journal.entries().last().unwrap().at;
+        let survey = projection(journal.pipeline(), &journal, last);
+        writeln!(story, "\n{:#?}\n{:#?}\n{:#?}", survey.surfaces(), survey.verdict, survey.answers).unwrap();
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(file.parent().unwrap());
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.remove_info();
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        settings.bind(|| insta::assert_snapshot!(name, story));
+    }
+}
+
+#[test]
+fn a_journal_that_a_newer_program_opened_is_named_as_such_and_one_that_names_no_form_is_of_the_first() {
+    let world = SimulatedOrder::new();
+    let JournalEvent::Opened(opened) = &world.journal.entries()[0].event else { panic!("the first entry") };
+    let mut written = serde_json::to_value(JournalEvent::Opened(opened.clone())).unwrap();
+    assert_eq!(written["format"], JOURNAL_FORMAT);
+    written.as_object_mut().unwrap().remove("format");
+    let JournalEvent::Opened(read) = JournalEvent::read(&written.to_string()).unwrap() else {
+        panic!("the first entry")
+    };
+    assert_eq!(read.format, 1);
+
+    written["format"] = (JOURNAL_FORMAT + 1).into();
+    let event = JournalEvent::read(&written.to_string()).unwrap();
+    let newer = Journal::new(vec![JournalEntry { seq: 1, at: world.now, event }]).unwrap_err();
+    assert_eq!(newer, InvalidJournal::Newer { found: JOURNAL_FORMAT + 1 });
+    // The same where what is in it means nothing to this program.
+    written["issue"] = "of another shape".into();
+    let says = "it has format 2, and this Journeyman reads formats up to 1";
+    assert_eq!(JournalEvent::read(&written.to_string()).unwrap_err().to_string(), says);
+    assert_eq!(newer.to_string(), says);
+}

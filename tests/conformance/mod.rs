@@ -22,12 +22,19 @@ const API_VERSION: &str = "2022-11-28";
 
 /// What GitHub takes although its description does not say so: a part of the path, a part of the complaint, and how it
 /// is known.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[(
-    "/replies",
-    "an installation's token does not open this operation",
-    "the description marks replies to review comments as closed to Apps, while the same comment made with in_reply_to \
-     is open to them, and Apps reply in threads this way every day",
-)];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "/replies",
+        "an installation's token does not open this operation",
+        "the description marks replies to review comments as closed to Apps, while the same comment made with \
+         in_reply_to is open to them, and Apps reply in threads this way every day",
+    ),
+    (
+        "/repositories/",
+        "there is no such route",
+        "GitHub redirects from a repository's former name to this one by its id, and reads follow it there",
+    ),
+];
 
 /// What is wrong with the requests that an emulator got from Journeyman, each with those of which it is true; empty
 /// when nothing is.

@@ -1,8 +1,10 @@
 //! What Journeyman hears and what it lets pass: from the delivery to the journals of whom it concerns.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use journeyman::emulator::{Fault, FaultKind, RepositoryRole, RepositorySource, ReviewState};
+use journeyman::order::next::OrderProjection;
 use journeyman::order::{Journal, JournalEvent, OrderId, Signal, SignalKind};
 use journeyman::store::DeliveryConclusion;
 use serde_json::{Value, json};
@@ -279,5 +281,51 @@ async fn a_repository_that_github_does_not_answer_for_holds_up_no_other() {
         }
     }
     assert_eq!(unlabeled, [2], "in the order in which they came");
+    world.end().await;
+}
+
+/// GitHub's limits are an installation's: what it asks of one is kept, and nobody else waits for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_that_github_limits_for_an_hour_keeps_no_other_waiting() {
+    const OTHER: &str = "umbrella/questions";
+    let mut world = Story::of(WELL).begin().await;
+    let files = RepositorySource::Files(BTreeMap::from([("README.md".to_owned(), b"None yet.\n".to_vec())]));
+    world.github.create_repository(OTHER, files).await.expect("a repository");
+    world.github.install_apart("umbrella");
+    world.github.set_permission(OTHER, TRIAGER, RepositoryRole::Triage).expect("it is there");
+    let headers = vec![("retry-after".to_owned(), "3600".to_owned())];
+    let kind = FaultKind::Status { code: 429, headers, body: "{}".to_owned() };
+    let path_contains = format!("{REPOSITORY}/contents");
+    world.github.inject(Fault { method: None, path_contains: path_contains.clone(), times: 10_000, kind });
+    for _ in 0..5 {
+        let issue = world.github.open_issue(REPOSITORY, TRIAGER, "An answer, please", "").await;
+        let issue = issue.expect("an issue");
+        world.github.label(REPOSITORY, issue, "journeyman", TRIAGER).await.expect("it is there");
+    }
+    let limited = world.github.wait_for("the limit", Duration::from_secs(30), |github| {
+        github.calls().iter().any(|call| call.status == Some(429)).then_some(())
+    });
+    limited.await.expect("the first label is asked about");
+
+    let begun = Instant::now();
+    let issue = world.github.open_issue(OTHER, TRIAGER, "A question, please", "").await.expect("an issue");
+    world.github.label(OTHER, issue, "journeyman", TRIAGER).await.expect("it is there");
+    let is_done = |journal: &Journal, survey: &OrderProjection| {
+        let is_of_other = journal.opened().repository.to_string() == OTHER;
+        (is_of_other && survey.next.settled.is_some()).then_some(())
+    };
+    world.until("the other one's order, to its end", is_done).await;
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(10), "taken in and asked about at once: {took:?}");
+    let asked = world.calls("GET", &path_contains).len();
+    assert!(asked <= 1, "nobody asks again before the hour is over: {asked} questions");
+    assert_eq!(world.orders().await.len(), 1);
+
+    // The hour is over, or so it seems to a Journeyman that starts anew.
+    world.stop_bot().await;
+    world.github.clear_faults();
+    world.start_bot().await;
+    world.quiet().await;
+    assert_eq!(world.orders().await.len(), 6);
     world.end().await;
 }

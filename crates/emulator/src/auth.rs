@@ -41,6 +41,9 @@ impl EmulatorState {
             return Ok(Credentials::App);
         }
         let token = self.valid_token(text).ok_or_else(EmulatedApiError::bad_credentials)?;
+        if self.app.suspended && matches!(token.holder, TokenHolder::Installation { .. }) {
+            return Err(EmulatedApiError::suspended());
+        }
         Ok(Credentials::Token { text: text.to_owned(), holder: token.holder.clone() })
     }
 
@@ -99,7 +102,10 @@ impl EmulatorState {
     }
 
     /// `POST /app/installations/{id}/access_tokens`: a token for one hour, narrowed as asked.
-    pub(crate) fn issue_token(&mut self, body: &Value) -> EmulatedApiResult {
+    pub(crate) fn issue_token(&mut self, installation: u64, body: &Value) -> EmulatedApiResult {
+        if self.app.suspended {
+            return Err(EmulatedApiError::suspended());
+        }
         let repositories = self.wanted_repositories(body)?;
         let mut permissions = self.app.permissions.clone();
         if let Some(wanted) = body.get("permissions").and_then(Value::as_object) {
@@ -130,7 +136,7 @@ impl EmulatorState {
             let chosen: Vec<Value> = chosen.map(|one| self.repository_json(one)).collect();
             fields.insert("repositories".to_owned(), Value::Array(chosen));
         }
-        let holder = TokenHolder::Installation { repositories, permissions };
+        let holder = TokenHolder::Installation { id: installation, repositories, permissions };
         self.tokens.insert(text, EmulatedToken { holder, expires_at });
         Ok(EmulatedApiReply::json(201, reply))
     }
@@ -194,7 +200,7 @@ fn allowed(
     any_of: &[(&str, PermissionLevel)],
 ) -> Result<(), EmulatedApiError> {
     match holder {
-        TokenHolder::Installation { repositories, permissions } => {
+        TokenHolder::Installation { id: _, repositories, permissions } => {
             if repositories.as_ref().is_some_and(|ids| !ids.contains(&repository.id)) {
                 return Err(EmulatedApiError::not_found());
             }

@@ -8,6 +8,7 @@ use super::json::{time, with};
 use super::repos::{self, CommitFacts};
 use super::state::EmulatorState;
 use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
+use super::state::thread_events::EmulatedIssueEvent;
 use crate::clock;
 
 /// What git says of an object that is not there.
@@ -25,13 +26,13 @@ impl EmulatorState {
     /// Puts an event in the queue of deliveries.
     pub(crate) fn emit(&mut self, repository: &str, event: &str, action: Option<&str>, by: u64, more: Value) {
         let Some(found) = self.repository(repository) else { return };
-        let id = found.id;
+        let (id, installation) = (found.id, self.installation_of(found.owner));
         let mut payload = with(
             more,
             json!({
                 "repository": self.repository_json(found),
                 "sender": self.user_json(by),
-                "installation": {"id": self.app.installation, "node_id": format!("IN_{}", self.app.installation)},
+                "installation": {"id": installation, "node_id": format!("IN_{installation}")},
             }),
         );
         if let Some(action) = action {
@@ -69,6 +70,11 @@ impl EmulatorState {
     }
 
     fn queue(&mut self, event: &str, action: Option<&str>, repository: Option<u64>, payload: &Value) {
+        if self.app.suspended {
+            return;
+        }
+        let owner = repository.and_then(|id| self.repositories.values().find(|one| one.id == id));
+        let installation_id = owner.map_or(self.app.installation, |one| self.installation_of(one.owner));
         let id = self.new_id();
         self.deliveries.push(DeliveryAttempt {
             id,
@@ -76,7 +82,7 @@ impl EmulatorState {
             event: event.to_owned(),
             action: action.map(str::to_owned),
             repository_id: repository,
-            installation_id: self.app.installation,
+            installation_id,
             payload: payload.to_string(),
             at: clock::now(),
             redelivery: false,
@@ -84,8 +90,23 @@ impl EmulatorState {
         });
     }
 
+    /// Keeps an act of a kind that GitHub keeps.
+    fn keep_event(&mut self, repository: &str, number: u64, action: &str, by: u64, more: &Value) {
+        if !matches!(action, "labeled" | "unlabeled" | "closed" | "reopened") {
+            return;
+        }
+        let id = self.new_id();
+        let label = more.pointer("/label/name").and_then(Value::as_str).map(str::to_owned);
+        let thread = self.repository_mut(repository).and_then(|found| found.threads.get_mut(&number));
+        if let Some(thread) = thread {
+            let (event, at) = (action.to_owned(), thread.updated_at);
+            thread.events.push(EmulatedIssueEvent { id, event, actor: by, at, label });
+        }
+    }
+
     /// An event about an issue; the same for a pull request is a `pull_request` event.
     pub(crate) fn emit_thread(&mut self, repository: &str, number: u64, action: &str, by: u64, more: Value) {
+        self.keep_event(repository, number, action, by, &more);
         let Some(found) = self.repository(repository) else { return };
         let Some(thread) = found.threads.get(&number) else { return };
         let (event, about) = match &thread.pull {

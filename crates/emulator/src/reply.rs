@@ -82,6 +82,10 @@ impl EmulatedApiError {
         Self::new(403, "Resource not accessible by integration")
     }
 
+    pub(crate) fn suspended() -> Self {
+        Self::new(403, "This installation has been suspended")
+    }
+
     pub(crate) fn bad_credentials() -> Self {
         Self::new(401, "Bad credentials")
     }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::Engine;
 use super::issue_history::IssueHistory;
 use super::retry_clock::RetryClock;
+use super::whereabouts;
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{
     DeliveryGuid, IssueText, OrderId, OrderInput, OrderRequest, PullNumber, RepositoryId, Requester, Signal,
@@ -186,6 +187,10 @@ impl Engine {
         incoming: &RoutedSignal,
         pass: &mut IntakePass<'_>,
     ) -> Result<IntakeResult, StoreError> {
+        if let Some(installation) = incoming.installation {
+            let (id, name) = (incoming.repository_id, &incoming.repository);
+            whereabouts::learn(&self.parts.store, id, name, installation).await?;
+        }
         let concerned = self.concerned(incoming).await?;
         let begins = may_begin(incoming);
         if concerned.is_empty() && !begins {
@@ -240,7 +245,7 @@ impl Engine {
     }
 
     /// The orders that it is about, whether at work or not.
-    async fn concerned(&self, incoming: &RoutedSignal) -> Result<Vec<OrderRow>, StoreError> {
+    pub(super) async fn concerned(&self, incoming: &RoutedSignal) -> Result<Vec<OrderRow>, StoreError> {
         let (store, repository) = (&self.parts.store, incoming.repository_id);
         Ok(match &incoming.subject {
             SignalSubject::Issue(issue) => {
@@ -390,7 +395,7 @@ impl Engine {
     }
 
     /// Whether this label starts work: the settings' label, unless the repository names another, alone or with options.
-    async fn is_our_label(
+    pub(super) async fn is_our_label(
         &self,
         incoming: &RoutedSignal,
         label: &str,

@@ -30,6 +30,8 @@ pub(super) struct IssueHistory {
 pub(super) struct HeardEvents {
     /// The label that was put on last.
     labeled: Option<(DateTime<Utc>, Requester)>,
+    /// When the last one was opened that is not known to be another label's.
+    opened: Option<DateTime<Utc>>,
     comments: BTreeSet<u64>,
     reviews: BTreeSet<u64>,
     /// That its issue, or its pull request, was closed.
@@ -40,7 +42,7 @@ pub(super) struct HeardEvents {
 const SAME_EVENT: TimeDelta = TimeDelta::milliseconds(999);
 
 impl HeardEvents {
-    fn read(&mut self, journal: &Journal) {
+    pub(super) fn read(&mut self, journal: &Journal) {
         let opened = journal.opened();
         self.note(opened.labeled_at.map(|at| (at, &opened.by)), opened.comment);
         for entry in journal.entries() {
@@ -70,6 +72,17 @@ impl HeardEvents {
         }
     }
 
+    /// An order at that time, of which nothing else is known: a label before it is its own.
+    pub(super) fn note_opened(&mut self, at: DateTime<Utc>) {
+        self.opened = self.opened.max(Some(at));
+    }
+
+    /// Clocks differ: labels of so long after are its own as well.
+    pub(super) fn with_tolerance(mut self, time: TimeDelta) -> Self {
+        self.opened = self.opened.map(|opened| opened + time);
+        self
+    }
+
     fn note(&mut self, labeled: Option<(DateTime<Utc>, &Requester)>, comment: Option<u64>) {
         if let Some((at, by)) = labeled
             && self.labeled.as_ref().is_none_or(|(known, _)| *known <= at)
@@ -85,7 +98,8 @@ impl HeardEvents {
             let is_before = |(last, by): &(DateTime<Utc>, Requester)| {
                 at < last || (*at <= *last + SAME_EVENT && *by == signal.by)
             };
-            return self.labeled.as_ref().is_some_and(is_before);
+            return self.labeled.as_ref().is_some_and(is_before)
+                || self.opened.is_some_and(|opened| *at <= opened);
         }
         match &signal.kind {
             SignalKind::Reviewed { review, .. } => self.reviews.contains(review),

@@ -22,6 +22,7 @@ mod intake;
 mod issue_history;
 mod job;
 mod live_journal;
+mod missed_events;
 mod order_api;
 mod place;
 mod progress;
@@ -32,6 +33,7 @@ mod store_patience;
 mod supervisor;
 pub mod testing;
 mod unreadable;
+mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

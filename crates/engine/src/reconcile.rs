@@ -27,20 +27,35 @@ struct ReconcileReport {
 impl Engine {
     /// Takes in what GitHub could not deliver, or what it was not to deliver where it is asked for everything.
     pub(super) async fn reconcile_forever(&self) {
-        let every = self.parts.settings.reconcile_every;
+        let looked = self.parts.store.looked_until().await.unwrap_or_else(|error| {
+            tracing::warn!("until when it was looked at what happened cannot be read: {error}");
+            None
+        });
+        // What did come is taken in before it is looked for what did not.
+        let pause = self.reconcile_once().await;
+        tokio::join!(self.reconcile_after(pause), self.look_for_missed_events(looked));
+    }
+
+    async fn reconcile_after(&self, mut pause: Duration) {
         loop {
-            let pause = match self.reconcile().await {
-                Ok(ReconcileReport { taken_in: 0 }) => every,
-                Ok(ReconcileReport { taken_in }) => {
-                    tracing::info!(taken_in, "deliveries of GitHub's that had not come");
-                    every
-                }
-                Err(error) => {
-                    tracing::warn!("GitHub's list of deliveries could not be compared: {}", error.message);
-                    every.min(AGAIN)
-                }
-            };
             tokio::time::sleep(pause).await;
+            pause = self.reconcile_once().await;
+        }
+    }
+
+    /// How long it may be until the next.
+    async fn reconcile_once(&self) -> Duration {
+        let every = self.parts.settings.reconcile_every;
+        match self.reconcile().await {
+            Ok(ReconcileReport { taken_in: 0 }) => every,
+            Ok(ReconcileReport { taken_in }) => {
+                tracing::info!(taken_in, "deliveries of GitHub's that had not come");
+                every
+            }
+            Err(error) => {
+                tracing::warn!("GitHub's list of deliveries could not be compared: {}", error.message);
+                every.min(AGAIN)
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use chrono::TimeDelta;
 
 use super::Engine;
 use super::driver::DriveOutcome;
+use super::whereabouts;
 use journeyman_github::{GitHubError, InstalledRepository, OrderLabel};
 use journeyman_order::moves::Retry;
 use journeyman_order::{EffectError, OrderId};
@@ -46,8 +47,13 @@ impl Engine {
 
     async fn tell_of_unreadable(&self, row: &OrderRow) -> Result<(), GitHubError> {
         let github = &self.parts.github;
-        let installation = github.installation(&row.repository).await?;
-        let at = InstalledRepository { repository: row.repository.clone(), installation };
+        let at = match whereabouts::last_seen(&self.parts.store, row.repository_id).await {
+            Some(at) => at,
+            None => InstalledRepository {
+                repository: row.repository.clone(),
+                installation: github.installation(&row.repository).await?,
+            },
+        };
         let text = || async { render::unreadable(row.pull) };
         github.set_status_comment(&at, row.issue, row.id, None, text).await?;
         // The labels are those of the order that is at work now.

@@ -3,8 +3,8 @@
 //! May know: GitHub's REST and GraphQL interfaces (through octocrab), the App's private key, tokens.
 //! Must never know: orders' journals, what to do next, git objects, agents. It is told what to say and where.
 //!
-//! Four rules hold for every call. It carries an installation token narrowed to one repository and to the
-//! permissions of that call. It ends within thirty seconds, token and answer apart, and a write's wait for its turn. A
+//! Four rules hold for every call. It carries an installation token narrowed to one repository (but to list an
+//! installation's) and to the permissions of that call. It ends within thirty seconds, token and answer apart, and a write's wait for its turn. A
 //! write has passed its installation's gate, so that GitHub's limits for them are kept. And one that may already have
 //! been made is looked for before it is made again, so that repeating any call here is harmless.
 
@@ -22,6 +22,7 @@ mod error;
 mod gate;
 mod graphql;
 mod identity;
+mod installations;
 mod issue_comments;
 mod labels;
 mod logs;
@@ -50,6 +51,7 @@ pub use deliveries::HookDelivery;
 pub use endpoints::InstalledRepository;
 pub use error::{ErrorKind, GitHubError, Result};
 pub use identity::AppRegistration;
+pub use installations::{AppInstallation, ChangedThread, ListedRepository, ThreadEvent, ThreadRemark};
 pub use issue_comments::IssueComment;
 pub use journeyman_order::WriteLimits;
 pub use labels::OrderLabel;

@@ -17,6 +17,8 @@ pub(super) enum TokenPermissions {
     ReadMetadata,
     /// Issues and their comments.
     ReadIssues,
+    /// The same of pull requests, too: where one list holds both.
+    ReadThreads,
     /// Comments and labels on issues.
     WriteIssues,
     /// Comments where the number may be an issue's or a pull request's.
@@ -47,6 +49,7 @@ impl TokenPermissions {
         match self {
             Self::ReadMetadata => json!({"metadata": "read"}),
             Self::ReadIssues => json!({"issues": "read"}),
+            Self::ReadThreads => json!({"issues": "read", "pull_requests": "read"}),
             Self::WriteIssues => json!({"issues": "write"}),
             Self::Converse => json!({"issues": "write", "pull_requests": "write"}),
             Self::ReadPulls => json!({"pull_requests": "read"}),
@@ -67,6 +70,7 @@ impl TokenPermissions {
         match self {
             Self::ReadMetadata => "Metadata: Read-only",
             Self::ReadIssues => "Issues: Read-only",
+            Self::ReadThreads => "Issues: Read-only, Pull requests: Read-only",
             Self::WriteIssues => "Issues: Read and write",
             Self::Converse => "Issues: Read and write, Pull requests: Read and write",
             Self::ReadPulls => "Pull requests: Read-only",

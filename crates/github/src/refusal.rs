@@ -77,6 +77,10 @@ impl GitHubErrorResponse {
                 };
                 GitHubError::new(ErrorKind::Unauthorized, format!("{said}; {look}"))
             }
+            // What is there now is for whoever knows the repository's id to find.
+            301 | 302 | 307 | 308 => {
+                GitHubError::new(ErrorKind::NotFound, format!("{said}; it was renamed or moved"))
+            }
             403 => {
                 let look = match name {
                     RequestAuth::App => "the App may be suspended: look at its page on GitHub".to_owned(),

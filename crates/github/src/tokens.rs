@@ -75,25 +75,21 @@ fn explain(error: GitHubError, at: &InstalledRepository, permissions: TokenPermi
             "the App's installation {} is gone; install the App on {} again ({})",
             at.installation, at.repository, error.message
         ),
-        ErrorKind::Invalid => {
-            return GitHubError::new(
-                ErrorKind::Forbidden,
-                format!(
-                    "no token for {}: the installation must include the repository and grant \"{}\"; look at the \
-                     App's permissions and at the installation's repositories ({})",
-                    at.repository,
-                    permissions.words(),
-                    error.message
-                ),
-            );
-        }
+        ErrorKind::Invalid => format!(
+            "no token for {}: the installation must include the repository and grant \"{}\"; look at the App's \
+             permissions and at the installation's repositories ({})",
+            at.repository,
+            permissions.words(),
+            error.message
+        ),
         ErrorKind::Unavailable { .. }
         | ErrorKind::Unauthorized
         | ErrorKind::Forbidden
         | ErrorKind::Conflict
         | ErrorKind::Unexpected => return error,
     };
-    GitHubError::new(error.kind, message)
+    // Never `NotFound`: whoever asks for a person or a file would take it for their answer.
+    GitHubError::new(ErrorKind::Forbidden, message)
 }
 
 /// A token for git over https, where it is the password of the user `x-access-token`. It lasts an hour at most;

@@ -25,26 +25,28 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 6] = ["first", "branches", "spending", "server", "retention", "waking"];
-const SQLITE_TABLES: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = ["first", "branches", "spending", "server", "retention", "waking", "repositories"];
+const SQLITE_TABLES: [&str; 7] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
     include_str!("../migrations/sqlite/0004_server.sql"),
     include_str!("../migrations/sqlite/0005_retention.sql"),
     include_str!("../migrations/sqlite/0006_waking.sql"),
+    include_str!("../migrations/sqlite/0007_repositories.sql"),
 ];
-const POSTGRES_TABLES: [&str; 6] = [
+const POSTGRES_TABLES: [&str; 7] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_branches.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
     include_str!("../migrations/postgres/0004_server.sql"),
     include_str!("../migrations/postgres/0005_retention.sql"),
     include_str!("../migrations/postgres/0006_waking.sql"),
+    include_str!("../migrations/postgres/0007_repositories.sql"),
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 6]) -> Migrator {
+fn migrator(files: [&'static str; 7]) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
         Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
     });

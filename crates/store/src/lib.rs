@@ -20,6 +20,7 @@ mod journal;
 mod orders;
 mod pool;
 mod retention;
+mod repositories;
 mod spending;
 mod tenure;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::diffs;
 use crate::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use crate::state::reactions::{CONTENTS, EmulatedReaction};
+use crate::state::thread_events::EmulatedIssueEvent;
 use crate::state::{
     AppPermissions, DraftState, EmulatedAccount, EmulatedAccountKind, EmulatedComment, EmulatedIssue,
     EmulatedLabel, EmulatedPull, EmulatedRepository, EmulatorState, RepositoryVisibility,
@@ -190,6 +191,19 @@ impl EmulatorState {
         issue
     }
 
+    pub(crate) fn event_json(&self, one: &EmulatedIssueEvent) -> Value {
+        let mut event = json!({
+            "id": one.id, "node_id": format!("LE_{}", one.id),
+            "url": format!("{}/issues/events/{}", self.api(), one.id), "actor": self.user_json(one.actor),
+            "event": one.event, "commit_id": null, "commit_url": null, "created_at": time(one.at),
+            "performed_via_github_app": null,
+        });
+        if let Some(label) = &one.label {
+            event["label"] = json!({"name": label, "color": "ededed"});
+        }
+        event
+    }
+
     pub(crate) fn via_app(&self, author: u64) -> Value {
         if self.names_apps && author == self.app.bot { self.app_json() } else { Value::Null }
     }
@@ -218,18 +232,18 @@ impl EmulatorState {
     }
 
     pub(crate) fn installation_json(&self, owner: u64) -> Value {
-        let (app, api) = (&self.app, self.api());
+        let (app, api, installation) = (&self.app, self.api(), self.installation_of(owner));
         json!({
-            "id": app.installation, "account": self.user_json(owner), "repository_selection": "selected",
-            "access_tokens_url": format!("{api}/app/installations/{}/access_tokens", app.installation),
+            "id": installation, "account": self.user_json(owner), "repository_selection": "selected",
+            "access_tokens_url": format!("{api}/app/installations/{installation}/access_tokens"),
             "repositories_url": format!("{api}/installation/repositories"),
-            "html_url": format!("{}/settings/installations/{}", self.origin, app.installation),
+            "html_url": format!("{}/settings/installations/{installation}", self.origin),
             "app_id": app.id, "app_slug": app.slug, "target_id": owner, "target_type": "User",
             "permissions": Self::permissions_json(&app.permissions),
             "events": EVENTS,
             "created_at": "2024-01-01T00:00:00Z", "updated_at": "2024-01-01T00:00:00Z",
             "single_file_name": null, "has_multiple_single_files": false, "single_file_paths": [],
-            "suspended_by": null, "suspended_at": null,
+            "suspended_by": null, "suspended_at": app.suspended.then_some("2024-01-01T00:00:00Z"),
         })
     }
 

@@ -125,6 +125,7 @@ impl EmulatorState {
             closed_at: None,
             locked: false,
             reactions: Vec::new(),
+            events: Vec::new(),
             pull: None,
         };
         found.threads.insert(number, thread);

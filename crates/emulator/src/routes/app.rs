@@ -22,20 +22,24 @@ pub(crate) fn serve(
             return Err(EmulatedApiError::new(401, "A JSON web token could not be decoded"));
         }
     }
-    let installation = world.app.installation.to_string();
+    let owners = owners(world)?;
+    let owner_of = |installation: &str| {
+        owners.iter().copied().find(|owner| world.installation_of(*owner).to_string() == installation)
+    };
     match (request.method.as_str(), segments) {
         ("GET", ["app"]) => Ok(EmulatedApiReply::ok(world.app_json())),
         ("GET", ["app", "installations"]) => {
-            let owner = owner(world)?;
             let address = format!("{}/app/installations", world.api());
-            Ok(page(vec![world.installation_json(owner)], &address, &request.query))
+            let list = owners.iter().map(|owner| world.installation_json(*owner)).collect();
+            Ok(page(list, &address, &request.query))
         }
-        ("GET", ["app", "installations", id]) if *id == installation => {
-            let owner = owner(world)?;
+        ("GET", ["app", "installations", id]) => {
+            let owner = owner_of(id).ok_or_else(EmulatedApiError::not_found)?;
             Ok(EmulatedApiReply::ok(world.installation_json(owner)))
         }
-        ("POST", ["app", "installations", id, "access_tokens"]) if *id == installation => {
-            world.issue_token(&request.body)
+        ("POST", ["app", "installations", id, "access_tokens"]) => {
+            let owner = owner_of(id).ok_or_else(EmulatedApiError::not_found)?;
+            world.issue_token(world.installation_of(owner), &request.body)
         }
         ("GET", ["repos", login, name, "installation"]) => {
             let owner = world.require_repository(&format!("{login}/{name}"))?.owner;
@@ -62,8 +66,16 @@ pub(crate) fn serve(
     }
 }
 
-fn owner(world: &EmulatorState) -> Result<u64, EmulatedApiError> {
-    world.repositories.values().next().map(|one| one.owner).ok_or_else(EmulatedApiError::not_found)
+/// One owner for each installation.
+fn owners(world: &EmulatorState) -> Result<Vec<u64>, EmulatedApiError> {
+    let mut owners: Vec<u64> = Vec::new();
+    for repository in world.repositories.values() {
+        let installation = world.installation_of(repository.owner);
+        if owners.iter().all(|owner| world.installation_of(*owner) != installation) {
+            owners.push(repository.owner);
+        }
+    }
+    if owners.is_empty() { Err(EmulatedApiError::not_found()) } else { Ok(owners) }
 }
 
 fn installation(world: &mut EmulatorState, request: &EmulatedApiRequest, rest: &[&str]) -> EmulatedApiResult {
@@ -75,10 +87,11 @@ fn installation(world: &mut EmulatorState, request: &EmulatedApiRequest, rest: &
         (
             "GET",
             ["repositories"],
-            Credentials::Token { holder: TokenHolder::Installation { repositories, .. }, .. },
+            Credentials::Token { holder: TokenHolder::Installation { id, repositories, .. }, .. },
         ) => {
             let reached = |id: u64| repositories.as_ref().is_none_or(|ids| ids.contains(&id));
-            let list = world.repositories.values().filter(|one| reached(one.id));
+            let included = |owner: u64| world.installation_of(owner) == *id;
+            let list = world.repositories.values().filter(|one| reached(one.id) && included(one.owner));
             let list: Vec<Value> = list.map(|one| world.repository_json(one)).collect();
             Ok(EmulatedApiReply::ok(json!({
                 "total_count": list.len(), "repository_selection": "selected", "repositories": list,

@@ -4,6 +4,7 @@ mod app;
 mod check_fields;
 pub(crate) mod checks;
 mod issues;
+mod lists;
 mod pulls;
 mod repositories;
 mod reviews;
@@ -23,6 +24,13 @@ pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
         full_name = found.ok_or_else(EmulatedApiError::not_found)?.full_name.clone();
         segments = ["repos"].into_iter().chain(full_name.split('/')).chain(rest.iter().copied()).collect();
     }
+    if let ["repos", owner, name, rest @ ..] = segments.as_slice()
+        && let Some(id) = world.moved.get(&format!("{owner}/{name}").to_ascii_lowercase())
+    {
+        let rest: String = rest.iter().map(|segment| format!("/{segment}")).collect();
+        let location = Some(format!("{}/repositories/{id}{rest}", world.api()));
+        return Err(EmulatedApiError { location, ..EmulatedApiError::new(301, "Moved Permanently") });
+    }
     match segments.as_slice() {
         ["graphql"] => graphql::serve(world, request),
         ["app" | "installation", ..] | ["repos", _, _, "installation"] => {
@@ -30,6 +38,9 @@ pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
         }
         ["repos", owner, name, rest @ ..] => {
             let repository = format!("{owner}/{name}");
+            if let Some(list) = lists::serve(world, request, &repository, rest) {
+                return list;
+            }
             let serve = match rest {
                 ["issues" | "labels", ..] => issues::serve,
                 ["pulls", ..] => pulls::serve,

@@ -7,6 +7,7 @@ pub(crate) mod deliveries;
 pub(crate) mod reactions;
 pub(crate) mod review_threads;
 pub(crate) mod rules;
+pub(crate) mod thread_events;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use self::deliveries::DeliveryAttempt;
 use self::reactions::EmulatedReaction;
 use self::review_threads::EmulatedReviewThread;
 use self::rules::RepositoryRules;
+use self::thread_events::EmulatedIssueEvent;
 
 /// What a person may do in a repository; GitHub's five roles, and none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -189,6 +191,7 @@ pub(crate) struct EmulatedIssue {
     pub closed_at: Option<DateTime<Utc>>,
     pub locked: bool,
     pub reactions: Vec<EmulatedReaction>,
+    pub events: Vec<EmulatedIssueEvent>,
     pub pull: Option<EmulatedPull>,
 }
 
@@ -261,7 +264,7 @@ pub(crate) type AppPermissions = BTreeMap<String, PermissionLevel>;
 #[derive(Debug, Clone)]
 pub(crate) enum TokenHolder {
     /// An installation's token: these repositories (none named: all) with these permissions.
-    Installation { repositories: Option<BTreeSet<u64>>, permissions: AppPermissions },
+    Installation { id: u64, repositories: Option<BTreeSet<u64>>, permissions: AppPermissions },
     /// A person's own token, for git.
     Person(u64),
 }
@@ -277,6 +280,10 @@ pub(crate) struct EmulatedApp {
     pub slug: String,
     pub bot: u64,
     pub installation: u64,
+    /// Owners that have an installation of their own, and not the one that all others share.
+    pub apart: BTreeMap<u64, u64>,
+    /// Whether it is suspended: then nothing is done or heard in its name.
+    pub suspended: bool,
     pub hook: u64,
     pub permissions: AppPermissions,
     pub key: DecodingKey,
@@ -290,6 +297,8 @@ pub(crate) struct EmulatorState {
     pub accounts: BTreeMap<u64, EmulatedAccount>,
     /// By full name in lower case: GitHub's names do not mind the case.
     pub repositories: BTreeMap<String, EmulatedRepository>,
+    /// Names that repositories had before, in lower case, with their ids.
+    pub moved: BTreeMap<String, u64>,
     pub attachments: Vec<EmulatedAttachment>,
     pub tokens: HashMap<String, EmulatedToken>,
     pub deliveries: Vec<DeliveryAttempt>,
@@ -313,6 +322,11 @@ impl EmulatorState {
 
     pub(crate) fn repository_mut(&mut self, full_name: &str) -> Option<&mut EmulatedRepository> {
         self.repositories.get_mut(&full_name.to_ascii_lowercase())
+    }
+
+    /// The installation that includes what this account owns.
+    pub(crate) fn installation_of(&self, owner: u64) -> u64 {
+        self.app.apart.get(&owner).copied().unwrap_or(self.app.installation)
     }
 
     pub(crate) fn account_by_login(&self, login: &str) -> Option<&EmulatedAccount> {

@@ -4,6 +4,7 @@ pub(crate) mod checks;
 pub(crate) mod reviews;
 mod setting;
 pub(crate) mod views;
+mod whereabouts;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -8,6 +8,7 @@ mod attachments;
 mod checks;
 mod conversation;
 mod cut_off;
+mod elsewhere;
 mod environment;
 mod fetch_human;
 mod github;
@@ -36,7 +37,9 @@ use tokio::sync::watch;
 use super::EngineParts;
 use super::effect_error::{never, soon};
 use super::live_journal::JournalSnapshot;
+use super::whereabouts;
 use journeyman_github::{GitHubError, InstalledRepository};
+use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{
     CommitSha, EffectError, EffectOutcome, Journal, Move, MoveKey, OrderId, OrderInput, RepositorySettings,
@@ -104,6 +107,8 @@ pub(super) async fn perform(
     turns: watch::Receiver<JournalSnapshot>,
 ) -> EffectOutcome {
     let context = EffectContext::of(parts, order, (effect.key, effect.attempt), turns);
+    let is_on_github = is_on_github(&effect.r#move);
+    let tried_at = context.known_place().await;
     let tried = match effect.r#move {
         Move::Authorize { person } => context.authorize(&person).await,
         Move::Prepare => context.prepare().await,
@@ -140,7 +145,28 @@ pub(super) async fn perform(
         Move::Say { on, saying } => context.say(on, &saying).await,
         Move::Tidy { branch } => context.tidy(branch).await,
     };
-    tried.unwrap_or_else(EffectOutcome::Trouble)
+    match tried {
+        Ok(outcome) => outcome,
+        Err(error) if error.retry == Retry::Never && is_on_github => {
+            EffectOutcome::Trouble(context.unless_elsewhere(error, tried_at).await)
+        }
+        Err(error) => EffectOutcome::Trouble(error),
+    }
+}
+
+/// Whether it can fail for where the repository is.
+fn is_on_github(r#move: &Move) -> bool {
+    !matches!(
+        r#move,
+        Move::RunAgent(_)
+            | Move::RunTests { .. }
+            | Move::PrepareEnvironment
+            | Move::FindFiles { .. }
+            | Move::Import { .. }
+            | Move::Commit { .. }
+            | Move::WriteArtifact { .. }
+            | Move::Archive { .. }
+    )
 }
 
 impl EffectContext {
@@ -169,12 +195,22 @@ impl EffectContext {
 
     /// Where on GitHub the order is.
     async fn at(&self) -> Result<InstalledRepository, GitHubError> {
+        if let Some(at) = self.known_place().await {
+            return Ok(at);
+        }
         let repository = self.opened().repository.clone();
-        let installation = match self.opened().installation {
-            Some(installation) => installation,
-            None => self.parts.github.installation(&repository).await?,
-        };
+        let installation = self.parts.github.installation(&repository).await?;
         Ok(InstalledRepository { repository, installation })
+    }
+
+    /// As it was seen last, or as the order was opened with; none where that has to be asked for.
+    async fn known_place(&self) -> Option<InstalledRepository> {
+        let opened = self.opened();
+        if let Some(at) = whereabouts::last_seen(&self.parts.store, opened.repository_id).await {
+            return Some(at);
+        }
+        let installation = opened.installation?;
+        Some(InstalledRepository { repository: opened.repository.clone(), installation })
     }
 
     /// The commit that the work starts from.

@@ -148,7 +148,8 @@ impl EffectContext {
         let at = self.at().await?;
         let token = self.parts.github.git_token(&at, GitAccess::Read).await?;
         let url = self.parts.github.git_url(&at.repository);
-        let (repository, secret) = (at.repository.clone(), token.secret.clone());
+        // The mirror keeps the name that the order knows.
+        let (repository, secret) = (self.opened().repository.clone(), token.secret.clone());
         let done = self
             .blocking_git(move |workspaces| {
                 work(&workspaces, &Remote { repository: &repository, url, token: Some(secret) })

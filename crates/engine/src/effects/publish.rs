@@ -47,7 +47,8 @@ impl EffectContext {
     ) -> Result<PushOutcome, EffectError> {
         let token = self.parts.github.git_token(at, GitAccess::Push).await?;
         let url = self.parts.github.git_url(&at.repository);
-        let (order, repository, secret) = (self.order, at.repository.clone(), token.secret.clone());
+        let (order, repository, secret) =
+            (self.order, self.opened().repository.clone(), token.secret.clone());
         let (branch, commit, lease) = (branch.clone(), commit.clone(), lease.cloned());
         let made = self.commits_made();
         let pushed = self

@@ -142,7 +142,7 @@ async fn permissions_that_were_not_granted_are_named() {
 
     let server = ScriptedServer::bare(|_| not_found()).await;
     let error = server.github.repository(&server.at).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::NotFound);
+    assert_eq!(error.kind, ErrorKind::Forbidden);
     assert!(error.message.contains("install the App"), "{error}");
 }
 

@@ -115,7 +115,7 @@ impl EffectsFixture {
             format: journeyman_order::journal::JOURNAL_FORMAT,
             order,
             repository: name(),
-            repository_id: RepositoryId(1),
+            repository_id: RepositoryId(emulator.repository_id(REPOSITORY).expect("it is there")),
             installation: Some(InstallationId(emulator.installation_id())),
             default_branch: "main".to_owned(),
             issue: IssueText {

@@ -1,0 +1,38 @@
+//! What could not be done, because the repository is elsewhere by now, or out of our reach for a while.
+
+use super::EffectContext;
+use crate::whereabouts;
+use journeyman_github::InstalledRepository;
+use journeyman_order::EffectError;
+use journeyman_order::moves::Retry;
+
+impl EffectContext {
+    /// The same trouble, or one that passes: the repository was renamed, transferred or has another installation by now,
+    /// and the next try finds it; or no installation includes it at this moment, which people can mend.
+    pub(super) async fn unless_elsewhere(
+        &self,
+        error: EffectError,
+        tried_at: Option<InstalledRepository>,
+    ) -> EffectError {
+        let id = self.opened().repository_id;
+        match whereabouts::find(&self.parts.github, id).await {
+            Ok(Some(now)) if tried_at.as_ref() != Some(&now) => {
+                match whereabouts::learn(&self.parts.store, id, &now.repository, now.installation).await {
+                    Ok(_) => EffectError { retry: Retry::Soon, ..error },
+                    Err(unkept) => unkept.into(),
+                }
+            }
+            Ok(Some(_)) => error,
+            Ok(None) => EffectError {
+                message: format!(
+                    "no installation of the App includes the repository: install it there, or lift its suspension \
+                     ({})",
+                    error.message
+                ),
+                retry: Retry::Outage,
+            },
+            // Whether it is elsewhere is not known, and what was refused was refused.
+            Err(_) => error,
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Where repositories are on GitHub now. An order knows its repository by its id: the name and the installation that it
+//! was opened with may be others by now.
+//!
+//! May know: what deliveries and GitHub's lists say of repositories. Must never know: what is done there.
+
+use journeyman_github::{GitHub, GitHubError, InstalledRepository};
+use journeyman_order::{InstallationId, RepositoryId, RepositoryName};
+use journeyman_store::{Store, StoreError};
+
+/// Keeps where a repository is. Whether that is news.
+pub(super) async fn learn(
+    store: &Store,
+    id: RepositoryId,
+    repository: &RepositoryName,
+    installation: InstallationId,
+) -> Result<bool, StoreError> {
+    let known = store.whereabouts(id).await?;
+    if known.as_ref().is_some_and(|(name, by)| name == repository && *by == installation) {
+        return Ok(false);
+    }
+    store.set_whereabouts(id, repository, installation).await?;
+    if let Some((before, _)) = known {
+        tracing::info!(%before, now = %repository, %installation, "a repository is elsewhere");
+    }
+    Ok(true)
+}
+
+/// Where it was seen last.
+pub(super) async fn last_seen(store: &Store, id: RepositoryId) -> Option<InstalledRepository> {
+    match store.whereabouts(id).await {
+        Ok(known) => known.map(|(repository, installation)| InstalledRepository { repository, installation }),
+        Err(error) => {
+            tracing::warn!("where repository {id} is cannot be read: {error}");
+            None
+        }
+    }
+}
+
+/// Looks through all installations for it; none where none includes it that can be asked.
+pub(super) async fn find(
+    github: &GitHub,
+    id: RepositoryId,
+) -> Result<Option<InstalledRepository>, GitHubError> {
+    for installation in github.installations().await?.into_iter().filter(|one| !one.suspended) {
+        let repositories = github.installed_repositories(installation.id).await?;
+        if let Some(found) = repositories.into_iter().find(|one| one.id == id) {
+            return Ok(Some(found.at));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,314 @@
+//! Where the App is installed, and what happened there: for whoever has to find out without being told.
+//!
+//! Here alone a token reaches all repositories of an installation: to list them takes that, and it may do nothing else.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::connection::{GitHubApi, RequestSender};
+use super::endpoints::InstalledRepository;
+use super::error::{GitHubError, Result};
+use super::permissions::{RequestAuth, TokenPermissions};
+use super::service::GitHub;
+use super::transport::GitHubRequest;
+use journeyman_order::{InstallationId, IssueNumber, PullNumber, RepositoryId, RepositoryName};
+
+/// The largest page that GitHub gives.
+const PAGE: usize = 100;
+/// No list is followed further.
+const MOST_PAGES: usize = 100;
+
+/// An installation of the App.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppInstallation {
+    pub id: InstallationId,
+    /// Suspended by its owner, so that nothing can be asked in its name.
+    pub suspended: bool,
+}
+
+/// A repository that an installation includes.
+#[derive(Debug, Clone)]
+pub struct ListedRepository {
+    pub id: RepositoryId,
+    pub at: InstalledRepository,
+    /// Nobody can change anything in it.
+    pub archived: bool,
+    /// What GitHub says of it, as deliveries have it.
+    pub facts: Value,
+}
+
+/// An issue or a pull request in which something changed.
+#[derive(Debug, Clone)]
+pub struct ChangedThread {
+    pub number: IssueNumber,
+    pub is_pull: bool,
+    pub is_open: bool,
+    /// A pull request that was merged.
+    pub is_merged: bool,
+    pub labels: Vec<String>,
+    /// What GitHub says of it, as deliveries have it.
+    pub facts: Value,
+}
+
+/// Something that somebody did to an issue or a pull request.
+#[derive(Debug, Clone)]
+pub struct ThreadEvent {
+    pub id: u64,
+    /// What, such as `labeled` or `closed`.
+    pub event: String,
+    /// Who, as deliveries name a sender.
+    pub actor: Value,
+    pub at: DateTime<Utc>,
+    /// Of a label.
+    pub label: Option<String>,
+}
+
+/// A comment on an issue or a pull request, or a review.
+#[derive(Debug, Clone)]
+pub struct ThreadRemark {
+    pub id: u64,
+    /// The number of what it stands on.
+    pub on: IssueNumber,
+    pub author: Value,
+    pub at: DateTime<Utc>,
+    /// What GitHub says of it, as deliveries have it.
+    pub facts: Value,
+}
+
+/// As GitHub reads a moment in a query.
+fn moment(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+impl GitHub {
+    /// Where the App is installed.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn installations(&self) -> Result<Vec<AppInstallation>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            id: InstallationId,
+            suspended_at: Option<Value>,
+        }
+        let mut all = Vec::new();
+        for page in 1..=MOST_PAGES {
+            let request = GitHubRequest::get(format!("/app/installations?per_page={PAGE}&page={page}"));
+            let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
+            let list: Vec<Wire> = answer.json()?;
+            let is_last = list.len() < PAGE;
+            all.extend(
+                list.into_iter()
+                    .map(|one| AppInstallation { id: one.id, suspended: one.suspended_at.is_some() }),
+            );
+            if is_last {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// The repositories that an installation includes.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn installed_repositories(
+        &self,
+        installation: InstallationId,
+    ) -> Result<Vec<ListedRepository>> {
+        #[derive(Deserialize)]
+        struct Token {
+            token: SecretString,
+        }
+        #[derive(Deserialize)]
+        struct Wire {
+            repositories: Vec<Value>,
+        }
+        let metadata = TokenPermissions::ReadMetadata;
+        let route = format!("/app/installations/{installation}/access_tokens");
+        let body = json!({"permissions": metadata.wire()});
+        let token = self.repeating(|| async {
+            self.send_as_app(&GitHubRequest::post(route.as_str(), body.clone())).await
+        });
+        let Token { token } = token.await?.json()?;
+        let mut all = Vec::new();
+        for page in 1..=MOST_PAGES {
+            let request =
+                GitHubRequest::get(format!("/installation/repositories?per_page={PAGE}&page={page}"));
+            let name = RequestAuth::Installation(metadata);
+            let answer = self
+                .repeating(|| async {
+                    self.send((GitHubApi::Rest, RequestSender::Token(token.clone())), &request, name).await
+                })
+                .await?;
+            let Wire { repositories } = answer.json()?;
+            let is_last = repositories.len() < PAGE;
+            for facts in repositories {
+                all.push(listed(installation, facts)?);
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// The issues and pull requests in which something changed since then, the longest ago first.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn changed_threads(
+        &self,
+        at: &InstalledRepository,
+        since: DateTime<Utc>,
+    ) -> Result<Vec<ChangedThread>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            number: IssueNumber,
+            state: String,
+            pull_request: Option<WirePull>,
+            #[serde(default)]
+            labels: Vec<WireLabel>,
+        }
+        #[derive(Deserialize)]
+        struct WirePull {
+            merged_at: Option<Value>,
+        }
+        let route =
+            at.route(&format!("/issues?state=all&sort=updated&direction=asc&since={}", moment(since)));
+        let all: Vec<Value> = self.list(at, TokenPermissions::ReadThreads, &route).await?;
+        all.into_iter()
+            .map(|facts| {
+                let wire: Wire = read(&facts)?;
+                Ok(ChangedThread {
+                    number: wire.number,
+                    is_pull: wire.pull_request.is_some(),
+                    is_open: wire.state == "open",
+                    is_merged: wire.pull_request.is_some_and(|pull| pull.merged_at.is_some()),
+                    labels: wire.labels.into_iter().map(|label| label.name).collect(),
+                    facts,
+                })
+            })
+            .collect()
+    }
+
+    /// What was done to an issue or a pull request, in its order. What nobody did is left out.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn thread_events(
+        &self,
+        at: &InstalledRepository,
+        thread: IssueNumber,
+    ) -> Result<Vec<ThreadEvent>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            id: u64,
+            event: String,
+            actor: Option<Value>,
+            created_at: DateTime<Utc>,
+            label: Option<WireLabel>,
+        }
+        let route = at.route(&format!("/issues/{thread}/events"));
+        let all: Vec<Wire> = self.list(at, TokenPermissions::ReadThreads, &route).await?;
+        let events = all.into_iter().filter_map(|wire| {
+            let Wire { id, event, actor, created_at, label } = wire;
+            let label = label.map(|label| label.name);
+            Some(ThreadEvent { id, event, actor: actor?, at: created_at, label })
+        });
+        Ok(events.collect())
+    }
+
+    /// The comments on issues and pull requests that were written or changed since then.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn comments_since(
+        &self,
+        at: &InstalledRepository,
+        since: DateTime<Utc>,
+    ) -> Result<Vec<ThreadRemark>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            id: u64,
+            issue_url: String,
+            user: Option<Value>,
+            created_at: DateTime<Utc>,
+        }
+        let route = at.route(&format!("/issues/comments?sort=updated&direction=asc&since={}", moment(since)));
+        let all: Vec<Value> = self.list(at, TokenPermissions::ReadThreads, &route).await?;
+        let mut comments = Vec::new();
+        for facts in all {
+            let wire: Wire = read(&facts)?;
+            let number = wire.issue_url.rsplit('/').next().and_then(|number| number.parse().ok());
+            let (Some(number), Some(author)) = (number, wire.user) else { continue };
+            comments.push(ThreadRemark {
+                id: wire.id,
+                on: IssueNumber(number),
+                author,
+                at: wire.created_at,
+                facts,
+            });
+        }
+        Ok(comments)
+    }
+
+    /// The reviews of a pull request that were handed in.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn submitted_reviews(
+        &self,
+        at: &InstalledRepository,
+        pull: PullNumber,
+    ) -> Result<Vec<ThreadRemark>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            id: u64,
+            user: Option<Value>,
+            submitted_at: Option<DateTime<Utc>>,
+        }
+        let route = at.route(&format!("/pulls/{pull}/reviews"));
+        let all: Vec<Value> = self.list(at, TokenPermissions::ReadPulls, &route).await?;
+        let mut reviews = Vec::new();
+        for facts in all {
+            let wire: Wire = read(&facts)?;
+            let (Some(at), Some(author)) = (wire.submitted_at, wire.user) else { continue };
+            reviews.push(ThreadRemark { id: wire.id, on: IssueNumber(pull.0), author, at, facts });
+        }
+        Ok(reviews)
+    }
+}
+
+#[derive(Deserialize)]
+struct WireLabel {
+    name: String,
+}
+
+fn read<T: DeserializeOwned>(facts: &Value) -> Result<T> {
+    T::deserialize(facts).map_err(|error| {
+        GitHubError::unexpected(format!(
+            "an entry of a list is not what GitHub's documentation says: {error}"
+        ))
+    })
+}
+
+fn listed(installation: InstallationId, facts: Value) -> Result<ListedRepository> {
+    #[derive(Deserialize)]
+    struct Wire {
+        id: RepositoryId,
+        full_name: RepositoryName,
+        #[serde(default)]
+        archived: bool,
+    }
+    let Wire { id, full_name, archived } = read(&facts)?;
+    Ok(ListedRepository {
+        id,
+        at: InstalledRepository { repository: full_name, installation },
+        archived,
+        facts,
+    })
+}

@@ -1,0 +1,80 @@
+//! The repository is renamed, the App is installed again, or its installation is suspended, in the middle of an order.
+
+use journeyman::order::moves::Retry;
+use journeyman::order::{EffectOutcome, Journal, JournalEvent};
+
+use crate::world::{MAINTAINER, REPOSITORY, Story, World};
+
+/// Slow enough to be met in the middle.
+const SLOWLY: &str = "
+- stage: implement
+  think: 300
+  usd: 0.05
+  run: |
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+";
+
+async fn in_the_middle() -> World {
+    let world = Story::of(SLOWLY).labeled().await;
+    world.until_begun("implement/1/agent").await;
+    world
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_that_is_renamed_or_transferred_keeps_its_orders() {
+    for now in ["acme/replies", "umbrella/answers"] {
+        let world = in_the_middle().await;
+        world.github.rename_repository(REPOSITORY, now).await.expect("the name is free");
+        let ended = world.settled().await;
+        assert_eq!(ended.word(), "verified", "{now}: {}", ended.because());
+        assert_eq!(ended.runs_of("implement"), 1, "nobody pays for that: {now}");
+        let pulls = world.github.pulls(now);
+        assert_eq!((pulls.len(), pulls[0].draft), (1, false));
+        let issue = world.github.issue(now, world.issue).expect("it came along");
+        assert_eq!(issue.labels, ["journeyman", "journeyman:done"]);
+        assert_eq!(issue.comments.len(), 1, "one status comment: {:#?}", issue.comments);
+
+        // What people say there belongs to the same order.
+        world.github.merge(now, pulls[0].issue.number, MAINTAINER).await.expect("it is ready");
+        world.quiet().await;
+        assert_eq!(world.settled().await.word(), "merged");
+        world.github.rename_repository(now, REPOSITORY).await.expect("the name is free");
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_that_is_installed_again_goes_on_under_its_new_installation() {
+    let world = in_the_middle().await;
+    world.github.install_again();
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 1);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    world.pull();
+    world.end().await;
+}
+
+fn is_waited_for(journal: &Journal) -> bool {
+    journal.entries().iter().any(|entry| match &entry.event {
+        JournalEvent::Observed { outcome, .. } => {
+            matches!(&**outcome, EffectOutcome::Trouble(trouble) if trouble.retry == Retry::Outage
+                && trouble.message.contains("no installation of the App includes the repository"))
+        }
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => false,
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_suspended_installation_is_waited_for_and_what_was_under_way_goes_on() {
+    let world = in_the_middle().await;
+    world.github.suspend_installation(true);
+    world.until("a try in vain", |journal, _| is_waited_for(journal).then_some(())).await;
+    world.github.suspend_installation(false);
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 1);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    world.end().await;
+}

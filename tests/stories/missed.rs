@@ -1,0 +1,123 @@
+//! What people do while Journeyman is down, and no delivery is left to tell of it: it is found by looking, once.
+
+use std::time::Duration;
+
+use journeyman::order::{JournalEvent, Settlement, SignalKind};
+
+use super::conversation::ANSWERS;
+use crate::world::look::BOT;
+use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
+
+/// Whatever GitHub would have delivered is over by the time Journeyman is up again. Until its first look is over.
+async fn start_without_deliveries(world: &mut World) {
+    world.quiet().await;
+    world.github.forget_deliveries();
+    let before = world.store.looked_until().await.expect("the store can be read");
+    world.start_bot().await;
+    let begun = std::time::Instant::now();
+    while world.store.looked_until().await.expect("the store can be read") == before {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody looked");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    world.quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_label_that_no_delivery_tells_of_gets_its_order_and_never_a_second_one() {
+    let mut world = Story::of(WELL).begin().await;
+    let begun = std::time::Instant::now();
+    while world.store.looked_until().await.expect("the store can be read").is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it has not begun");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // Its label is taken off again before anybody looks; and one that nobody put a label on.
+    for title in ["Not this one", "Nor this one"] {
+        world.github.open_issue(REPOSITORY, MAINTAINER, title, "").await.expect("an issue");
+    }
+    world.stop_bot().await;
+    world.label().await;
+    world.github.label(REPOSITORY, 2, "journeyman", MAINTAINER).await.expect("it is there");
+    world.github.unlabel(REPOSITORY, 2, "journeyman", MAINTAINER).await.expect("it is on");
+    world.github.label(REPOSITORY, 3, "bug", MAINTAINER).await.expect("it is there");
+    start_without_deliveries(&mut world).await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.journal.opened().by.to_string(), MAINTAINER, "whoever put it on");
+    assert_eq!(world.orders().await.len(), 1);
+    let entries = ended.journal.entries().len();
+
+    // Each start looks again, at what happened in the last minutes before as well.
+    world.stop_bot().await;
+    start_without_deliveries(&mut world).await;
+    world.github.close(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it is open");
+    world.quiet().await;
+    world.stop_bot().await;
+    start_without_deliveries(&mut world).await;
+    assert_eq!(world.orders().await.len(), 1, "a label whose order has ended is no news");
+    let (journal, survey) = world.look(ended.order).await;
+    assert!(matches!(survey.next.settled, Some(Settlement::Closed { .. })), "{:?}", survey.next.settled);
+    let heard =
+        |entry: &&journeyman::order::JournalEntry| matches!(entry.event, JournalEvent::Signaled { .. });
+    assert_eq!(journal.entries()[entries..].iter().filter(heard).count(), 1, "that it was closed, once");
+
+    // It is set again while Journeyman is down: that is another event.
+    world.stop_bot().await;
+    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.label().await;
+    start_without_deliveries(&mut world).await;
+    assert_eq!(world.orders().await.len(), 2);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_and_a_merge_that_no_delivery_tells_of_are_heard_once() {
+    let mut world = Story::of(WELL).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let pull = world.pull().issue.number;
+    world.comment(MAINTAINER, "/status").await;
+    world.quiet().await;
+    world.stop_bot().await;
+    world.comment(MAINTAINER, "/help").await;
+    world.github.comment(REPOSITORY, pull, OUTSIDER, "Nice.").await.expect("it is there");
+    start_without_deliveries(&mut world).await;
+    let answered = |world: &World| {
+        let own = world.thread().comments.into_iter().filter(|comment| comment.author == BOT);
+        own.filter(|comment| comment.body.contains("/approve")).count()
+    };
+    assert_eq!(answered(&world), 1, "{:#?}", world.thread().comments);
+
+    world.stop_bot().await;
+    world.github.merge(REPOSITORY, pull, MAINTAINER).await.expect("it is ready");
+    start_without_deliveries(&mut world).await;
+    let (journal, survey) = world.look(ended.order).await;
+    let merged = Settlement::Merged { pull: journeyman::order::PullNumber(pull), by: MAINTAINER.to_owned() };
+    assert_eq!(survey.next.settled, Some(merged));
+    let commands = journal.entries().iter().filter(|entry| match &entry.event {
+        JournalEvent::Signaled { signal, .. } => matches!(signal.kind, SignalKind::Commanded { .. }),
+        JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
+    });
+    assert_eq!(commands.count(), 2, "each was heard once");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_review_that_no_delivery_tells_of_is_answered() {
+    let mut world = Story::of(&(WELL.to_owned() + ANSWERS)).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let pull = world.pull().issue.number;
+    world.stop_bot().await;
+    let changes = journeyman::emulator::ReviewState::ChangesRequested;
+    world
+        .github
+        .review(REPOSITORY, pull, MAINTAINER, changes, "Please say it to the end.")
+        .await
+        .expect("it is there");
+    start_without_deliveries(&mut world).await;
+    world.until_begun("answer/1/1/agent").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.end().await;
+}

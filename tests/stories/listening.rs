@@ -95,9 +95,16 @@ async fn a_push_to_the_base_is_told_to_each_open_pull_requests_order_and_to_each
     let more = || BTreeMap::from([("more".to_owned(), Some(b"of it\n".to_vec()))]);
     let push =
         |branch: &'static str| world.github.push_commit(REPOSITORY, branch, MAINTAINER, "More", more());
+    let before = (
+        world.calls("GET", "/pulls/").len(),
+        world.github.calls().iter().filter(|call| call.path.contains("/api/")).count(),
+    );
     let head = push("main").await.expect("it is pushed");
     push("somewhere-else").await.expect("it is pushed");
     world.quiet().await;
+    let looks = world.calls("GET", "/pulls/").len() - before.0;
+    let asked = world.github.calls().iter().filter(|call| call.path.contains("/api/")).count() - before.1;
+    assert!(looks <= 2 * 2 && asked <= 2 * 6, "of two pull requests: {looks} looks, {asked} requests");
     for delivery in world.github.deliveries() {
         world.github.redeliver(&delivery.guid).await.expect("it is known");
     }

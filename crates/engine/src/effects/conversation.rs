@@ -20,6 +20,9 @@ impl EffectContext {
     /// Everything that may be asked for on a pull request, and how the checks of others stand on `head`.
     pub(super) async fn read_pull(&self, pull: PullNumber, head: &CommitSha) -> EffectResult {
         let at = self.at().await?;
+        if let Some(unmoved) = self.unmoved_by_base(&at, pull, head).await? {
+            return Ok(EffectOutcome::PullRead(Box::new(unmoved)));
+        }
         let us = self.parts.github.identity().await?;
         let named = |text: &str| webhook::names(text, &us.slug);
         let us = MentionMatcher { slug: &us.slug, mentions: &named };

@@ -5,6 +5,7 @@ mod agent_context;
 mod agent_filesystem;
 mod archive;
 mod attachments;
+mod base_moved;
 mod checks;
 mod conversation;
 mod cut_off;

@@ -110,6 +110,19 @@ impl GitHub {
         })
     }
 
+    /// A pull request's head, whether it is open, and whether it merges: what one question tells of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when there is none.
+    pub async fn pull_standing(
+        &self,
+        at: &InstalledRepository,
+        pull: PullNumber,
+    ) -> Result<(CommitSha, PullSnapshotState, Mergeability)> {
+        let wire = self.weighed(at, pull).await?;
+        Ok((wire.head.sha.clone(), wire.state(), wire.mergeable()))
+    }
+
     /// The pull request, asked about again for a while as long as GitHub has not found out whether it merges: the
     /// first question after a push is what makes it look.
     async fn weighed(&self, at: &InstalledRepository, pull: PullNumber) -> Result<ConversationPullWire> {

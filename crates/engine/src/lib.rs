@@ -10,6 +10,8 @@
 mod cache;
 mod clock;
 mod command;
+#[cfg(test)]
+mod crash_matrix;
 mod driver;
 mod effect_error;
 mod effects;
@@ -148,6 +150,12 @@ impl Engine {
             drain: CancellationToken::new(),
             stop: CancellationToken::new(),
         }
+    }
+
+    /// The same, with other hands.
+    #[cfg(test)]
+    fn performing(self, effects: Arc<dyn effects::EffectPerformer>) -> Self {
+        Self { effects, ..self }
     }
 
     /// Says that a delivery was stored.

@@ -20,7 +20,10 @@ impl StorePatience {
     pub(super) async fn wait(&mut self, order: OrderId, error: StoreError) -> Result<(), StoreError> {
         match error {
             StoreError::Unavailable { .. } => {}
-            StoreError::Broken { .. } | StoreError::NotFound { .. } | StoreError::Refused { .. } => {
+            StoreError::Broken { .. }
+            | StoreError::UnreadableJournal { .. }
+            | StoreError::NotFound { .. }
+            | StoreError::Refused { .. } => {
                 return Err(error);
             }
         }

@@ -25,7 +25,8 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 7] = ["first", "branches", "spending", "server", "retention", "waking", "repositories"];
+const MIGRATIONS: [&str; 7] =
+    ["first", "branches", "spending", "server", "retention", "waking", "repositories"];
 const SQLITE_TABLES: [&str; 7] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),

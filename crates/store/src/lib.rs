@@ -19,8 +19,8 @@ mod health;
 mod journal;
 mod orders;
 mod pool;
-mod retention;
 mod repositories;
+mod retention;
 mod spending;
 mod tenure;
 #[cfg(test)]

@@ -29,8 +29,6 @@ struct SignalReader<'a, F> {
     reviews: BTreeSet<u64>,
     /// Whose comments on the issue do not belong to the task: GitHub is not asked about each.
     outsiders: BTreeSet<UserId>,
-    /// Since when it is known of the last word of each that they may; none while GitHub is asked.
-    last_words: BTreeMap<UserId, Option<(u64, DateTime<Utc>)>>,
     /// What they want, and since which entry it is known that they may.
     decided: Vec<ResolvedSignal>,
 }
@@ -131,7 +129,6 @@ impl SignalLog {
             comments: journal.opened().comment.into_iter().collect(),
             reviews: BTreeSet::new(),
             outsiders: BTreeSet::new(),
-            last_words: BTreeMap::new(),
             decided: Vec::new(),
         };
         for entry in journal.entries() {
@@ -492,8 +489,7 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
         by: &Requester,
         wish: impl FnOnce() -> SignalRequest,
     ) {
-        let permission = self.log.permission(&self.observed, (signal, at), by, self.now);
-        match self.in_turn(by, permission) {
+        match self.log.permission(&self.observed, (signal, at), by, self.now) {
             SenderPermission::Known { seq, at } => {
                 self.decided.push(ResolvedSignal { seq, at, signal, request: wish() })
             }
@@ -504,25 +500,6 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
                 self.log.answers.push(AnsweredSignal { signal, answer: SignalAnswer::NoRight(because) });
             }
         }
-    }
-
-    /// What one person says counts in the order in which it was said, whichever of it GitHub was asked about first.
-    fn in_turn(&mut self, by: &Requester, permission: SenderPermission) -> SenderPermission {
-        let Requester::Person(person) = by else { return permission };
-        let before = self.last_words.get(&person.id).copied();
-        let permission = match (before, permission) {
-            (Some(None), SenderPermission::Known { .. }) => SenderPermission::Asking,
-            (Some(Some((earlier, since))), SenderPermission::Known { seq, .. }) if seq < earlier => {
-                SenderPermission::Known { seq: earlier, at: since }
-            }
-            (_, permission) => permission,
-        };
-        match permission {
-            SenderPermission::Known { seq, at } => self.last_words.insert(person.id, Some((seq, at))),
-            SenderPermission::Asking => self.last_words.insert(person.id, None),
-            SenderPermission::No(_) => None,
-        };
-        permission
     }
 
     /// A comment on the issue is news when it is its author's, or somebody's with write access.

@@ -1,0 +1,248 @@
+//! What has to hold in the end, whatever happened on the way.
+
+use std::collections::BTreeMap;
+
+use super::faults::Fate;
+use super::people::markers;
+use super::setting::{Heard, REPOSITORY};
+use super::world::World;
+use journeyman_github::OrderLabel;
+use journeyman_order::next::OrderProjection;
+use journeyman_order::{Journal, JournalEvent, MoveKey, projection};
+use journeyman_render as render;
+use journeyman_store::{JournalStore, OrderFilter, OrderRow, Store};
+
+struct SeenOrder {
+    row: OrderRow,
+    journal: Journal,
+    survey: OrderProjection,
+}
+
+async fn orders(world: &World, store: &Store) -> Result<Vec<SeenOrder>, String> {
+    let rows = store.orders(&OrderFilter { limit: 50, ..OrderFilter::default() }).await;
+    let mut seen = Vec::new();
+    for row in rows.map_err(|error| error.to_string())? {
+        let journal = JournalStore::journal(store, row.id).await.map_err(|error| error.to_string())?;
+        let survey = projection(journal.pipeline(), &journal, world.steps.now());
+        seen.push(SeenOrder { row, journal, survey });
+    }
+    Ok(seen)
+}
+
+/// Looks at the world from every side; the error is what does not hold.
+pub(super) async fn check(world: &World, heard: &Heard) -> Result<(), String> {
+    let store = world.reading().await;
+    let seen = orders(world, &store).await?;
+    let mut wrong: Vec<String> = Vec::new();
+    let pending = store.pending_deliveries(0, 10).await.map_err(|error| error.to_string())?;
+    if !pending.is_empty() {
+        wrong.push(format!("{} deliveries are not concluded", pending.len()));
+    }
+    let acknowledged = heard.acknowledged.iter().cloned().collect();
+    let lost = store.unknown_deliveries(acknowledged).await.map_err(|error| error.to_string())?;
+    if !lost.is_empty() {
+        wrong.push(format!("acknowledged and lost: {lost:?}"));
+    }
+    for issue in &world.people.lock().unwrap().labeled {
+        let of: Vec<_> = seen.iter().filter(|one| one.row.issue.0 == *issue).collect();
+        let may_more = world.steps.state().refused;
+        if of.is_empty() || (of.len() > 1 && !may_more) {
+            wrong.push(format!("issue {issue} was labeled once and has {} orders", of.len()));
+        }
+    }
+    for one in &seen {
+        wrong.extend(shown(world, one));
+        wrong.extend(replayed(one));
+    }
+    for ((thread, marker), times) in markers(&world.scene()) {
+        if times > 1 {
+            wrong.push(format!("#{thread} has {times} comments with the marker {marker}"));
+        }
+    }
+    wrong.extend(on_github(world, &seen));
+    wrong.extend(paid(world));
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n  ")) }
+}
+
+/// Status, label and check say what the journal says.
+fn shown(world: &World, one: &SeenOrder) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let Some(settled) = &one.survey.next.settled else {
+        return vec![format!("order of issue {} is not settled: {}", one.row.issue, one.row.state)];
+    };
+    let surfaces = one.survey.surfaces();
+    if one.row.state != surfaces.outcome || one.row.active {
+        wrong.push(format!("its row says {}, and its journal {}", one.row.state, surfaces.outcome));
+    }
+    let Some(issue) = world.emulator.issue(REPOSITORY, one.row.issue.0) else {
+        return vec![format!("issue {} is gone", one.row.issue)];
+    };
+    let labels: Vec<&str> =
+        issue.labels.iter().map(String::as_str).filter(|label| label.starts_with("journeyman:")).collect();
+    let expected = match render::label(&one.survey) {
+        OrderLabel::Working => vec!["journeyman:working"],
+        OrderLabel::NeedsHuman => vec!["journeyman:needs-human"],
+        OrderLabel::NeedsInfo => vec!["journeyman:needs-info"],
+        OrderLabel::Done => vec!["journeyman:done"],
+        OrderLabel::None => Vec::new(),
+    };
+    if labels != expected {
+        wrong.push(format!("settled as {settled:?}, and the labels are {labels:?}, not {expected:?}"));
+    }
+    let status = render::status(&one.journal, &one.survey, None);
+    let id = one.row.id.to_string();
+    let ours = issue.comments.iter().find(|comment| comment.body.contains(&format!("status:{id}")));
+    match ours {
+        None => wrong.push(format!("no status comment for {id}")),
+        Some(comment) => {
+            // What happened, stage by stage, and why it ended; notes and answered commands come with the next news.
+            let is_news =
+                |line: &&str| ["###", "- [", "> ", "**Pull"].iter().any(|start| line.starts_with(start));
+            // How long a stage took goes on for a while after its end was shown.
+            let untimed = |line: &str| line.split(" · ").next().unwrap_or_default().to_owned();
+            let differs = |line: &&str| is_news(line) && !comment.body.contains(&untimed(line));
+            let missing: Vec<&str> = status.lines().filter(differs).collect();
+            if !missing.is_empty() {
+                wrong.push(format!("the status does not say {missing:?}, but {:?}", comment.body));
+            }
+        }
+    }
+    wrong
+}
+
+/// Every prefix of the journal names the move that was begun after it.
+fn replayed(one: &SeenOrder) -> Vec<String> {
+    let entries = one.journal.entries();
+    let mut wrong = Vec::new();
+    // All of them would cost more than the rest of the life.
+    let nth = 1 + one.row.issue.0 as usize % 5;
+    for (at, entry) in entries.iter().enumerate().skip(1).step_by(nth) {
+        let JournalEvent::Intended { key, .. } = &entry.event else { continue };
+        // What is planned together is begun together, and a later status makes an earlier one needless.
+        let is_same = |known: &MoveKey| known == key || (is_status(known) && is_status(key));
+        let named = |length: usize| {
+            let before = Journal::new(entries[..length].to_vec()).expect("the beginning of a journal");
+            projection(before.pipeline(), &before, entry.at).next.moves
+        };
+        // A word can come between the decision and its entry.
+        let words = entries[..at].iter().rev();
+        let words = words.take_while(|entry| matches!(entry.event, JournalEvent::Signaled { .. })).count();
+        if !(0..=words).any(|words| named(at - words).iter().any(|(known, _)| is_same(known))) {
+            let named: Vec<MoveKey> = named(at).into_iter().map(|(key, _)| key).collect();
+            wrong.push(format!("entry {}: {key} was begun, and the journal names {named:?}", entry.seq));
+        }
+    }
+    wrong
+}
+
+fn is_status(key: &MoveKey) -> bool {
+    key.0.starts_with("status/")
+}
+
+fn on_github(world: &World, seen: &[SeenOrder]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut pulls: BTreeMap<String, u32> = BTreeMap::new();
+    for pull in world.emulator.pulls(REPOSITORY) {
+        *pulls.entry(pull.head).or_default() += 1;
+    }
+    if let Some((head, times)) = pulls.iter().find(|(_, times)| **times > 1) {
+        wrong.push(format!("{times} pull requests for {head}"));
+    }
+    if pulls.len() > seen.len() {
+        wrong.push(format!("{} orders and {} pull requests: {pulls:?}", seen.len(), pulls.len()));
+    }
+    let branches: Vec<String> =
+        world.emulator.branches(REPOSITORY).into_keys().filter(|branch| branch != "main").collect();
+    if branches.len() > seen.len() {
+        wrong.push(format!("{} orders and the branches {branches:?}", seen.len()));
+    }
+    for one in seen {
+        if let (Some(pull), Some(known)) = (&one.survey.trace.pull, &one.survey.trace.pushed) {
+            let on_github = world.emulator.pulls(REPOSITORY);
+            let on_github = on_github.iter().find(|view| view.issue.number == pull.number.0);
+            match on_github {
+                None => wrong.push(format!("pull request {} is not there", pull.number)),
+                Some(view) if view.head_sha != known.as_str() => {
+                    wrong.push(format!("#{} is at {}, and not at {known}", pull.number, view.head_sha));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    wrong
+}
+
+/// An agent is started once, and once more for each time that it was stopped while it may have been at work: a process
+/// died, or a person wished it.
+fn paid(world: &World) -> Vec<String> {
+    let (mut stopped, mut side_by_side) = (world.people.lock().unwrap().stops, 0);
+    for (_, fate) in &world.steps.state().struck {
+        match fate {
+            Fate::DieBefore { .. } | Fate::DieAfter { .. } | Fate::Terminate { .. } => stopped += 1,
+            // Two processes have an agent each, and neither knows.
+            Fate::Usurped => (stopped, side_by_side) = (stopped + 1, side_by_side + 1),
+            _ => {}
+        }
+    }
+    let diary = world.diary.lock().unwrap();
+    let mut wrong = Vec::new();
+    for (name, starts) in diary.starts.iter().filter(|(_, starts)| **starts > 1 + stopped) {
+        wrong.push(format!("{} was started {starts} times, and stopped {stopped} times at most", name.1));
+    }
+    for (name, ends) in diary.ends.iter().filter(|(_, ends)| **ends > 1 + side_by_side) {
+        wrong.push(format!("{} came to its end {ends} times", name.1));
+    }
+    let extra: u32 = diary.starts.values().map(|starts| starts.saturating_sub(1)).sum();
+    // Two orders at most are at work at once.
+    if extra > 2 * stopped {
+        wrong.push(format!("{extra} starts too many, with {stopped} stops"));
+    }
+    wrong
+}
+
+/// What was written: entries of journals, and requests to GitHub that change something.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Writes {
+    entries: Vec<u64>,
+    on_github: usize,
+}
+
+impl Writes {
+    pub(super) async fn of(world: &World) -> Self {
+        let store = world.reading().await;
+        let seen = orders(world, &store).await.unwrap_or_default();
+        let changes = world.emulator.calls().into_iter().filter(|call| {
+            call.method != "GET"
+                && !call.path.contains("access_tokens")
+                && !call.body.starts_with("{\"query\":\"query")
+        });
+        Self { entries: seen.iter().map(|one| one.journal.last_seq()).collect(), on_github: changes.count() }
+    }
+}
+
+/// Why it has not settled.
+pub(super) async fn unsettled(world: &World, store: &Store) -> String {
+    let waking = store.waking_orders().await;
+    let seen = orders(world, store).await.unwrap_or_default();
+    let states: Vec<String> = seen
+        .iter()
+        .map(|one| {
+            let last = one.journal.entries().last();
+            let moves: Vec<_> = one.survey.next.moves.iter().map(|(key, _)| key.0.clone()).collect();
+            format!(
+                "issue {}: {} ({:?}), moves {moves:?}, wakes {:?}, last entry {:.300}",
+                one.row.issue,
+                one.row.state,
+                one.survey.surfaces().because,
+                one.survey.next.wake_at,
+                format!("{last:?}")
+            )
+        })
+        .collect();
+    let waits = world.people.lock().unwrap().wait_for();
+    let pending = store.pending_deliveries(0, 5).await;
+    format!(
+        "does not settle within two hours; people wait for {waits}; waking {waking:?}; pending {:?}; {states:#?}",
+        pending.map(|all| all.len()),
+    )
+}

@@ -1,0 +1,282 @@
+//! A life: processes one after the other, until everything is said and done.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use tokio::task::JoinHandle;
+
+use super::Case;
+use super::faults::Fate;
+use super::hold;
+use super::setting::Heard;
+use super::steps::{Busy, ProcessNumber, Seam, guid};
+use super::world::World;
+use crate::{Engine, ShutdownReport};
+use journeyman_emulator::{DeliveryAttempt, DeliveryResult};
+use journeyman_order::DeliveryGuid;
+use journeyman_store::{NewDelivery, Store};
+use journeyman_webhook::events;
+
+/// Whoever does not settle within this after the last thing that went wrong does not settle.
+const SETTLES_WITHIN: TimeDelta = TimeDelta::hours(2);
+/// How often is looked whether people act and webhooks come.
+const LOOK: Duration = Duration::from_secs(2);
+/// More processes than this are a fault of the tests.
+const MOST_PROCESSES: u32 = 12;
+
+/// What is known of a life that went well.
+#[derive(Debug, Default)]
+pub(super) struct LifeReport {
+    pub(super) struck: Vec<(String, Fate)>,
+    pub(super) points: BTreeSet<String>,
+    pub(super) virtual_seconds: f64,
+}
+
+/// How a process ended.
+#[derive(Debug)]
+enum ProcessEnd {
+    Down(Duration),
+    Settled,
+    /// Another goes on.
+    Never(String),
+}
+
+struct RunningProcess {
+    number: ProcessNumber,
+    store: Store,
+    engine: Engine,
+    running: JoinHandle<ShutdownReport>,
+}
+
+/// Lives a case; the error says what did not hold.
+pub(super) fn live(case: &Case) -> Result<LifeReport, String> {
+    let world = World::new(case);
+    let begun = world.steps.now();
+    let mut heard = Heard::default();
+    let mut process = 0;
+    loop {
+        process += 2;
+        if process / 2 > MOST_PROCESSES {
+            return Err("does not come to an end: it dies again and again".to_owned());
+        }
+        match in_a_process(|| run(&world, process, &mut heard)) {
+            ProcessEnd::Down(time) => down(&world, time),
+            ProcessEnd::Settled => break,
+            ProcessEnd::Never(because) => return Err(because),
+        }
+    }
+    // What would have come later does not disturb whoever looks.
+    world.steps.state().fates.clear();
+    let virtual_seconds = (world.steps.now() - begun).as_seconds_f64();
+    in_a_process(|| hold::check(&world, &heard))?;
+    let before = in_a_process(|| hold::Writes::of(&world));
+    in_a_process(|| idle(&world, process + 2));
+    let after = in_a_process(|| hold::Writes::of(&world));
+    if before != after {
+        return Err(format!("started again with nothing to do, it wrote: {before:?}, then {after:?}"));
+    }
+    let mut state = world.steps.state();
+    Ok(LifeReport {
+        struck: std::mem::take(&mut state.struck),
+        points: std::mem::take(&mut state.points),
+        virtual_seconds,
+    })
+}
+
+/// Each process has a runtime of its own: with it everything of a process is gone.
+fn in_a_process<T, F: Future<Output = T>>(act: impl FnOnce() -> F) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime");
+    let done = runtime.block_on(act());
+    runtime.shutdown_background();
+    done
+}
+
+/// Nobody is there; GitHub tries to deliver all the same, and people go on.
+fn down(world: &World, time: Duration) {
+    let mut left = time;
+    while !left.is_zero() {
+        let step = left.min(Duration::from_secs(5));
+        world.steps.pass_time(step);
+        left -= step;
+        world.people.lock().unwrap().act(&world.scene());
+        for delivery in world.emulator.queued_deliveries() {
+            world.emulator.delivered(delivery.id, DeliveryResult::Failed("connection refused".to_owned()));
+        }
+    }
+}
+
+async fn start(world: &World, number: ProcessNumber) -> RunningProcess {
+    let store = world.store(number).await;
+    let busy = Busy::new();
+    store.take(&format!("process {number}")).await.expect("the database is free");
+    drop(busy);
+    let engine = world.engine(number, &store);
+    let driven = engine.clone();
+    let running = tokio::spawn(async move { driven.run().await });
+    RunningProcess { number, store, engine, running }
+}
+
+async fn run(world: &World, number: ProcessNumber, heard: &mut Heard) -> ProcessEnd {
+    world.steps.begin();
+    let end = tokio::select! {
+        biased;
+        time = death(world) => ProcessEnd::Down(time),
+        end = serve(world, number, heard) => end,
+    };
+    world.steps.end();
+    end
+}
+
+async fn death(world: &World) -> Duration {
+    loop {
+        let dead = world.steps.state().dead;
+        if let Some(time) = dead {
+            return time;
+        }
+        world.steps.news.notified().await;
+    }
+}
+
+async fn serve(world: &World, number: ProcessNumber, heard: &mut Heard) -> ProcessEnd {
+    let mut process = start(world, number).await;
+    loop {
+        if std::env::var_os("JOURNEYMAN_MATRIX_TRACE").is_some() {
+            eprintln!("{} {:?}", world.steps.now(), world.steps.last());
+        }
+        world.people.lock().unwrap().act(&world.scene());
+        deliver(world, &process, heard).await;
+        let (terminate, usurp) = {
+            let mut state = world.steps.state();
+            (state.terminate.take(), std::mem::take(&mut state.usurp))
+        };
+        if let Some(down) = terminate {
+            process.engine.drain();
+            let _ = process.running.await;
+            return ProcessEnd::Down(down);
+        }
+        if usurp {
+            process = usurped(world, process, heard).await;
+        }
+        match is_settled(world, &process, heard).await {
+            Settling::Settled => return ProcessEnd::Settled,
+            Settling::Not => {}
+        }
+        let (trouble, last) = (world.steps.state().trouble_until, world.people.lock().unwrap().last_act);
+        if world.steps.now() > trouble.max(last) + SETTLES_WITHIN {
+            return ProcessEnd::Never(hold::unsettled(world, &process.store).await);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The process is stopped, another takes its place, and then the first wakes up.
+async fn usurped(world: &World, first: RunningProcess, heard: &mut Heard) -> RunningProcess {
+    world.steps.freeze(first.number);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    world.lose_the_lock();
+    let second = start(world, first.number + 1).await;
+    for _ in 0..10 {
+        world.people.lock().unwrap().act(&world.scene());
+        deliver(world, &second, heard).await;
+        tokio::time::sleep(LOOK).await;
+    }
+    world.steps.thaw();
+    // As the application does once it hears that the database is another's.
+    let _ = tokio::time::timeout(Duration::from_secs(60), first.store.lost()).await;
+    first.running.abort();
+    let _ = first.running.await;
+    second
+}
+
+enum Settling {
+    Settled,
+    Not,
+}
+
+async fn is_settled(world: &World, process: &RunningProcess, heard: &Heard) -> Settling {
+    let is_quiet = world.people.lock().unwrap().are_done()
+        && heard.late.is_empty()
+        && world.emulator.queued_deliveries().is_empty();
+    if !is_quiet {
+        return Settling::Not;
+    }
+    let meaningful: BTreeSet<&str> = events().collect();
+    let sent = world.emulator.deliveries().into_iter().filter(|one| meaningful.contains(one.event.as_str()));
+    let sent = sent.filter_map(|one| one.guid.parse().ok()).collect();
+    let looked = async {
+        let store = &process.store;
+        Ok::<_, journeyman_store::StoreError>(
+            // In this order: what is concluded in between wakes its order.
+            store.unknown_deliveries(sent).await?.is_empty()
+                && store.pending_deliveries(0, 1).await?.is_empty()
+                && store.waking_orders().await?.is_empty(),
+        )
+    };
+    if looked.await.unwrap_or(false) { Settling::Settled } else { Settling::Not }
+}
+
+async fn deliver(world: &World, process: &RunningProcess, heard: &mut Heard) {
+    let now = world.steps.now();
+    let (due, late) = std::mem::take(&mut heard.late).into_iter().partition(|(at, _)| *at <= now);
+    heard.late = late;
+    for (_, delivery) in due {
+        take_in(world, process, heard, &delivery).await;
+    }
+    for delivery in world.emulator.queued_deliveries() {
+        let point = format!("hook: {}.{}", delivery.event, delivery.action.as_deref().unwrap_or_default());
+        let mut directive = world.steps.pass(process.number, Seam::Hook, &point).await;
+        match directive.hook.take() {
+            Some(Fate::HookLost) => {
+                world.emulator.delivered(delivery.id, DeliveryResult::Failed("lost".to_owned()));
+                continue;
+            }
+            Some(Fate::HookLate { by }) => {
+                world.emulator.delivered(delivery.id, DeliveryResult::Failed("late".to_owned()));
+                heard.late.push((now + TimeDelta::from_std(by).unwrap_or_default(), delivery));
+                continue;
+            }
+            Some(Fate::HookTwice) => take_in(world, process, heard, &delivery).await,
+            Some(Fate::HookUnderTwoGuids) => {
+                heard.guids += 1;
+                let other = DeliveryAttempt { guid: guid(heard.guids).to_string(), ..delivery.clone() };
+                take_in(world, process, heard, &other).await;
+            }
+            _ => {}
+        }
+        take_in(world, process, heard, &delivery).await;
+        world.steps.passed(process.number, Seam::Hook, &mut directive).await;
+    }
+}
+
+/// As `POST /webhook` does: kept, then acknowledged.
+async fn take_in(world: &World, process: &RunningProcess, heard: &mut Heard, delivery: &DeliveryAttempt) {
+    let guid: DeliveryGuid = delivery.guid.parse().expect("a GUID");
+    let new = NewDelivery {
+        guid: guid.clone(),
+        event: delivery.event.clone(),
+        action: delivery.action.clone(),
+        body: delivery.payload.clone().into_bytes(),
+        received_at: world.steps.now(),
+    };
+    let outcome = match process.store.save_delivery(new).await {
+        Ok(_) => {
+            heard.acknowledged.insert(guid);
+            process.engine.delivery_arrived();
+            DeliveryResult::Answered(202)
+        }
+        Err(_) => DeliveryResult::Answered(503),
+    };
+    world.emulator.delivered(delivery.id, outcome);
+}
+
+/// One more process that finds everything done.
+async fn idle(world: &World, number: ProcessNumber) {
+    world.steps.begin();
+    let process = start(world, number).await;
+    tokio::time::sleep(Duration::from_secs(330)).await;
+    process.running.abort();
+    let _ = process.running.await;
+    world.steps.end();
+}

@@ -1,0 +1,174 @@
+//! Whole lives of orders in this process, in virtual time, with everything going wrong that may: the real `next`, engine,
+//! database (on a file), gate, markers and tokens; GitHub is the emulator, called directly; git, sandboxes and agents are
+//! simulated, at the seam where effects are made.
+//!
+//! A case is a seed and what happens at which step. A step is a use of the database, a request to GitHub, an effect of
+//! the workplace or a webhook. What has to hold in the end is in `hold`.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
+
+mod chance;
+mod faults;
+mod hold;
+mod life;
+mod people;
+mod setting;
+mod shrink;
+mod steps;
+mod workplace;
+mod world;
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use chance::Chance;
+use faults::{Fate, FateKind};
+use life::LifeReport;
+use shrink::shrunk;
+
+/// What happens in one order's life.
+#[derive(Debug, Clone, PartialEq)]
+struct Case {
+    seed: u64,
+    /// At the first step from this number on that it can happen to.
+    fates: Vec<(u64, Fate)>,
+}
+
+/// How many lives are lived, unless `JOURNEYMAN_MATRIX_LIVES` says otherwise; with `JOURNEYMAN_TEST_ALL` as many as a night
+/// has time for.
+const LIVES: u64 = 500;
+const LIVES_OF_A_NIGHT: u64 = 10_000;
+/// A life takes less than a second, unless GitHub is away for hours.
+const HANGS_AFTER: Duration = Duration::from_secs(180);
+/// Where the seeds begin, unless `JOURNEYMAN_MATRIX_SEED` says otherwise.
+const FIRST: u64 = 1;
+
+impl Case {
+    /// The case of a seed: one or two things that go wrong, in an order's life of about so many steps.
+    fn of(seed: u64) -> Self {
+        let mut chance = Chance::of(seed);
+        let steps = 330;
+        let kind = FateKind::ALL[(seed % FateKind::ALL.len() as u64) as usize];
+        let mut fates = vec![(1 + chance.below(steps), Fate::of(kind, &mut chance))];
+        if chance.one_in(4) {
+            let second = FateKind::ALL[chance.below(FateKind::ALL.len() as u64) as usize];
+            fates.push((1 + chance.below(steps), Fate::of(second, &mut chance)));
+        }
+        // Two deaths in a fifth of the cases.
+        if chance.one_in(5) {
+            let (first, gap) = (1 + chance.below(steps), 1 + chance.below(60));
+            fates = vec![
+                (first, Fate::of(FateKind::DieBefore, &mut chance)),
+                (first + gap, Fate::of(FateKind::DieAfter, &mut chance)),
+            ];
+        }
+        fates.sort_by_key(|(step, _)| *step);
+        Self { seed, fates }
+    }
+
+    fn live(&self) -> Result<LifeReport, String> {
+        life::live(self)
+    }
+}
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// What the lives came to, by kind of point and what happened there.
+#[derive(Default)]
+struct Table {
+    rows: BTreeMap<String, BTreeMap<&'static str, u64>>,
+    points: BTreeMap<String, u64>,
+    virtual_hours: f64,
+}
+
+impl Table {
+    fn add(&mut self, report: &LifeReport) {
+        for (point, fate) in &report.struck {
+            *self.rows.entry(point.clone()).or_default().entry(fate.name()).or_default() += 1;
+        }
+        for point in &report.points {
+            *self.points.entry(point.clone()).or_default() += 1;
+        }
+        self.virtual_hours += report.virtual_seconds / 3_600.0;
+    }
+
+    fn print(&self) {
+        for (point, fates) in &self.rows {
+            let fates: Vec<String> = fates.iter().map(|(fate, times)| format!("{fate} {times}")).collect();
+            println!("{point}: {}", fates.join(", "));
+        }
+    }
+}
+
+#[test]
+fn whatever_goes_wrong_nothing_is_lost_and_nothing_is_done_twice() {
+    let usual = if std::env::var_os("JOURNEYMAN_TEST_ALL").is_some() { LIVES_OF_A_NIGHT } else { LIVES };
+    let lives = number("JOURNEYMAN_MATRIX_LIVES", usual);
+    let first = number("JOURNEYMAN_MATRIX_SEED", FIRST);
+    let begun = Instant::now();
+    let (next, table, wrong) = (AtomicU64::new(0), Mutex::new(Table::default()), Mutex::new(Vec::new()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (under_way, ended) = (Mutex::new(BTreeMap::new()), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // What hangs is named: a life cannot be ended from outside.
+            while ended.load(Ordering::Relaxed) < threads as u64 {
+                std::thread::sleep(Duration::from_millis(200));
+                for (seed, begun) in under_way.lock().unwrap().iter() {
+                    if Instant::elapsed(begun) > HANGS_AFTER {
+                        eprintln!("does not end: {:?}", Case::of(*seed));
+                        std::process::abort();
+                    }
+                }
+            }
+        });
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let nth = next.fetch_add(1, Ordering::Relaxed);
+                    if nth >= lives || wrong.lock().unwrap().len() >= 20 {
+                        ended.fetch_add(1, Ordering::Relaxed);
+                        return;
+                    }
+                    let case = Case::of(first + nth);
+                    under_way.lock().unwrap().insert(case.seed, Instant::now());
+                    let lived = case.live();
+                    under_way.lock().unwrap().remove(&case.seed);
+                    match lived {
+                        Ok(report) => table.lock().unwrap().add(&report),
+                        Err(violation) => wrong.lock().unwrap().push((case, violation)),
+                    }
+                }
+            });
+        }
+    });
+    let (table, wrong) = (table.into_inner().unwrap(), wrong.into_inner().unwrap());
+    table.print();
+    println!(
+        "{lives} lives, {} kinds of points, {} of points where something happened, {:.0} virtual hours, {:?}",
+        table.points.len(),
+        table.rows.len(),
+        table.virtual_hours,
+        begun.elapsed()
+    );
+    for (case, violation) in &wrong {
+        println!("\n{case:?}\n  {violation}");
+    }
+    if let Some((case, _)) = wrong.first() {
+        let (smaller, violation) = shrunk(case);
+        panic!("{} of {lives} lives; the first, shrunk: {smaller:?}\n  {violation}", wrong.len());
+    }
+}
+
+/// To look at one closely: `JOURNEYMAN_MATRIX_CASE=seed`.
+#[test]
+#[ignore = "for one case, by hand"]
+fn one_case() {
+    let case = Case::of(number("JOURNEYMAN_MATRIX_CASE", 1));
+    println!("{case:?}");
+    let report = case.live();
+    println!("{report:#?}");
+}

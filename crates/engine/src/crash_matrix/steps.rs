@@ -1,0 +1,493 @@
+//! The steps of a life, and what strikes at which. Everything that reaches outside of the process passes here.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::faults::{Fate, FaultyAnswer};
+use journeyman_emulator::{Emulator, InProcessCaller};
+use journeyman_github::{
+    GitHubApi, GitHubConnection, GitHubError, IncomingAnswer, OutgoingRequest, RequestSender,
+};
+use journeyman_order::{DeliveryGuid, JournalEntry, JournalEvent, OrderId};
+use journeyman_store::{JournalStore, Store, StoreError, StoreWatcher};
+use secrecy::ExposeSecret as _;
+
+/// Where the process reaches out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seam {
+    Store,
+    GitHub,
+    Work,
+    Hook,
+}
+
+/// One of the processes that were started; a later one has a larger number.
+pub(super) type ProcessNumber = u32;
+
+/// What is to happen to a step.
+#[derive(Debug, Default)]
+pub(super) struct Directive {
+    dies_after: Option<Duration>,
+    unheard: bool,
+    pub(super) hook: Option<Fate>,
+    pub(super) answer: Option<(FaultyAnswer, bool)>,
+}
+
+#[derive(Debug)]
+pub(super) struct StepsState {
+    count: u64,
+    last: String,
+    pub(super) fates: Vec<(u64, Fate)>,
+    pub(super) struck: Vec<(String, Fate)>,
+    pub(super) points: BTreeSet<String>,
+    /// How long the process is down, once it is dead.
+    pub(super) dead: Option<Duration>,
+    pub(super) terminate: Option<Duration>,
+    pub(super) usurp: bool,
+    frozen: Option<ProcessNumber>,
+    was_frozen: Option<ProcessNumber>,
+    answers: Option<(FaultyAnswer, bool, u32)>,
+    outage_until: DateTime<Utc>,
+    refuses_until: DateTime<Utc>,
+    /// When the last thing went wrong, or will have.
+    pub(super) trouble_until: DateTime<Utc>,
+    pub(super) refused: bool,
+    pub(super) may_ask_again: bool,
+    entry: Option<String>,
+    committing: Directive,
+}
+
+/// The clock of all processes: it goes on where the one before has died.
+#[derive(Debug, Clone, Copy)]
+struct VirtualTime {
+    base: DateTime<Utc>,
+    since: Option<Instant>,
+}
+
+/// What all processes of a life share.
+pub(super) struct Steps {
+    state: Mutex<StepsState>,
+    time: Mutex<VirtualTime>,
+    /// Something happened that whoever runs the process has to see.
+    pub(super) news: Notify,
+    thawed: Notify,
+}
+
+impl Steps {
+    pub(super) fn new(fates: Vec<(u64, Fate)>, now: DateTime<Utc>) -> Self {
+        let state = StepsState {
+            count: 0,
+            last: String::new(),
+            fates,
+            struck: Vec::new(),
+            points: BTreeSet::new(),
+            dead: None,
+            terminate: None,
+            usurp: false,
+            frozen: None,
+            was_frozen: None,
+            answers: None,
+            outage_until: now,
+            refuses_until: now,
+            trouble_until: now,
+            refused: false,
+            may_ask_again: false,
+            entry: None,
+            committing: Directive::default(),
+        };
+        Self {
+            state: Mutex::new(state),
+            time: Mutex::new(VirtualTime { base: now, since: None }),
+            news: Notify::new(),
+            thawed: Notify::new(),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, StepsState> {
+        self.state.lock().unwrap()
+    }
+
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        let time = *self.time.lock().unwrap();
+        let elapsed = time.since.map(|since| since.elapsed()).unwrap_or_default();
+        time.base + TimeDelta::from_std(elapsed).unwrap_or_default()
+    }
+
+    /// A process begins, in a runtime of its own.
+    pub(super) fn begin(&self) {
+        let mut state = self.state();
+        (state.dead, state.terminate, state.usurp) = (None, None, false);
+        state.committing = Directive::default();
+        state.entry = None;
+        drop(state);
+        self.time.lock().unwrap().since = Some(Instant::now());
+    }
+
+    /// It has ended; the time stands still until it is moved.
+    pub(super) fn end(&self) {
+        let now = self.now();
+        *self.time.lock().unwrap() = VirtualTime { base: now, since: None };
+    }
+
+    pub(super) fn pass_time(&self, time: Duration) {
+        let mut clock = self.time.lock().unwrap();
+        clock.base += TimeDelta::from_std(time).unwrap_or_default();
+    }
+
+    /// The process is stopped for a while and does not know it.
+    pub(super) fn freeze(&self, process: ProcessNumber) {
+        let mut state = self.state();
+        (state.frozen, state.was_frozen) = (Some(process), Some(process));
+    }
+
+    pub(super) fn thaw(&self) {
+        self.state().frozen = None;
+        self.thawed.notify_waiters();
+    }
+
+    fn trouble_for(&self, time: Duration) -> DateTime<Utc> {
+        let until = self.now() + TimeDelta::from_std(time).unwrap_or_default();
+        let mut state = self.state();
+        state.trouble_until = state.trouble_until.max(until);
+        until
+    }
+
+    /// Nothing is done any more by a process that is dead or stopped.
+    /// What has begun to write ends that first: nobody else could write meanwhile.
+    async fn alive(&self, process: ProcessNumber, seam: Option<Seam>) {
+        loop {
+            let thawed = self.thawed.notified();
+            let (dead, frozen) = {
+                let state = self.state();
+                (state.dead.is_some(), state.frozen == Some(process) && seam != Some(Seam::Store))
+            };
+            if dead {
+                std::future::pending::<()>().await;
+            }
+            if !frozen {
+                return;
+            }
+            thawed.await;
+        }
+    }
+
+    async fn die(&self, down: Duration) {
+        self.trouble_for(down);
+        self.state().dead = Some(down);
+        self.news.notify_one();
+        std::future::pending::<()>().await;
+    }
+
+    /// Comes to a step.
+    pub(super) async fn pass(&self, process: ProcessNumber, seam: Seam, point: &str) -> Directive {
+        self.alive(process, Some(seam)).await;
+        let fate = {
+            let mut state = self.state();
+            state.count += 1;
+            point.clone_into(&mut state.last);
+            if !state.points.contains(point) {
+                state.points.insert(point.to_owned());
+            }
+            let count = state.count;
+            let strikes = |(step, fate): &(u64, Fate)| *step <= count && can_strike(fate, seam);
+            let at = state.fates.iter().position(strikes);
+            at.map(|at| {
+                let (_, fate) = state.fates.remove(at);
+                state.struck.push((point.to_owned(), fate.clone()));
+                fate
+            })
+        };
+        let mut directive = Directive::default();
+        if let Some(fate) = fate {
+            self.trouble_for(Duration::ZERO);
+            match fate {
+                Fate::DieBefore { down } => self.die(down).await,
+                Fate::DieAfter { down } => directive.dies_after = Some(down),
+                Fate::Terminate { down } => {
+                    self.state().terminate = Some(down);
+                    self.trouble_for(down);
+                    self.news.notify_one();
+                }
+                Fate::GitHub { answer, applied, times } => {
+                    let mut state = self.state();
+                    state.answers = Some((answer, applied, times));
+                    state.refused |= answer.is_refusal();
+                    state.may_ask_again |= answer.is_refusal();
+                }
+                Fate::Outage { lasts } => {
+                    let until = self.trouble_for(lasts);
+                    let mut state = self.state();
+                    (state.outage_until, state.may_ask_again) = (until, true);
+                }
+                Fate::StoreRefuses { lasts } => {
+                    let until = self.trouble_for(lasts);
+                    self.state().refuses_until = until;
+                }
+                Fate::CommitUnheard => directive.unheard = true,
+                Fate::HookLost | Fate::HookTwice | Fate::HookUnderTwoGuids | Fate::HookLate { .. } => {
+                    if let Fate::HookLate { by } = &fate {
+                        self.trouble_for(*by);
+                    }
+                    directive.hook = Some(fate);
+                }
+                Fate::Usurped => {
+                    self.trouble_for(Duration::from_secs(60));
+                    self.state().usurp = true;
+                    self.news.notify_one();
+                }
+            }
+        }
+        if seam == Seam::GitHub {
+            let mut state = self.state();
+            if let Some((answer, applied, times)) = state.answers.take() {
+                directive.answer = Some((answer, applied));
+                if times > 1 {
+                    state.answers = Some((answer, applied, times - 1));
+                }
+            }
+        }
+        directive
+    }
+
+    /// The step is done.
+    pub(super) async fn passed(&self, process: ProcessNumber, seam: Seam, directive: &mut Directive) {
+        if let Some(down) = directive.dies_after.take() {
+            self.die(down).await;
+        }
+        self.alive(process, Some(seam)).await;
+    }
+
+    /// For whoever looks closely.
+    pub(super) fn last(&self) -> (u64, String) {
+        let state = self.state();
+        (state.count, state.last.clone())
+    }
+
+    fn is_out(&self) -> bool {
+        self.now() < self.state().outage_until
+    }
+}
+
+fn can_strike(fate: &Fate, seam: Seam) -> bool {
+    match fate {
+        Fate::DieBefore { .. } | Fate::DieAfter { .. } | Fate::Terminate { .. } => true,
+        Fate::GitHub { .. } | Fate::Outage { .. } => seam == Seam::GitHub,
+        Fate::StoreRefuses { .. } | Fate::CommitUnheard | Fate::Usurped => seam == Seam::Store,
+        Fate::HookLost | Fate::HookTwice | Fate::HookUnderTwoGuids | Fate::HookLate { .. } => {
+            seam == Seam::Hook
+        }
+    }
+}
+
+/// While it is kept, virtual time does not pass: somebody in another thread is at work.
+pub(super) struct Busy {
+    _until_dropped: std::sync::mpsc::Sender<()>,
+}
+
+impl Busy {
+    pub(super) fn new() -> Self {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        tokio::task::spawn_blocking(move || receiver.recv());
+        Self { _until_dropped: sender }
+    }
+}
+
+/// The database of one process.
+pub(super) struct WatchedStore(pub(super) Arc<Steps>, pub(super) ProcessNumber);
+
+#[async_trait]
+impl StoreWatcher for WatchedStore {
+    async fn begins(&self, _what: &'static str) -> Result<Box<dyn Send>, StoreError> {
+        let Self(steps, process) = self;
+        steps.alive(*process, None).await;
+        if steps.now() < steps.state().refuses_until {
+            // It does not say so at once.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            return Err(StoreError::Unavailable { because: "the disk is full".to_owned() });
+        }
+        Ok(Box::new(Busy::new()))
+    }
+
+    async fn commits(&self, what: &'static str) -> Result<(), StoreError> {
+        let Self(steps, process) = self;
+        let entry = if what == "an entry" { steps.state().entry.take() } else { None };
+        let point = entry.unwrap_or_else(|| format!("store: {what}"));
+        let directive = steps.pass(*process, Seam::Store, &point).await;
+        steps.state().committing = directive;
+        Ok(())
+    }
+
+    async fn committed(&self, _what: &'static str) -> Result<(), StoreError> {
+        let Self(steps, process) = self;
+        let mut directive = std::mem::take(&mut steps.state().committing);
+        steps.passed(*process, Seam::Store, &mut directive).await;
+        match directive.unheard {
+            true => Err(StoreError::Unavailable { because: "the connection broke".to_owned() }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Names the entries that are written.
+pub(super) struct NamedEntries(pub(super) Arc<Steps>, pub(super) Store);
+
+#[async_trait]
+impl JournalStore for NamedEntries {
+    async fn append(
+        &self,
+        order: OrderId,
+        event: JournalEvent,
+        at: DateTime<Utc>,
+    ) -> Result<JournalEntry, StoreError> {
+        let name = match &event {
+            JournalEvent::Intended { key, .. } => format!("intended: {}", kind_of(&key.0)),
+            JournalEvent::Observed { key, .. } => format!("observed: {}", kind_of(&key.0)),
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => "a signal".to_owned(),
+        };
+        self.0.state().entry = Some(name);
+        JournalStore::append(&self.1, order, event, at).await
+    }
+
+    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {
+        JournalStore::entries_after(&self.1, order, seq).await
+    }
+}
+
+/// What an effect does, whatever it belongs to.
+pub(super) fn kind_of(key: &str) -> String {
+    let first = key.split('/').next().unwrap_or_default();
+    let last = key.rsplit('/').next().unwrap_or_default();
+    let word = if matches!(first, "status" | "check" | "authorize" | "answer")
+        && last.bytes().all(|b| !b.is_ascii_alphabetic())
+    {
+        first
+    } else {
+        last
+    };
+    let word = word.trim_end_matches(|of: char| of.is_ascii_digit() || of == '-');
+    if word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        first.to_owned()
+    } else {
+        word.to_owned()
+    }
+}
+
+/// GitHub, for one process.
+pub(super) struct DirectConnection {
+    pub(super) steps: Arc<Steps>,
+    pub(super) process: ProcessNumber,
+    pub(super) emulator: Arc<Emulator>,
+}
+
+fn point_of(request: &OutgoingRequest<'_>) -> String {
+    if request.api == GitHubApi::GraphQl {
+        let document = request.body.and_then(|body| body["query"].as_str()).unwrap_or_default();
+        let name = document.split(['(', '{', ' ']).find(|word| word.len() > 8).unwrap_or("graphql");
+        return format!("GitHub: {name}");
+    }
+    let path = request.route.split('?').next().unwrap_or_default();
+    let words: Vec<&str> = path
+        .split('/')
+        .skip(if path.starts_with("/repos/") { 4 } else { 1 })
+        .filter(|word| !word.bytes().any(|byte| byte.is_ascii_digit()))
+        .take(3)
+        .collect();
+    format!("GitHub: {} {}", request.method, words.join("/"))
+}
+
+#[async_trait]
+impl GitHubConnection for DirectConnection {
+    async fn exchange(&self, request: OutgoingRequest<'_>) -> Result<IncomingAnswer, GitHubError> {
+        let (steps, process) = (&self.steps, self.process);
+        // Nobody's answer comes at once.
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        let mut directive = steps.pass(process, Seam::GitHub, &point_of(&request)).await;
+        let cut = || GitHubError::unavailable(format!("no answer to {}", request.name));
+        if steps.is_out() || steps.state().was_frozen == Some(process) {
+            return Err(cut());
+        }
+        if let Some((answer, false)) = directive.answer {
+            return faulty(answer, None).await.ok_or_else(cut);
+        }
+        let base = match request.api {
+            GitHubApi::Rest => "/api/v3",
+            GitHubApi::GraphQl => "/api",
+        };
+        let caller = match &request.sender {
+            RequestSender::App => InProcessCaller::App,
+            RequestSender::Token(token) => InProcessCaller::Token(token.expose_secret().to_owned()),
+        };
+        let body = request.body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+        journeyman_emulator::set_time(steps.now());
+        let path = format!("{base}{}", request.route);
+        let answered = self.emulator.exchange(caller, request.method, &path, body).await;
+        steps.passed(process, Seam::GitHub, &mut directive).await;
+        let answered = answered.ok_or_else(cut)?;
+        let mut answer =
+            IncomingAnswer { status: answered.status, body: answered.body, ..IncomingAnswer::default() };
+        for (name, value) in answered.headers {
+            insert(&mut answer, &name, &value);
+        }
+        match directive.answer {
+            Some((otherwise, _)) => faulty(otherwise, Some(&answer)).await.ok_or_else(cut),
+            None => Ok(answer),
+        }
+    }
+}
+
+fn insert(answer: &mut IncomingAnswer, name: &str, value: &str) {
+    if let (Ok(name), Ok(value)) = (name.parse::<http::HeaderName>(), value.parse()) {
+        answer.headers.insert(name, value);
+    }
+}
+
+/// None: there is no whole answer.
+async fn faulty(answer: FaultyAnswer, real: Option<&IncomingAnswer>) -> Option<IncomingAnswer> {
+    let of = |status: u16, body: &str| IncomingAnswer {
+        status,
+        body: body.as_bytes().to_vec(),
+        ..IncomingAnswer::default()
+    };
+    let limited = |status: u16, headers: &[(&str, String)]| {
+        let mut answer = of(status, r#"{"message": "You have exceeded a secondary rate limit"}"#);
+        for (name, value) in headers {
+            insert(&mut answer, name, value);
+        }
+        answer
+    };
+    Some(match answer {
+        FaultyAnswer::Cut => return None,
+        FaultyAnswer::Silence => {
+            tokio::time::sleep(Duration::from_secs(40)).await;
+            return None;
+        }
+        FaultyAnswer::Status(status) => of(status, r#"{"message": "no"}"#),
+        FaultyAnswer::SecondaryLimit => limited(403, &[("retry-after", "40".to_owned())]),
+        FaultyAnswer::TooMany => limited(429, &[("retry-after", "90".to_owned())]),
+        FaultyAnswer::PrimaryLimit => {
+            let reset = (Utc::now().timestamp() + 120).to_string();
+            limited(403, &[("x-ratelimit-remaining", "0".to_owned()), ("x-ratelimit-reset", reset)])
+        }
+        FaultyAnswer::Page => of(200, "<html>Please sign in</html>"),
+        FaultyAnswer::Empty => of(200, ""),
+        FaultyAnswer::Half => {
+            let body = real.map(|real| real.body.clone()).unwrap_or_else(|| br#"{"id": 1, "na"#.to_vec());
+            IncomingAnswer { status: 200, body: body[..body.len() / 2].to_vec(), ..IncomingAnswer::default() }
+        }
+        FaultyAnswer::OtherShape => of(200, r#"{"hello": ["world"]}"#),
+    })
+}
+
+/// A GUID of our own making.
+pub(super) fn guid(number: u64) -> DeliveryGuid {
+    uuid::Uuid::from_u128(u128::from(number) << 64 | 0x4000_8000_0000_0000_0000)
+        .to_string()
+        .parse()
+        .expect("a GUID")
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::permissions::SenderPermission;
+use super::permissions::{SenderPermission, WordsInTurn};
 use super::signal_log::{
     AnsweredSignal, AppliedCommand, Cancellation, PlanDecision, PullClosure, PullClosureKind, PullEvent,
     PullEventKind, ResumeCommand, SignalAnswer, SignalLog, TextNews,
@@ -29,6 +29,7 @@ struct SignalReader<'a, F> {
     reviews: BTreeSet<u64>,
     /// Whose comments on the issue do not belong to the task: GitHub is not asked about each.
     outsiders: BTreeSet<UserId>,
+    words: WordsInTurn,
     /// What they want, and since which entry it is known that they may.
     decided: Vec<ResolvedSignal>,
 }
@@ -129,6 +130,7 @@ impl SignalLog {
             comments: journal.opened().comment.into_iter().collect(),
             reviews: BTreeSet::new(),
             outsiders: BTreeSet::new(),
+            words: WordsInTurn::of(journal.opened().format),
             decided: Vec::new(),
         };
         for entry in journal.entries() {
@@ -489,7 +491,10 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
         by: &Requester,
         wish: impl FnOnce() -> SignalRequest,
     ) {
-        match self.log.permission(&self.observed, (signal, at), by, self.now) {
+        let permission = self
+            .words
+            .in_turn(by, |after| self.log.permission(&self.observed, (signal, at, after), by, self.now));
+        match permission {
             SenderPermission::Known { seq, at } => {
                 self.decided.push(ResolvedSignal { seq, at, signal, request: wish() })
             }

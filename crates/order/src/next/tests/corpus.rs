@@ -132,7 +132,10 @@ fn a_journal_that_a_newer_program_opened_is_named_as_such_and_one_that_names_no_
     assert_eq!(newer, InvalidJournal::Newer { found: JOURNAL_FORMAT + 1 });
     // The same where what is in it means nothing to this program.
     written["issue"] = "of another shape".into();
-    let says = "it has format 2, and this Journeyman reads formats up to 1";
+    let says = format!(
+        "it has format {}, and this Journeyman reads formats up to {JOURNAL_FORMAT}",
+        JOURNAL_FORMAT + 1
+    );
     assert_eq!(JournalEvent::read(&written.to_string()).unwrap_err().to_string(), says);
     assert_eq!(newer.to_string(), says);
 }

@@ -76,3 +76,26 @@ fn a_command_that_comes_just_before_an_outage_of_hours_is_heard_when_it_is_over(
     assert!(matches!(ended, OrderEnding::Verified { .. }), "{ended:?}");
     assert_eq!(order.last_answer(), Some(SignalAnswer::Taken));
 }
+
+#[test]
+fn what_a_person_says_counts_in_the_order_in_which_it_was_said() {
+    let mut order = SimulatedOrder::new();
+    for _ in 0..6 {
+        order.step();
+    }
+    let cancelled_at = order.journal.last_seq() + 1;
+    order.say("/cancel");
+    order.say("/retry");
+    // Of the first word GitHub is asked again later, of the second it would tell at once, and the work waits longest.
+    order.oracle(move |key, r#move, before| match r#move {
+        Move::Authorize { .. } if key.0 == format!("authorize/{cancelled_at}") && before < 3 => Some(away()),
+        Move::RunAgent(_) if before < 5 => Some(away()),
+        _ => None,
+    });
+
+    let ended = order.settle();
+
+    assert!(matches!(ended, OrderEnding::Verified { .. }), "{ended:?}");
+    let answers: Vec<_> = order.survey().answers.into_iter().map(|answered| answered.answer).collect();
+    assert_eq!(answers, [SignalAnswer::Taken, SignalAnswer::Taken]);
+}

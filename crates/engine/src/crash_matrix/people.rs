@@ -212,8 +212,7 @@ impl Thread {
         }
     }
 
-    /// An order that GitHub has refused something ends with a word, and a person says so to go on. While GitHub is away, of
-    /// two words the one counts first whose author's right is told first: a `/cancel` can follow the `/retry` after it.
+    /// An order that GitHub has refused something ends with a word, and a person says so to go on.
     fn ask_again(&mut self, world: &Scene, act: &Act, now: DateTime<Utc>, last_act: &mut DateTime<Utc>) {
         let is_waiting = matches!(act, Act::AwaitReady | Act::AwaitHelp | Act::AwaitChange);
         if !is_waiting
@@ -225,11 +224,7 @@ impl Thread {
         }
         self.retries += 1;
         let Some(issue) = self.issue else { return };
-        let is_cancelled = |issue: &journeyman_emulator::IssueView| {
-            issue.comments.iter().any(|comment| comment.body.contains("### Cancelled"))
-        };
-        let is_cancelled = world.emulator.issue(REPOSITORY, issue).is_some_and(|issue| is_cancelled(&issue));
-        if is_cancelled || self.has_label(world, "journeyman:needs-human") {
+        if self.has_label(world, "journeyman:needs-human") {
             let _ = at_once(world.emulator.comment(REPOSITORY, issue, PERSON, "/retry"));
         } else if world.emulator.issue(REPOSITORY, issue).is_some_and(|issue| issue.comments.is_empty()) {
             let _ = at_once(world.emulator.unlabel(REPOSITORY, issue, "journeyman", PERSON));

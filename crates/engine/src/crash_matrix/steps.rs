@@ -58,7 +58,6 @@ pub(super) struct StepsState {
     /// When the last thing went wrong, or will have.
     pub(super) trouble_until: DateTime<Utc>,
     pub(super) refused: bool,
-    pub(super) may_ask_again: bool,
     entry: Option<String>,
     committing: Directive,
 }
@@ -97,7 +96,6 @@ impl Steps {
             refuses_until: now,
             trouble_until: now,
             refused: false,
-            may_ask_again: false,
             entry: None,
             committing: Directive::default(),
         };
@@ -218,12 +216,10 @@ impl Steps {
                     let mut state = self.state();
                     state.answers = Some((answer, applied, times));
                     state.refused |= answer.is_refusal();
-                    state.may_ask_again |= answer.is_refusal();
                 }
                 Fate::Outage { lasts } => {
                     let until = self.trouble_for(lasts);
-                    let mut state = self.state();
-                    (state.outage_until, state.may_ask_again) = (until, true);
+                    self.state().outage_until = until;
                 }
                 Fate::StoreRefuses { lasts } => {
                     let until = self.trouble_for(lasts);

@@ -92,9 +92,11 @@ impl Engine {
             }
             let repository = store.order(order).await?.repository;
             let workspaces = self.parts.workspaces.clone();
-            tracing::info!(%order, "its folder is taken away: it has been at rest for as long as retention.order_days");
-            blocking(move || workspaces.forget(order, &repository)).await??;
-            removed += 1;
+            tracing::info!(%order, "its folder is taken away, as retention.order_days says");
+            match blocking(move || workspaces.forget(order, &repository)).await? {
+                Ok(()) => removed += 1,
+                Err(error) => tracing::warn!(%order, "its folder cannot be taken away: {error}"),
+            }
         }
         Ok(removed)
     }

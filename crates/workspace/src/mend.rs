@@ -3,7 +3,7 @@
 //!
 //! Looked for only where something could not be read: it reads every byte. What is whole stays.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
@@ -61,7 +61,9 @@ impl Workspaces {
     /// Forgets the commits of which something is gone: whoever fetches would believe that all of it is here.
     fn forget_incomplete(&self, repository: &RepositoryName) -> Result<bool, GitError> {
         let said = |error: git2::Error| GitError::local("look through a repository of ours", &error);
-        let (known, commits) = (self.known(repository)?, self.commits(repository)?);
+        let (mut known, commits) = (self.known(repository)?, self.commits(repository)?);
+        // One that cannot be read at this moment says nothing of the others.
+        known.retain(|tip| commits.find_commit(*tip).is_ok());
         let mut is_forgotten = false;
         for reference in commits.references().map_err(said)? {
             let mut reference = reference.map_err(said)?;
@@ -186,8 +188,8 @@ fn damage_in(path: &Path) -> Result<Vec<Damage>, GitError> {
         return Ok(damage);
     }
     let mut say = |file: PathBuf, what| damage.push(Damage { file, what });
-    let head = std::fs::read(path.join("HEAD")).unwrap_or_default();
-    if !head.starts_with(b"ref: refs/heads/") {
+    let head = std::fs::read(path.join("HEAD")).map(|head| head.starts_with(b"ref: refs/heads/"));
+    if is_damaged(head) {
         say(path.join("HEAD"), "does not say what a repository begins with");
     }
     if !git2::Config::open(&path.join("config")).is_ok_and(|config| config.get_bool("core.bare").is_ok()) {
@@ -197,11 +199,11 @@ fn damage_in(path: &Path) -> Result<Vec<Damage>, GitError> {
         say(path.join("packed-refs"), "is not a list of references");
     }
     for file in files_below(&path.join("refs"))? {
-        let is_named = std::fs::read(&file).is_ok_and(|bytes| {
+        let is_named = std::fs::read(&file).map(|bytes| {
             let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
             line.len() == 2 * HASH && line.iter().all(u8::is_ascii_hexdigit)
         });
-        if !is_named {
+        if is_damaged(is_named) {
             say(file, "is not a reference");
         }
     }
@@ -210,13 +212,15 @@ fn damage_in(path: &Path) -> Result<Vec<Damage>, GitError> {
         let is_in_packs = file.parent().is_some_and(|folder| folder.ends_with("objects/pack"));
         let ending = file.extension().and_then(|ending| ending.to_str());
         match (is_in_packs, ending) {
-            (true, Some("pack" | "idx")) if !ends_with_its_hash(&file) => {
+            (true, Some("pack" | "idx")) if is_damaged(ends_with_its_hash(&file)) => {
                 say(file, "is not what it was when it was written");
             }
             // One without the other is nothing.
             (true, Some("pack")) if !file.with_extension("idx").exists() => say(file, "has no index"),
             (true, Some("idx")) if !file.with_extension("pack").exists() => say(file, "has no pack"),
-            (false, None) if object_name(&objects, &file).is_some_and(|name| !has_hash(&file, &name)) => {
+            (false, None)
+                if object_name(&objects, &file).is_some_and(|name| is_damaged(has_hash(&file, &name))) =>
+            {
                 say(file, "is not the object that it is called");
             }
             (true | false, _) => {}
@@ -253,22 +257,39 @@ fn object_name(objects: &Path, file: &Path) -> Option<String> {
         .then_some(name)
 }
 
-fn has_hash(file: &Path, name: &str) -> bool {
-    let inflated = std::fs::File::open(file).map(ZlibDecoder::new);
-    inflated.and_then(hash_of).is_ok_and(|hash| hex::encode(hash) == name)
+fn has_hash(file: &Path, name: &str) -> std::io::Result<bool> {
+    let hash = hash_of(ZlibDecoder::new(std::fs::File::open(file)?))?;
+    Ok(hex::encode(hash) == name)
+}
+
+/// Whether a file was read and is not what it should be, or its disk cannot read it. Another file that cannot be opened now
+/// may be sound: nothing is taken away for want of a permission or of a place among the open files.
+fn is_damaged(is_sound: std::io::Result<bool>) -> bool {
+    /// `EIO`: the disk has lost it.
+    const LOST: i32 = 5;
+    match is_sound {
+        Ok(is_sound) => !is_sound,
+        Err(error) => {
+            error.raw_os_error() == Some(LOST)
+                || matches!(
+                    error.kind(),
+                    ErrorKind::NotFound
+                        | ErrorKind::UnexpectedEof
+                        | ErrorKind::InvalidData
+                        | ErrorKind::InvalidInput
+                )
+        }
+    }
 }
 
 /// Packs and their indices end with the hash of all that is before it.
-fn ends_with_its_hash(file: &Path) -> bool {
-    let compared = || {
-        let mut file = std::fs::File::open(file)?;
-        let length = file.metadata()?.len().saturating_sub(HASH as u64);
-        let hash = hash_of((&mut file).take(length))?;
-        let mut end = [0; HASH];
-        file.read_exact(&mut end)?;
-        std::io::Result::Ok(hash == end)
-    };
-    compared().unwrap_or(false)
+fn ends_with_its_hash(file: &Path) -> std::io::Result<bool> {
+    let mut file = std::fs::File::open(file)?;
+    let length = file.metadata()?.len().saturating_sub(HASH as u64);
+    let hash = hash_of((&mut file).take(length))?;
+    let mut end = [0; HASH];
+    file.read_exact(&mut end)?;
+    Ok(hash == end)
 }
 
 fn hash_of(mut bytes: impl Read) -> std::io::Result<[u8; HASH]> {
@@ -288,4 +309,19 @@ pub(super) fn sync_what_is_written(repository: &Repository) -> Result<(), git2::
         return Ok(());
     }
     config.set_bool("core.fsyncObjectFiles", true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_opened_now_is_not_called_damaged() {
+        let refused = |kind: ErrorKind| is_damaged(Err(kind.into()));
+        assert!(!refused(ErrorKind::PermissionDenied));
+        assert!(!is_damaged(Err(std::io::Error::from_raw_os_error(24))), "too many open files");
+        assert!(is_damaged(Err(std::io::Error::from_raw_os_error(5))), "the disk cannot read it");
+        assert!(refused(ErrorKind::UnexpectedEof) && refused(ErrorKind::InvalidData));
+        assert!(is_damaged(Ok(false)) && !is_damaged(Ok(true)));
+    }
 }

@@ -52,7 +52,14 @@ impl Workspaces {
         let mut found = Vec::new();
         for id in walk {
             let id = id.map_err(said)?;
-            if !is_by_us(&commits.find_commit(id).map_err(said)?) {
+            let commit = commits.find_commit(id).map_err(said)?;
+            // Whoever amends or rebases leaves the author and becomes the committer.
+            let committer = commit.committer();
+            let is_committed_by_us = committer.email_bytes() == commit.author().email_bytes()
+                || self
+                    .signer()
+                    .is_some_and(|signer| committer.email_bytes() == signer.committer().email.as_bytes());
+            if !is_by_us(&commit) || !is_committed_by_us {
                 return Ok(false);
             }
             found.push(sha(id)?);

@@ -24,7 +24,12 @@ impl Workspaces {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             match name.parse() {
                 Ok(order) => orders.push(order),
-                Err(_) if name.starts_with(GONE) => remove_all(&path)?,
+                Err(_) if name.starts_with(GONE) => {
+                    // It keeps nothing else from being cleared away.
+                    if let Err(error) = remove_all(&path) {
+                        tracing::warn!(path = %path.display(), "cannot be removed: {error}");
+                    }
+                }
                 Err(_) => {}
             }
         }

@@ -120,17 +120,18 @@ pub(crate) async fn serve(
     let credentials = shared.lock().authenticate(authorization.as_deref());
     let caller = credentials.as_ref().map_or(Caller::Nobody, |credentials| shared.lock().caller(credentials));
     let call = arrived(&request, caller, String::from_utf8_lossy(&body).into_owned());
+    let user_agent = call.user_agent.clone();
     let apply = async {
         let parts = RequestParts {
             method: request.method().as_str(),
             path: request.path(),
             query: request.query_string(),
-            user_agent: &call.user_agent,
+            user_agent: &user_agent,
             accept: header(request.headers(), "accept"),
         };
         decorate(&shared, answer(&shared, parts, &body, credentials))
     };
-    carry_out(&shared, call.clone(), apply).await
+    carry_out(&shared, call, apply).await
 }
 
 /// What an answer depends on, beside the body and who asks.

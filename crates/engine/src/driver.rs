@@ -73,7 +73,10 @@ impl Engine {
             let summary = summary(survey);
             // Before anything is done: this is also how an order that `/retry` opened again takes the place.
             if shown.as_ref() != Some(&summary) {
-                match self.summarize(order, &summary, None).await {
+                // What is running for it must not be lost to a store that is away.
+                let summarized =
+                    StorePatience::outlast(order, || self.parts.store.set_summary(order, &summary, None));
+                match summarized.await {
                     Ok(()) => {}
                     Err(StoreError::Refused { .. }) => return self.give_way(order, summary, journal).await,
                     Err(error) => return Err(error),
@@ -114,20 +117,6 @@ impl Engine {
             }
             drive.next_turn();
         }
-    }
-
-    /// Writes what lists say of an order, once the store can be used: what is running for it must not be lost to that.
-    async fn summarize(
-        &self,
-        order: OrderId,
-        summary: &OrderSummary,
-        rested: Option<u64>,
-    ) -> Result<(), StoreError> {
-        let mut patience = StorePatience::default();
-        while let Err(error) = self.parts.store.set_summary(order, summary, rested).await {
-            patience.wait(order, error).await?;
-        }
-        Ok(())
     }
 
     /// Another order has the place meanwhile; this one stays as it ended.

@@ -51,24 +51,10 @@ impl HeardEvents {
                 self.note(Some((*at, &signal.by)), None);
             }
             self.note(None, comment_of(&signal.kind));
-            match &signal.kind {
-                SignalKind::Reviewed { review, .. } => drop(self.reviews.insert(*review)),
-                SignalKind::PullClosed { .. } | SignalKind::IssueClosed => self.closed = true,
-                SignalKind::PullReopened { .. } => self.closed = false,
-                SignalKind::Labeled { .. }
-                | SignalKind::Unlabeled { .. }
-                | SignalKind::Commanded { .. }
-                | SignalKind::Misspoken { .. }
-                | SignalKind::IssueEdited
-                | SignalKind::IssueCommented { .. }
-                | SignalKind::IssueTransferred
-                | SignalKind::IssueDeleted
-                | SignalKind::IssueLocked
-                | SignalKind::PullPushed { .. }
-                | SignalKind::Remarked { .. }
-                | SignalKind::ChecksFinished { .. }
-                | SignalKind::BaseMoved { .. } => {}
+            if let SignalKind::Reviewed { review, .. } = &signal.kind {
+                self.reviews.insert(*review);
             }
+            self.closed = closed_by(&signal.kind).unwrap_or(self.closed);
         }
     }
 
@@ -101,26 +87,37 @@ impl HeardEvents {
             return self.labeled.as_ref().is_some_and(is_before)
                 || self.opened.is_some_and(|opened| *at <= opened);
         }
-        match &signal.kind {
-            SignalKind::Reviewed { review, .. } => self.reviews.contains(review),
-            SignalKind::PullClosed { .. } | SignalKind::IssueClosed => self.closed,
-            SignalKind::Labeled { .. }
-            | SignalKind::Unlabeled { .. }
-            | SignalKind::Commanded { .. }
-            | SignalKind::Misspoken { .. }
-            | SignalKind::IssueEdited
-            | SignalKind::IssueCommented { .. }
-            | SignalKind::IssueTransferred
-            | SignalKind::IssueDeleted
-            | SignalKind::IssueLocked
-            | SignalKind::PullReopened { .. }
-            | SignalKind::PullPushed { .. }
-            | SignalKind::Remarked { .. }
-            | SignalKind::ChecksFinished { .. }
-            | SignalKind::BaseMoved { .. } => {
+        if let SignalKind::Reviewed { review, .. } = &signal.kind {
+            return self.reviews.contains(review);
+        }
+        match closed_by(&signal.kind) {
+            Some(true) => self.closed,
+            Some(false) | None => {
                 comment_of(&signal.kind).is_some_and(|comment| self.comments.contains(&comment))
             }
         }
+    }
+}
+
+/// Whether the issue or its pull request is closed after it; none where it says nothing of that.
+fn closed_by(kind: &SignalKind) -> Option<bool> {
+    match kind {
+        SignalKind::PullClosed { .. } | SignalKind::IssueClosed => Some(true),
+        SignalKind::PullReopened { .. } => Some(false),
+        SignalKind::Labeled { .. }
+        | SignalKind::Unlabeled { .. }
+        | SignalKind::Commanded { .. }
+        | SignalKind::Misspoken { .. }
+        | SignalKind::Reviewed { .. }
+        | SignalKind::IssueEdited
+        | SignalKind::IssueCommented { .. }
+        | SignalKind::IssueTransferred
+        | SignalKind::IssueDeleted
+        | SignalKind::IssueLocked
+        | SignalKind::PullPushed { .. }
+        | SignalKind::Remarked { .. }
+        | SignalKind::ChecksFinished { .. }
+        | SignalKind::BaseMoved { .. } => None,
     }
 }
 

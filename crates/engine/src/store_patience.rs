@@ -13,6 +13,23 @@ pub(super) struct StorePatience {
 }
 
 impl StorePatience {
+    /// Uses the store, again and again until it can be used.
+    ///
+    /// # Errors
+    /// What waiting does not mend.
+    pub(super) async fn outlast<T, F: Future<Output = Result<T, StoreError>>>(
+        order: OrderId,
+        mut attempt: impl FnMut() -> F,
+    ) -> Result<T, StoreError> {
+        let mut patience = Self::default();
+        loop {
+            match attempt().await {
+                Ok(done) => return Ok(done),
+                Err(error) => patience.wait(order, error).await?,
+            }
+        }
+    }
+
     /// Waits before the next try. Whoever has lost its database to another server is stopped from outside.
     ///
     /// # Errors

@@ -55,13 +55,33 @@ pub enum GitHubApi {
     GraphQl,
 }
 
+/// What is done with what a route names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpVerb {
+    Get,
+    Post,
+    Patch,
+    Delete,
+}
+
+impl HttpVerb {
+    /// As HTTP has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
 /// What is sent.
 #[derive(Debug, Clone)]
 pub struct OutgoingRequest<'a> {
     pub sender: RequestSender,
     pub api: GitHubApi,
-    /// `GET`, `POST`, `PATCH` or `DELETE`.
-    pub method: &'static str,
+    pub verb: HttpVerb,
     /// Path and query, relative to the interface's base.
     pub route: &'a str,
     pub body: Option<&'a Value>,
@@ -114,11 +134,11 @@ impl GitHubConnection for NetworkConnection {
                 .map_err(|_| GitHubError::unexpected("octocrab takes no token"))?,
         };
         let (route, body) = (request.route, request.body);
-        let response = match request.method {
-            "POST" => client._post(route, body).await,
-            "PATCH" => client._patch(route, body).await,
-            "DELETE" => client._delete(route, body).await,
-            _ => client._get(route).await,
+        let response = match request.verb {
+            HttpVerb::Get => client._get(route).await,
+            HttpVerb::Post => client._post(route, body).await,
+            HttpVerb::Patch => client._patch(route, body).await,
+            HttpVerb::Delete => client._delete(route, body).await,
         }
         .map_err(|error| unreachable_error(&request.name, &error))?;
         let (head, body) = response.into_parts();

@@ -44,7 +44,7 @@ pub use branches::BranchDeletion;
 pub use checks::{CHECK_NAME, CheckButton, OrderCheckRun};
 pub use ci::{ExternalCheck, ExternalCheckState};
 pub use connection::{
-    AppCredentials, GitHubApi, GitHubConnection, IncomingAnswer, OutgoingRequest, RequestSender,
+    AppCredentials, GitHubApi, GitHubConnection, HttpVerb, IncomingAnswer, OutgoingRequest, RequestSender,
 };
 pub use conversation::{MentionMatcher, PullConversation, ReviewThreadSnapshot, RoundComment, ThreadAnswer};
 pub use deliveries::HookDelivery;

@@ -8,13 +8,15 @@ use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::connection::{AppCredentials, GitHubApi, GitHubConnection, NetworkConnection, RequestSender};
+use super::connection::{
+    AppCredentials, GitHubApi, GitHubConnection, HttpVerb, NetworkConnection, RequestSender,
+};
 use super::endpoints::{Endpoints, InstalledRepository};
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::{WriteGate, WritePermit, WritePriority};
 use super::permissions::{RequestAuth, TokenPermissions};
 use super::token_cache::{InstallationToken, TokenCache};
-use super::transport::{GitHubRequest, GitHubResponse, HttpVerb, send};
+use super::transport::{GitHubRequest, GitHubResponse, send};
 use journeyman_order::{Backoff, OutgoingNetwork, RepositoryName, WriteLimits};
 
 /// The largest page that GitHub gives.

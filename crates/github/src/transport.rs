@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::connection::{GitHubApi, GitHubConnection, OutgoingRequest, RequestSender, WHOLE_TIMEOUT};
+use super::connection::{
+    GitHubApi, GitHubConnection, HttpVerb, OutgoingRequest, RequestSender, WHOLE_TIMEOUT,
+};
 use super::error::{GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::RequestAuth;
@@ -19,25 +21,6 @@ pub(super) struct GitHubRequest {
     pub(super) body: Option<Value>,
     /// Of a write: who may overtake it.
     pub(super) priority: WritePriority,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HttpVerb {
-    Get,
-    Post,
-    Patch,
-    Delete,
-}
-
-impl HttpVerb {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-        }
-    }
 }
 
 impl GitHubRequest {
@@ -115,7 +98,7 @@ async fn send_within(
     let exchange = connection.exchange(OutgoingRequest {
         sender,
         api,
-        method: request.verb.word(),
+        verb: request.verb,
         route: &request.route,
         body: request.body.as_ref(),
         name: request.name(),

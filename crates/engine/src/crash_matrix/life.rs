@@ -38,7 +38,7 @@ pub(super) struct LifeReport {
 enum ProcessEnd {
     Down(Duration),
     Settled,
-    /// Another goes on.
+    /// It does not settle, and how things stand.
     Never(String),
 }
 
@@ -159,9 +159,8 @@ async fn serve(world: &World, number: ProcessNumber, heard: &mut Heard) -> Proce
         if usurp {
             process = usurped(world, process, heard).await;
         }
-        match is_settled(world, &process, heard).await {
-            Settling::Settled => return ProcessEnd::Settled,
-            Settling::Not => {}
+        if is_settled(world, &process, heard).await {
+            return ProcessEnd::Settled;
         }
         let (trouble, last) = (world.steps.state().trouble_until, world.people.lock().unwrap().last_act);
         if world.steps.now() > trouble.max(last) + SETTLES_WITHIN {
@@ -190,17 +189,12 @@ async fn usurped(world: &World, first: RunningProcess, heard: &mut Heard) -> Run
     second
 }
 
-enum Settling {
-    Settled,
-    Not,
-}
-
-async fn is_settled(world: &World, process: &RunningProcess, heard: &Heard) -> Settling {
+async fn is_settled(world: &World, process: &RunningProcess, heard: &Heard) -> bool {
     let is_quiet = world.people.lock().unwrap().are_done()
         && heard.late.is_empty()
         && world.emulator.queued_deliveries().is_empty();
     if !is_quiet {
-        return Settling::Not;
+        return false;
     }
     let meaningful: BTreeSet<&str> = events().collect();
     let sent = world.emulator.deliveries().into_iter().filter(|one| meaningful.contains(one.event.as_str()));
@@ -214,7 +208,7 @@ async fn is_settled(world: &World, process: &RunningProcess, heard: &Heard) -> S
                 && store.waking_orders().await?.is_empty(),
         )
     };
-    if looked.await.unwrap_or(false) { Settling::Settled } else { Settling::Not }
+    looked.await.unwrap_or(false)
 }
 
 async fn deliver(world: &World, process: &RunningProcess, heard: &mut Heard) {

@@ -163,7 +163,7 @@ fn whatever_goes_wrong_nothing_is_lost_and_nothing_is_done_twice() {
     }
 }
 
-/// To look at one closely: `JOURNEYMAN_MATRIX_CASE=seed`.
+/// To look at one closely: `JOURNEYMAN_MATRIX_CASE=seed`, and `JOURNEYMAN_MATRIX_TRACE=1` for what it passes.
 #[test]
 #[ignore = "for one case, by hand"]
 fn one_case() {

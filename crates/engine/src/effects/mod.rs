@@ -109,7 +109,7 @@ pub(super) async fn perform(
 ) -> EffectOutcome {
     let context = EffectContext::of(parts, order, (effect.key, effect.attempt), turns);
     let is_on_github = is_on_github(&effect.r#move);
-    let tried_at = context.known_place().await;
+    let tried_at = if is_on_github { context.known_place().await } else { None };
     let tried = match effect.r#move {
         Move::Authorize { person } => context.authorize(&person).await,
         Move::Prepare => context.prepare().await,

@@ -26,14 +26,8 @@ impl EffectContext {
             begins_at: self.parts.clock.now(),
             most: RunCost { usd: left, seconds: task.timeout_seconds as f64 },
         };
-        let mut patience = StorePatience::default();
-        let reserved = loop {
-            match self.parts.store.reserve(&run, &self.parts.settings.limits.per_day).await {
-                Ok(reserved) => break reserved,
-                Err(error) => patience.wait(self.order, error).await?,
-            }
-        };
-        match reserved {
+        let limits = &self.parts.settings.limits.per_day;
+        match StorePatience::outlast(self.order, || self.parts.store.reserve(&run, limits)).await? {
             BudgetReservation::Granted(RunCost { usd, .. }) => {
                 tracing::info!(order = %self.order, key = %self.key, usd, "is granted");
                 Ok(Ok(()))
@@ -53,13 +47,11 @@ impl EffectContext {
     pub(crate) async fn settle(&self, run: &AgentRun) {
         let cost = RunCost { usd: run.usage.usd, seconds: run.duration_seconds };
         let end = if run.took_place() { RunEnd::Worked } else { RunEnd::KeptOff };
-        let mut patience = StorePatience::default();
-        while let Err(error) =
-            self.parts.store.settle(self.order, &self.key, self.attempt_number(), cost, end).await
-        {
-            let Err(error) = patience.wait(self.order, error).await else { continue };
+        let settled = StorePatience::outlast(self.order, || {
+            self.parts.store.settle(self.order, &self.key, self.attempt_number(), cost, end)
+        });
+        if let Err(error) = settled.await {
             tracing::warn!(order = %self.order, key = %self.key, %error, "what a run has cost is not written down");
-            return;
         }
     }
 
@@ -70,11 +62,8 @@ impl EffectContext {
         media_type: &str,
         content: &[u8],
     ) -> Result<(), StoreError> {
-        let mut patience = StorePatience::default();
-        while let Err(error) = self.parts.store.put_artifact(self.order, name, media_type, content).await {
-            patience.wait(self.order, error).await?;
-        }
-        Ok(())
+        let put = || self.parts.store.put_artifact(self.order, name, media_type, content);
+        StorePatience::outlast(self.order, put).await.map(drop)
     }
 
     /// Takes back what was written down for a run that could not begin.

@@ -4,6 +4,7 @@
 
 mod intake;
 mod journal;
+mod long_journal;
 mod mirror;
 mod resume;
 mod running;
@@ -28,6 +29,9 @@ fn main() {
         }
         if is_wanted("journal") {
             journal::measure().await;
+        }
+        if is_wanted("step") {
+            long_journal::measure();
         }
         if is_wanted("resume") {
             resume::measure().await;

@@ -59,7 +59,7 @@ fn asked(world: &World) -> Vec<String> {
 }
 
 fn attached(journal: &journeyman::order::Journal) -> Vec<TaskAttachment> {
-    journal.opened().task_after(journal.entries()).attachments
+    journal.task().attachments
 }
 
 async fn labeled(world: &World) -> crate::world::Ended {

@@ -3,157 +3,20 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::ids::{
-    BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, PullNumber, RepositoryId,
-    RepositoryName,
+use super::ids::CommitSha;
+pub use super::journal_entry::{
+    EarlierPull, IssueText, JOURNAL_FORMAT, JournalEntry, JournalEvent, OrderInput,
 };
-use super::moves::{EffectOutcome, Move, MoveKey};
+use super::journal_index::{EntryKind, JournalIndex, JournalPrefix};
+use super::moves::EffectOutcome;
 use super::order_request::OrderRequest;
-use super::pinned_value;
 use super::pipeline::Pipeline;
 use super::reproduction::Reproduction;
 use super::role::Role;
-use super::settings::{OrderLimits, RepositorySettings};
-use super::signal::{Requester, Signal};
+use super::settings::RepositorySettings;
 use super::task::{TaskComments, TaskText};
-
-/// The form of journals that this program writes, from 1; it reads all before it. It rises when an older program would
-/// take what is written for something else than it is. What an older program cannot read at all needs no other number.
-pub const JOURNAL_FORMAT: u32 = 2;
-
-/// Of journals from before their form was written down.
-fn first_format() -> u32 {
-    1
-}
-
-/// One line of the record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct JournalEntry {
-    /// Its place, from 1, without gaps.
-    pub seq: u64,
-    /// When it was written, by the clock of whoever wrote it.
-    pub at: DateTime<Utc>,
-    #[serde(flatten)]
-    pub event: JournalEvent,
-}
-
-/// What can happen to an order.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-pub enum JournalEvent {
-    /// The order began. Always the first entry and only there.
-    Opened(Box<OrderInput>),
-    /// Somebody said or did something.
-    Signaled {
-        signal: Signal,
-        /// The delivery that brought it; none when it came through the API.
-        delivery: Option<DeliveryGuid>,
-    },
-    /// An effect is about to be made.
-    Intended {
-        /// Its name; the same effect has the same name for ever.
-        key: MoveKey,
-        r#move: Box<Move>,
-    },
-    /// What was observed of an effect.
-    Observed { key: MoveKey, outcome: Box<EffectOutcome> },
-}
-
-/// What an order starts from. The issue's text is pinned here: edits after the label change nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OrderInput {
-    /// The form of its journal: [`JOURNAL_FORMAT`] of the program that opened it.
-    #[serde(default = "first_format")]
-    pub format: u32,
-    pub order: OrderId,
-    /// Where the issue is.
-    pub repository: RepositoryName,
-    pub repository_id: RepositoryId,
-    /// The installation that may act there; none where it has to be asked for.
-    pub installation: Option<InstallationId>,
-    /// The branch that the pull request goes to.
-    pub default_branch: String,
-    pub issue: IssueText,
-    /// Who asked for it.
-    pub by: Requester,
-    /// What they asked for besides. It counts only if they may.
-    #[serde(default, skip_serializing_if = "OrderRequest::is_bare")]
-    pub request: OrderRequest,
-    /// When the label was put on, by GitHub's clock; none where it was not the label.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub labeled_at: Option<DateTime<Utc>>,
-    /// The comment with which they asked; none where it was the label, or the API.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<u64>,
-    /// The pipeline unless the repository names another.
-    #[serde(deserialize_with = "pinned_value::read")]
-    pub pipeline: Pipeline,
-    /// The agent that does what no role of the pipeline or the repository is given to.
-    pub agent: String,
-    /// What it may cost.
-    pub limits: OrderLimits,
-    /// The roles, by name, unless the repository has its own.
-    #[serde(default, deserialize_with = "pinned_value::read")]
-    pub roles: BTreeMap<String, Role>,
-    /// The pull requests that earlier orders of the issue had, the latest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier: Vec<EarlierPull>,
-}
-
-/// The pull request of an earlier order, which is not gone on with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EarlierPull {
-    pub pull: PullNumber,
-    pub branch: BranchName,
-    /// Merged rather than turned down.
-    pub merged: bool,
-    /// Still open, of an order whose journal cannot be read.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub open: bool,
-}
-
-impl OrderInput {
-    /// What is worked on, as these entries pin it: as it was when the order began, or as it was read last.
-    pub fn task_after(&self, entries: &[JournalEntry]) -> TaskText {
-        let mut text = TaskText {
-            title: self.issue.title.clone(),
-            body: self.issue.body.clone(),
-            comments: TaskComments::default(),
-            attachments: Vec::new(),
-        };
-        for entry in entries {
-            let JournalEvent::Observed { outcome, .. } = &entry.event else { continue };
-            if let EffectOutcome::Prepared { comments, attachments, .. } = &**outcome {
-                text.comments.clone_from(comments);
-                text.attachments.clone_from(attachments);
-            }
-            if let EffectOutcome::IssueRead { title, body, comments, attachments } = &**outcome {
-                text = TaskText {
-                    title: title.clone(),
-                    body: body.clone(),
-                    comments: comments.clone(),
-                    attachments: attachments.clone(),
-                };
-            }
-        }
-        text
-    }
-}
-
-/// An issue, as it was when work started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IssueText {
-    pub number: IssueNumber,
-    pub title: String,
-    /// Its body; empty when there is none.
-    pub body: String,
-    pub url: String,
-    /// Its labels when work began.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub labels: Vec<String>,
-}
 
 /// All entries of one order, in order. There is always the first.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,6 +24,7 @@ pub struct Journal {
     opened: OrderInput,
     opened_at: DateTime<Utc>,
     entries: Vec<JournalEntry>,
+    index: JournalIndex,
 }
 
 /// Why entries are not a journal.
@@ -228,7 +92,11 @@ impl Journal {
         if opened.format > JOURNAL_FORMAT {
             return Err(InvalidJournal::Newer { found: opened.format });
         }
-        Ok(Self { opened: (**opened).clone(), opened_at: first.at, entries })
+        let mut index = JournalIndex::default();
+        for (place, entry) in entries.iter().enumerate() {
+            index.push(place, &entry.event);
+        }
+        Ok(Self { opened: (**opened).clone(), opened_at: first.at, entries, index })
     }
 
     /// What the order starts from.
@@ -257,8 +125,24 @@ impl Journal {
         if entry.seq != expected {
             return Err(InvalidJournal::Gap { expected, found: entry.seq });
         }
+        self.index.push(self.entries.len(), &entry.event);
         self.entries.push(entry);
         Ok(())
+    }
+
+    /// Its first `length` entries, to look up in.
+    pub(crate) fn first(&self, length: usize) -> JournalPrefix<'_> {
+        JournalPrefix::new(&self.entries, &self.index, length)
+    }
+
+    /// All entries, to look up in.
+    pub(crate) fn whole(&self) -> JournalPrefix<'_> {
+        self.first(self.entries.len())
+    }
+
+    /// What is worked on: the issue as it was read last.
+    pub fn task(&self) -> TaskText {
+        task_after(&self.opened, self.whole())
     }
 
     /// The journal as it was after its first `length` entries; none for 0.
@@ -270,7 +154,7 @@ impl Journal {
     /// What the order works with, once its repository was fetched.
     pub fn prepared(&self) -> Option<PreparedRepository<'_>> {
         // Fetched again after a default branch was mended.
-        self.entries.iter().rev().find_map(|entry| {
+        self.whole().of_kind(EntryKind::Text).rev().find_map(|entry| {
             if let JournalEvent::Observed { outcome, .. } = &entry.event
                 && let EffectOutcome::Prepared {
                     base,
@@ -300,7 +184,7 @@ impl Journal {
 
     /// The reproduction of the plan that was read last.
     pub fn reproduction(&self) -> Option<Reproduction> {
-        let plan = self.entries.iter().rev().find_map(|entry| {
+        let plan = self.whole().of_kind(EntryKind::Files).next_back().and_then(|entry| {
             if let JournalEvent::Observed { outcome, .. } = &entry.event
                 && let EffectOutcome::FilesFound { content, .. } = &**outcome
             {
@@ -330,6 +214,32 @@ impl Journal {
     pub fn pipeline(&self) -> &Pipeline {
         self.prepared().and_then(|prepared| prepared.pipeline).unwrap_or(&self.opened.pipeline)
     }
+}
+
+/// What is worked on, as these entries pin it: as it was when the order began, or as it was read last.
+pub(crate) fn task_after(opened: &OrderInput, prefix: JournalPrefix<'_>) -> TaskText {
+    let mut text = TaskText {
+        title: opened.issue.title.clone(),
+        body: opened.issue.body.clone(),
+        comments: TaskComments::default(),
+        attachments: Vec::new(),
+    };
+    for entry in prefix.of_kind(EntryKind::Text) {
+        let JournalEvent::Observed { outcome, .. } = &entry.event else { continue };
+        if let EffectOutcome::Prepared { comments, attachments, .. } = &**outcome {
+            text.comments.clone_from(comments);
+            text.attachments.clone_from(attachments);
+        }
+        if let EffectOutcome::IssueRead { title, body, comments, attachments } = &**outcome {
+            text = TaskText {
+                title: title.clone(),
+                body: body.clone(),
+                comments: comments.clone(),
+                attachments: attachments.clone(),
+            };
+        }
+    }
+    text
 }
 
 /// What an order works with.

@@ -23,6 +23,8 @@ pub mod feedback;
 pub mod ids;
 mod inconclusive;
 pub mod journal;
+mod journal_entry;
+mod journal_index;
 mod judge_answer;
 pub mod length;
 pub mod model_service;

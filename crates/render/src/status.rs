@@ -142,7 +142,7 @@ fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
         }
         JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
     });
-    let attachments = journal.opened().task_after(journal.entries()).attachments;
+    let attachments = journal.task().attachments;
     let left_out: Vec<String> = attachments
         .iter()
         .filter_map(|attachment| match &attachment.content {

@@ -54,7 +54,7 @@ impl EffectContext {
 
     /// What the issue says, as the order works on it.
     fn issue_text(&self) -> String {
-        let task = self.opened().task_after(self.journal.entries());
+        let task = self.journal.task();
         format!("{}\n\n{}", task.title, task.body)
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Each is tried a few times and then left: nothing important hangs on it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -12,6 +12,7 @@ use super::super::conversation::{CheckRunState, CommentRef, CommentTarget, Notic
 use super::super::effect_name::ReservedWord;
 use super::super::ids::{CommitSha, PullNumber};
 use super::super::journal::{Journal, JournalEvent};
+use super::super::journal_index::{EntryKind, Observation};
 use super::super::moves::{EffectOutcome, Move, MoveKey, Retry};
 use super::super::replay::signal_log::{SignalAnswer, SignalLog};
 use super::super::settlement::Settlement;
@@ -27,7 +28,6 @@ const LONGEST_PAUSE: i64 = 3_600;
 pub(super) struct BestEffortMoves<'a> {
     journal: &'a Journal,
     now: DateTime<Utc>,
-    observed: BTreeMap<&'a MoveKey, Vec<(DateTime<Utc>, &'a EffectOutcome)>>,
     /// What is to be done now.
     pub(super) moves: Vec<(MoveKey, Move)>,
     /// When to look again.
@@ -45,26 +45,19 @@ enum Progress {
 
 impl<'a> BestEffortMoves<'a> {
     pub(super) fn of(journal: &'a Journal, now: DateTime<Utc>) -> Self {
-        let mut observed: BTreeMap<&MoveKey, Vec<(DateTime<Utc>, &EffectOutcome)>> = BTreeMap::new();
-        for entry in journal.entries() {
-            if let JournalEvent::Observed { key, outcome } = &entry.event {
-                observed.entry(key).or_default().push((entry.at, outcome));
-            }
-        }
-        Self { journal, now, observed, moves: Vec::new(), wake_at: None }
+        Self { journal, now, moves: Vec::new(), wake_at: None }
     }
 
     /// Names an errand unless it is over, or a pause is to be kept first.
     fn run(&mut self, key: MoveKey, r#move: Move) -> Progress {
-        let seen = self.observed.get(&key).map_or(&[][..], Vec::as_slice);
         let mut due = None;
         let (mut tried, mut outages) = (0, 0);
-        for (at, outcome) in seen {
+        for Observation { at, outcome, .. } in self.journal.whole().observed(&key) {
             let EffectOutcome::Trouble(trouble) = outcome else { return Progress::Over };
             if trouble.retry == Retry::Outage {
                 outages += 1;
                 let Some(pause) = Backoff::OUTAGE.pause(outages, None) else { return Progress::Over };
-                due = Some(*at + pause);
+                due = Some(at + pause);
                 continue;
             }
             (tried, outages) = (tried + 1, 0);
@@ -76,7 +69,7 @@ impl<'a> BestEffortMoves<'a> {
             if tried >= MOST_ATTEMPTS {
                 return Progress::Over;
             }
-            due = Some(*at + TimeDelta::seconds(pause));
+            due = Some(at + TimeDelta::seconds(pause));
         }
         match due.filter(|due| self.now < *due) {
             Some(due) => self.wake_at = Some(self.wake_at.map_or(due, |known| known.min(due))),
@@ -266,7 +259,7 @@ impl<'a> BestEffortMoves<'a> {
     pub(super) fn check_run(&mut self, trace: &OrderTrace, state: Option<CheckRunState>) {
         let mut shown = 0;
         let mut last: Option<(&CommitSha, CheckRunState)> = None;
-        for entry in self.journal.entries() {
+        for entry in self.journal.whole().of_kind(EntryKind::Check) {
             let JournalEvent::Intended { r#move, .. } = &entry.event else { continue };
             if let Move::ShowCheck { head, state } = &**r#move
                 && last != Some((head, *state))

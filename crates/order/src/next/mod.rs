@@ -6,6 +6,7 @@ use super::backoff::Backoff;
 use super::conversation::NoticeComment;
 use super::effect_name::ReservedWord;
 use super::journal::{Journal, JournalEvent};
+use super::journal_index::EntryKind;
 use super::moves::{EffectOutcome, Move, MoveKey, Retry};
 use super::pipeline::Pipeline;
 use super::replay::Replay;
@@ -172,7 +173,7 @@ fn status(
     let mut open: Option<u64> = None;
     let mut settled_revision = 0;
     let mut troubles: Vec<(DateTime<Utc>, Retry)> = Vec::new();
-    for entry in journal.entries() {
+    for entry in journal.whole().of_kind(EntryKind::Status) {
         match &entry.event {
             JournalEvent::Intended { r#move, .. } => {
                 if let Move::ShowStatus { revision } = **r#move {

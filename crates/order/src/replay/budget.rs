@@ -1,6 +1,6 @@
 //! What an order and its stages may cost, in dollars, in time and in runs of agents.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
@@ -9,8 +9,9 @@ use super::Replay;
 use super::outage::AwayEffects;
 use super::worker::Worker;
 use crate::agent_run::{AgentRun, AgentUsage};
-use crate::journal::{JournalEntry, JournalEvent};
-use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::journal::JournalEvent;
+use crate::journal_index::{EffectNumber, EntryKind, JournalPrefix};
+use crate::moves::{EffectOutcome, MoveKey};
 use crate::settings::OrderLimits;
 
 /// No agent is started for less time than this.
@@ -54,15 +55,15 @@ impl Replay<'_> {
     pub(crate) fn budget(&self) -> OrderBudget {
         let (limits, seq) = (self.limits(), self.counted_from());
         // What has passed since the last entry of an order at rest is nobody's work.
-        let last = self.entries.last().map_or(self.now, |entry| entry.at);
-        let minutes = worked(self.entries, seq, last).num_minutes();
+        let last = self.prefix.entries().last().map_or(self.now, |entry| entry.at);
+        let minutes = worked(self.prefix, seq, last).num_minutes();
         OrderBudget {
             usd_limit: limits.usd,
-            usd_spent: usage_after(self.entries, seq, None).usd,
+            usd_spent: usage_after(self.prefix, seq, None).usd,
             minutes_limit: limits.minutes,
             minutes_spent: u64::try_from(minutes).unwrap_or(0),
             runs_limit: limits.runs,
-            runs_spent: started(self.entries, seq),
+            runs_spent: started(self.prefix, seq),
             retry_renews: limits.retry_renews,
         }
     }
@@ -82,23 +83,23 @@ impl Replay<'_> {
 
     fn left(&self, limits: &OrderLimits, worker: &Worker, key: &MoveKey) -> Result<TimeDelta, String> {
         let seq = self.counted_from();
-        let spent = usage_after(self.entries, seq, None).usd;
+        let spent = usage_after(self.prefix, seq, None).usd;
         if spent >= limits.usd {
             return Err(format!("the budget of ${:.2} is spent (${spent:.2})", limits.usd));
         }
         if let Some((stage, usd)) = &worker.budget {
             // Of judges that are asked at the same time, none is left out since another was quicker.
             let of_stage = |known: &MoveKey| known.stage() == stage && !known.is_beside(key);
-            let spent = usage_of(self.entries, seq, of_stage).usd;
+            let spent = usage_of(self.prefix, seq, of_stage).usd;
             if spent >= *usd {
                 return Err(format!("the budget of ${usd:.2} for stage {stage} is spent (${spent:.2})"));
             }
         }
-        if started(self.entries, seq) >= limits.runs {
+        if started(self.prefix, seq) >= limits.runs {
             return Err(format!("the {} agent runs for this order are used up", limits.runs));
         }
         let minutes = i64::try_from(limits.minutes).unwrap_or(i64::MAX).min(60 * 24 * 365);
-        let left = TimeDelta::minutes(minutes) - worked(self.entries, seq, self.now);
+        let left = TimeDelta::minutes(minutes) - worked(self.prefix, seq, self.now);
         if left < TimeDelta::seconds(SHORTEST_RUN_SECONDS.min(minutes * 60)) {
             return Err(format!("the {} minutes for this order are over", limits.minutes));
         }
@@ -111,7 +112,7 @@ impl Replay<'_> {
         let stage = key.stage();
         let mut rounds: BTreeMap<&str, f64> = BTreeMap::new();
         let mut runs: Vec<f64> = Vec::new();
-        for (known, run) in runs_after(self.entries, 0) {
+        for (known, run) in runs_after(self.prefix, 0) {
             runs.push(run.usage.usd);
             if known.stage() == stage {
                 *rounds.entry(known.round()).or_default() += run.usage.usd;
@@ -133,39 +134,42 @@ impl Replay<'_> {
 /// How long the order was at work, by the entries after this one: from the first run of an agent on, without the time
 /// in which nothing was under way until somebody said something, or nothing but tries to reach a GitHub that is away.
 /// Waiting for a place, for people, or for GitHub is not work.
-fn worked(entries: &[JournalEntry], seq: u64, now: DateTime<Utc>) -> TimeDelta {
-    let Some(begun) = first_run_after(entries, seq) else { return TimeDelta::zero() };
-    let mut worked = TimeDelta::zero();
-    let mut last = begun;
-    let mut under_way: BTreeSet<&MoveKey> = BTreeSet::new();
+fn worked(prefix: JournalPrefix<'_>, seq: u64, now: DateTime<Utc>) -> TimeDelta {
+    let Some(begun) = first_run_after(prefix, seq) else { return TimeDelta::zero() };
+    let (mut rested, mut last) = (TimeDelta::zero(), begun);
+    let mut under_way: Vec<EffectNumber> = Vec::new();
     let mut away = AwayEffects::default();
-    for entry in entries.iter().filter(|entry| entry.seq > seq && entry.at >= begun) {
+    let entries = prefix.numbered().filter(|(entry, _)| entry.seq > seq && entry.at >= begun);
+    for (entry, effect) in entries {
         let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
-        if !is_rest && !away.are_all_of(&under_way) {
-            worked += entry.at - last;
+        if is_rest || away.are_all_of(&under_way) {
+            rested += entry.at - last;
         }
         last = entry.at;
+        let Some(effect) = effect else { continue };
         match &entry.event {
-            JournalEvent::Intended { key, .. } => drop(under_way.insert(key)),
-            JournalEvent::Observed { key, outcome } => {
-                under_way.remove(key);
-                away.observe(key, outcome);
+            JournalEvent::Intended { .. } if under_way.contains(&effect) => {}
+            JournalEvent::Intended { .. } => under_way.push(effect),
+            JournalEvent::Observed { outcome, .. } => {
+                under_way.retain(|known| *known != effect);
+                away.observe(effect, outcome);
             }
             JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
         }
     }
-    if away.are_all_of(&under_way) { worked } else { worked + (now - last).max(TimeDelta::zero()) }
+    let since =
+        if away.are_all_of(&under_way) { TimeDelta::zero() } else { (now - last).max(TimeDelta::zero()) };
+    last - begun + since - rested
 }
 
 /// When the first agent was started, by the entries after this one.
-fn first_run_after(entries: &[JournalEntry], seq: u64) -> Option<DateTime<Utc>> {
-    let runs = |event: &JournalEvent| matches!(event, JournalEvent::Intended { r#move, .. } if matches!(**r#move, Move::RunAgent(_)));
-    entries.iter().find(|entry| entry.seq > seq && runs(&entry.event)).map(|entry| entry.at)
+fn first_run_after(prefix: JournalPrefix<'_>, seq: u64) -> Option<DateTime<Utc>> {
+    prefix.of_kind(EntryKind::Start).find(|entry| entry.seq > seq).map(|entry| entry.at)
 }
 
 /// What is known of every run of an agent, by the entries after this one.
-fn told_after(entries: &[JournalEntry], seq: u64) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
-    entries.iter().filter(move |entry| entry.seq > seq).filter_map(|entry| {
+fn told_after(prefix: JournalPrefix<'_>, seq: u64) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
+    prefix.of_kind(EntryKind::Run).filter(move |entry| entry.seq > seq).filter_map(|entry| {
         let JournalEvent::Observed { key, outcome } = &entry.event else { return None };
         let EffectOutcome::AgentRan(run) = &**outcome else { return None };
         Some((key, &**run))
@@ -173,30 +177,24 @@ fn told_after(entries: &[JournalEntry], seq: u64) -> impl Iterator<Item = (&Move
 }
 
 /// Every run in which an agent was at work, by the entries after this one.
-fn runs_after(entries: &[JournalEntry], seq: u64) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
-    told_after(entries, seq).filter(|(_, run)| run.took_place())
+fn runs_after(prefix: JournalPrefix<'_>, seq: u64) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
+    told_after(prefix, seq).filter(|(_, run)| run.took_place())
 }
 
 /// How many runs of agents there were, by the entries after this one, those that were cut off included: begun again
 /// although nothing was observed. What is under way is not counted yet.
-fn started(entries: &[JournalEntry], seq: u64) -> u32 {
-    let mut under_way: BTreeSet<&MoveKey> = BTreeSet::new();
-    let mut cut_off = 0;
-    for entry in entries.iter().filter(|entry| entry.seq > seq) {
-        match &entry.event {
-            JournalEvent::Intended { key, r#move } if matches!(**r#move, Move::RunAgent(_)) => {
-                cut_off += usize::from(!under_way.insert(key));
-            }
-            JournalEvent::Observed { key, .. } => drop(under_way.remove(key)),
-            JournalEvent::Intended { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
-        }
-    }
-    u32::try_from(runs_after(entries, seq).count() + cut_off).unwrap_or(u32::MAX)
+fn started(prefix: JournalPrefix<'_>, seq: u64) -> u32 {
+    let starts = prefix.of_kind(EntryKind::Start).filter(|start| start.seq > seq);
+    let cut_off = starts.filter(|start| match &start.event {
+        JournalEvent::Intended { key, .. } => prefix.before(start.seq).is_under_way_since(key, seq),
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => false,
+    });
+    u32::try_from(runs_after(prefix, seq).count() + cut_off.count()).unwrap_or(u32::MAX)
 }
 
 /// What the agents cost, by the entries after this one; of one stage, or of all.
-pub(crate) fn usage_after(entries: &[JournalEntry], seq: u64, stage: Option<&str>) -> AgentUsage {
-    usage_of(entries, seq, |key| stage.is_none_or(|stage| key.stage() == stage))
+pub(crate) fn usage_after(prefix: JournalPrefix<'_>, seq: u64, stage: Option<&str>) -> AgentUsage {
+    usage_of(prefix, seq, |key| stage.is_none_or(|stage| key.stage() == stage))
 }
 
 /// Dollars to a millionth: what runs side by side cost is added in the order in which they end, and a sum of floats is another
@@ -206,8 +204,8 @@ fn steady(usd: f64) -> f64 {
 }
 
 /// What runs of these names cost.
-fn usage_of(entries: &[JournalEntry], seq: u64, is_counted: impl Fn(&MoveKey) -> bool) -> AgentUsage {
-    let counted = told_after(entries, seq).filter(|(key, _)| is_counted(key));
+fn usage_of(prefix: JournalPrefix<'_>, seq: u64, is_counted: impl Fn(&MoveKey) -> bool) -> AgentUsage {
+    let counted = told_after(prefix, seq).filter(|(key, _)| is_counted(key));
     let usage = counted.fold(AgentUsage::default(), |sum, (_, run)| sum + run.usage);
     AgentUsage { usd: steady(usage.usd), ..usage }
 }

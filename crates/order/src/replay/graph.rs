@@ -237,7 +237,7 @@ impl<'a> Replay<'a> {
     fn replace_attempt(&mut self) -> Result<(), Suspension> {
         let publishes = self.pipeline.stages.iter().any(|stage| stage.uses == StageKind::Publish);
         match self.trace.work.clone() {
-            Some(work) if !publishes && !self.pushes().is_empty() => self.push(&work).map(drop),
+            Some(work) if !publishes && !self.pushes.is_empty() => self.push(&work).map(drop),
             Some(_) | None => Ok(()),
         }
     }

@@ -39,11 +39,13 @@ use super::backoff::Backoff;
 use super::effect_name::ReservedWord;
 
 use self::graph::StageResult;
+use self::publish::LastPush;
 use self::signal_log::{SignalLog, SignalLogView};
 use self::variables::Variables;
 use self::worker::Worker;
 use super::ids::{CommitSha, Person};
-use super::journal::{Journal, JournalEntry, JournalEvent};
+use super::journal::{Journal, JournalEvent, task_after};
+use super::journal_index::{JournalPrefix, Observation};
 use super::moves::{AgentTask, EffectError, EffectOutcome, Move, MoveKey, Retry};
 use super::order_request::OrderRequest;
 use super::pipeline::{Check, Pipeline, RetryPolicy, Stage, StageKind};
@@ -106,14 +108,6 @@ impl ReplayResult {
     }
 }
 
-/// An observation.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Observation<'a> {
-    pub(crate) seq: u64,
-    pub(crate) at: DateTime<Utc>,
-    pub(crate) outcome: &'a EffectOutcome,
-}
-
 pub(crate) struct Replay<'a> {
     pub(crate) journal: &'a Journal,
     pub(crate) pipeline: &'a Pipeline,
@@ -128,7 +122,7 @@ pub(crate) struct Replay<'a> {
     /// The stages that came to an end.
     pub(crate) stage_results: BTreeMap<&'a str, StageResult>,
     /// What the walk goes over; what came later is not known to it.
-    pub(crate) entries: &'a [JournalEntry],
+    pub(crate) prefix: JournalPrefix<'a>,
     /// The last entry that what is looked at now rests on. A word of a person's that came after it is about it.
     pub(crate) position: u64,
     /// The last worker's run that what is looked at now rests on: advice that came after it was not told yet. Judges
@@ -139,7 +133,7 @@ pub(crate) struct Replay<'a> {
     pub(crate) imported: Option<CommitSha>,
     /// The stages whose worker was asked for a test that proves its change, and that change. Nobody is asked twice.
     pub(crate) asked_for_proof: BTreeMap<String, CandidateWork>,
-    observed: BTreeMap<&'a MoveKey, Vec<Observation<'a>>>,
+    pub(crate) pushes: Vec<LastPush>,
 }
 
 impl<'a> Replay<'a> {
@@ -151,9 +145,8 @@ impl<'a> Replay<'a> {
         heard: &'a SignalLog,
         now: DateTime<Utc>,
     ) -> Self {
-        let entries = &journal.entries()[..length.min(journal.entries().len())];
-        let opened = journal.opened();
-        let (issue, task) = (&opened.issue, opened.task_after(entries));
+        let (opened, prefix) = (journal.opened(), journal.first(length));
+        let (issue, task) = (&opened.issue, task_after(opened, prefix));
         let variables = Variables::from([
             ("issue.number".to_owned(), issue.number.to_string()),
             ("issue.title".to_owned(), task.title.clone()),
@@ -162,7 +155,7 @@ impl<'a> Replay<'a> {
             ("order.id".to_owned(), opened.order.to_string()),
             ("repository.name".to_owned(), opened.repository.to_string()),
         ]);
-        let trace = OrderTrace { usage: budget::usage_after(entries, 0, None), ..OrderTrace::default() };
+        let trace = OrderTrace { usage: budget::usage_after(prefix, 0, None), ..OrderTrace::default() };
         let mut replay = Self {
             journal,
             pipeline,
@@ -173,16 +166,16 @@ impl<'a> Replay<'a> {
             settings: RepositorySettings::default(),
             base: None,
             stage_results: BTreeMap::new(),
-            entries,
+            prefix,
             position: 1,
             last_run: 1,
             now,
             imported: None,
             asked_for_proof: BTreeMap::new(),
-            observed: observations(entries),
+            pushes: publish::pushes(prefix),
         };
-        replay.trace.has_pushed = !replay.pushes().is_empty();
-        if let Some(note) = outage::note(entries) {
+        replay.trace.has_pushed = !replay.pushes.is_empty();
+        if let Some(note) = outage::note(prefix) {
             replay.trace.note(note);
         }
         replay
@@ -263,7 +256,7 @@ impl<'a> Replay<'a> {
 
     /// Whether work began without this step, under a version that did not know it: it is not made up for.
     fn is_past(&self, step: &MoveKey) -> bool {
-        let mut begun = self.entries.iter().filter_map(|entry| match &entry.event {
+        let mut begun = self.prefix.entries().iter().filter_map(|entry| match &entry.event {
             JournalEvent::Intended { key, r#move } => Some((key, matches!(**r#move, Move::RunAgent(_)))),
             JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => None,
         });
@@ -320,7 +313,7 @@ impl<'a> Replay<'a> {
 
     /// Whoever asked for work may, or somebody who asked after them: an outsider's label takes nobody's place.
     fn authorize(&mut self, opener: &'a Person) -> Result<(), Suspension> {
-        let others = self.entries.iter().filter_map(|entry| match &entry.event {
+        let others = self.prefix.entries().iter().filter_map(|entry| match &entry.event {
             JournalEvent::Signaled { signal, .. } => match (&signal.kind, &signal.by) {
                 (SignalKind::Labeled { label, .. }, Requester::Person(person)) => {
                     Some((entry.seq, person, OrderRequest::of_label(label).map(|(_, request)| request)))
@@ -374,7 +367,7 @@ impl<'a> Replay<'a> {
         let (mut attempts, mut waits, mut outages): (u32, u32, u32) = (0, 0, 0);
         let mut session = SessionAvailability::Yes;
         let mut due: Option<(DateTime<Utc>, &str)> = None;
-        for seen in self.observed.get(key).into_iter().flatten().copied() {
+        for seen in self.prefix.observed(key) {
             let Some(hitch) = failed_attempt(seen.outcome, patience.policy) else {
                 self.position = self.position.max(seen.seq);
                 return Ok(seen);
@@ -436,27 +429,12 @@ impl<'a> Replay<'a> {
 
     /// Where an effect was intended first.
     pub(crate) fn begun(&self, key: &MoveKey) -> Option<u64> {
-        let intends =
-            |event: &JournalEvent| matches!(event, JournalEvent::Intended { key: known, .. } if known == key);
-        self.entries.iter().find(|entry| intends(&entry.event)).map(|entry| entry.seq)
-    }
-
-    /// Whether the last that was written of an effect is that it is to be made.
-    fn is_under_way(&self, key: &MoveKey) -> bool {
-        let last = self.entries.iter().rev().find_map(|entry| match &entry.event {
-            JournalEvent::Intended { key: known, .. } if known == key => Some(true),
-            JournalEvent::Observed { key: known, .. } if known == key => Some(false),
-            JournalEvent::Opened(_)
-            | JournalEvent::Signaled { .. }
-            | JournalEvent::Intended { .. }
-            | JournalEvent::Observed { .. } => None,
-        });
-        last.unwrap_or(false)
+        self.prefix.intended(key).next().map(|(seq, _)| seq)
     }
 
     /// What was observed of an effect that the walk has gone past.
     pub(crate) fn seen(&self, key: &MoveKey) -> Option<&'a EffectOutcome> {
-        self.observed.get(key).and_then(|seen| seen.last()).map(|seen| seen.outcome)
+        self.prefix.observed(key).next_back().map(|seen| seen.outcome)
     }
 
     /// What was observed of an agent's run, and in which entry. A new run is named only when it can be paid for.
@@ -484,7 +462,7 @@ impl<'a> Replay<'a> {
             Ok(_) => Err(self.mismatch(key)),
             // One that is under way has its own time limit; cut off, it would be paid for and not counted.
             Err(Suspension::PendingMove(key, task)) => match remaining {
-                Err(because) if !self.is_under_way(&key) => Err(Suspension::OverBudget { because }),
+                Err(because) if !self.prefix.is_under_way(&key) => Err(Suspension::OverBudget { because }),
                 Ok(_) | Err(_) => Err(Suspension::PendingMove(key, task)),
             },
             Err(halt) => Err(halt),
@@ -558,17 +536,4 @@ fn failed_attempt(outcome: &EffectOutcome, policy: RetryPolicy) -> Option<Failed
         },
         _ => None,
     }
-}
-
-pub(crate) fn observations(entries: &[JournalEntry]) -> BTreeMap<&MoveKey, Vec<Observation<'_>>> {
-    let mut observed: BTreeMap<&MoveKey, Vec<Observation<'_>>> = BTreeMap::new();
-    for entry in entries {
-        match &entry.event {
-            JournalEvent::Observed { key, outcome } => {
-                observed.entry(key).or_default().push(Observation { seq: entry.seq, at: entry.at, outcome });
-            }
-            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => {}
-        }
-    }
-    observed
 }

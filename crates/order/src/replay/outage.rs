@@ -4,43 +4,47 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::journal::{JournalEntry, JournalEvent};
-use crate::moves::{EffectError, EffectOutcome, MoveKey, Retry};
+use crate::journal::JournalEvent;
+use crate::journal_index::{EffectNumber, EntryKind, JournalPrefix};
+use crate::moves::{EffectError, EffectOutcome, Retry};
 
 /// Shorter outages are not told.
 const TOLD: TimeDelta = TimeDelta::minutes(5);
 
 /// The effects that found nobody when they were tried last.
 #[derive(Debug, Default)]
-pub(crate) struct AwayEffects<'a>(BTreeSet<&'a MoveKey>);
+pub(crate) struct AwayEffects(BTreeSet<EffectNumber>);
 
-impl<'a> AwayEffects<'a> {
+impl AwayEffects {
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome was an answer")]
-    pub(crate) fn observe(&mut self, key: &'a MoveKey, outcome: &EffectOutcome) {
+    pub(crate) fn observe(&mut self, effect: EffectNumber, outcome: &EffectOutcome) {
         match outcome {
-            EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }) => self.0.insert(key),
-            _ => self.0.remove(key),
+            EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }) => self.0.insert(effect),
+            _ => self.0.remove(&effect),
         };
     }
 
     /// Whether nothing is under way but tries to reach somebody who is away.
-    pub(crate) fn are_all_of(&self, under_way: &BTreeSet<&'a MoveKey>) -> bool {
-        !self.0.is_empty() && under_way.is_subset(&self.0)
+    pub(crate) fn are_all_of(&self, under_way: &[EffectNumber]) -> bool {
+        !self.0.is_empty() && under_way.iter().all(|effect| self.0.contains(effect))
     }
 }
 
 /// What people are told once it is over, if it was long enough to be noticed.
-pub(super) fn note(entries: &[JournalEntry]) -> Option<String> {
+pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
+    prefix.of_kind(EntryKind::Outage).next()?;
     let mut away = AwayEffects::default();
     let mut since: Option<DateTime<Utc>> = None;
     let mut waited = TimeDelta::zero();
-    for entry in entries {
-        let JournalEvent::Observed { key, outcome } = &entry.event else { continue };
+    for (entry, effect) in prefix.numbered() {
+        let (JournalEvent::Observed { key, outcome }, Some(effect)) = (&entry.event, effect) else {
+            continue;
+        };
         // The order waits for none of these, and a status cannot say how long itself was not shown.
         if matches!(key.0.split('/').next(), Some("status" | "check" | "tidy")) {
             continue;
         }
-        away.observe(key, outcome);
+        away.observe(effect, outcome);
         if away.0.is_empty() {
             waited += since.take().map_or(TimeDelta::zero(), |since| entry.at - since);
         } else {

@@ -8,7 +8,6 @@ use crate::agent_run::AgentRun;
 use crate::answer;
 use crate::artifact::{self, ArtifactRules, CodeArtifact};
 use crate::feedback::{Category, Feedback};
-use crate::journal::JournalEvent;
 use crate::moves::{AgentAnswerFormat, AgentTask, EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Check, Stage, StageOutput};
 
@@ -81,15 +80,9 @@ impl Replay<'_> {
     /// What the artifact of a round is held to, as its task was told.
     fn artifact_rules(&self, worker: &Worker, round: u32) -> ArtifactRules {
         let key = worker.key(round, "agent");
-        let written = self.entries.iter().find_map(|entry| match &entry.event {
-            JournalEvent::Intended { key: known, r#move } if *known == key => match &**r#move {
-                Move::RunAgent(task) => task.artifact.as_deref().cloned(),
-                _ => None,
-            },
-            JournalEvent::Opened(_)
-            | JournalEvent::Signaled { .. }
-            | JournalEvent::Intended { .. }
-            | JournalEvent::Observed { .. } => None,
+        let written = self.prefix.intended(&key).find_map(|(_, intended)| match intended {
+            Move::RunAgent(task) => task.artifact.as_deref().cloned(),
+            _ => None,
         });
         written.unwrap_or_else(|| ArtifactRules::unwritten(&worker.inputs))
     }

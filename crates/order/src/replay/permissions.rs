@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::Observation;
 use super::signal_log::SignalLog;
 use crate::backoff::Backoff;
 use crate::effect_name::ReservedWord;
 use crate::ids::UserId;
+use crate::journal_index::{JournalPrefix, Observation};
 use crate::moves::{EffectError, EffectOutcome, Move, MoveKey, Retry};
 use crate::signal::Requester;
 
@@ -31,7 +31,7 @@ impl SignalLog {
     /// Whether this person may command, as far as GitHub was asked after an entry. When it cannot be asked, they may not.
     pub(crate) fn permission(
         &mut self,
-        observed: &BTreeMap<&MoveKey, Vec<Observation<'_>>>,
+        journal: JournalPrefix<'_>,
         (signal, at, after): (u64, DateTime<Utc>, u64),
         by: &Requester,
         now: DateTime<Utc>,
@@ -42,9 +42,8 @@ impl SignalLog {
             Requester::ApiToken => return SenderPermission::Known { seq: signal, at },
         };
         let key = MoveKey::beside(ReservedWord::Authorize, signal);
-        let asked = observed.get(&key).map_or(&[][..], Vec::as_slice);
-        let asked = asked.get(asked.partition_point(|seen| seen.seq <= after)..).unwrap_or_default();
-        for seen in asked {
+        let asked: Vec<Observation<'_>> = journal.observed(&key).filter(|seen| seen.seq > after).collect();
+        for seen in &asked {
             if let EffectOutcome::Authorized { allowed } = seen.outcome {
                 return if *allowed {
                     SenderPermission::Known { seq: seen.seq, at: seen.at }

@@ -6,7 +6,6 @@ use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::conversation::{CommentTarget, NoticeComment};
 use crate::feedback::{Category, Feedback};
-use crate::journal::JournalEvent;
 use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Stage, StageOutput};
 use crate::plan_questions::PlanQuestions;
@@ -57,12 +56,8 @@ impl<'a> Replay<'a> {
 
     /// Whether an agent's run came to its end before this entry.
     fn made_before(&self, key: &MoveKey, said: u64) -> bool {
-        self.entries.iter().take_while(|entry| entry.seq < said).any(|entry| match &entry.event {
-            JournalEvent::Observed { key: known, outcome } => {
-                known == key && matches!(**outcome, EffectOutcome::AgentRan(_))
-            }
-            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => false,
-        })
+        let mut ended = self.prefix.before(said).observed(key);
+        ended.any(|seen| matches!(seen.outcome, EffectOutcome::AgentRan(_)))
     }
 
     /// The plan is shown, or what it leaves open is asked, and a person says how to go on.
@@ -130,13 +125,7 @@ impl<'a> Replay<'a> {
     /// That people wrote on the issue after a plan had asked something.
     pub(crate) fn answered(&self, worker: &Worker, round: u32) -> Option<Feedback> {
         let key = worker.key(round, QUESTIONS);
-        let questions = self.entries.iter().find_map(|entry| match &entry.event {
-            JournalEvent::Intended { key: known, r#move } if *known == key => r#move.questions(),
-            JournalEvent::Opened(_)
-            | JournalEvent::Signaled { .. }
-            | JournalEvent::Intended { .. }
-            | JournalEvent::Observed { .. } => None,
-        })?;
+        let questions = self.prefix.intended(&key).find_map(|(_, intended)| intended.questions())?;
         let asked = questions.join("\n- ");
         let summary =
             format!("people were asked what the plan left open, and wrote on the issue since:\n- {asked}");

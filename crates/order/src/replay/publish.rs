@@ -9,6 +9,7 @@ use crate::effect_name::{EffectScope, ReservedWord};
 use crate::feedback::{Category, Feedback};
 use crate::ids::{BranchName, CommitSha};
 use crate::journal::JournalEvent;
+use crate::journal_index::{EntryKind, JournalPrefix};
 use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::pipeline::{Check, Stage, StageKind};
 use crate::pull_template;
@@ -22,6 +23,7 @@ use crate::verdict::Verdict;
 const MOST_NAMES: u32 = 20;
 
 /// What was pushed last, by the journal.
+#[derive(Debug, Clone)]
 pub(crate) struct LastPush {
     seq: u64,
     branch: BranchName,
@@ -107,7 +109,7 @@ impl<'a> Replay<'a> {
         let name = self.publisher().map_or("publish", |stage| stage.name.as_str());
         let issue = self.journal.opened().issue.number;
         // What answers people came after all that is walked here: it changes nothing of it, and is not pushed over.
-        let pushes: Vec<LastPush> = self.pushes().into_iter().filter(|push| !push.is_answer).collect();
+        let pushes: Vec<LastPush> = self.pushes.iter().filter(|push| !push.is_answer).cloned().collect();
         let done = |push: &&LastPush| push.commit == work.commit && push.seq > self.position;
         let is_there = |push: &&LastPush| push.commit == work.commit;
         // The remote has it: since what the walk looks at now, or from before and nothing else came since.
@@ -163,32 +165,6 @@ impl<'a> Replay<'a> {
         let because =
             format!("{MOST_NAMES} branches of the name {wished} exist; delete those that are done with");
         Err(Suspension::Settled(Settlement::Failed { because }))
-    }
-
-    /// Every push that the remote was seen to have, in order.
-    pub(crate) fn pushes(&self) -> Vec<LastPush> {
-        let mut pushes = Vec::new();
-        let mut intended: Vec<(&MoveKey, &BranchName, &CommitSha)> = Vec::new();
-        for entry in self.entries {
-            match &entry.event {
-                JournalEvent::Intended { key, r#move } => {
-                    if let Move::Push { branch, commit, .. } = &**r#move {
-                        intended.push((key, branch, commit));
-                    }
-                }
-                JournalEvent::Observed { key, outcome } if matches!(**outcome, EffectOutcome::Pushed) => {
-                    let intent = intended.iter().rfind(|(pushing, ..)| *pushing == key);
-                    pushes.extend(intent.map(|(_, branch, commit)| LastPush {
-                        seq: entry.seq,
-                        branch: (*branch).clone(),
-                        commit: (*commit).clone(),
-                        is_answer: key.scope() == EffectScope::Beside(ReservedWord::Answer),
-                    }));
-                }
-                JournalEvent::Observed { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
-            }
-        }
-        pushes
     }
 
     /// What the issue was classified as; empty where no stage says.
@@ -365,4 +341,20 @@ impl<'a> Replay<'a> {
 /// What hands a draft over where the pipeline publishes nothing: no agent is asked for words.
 fn by_itself() -> Stage {
     Stage { name: "publish".to_owned(), uses: StageKind::Publish, ..Stage::default() }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "only a push is pushed")]
+/// Every push that the remote was seen to have, in order.
+pub(super) fn pushes(prefix: JournalPrefix<'_>) -> Vec<LastPush> {
+    let seen = prefix.of_kind(EntryKind::Push).filter_map(|entry| {
+        let JournalEvent::Observed { key, .. } = &entry.event else { return None };
+        let intended = prefix.before(entry.seq).intended(key);
+        let (branch, commit) = intended.rev().find_map(|(_, intended)| match intended {
+            Move::Push { branch, commit, .. } => Some((branch.clone(), commit.clone())),
+            _ => None,
+        })?;
+        let is_answer = key.scope() == EffectScope::Beside(ReservedWord::Answer);
+        Some(LastPush { seq: entry.seq, branch, commit, is_answer })
+    });
+    seen.collect()
 }

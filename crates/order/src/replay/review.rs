@@ -7,7 +7,6 @@ use super::work::not_verified;
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::feedback::Feedback;
-use crate::journal::JournalEvent;
 use crate::judge_answer;
 use crate::moves::{AgentTask, AgentTaskWorkspace, EffectOutcome, Move, MoveKey, ReviewNote};
 use crate::pipeline::{Check, MOST_QUESTIONS, Stage};
@@ -184,15 +183,8 @@ impl Replay<'_> {
 
     /// Whether this judge was asked about another commit, which a `/retry` has replaced since.
     fn was_asked_of_another(&self, key: &MoveKey, place: &AgentTaskWorkspace) -> bool {
-        self.entries.iter().any(|entry| match &entry.event {
-            JournalEvent::Intended { key: known, r#move } if known == key => {
-                matches!(&**r#move, Move::RunAgent(task) if task.place != *place)
-            }
-            JournalEvent::Opened(_)
-            | JournalEvent::Signaled { .. }
-            | JournalEvent::Intended { .. }
-            | JournalEvent::Observed { .. } => false,
-        })
+        let mut asked = self.prefix.intended(key);
+        asked.any(|(_, intended)| matches!(intended, Move::RunAgent(task) if task.place != *place))
     }
 
     /// A comment of its own for each review of a round: a `/retry` may have brought another commit.
@@ -200,15 +192,10 @@ impl Replay<'_> {
         let kind = if note.feedback.is_some() { "comment" } else { "comment-not-made" };
         let round = note.round;
         let is_another = |key: &MoveKey| {
-            self.entries.iter().any(|entry| match &entry.event {
-                JournalEvent::Intended { key: known, r#move } if known == key => {
-                    matches!(&**r#move, Move::ShowReview(shown) if shown.commit != note.commit)
-                }
-                JournalEvent::Opened(_)
-                | JournalEvent::Signaled { .. }
-                | JournalEvent::Intended { .. }
-                | JournalEvent::Observed { .. } => false,
-            })
+            let mut shown = self.prefix.intended(key);
+            shown.any(
+                |(_, intended)| matches!(intended, Move::ShowReview(shown) if shown.commit != note.commit),
+            )
         };
         let mut key = MoveKey::within(&stage.name, format_args!("{round}/{kind}"));
         let mut number = 2;

@@ -262,6 +262,15 @@ impl SignalLog {
         words.chain(asked.map(|occasion| occasion.seq)).max()
     }
 
+    /// What was said and done about the pull request after one entry and before another; without that one, until now.
+    pub(crate) fn pull_events_within(&self, after: u64, before: Option<u64>) -> &[PullEvent] {
+        let first = self.pull_events.partition_point(|event| event.seq <= after);
+        let end = before.map_or(self.pull_events.len(), |before| {
+            self.pull_events.partition_point(|event| event.seq < before)
+        });
+        self.pull_events.get(first..end).unwrap_or_default()
+    }
+
     /// Why the order is cancelled, if it is, and by which entry.
     pub(crate) fn cancelled(&self) -> Option<(u64, &str)> {
         let reopened = |seq: u64| self.commands.iter().any(|spoken| spoken.seq > seq);

@@ -1,28 +1,28 @@
 //! What people said, and what became of it: every signal is answered, if only with "ignored, because".
 
-use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
+use super::Replay;
 use super::permissions::{SenderPermission, WordsInTurn};
 use super::signal_log::{
     AnsweredSignal, AppliedCommand, Cancellation, PlanDecision, PullClosure, PullClosureKind, PullEvent,
     PullEventKind, ResumeCommand, SignalAnswer, SignalLog, TextNews,
 };
-use super::{Observation, Replay, observations};
 use crate::ids::{Person, UserId};
 use crate::journal::{Journal, JournalEntry, JournalEvent};
-use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::journal_index::{EntryKind, JournalPrefix};
+use crate::moves::{EffectOutcome, Move};
 use crate::pipeline::{Check, Pipeline, Stage, StageOutput};
 use crate::settlement::Settlement;
 use crate::signal::{Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 use crate::surfaces::Surfaces;
 
 /// What is listened with.
-struct SignalReader<'a, F> {
+struct SignalReader<'a> {
     log: SignalLog,
-    observed: LazyCell<BTreeMap<&'a MoveKey, Vec<Observation<'a>>>, F>,
+    journal: JournalPrefix<'a>,
     now: DateTime<Utc>,
     /// What people wrote is heard once, though two hooks bring it: comments, and reviews.
     comments: BTreeSet<u64>,
@@ -124,8 +124,7 @@ impl SignalLog {
     pub(crate) fn read(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Self {
         let mut listener = SignalReader {
             log: Self::default(),
-            // Read at the first command, and then for all: most journals have none.
-            observed: LazyCell::new(|| observations(journal.entries())),
+            journal: journal.whole(),
             now,
             comments: journal.opened().comment.into_iter().collect(),
             reviews: BTreeSet::new(),
@@ -133,7 +132,7 @@ impl SignalLog {
             words: WordsInTurn::of(journal.opened().format),
             decided: Vec::new(),
         };
-        for entry in journal.entries() {
+        for entry in journal.whole().of_kind(EntryKind::Signal) {
             if let JournalEvent::Signaled { signal, .. } = &entry.event {
                 listener.read(entry, signal);
             }
@@ -390,7 +389,7 @@ impl SignalLog {
     }
 }
 
-impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReader<'a, F> {
+impl SignalReader<'_> {
     fn read(&mut self, entry: &JournalEntry, signal: &Signal) {
         let by = &signal.by;
         let (seq, at) = (entry.seq, entry.at);
@@ -493,7 +492,7 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
     ) {
         let permission = self
             .words
-            .in_turn(by, |after| self.log.permission(&self.observed, (signal, at, after), by, self.now));
+            .in_turn(by, |after| self.log.permission(self.journal, (signal, at, after), by, self.now));
         match permission {
             SenderPermission::Known { seq, at } => {
                 self.decided.push(ResolvedSignal { seq, at, signal, request: wish() })
@@ -568,7 +567,7 @@ fn plan_progress(pipeline: &Pipeline, journal: &Journal, seq: u64) -> PlanProgre
     };
     if !pipeline.stages.iter().any(plans) {
         PlanProgress::NoPlan
-    } else if journal.entries().iter().take_while(|entry| entry.seq < seq).any(is_code) {
+    } else if journal.whole().before(seq).of_kind(EntryKind::Start).any(is_code) {
         PlanProgress::Code
     } else {
         PlanProgress::NoCode
@@ -579,7 +578,7 @@ fn plan_progress(pipeline: &Pipeline, journal: &Journal, seq: u64) -> PlanProgre
 /// journal for each time would be dear.
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome is of an environment")]
 fn may_be_unprepared(journal: &Journal, seq: u64) -> bool {
-    let before = journal.entries().iter().take_while(|entry| entry.seq < seq);
+    let mut before = journal.whole().before(seq).of_kind(EntryKind::Environment);
     let problem = |entry: &JournalEntry| match &entry.event {
         JournalEvent::Observed { outcome, .. } => match &**outcome {
             EffectOutcome::EnvironmentPrepared(report) => Some(report.problem.is_some()),
@@ -587,5 +586,5 @@ fn may_be_unprepared(journal: &Journal, seq: u64) -> bool {
         },
         JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Signaled { .. } => None,
     };
-    before.filter_map(problem).last().unwrap_or(false)
+    before.next_back().and_then(problem).unwrap_or(false)
 }

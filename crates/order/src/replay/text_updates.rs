@@ -9,6 +9,7 @@ use super::{Replay, Suspension};
 use crate::effect_name::ReservedWord;
 use crate::feedback::{Category, Feedback};
 use crate::journal::{Journal, JournalEntry, JournalEvent};
+use crate::journal_index::EntryKind;
 use crate::moves::{EffectOutcome, Move, MoveKey, Rework};
 use crate::pipeline::{Check, Pipeline, Stage, StageKind, StageOutput, StageStart};
 use crate::signal::Requester;
@@ -146,8 +147,9 @@ impl Replay<'_> {
             }
         }
         // The same before and after it was begun: it is made again after a crash.
-        let before = self.entries.iter().rev().filter(|entry| begun.is_none_or(|begun| entry.seq < begun));
-        if before.filter_map(text_read).next().is_some_and(|read| read > self.last_run) {
+        let before = begun.map_or(self.prefix, |begun| self.prefix.before(begun));
+        if before.of_kind(EntryKind::Text).rev().find_map(text_read).is_some_and(|read| read > self.last_run)
+        {
             task.session = None;
             if let Some(rework) = &mut task.rework {
                 let is_told = rework.feedback.first().is_some_and(|first| *first == outdated());

@@ -15,6 +15,7 @@ use crate::feedback::{Category, Feedback};
 use crate::ids::{BranchName, CommitSha};
 use crate::inconclusive::Inconclusive;
 use crate::journal::JournalEvent;
+use crate::journal_index::EntryKind;
 use crate::moves::{EffectOutcome, Move};
 use crate::pipeline::{Check, Stage, StageOutput};
 use crate::scrutiny::ProofTarget;
@@ -283,7 +284,7 @@ impl Replay<'_> {
         // Held against a person's own commit, which may be the fix.
         let is_theirs = |outcome: &EffectOutcome| matches!(outcome, EffectOutcome::TakenIn { commit, .. } if *commit == scrutiny.baseline.commit);
         if known.is_none()
-            && self.entries.iter().any(
+            && self.prefix.of_kind(EntryKind::TakeIn).any(
                 |entry| matches!(&entry.event, JournalEvent::Observed { outcome, .. } if is_theirs(outcome)),
             )
         {

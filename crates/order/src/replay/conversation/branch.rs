@@ -45,7 +45,7 @@ pub(super) enum BranchPushOutcome {
 impl Replay<'_> {
     /// Whether a commit was published by us.
     pub(super) fn pushed_by_us(&self, commit: &CommitSha) -> bool {
-        self.pushes().iter().any(|push| push.commit == *commit)
+        self.pushes.iter().any(|push| push.commit == *commit)
     }
 
     /// What somebody pushed is the work from now on: what is said of it rests on our own run of the tests.
@@ -153,9 +153,7 @@ impl Replay<'_> {
     /// When an answer began: its commits bear this date, whenever they are made.
     pub(super) fn date_of(&self, answer: u32) -> DateTime<Utc> {
         let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/read"));
-        let begun = self.begun(&key);
-        let entry = self.entries.iter().find(|entry| Some(entry.seq) == begun);
-        entry.map_or(self.journal.opened_at(), |entry| entry.at)
+        self.prefix.begun_at(&key).unwrap_or(self.journal.opened_at())
     }
 
     /// Pushes with a lease on the head that the work began from.

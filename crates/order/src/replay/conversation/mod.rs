@@ -77,12 +77,8 @@ impl<'a> Replay<'a> {
         for answer in 1_u32.. {
             let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/read"));
             let begun = self.begun(&key);
-            let is_in = |occasion: &&PullEvent| {
-                occasion.seq > since
-                    && begun.is_none_or(|begun| occasion.seq < begun)
-                    && self.concerns(occasion)
-            };
-            let mut batch: Vec<&'a PullEvent> = self.signals.log.pull_events.iter().filter(is_in).collect();
+            let batch = self.signals.log.pull_events_within(since, begun);
+            let mut batch: Vec<&'a PullEvent> = batch.iter().filter(|event| self.concerns(event)).collect();
             if begun.is_none() && carried.is_empty() && !self.is_due(&batch, ran) {
                 return;
             }

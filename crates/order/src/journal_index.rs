@@ -1,0 +1,206 @@
+//! Where entries stand in a journal, kept as it grows: whoever reads a long one looks them up and does not search.
+//!
+//! May know: entries. Must never know: what follows from them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chrono::{DateTime, Utc};
+
+use super::effect_name::{EffectScope, MoveKey, ReservedWord};
+use super::journal_entry::{JournalEntry, JournalEvent};
+use super::moves::{EffectError, EffectOutcome, Move, Retry};
+
+/// What entries are found by. Each is of one kind at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum EntryKind {
+    /// Somebody said or did something.
+    Signal,
+    /// An agent is about to be started.
+    Start,
+    /// An agent's run has ended.
+    Run,
+    /// The issue was read, with or without its repository.
+    Text,
+    /// What the work happens in was prepared, or could not be.
+    Environment,
+    /// The remote was seen to have a commit of ours.
+    Push,
+    /// Commits of somebody else were taken in.
+    TakeIn,
+    /// Files of an agent were looked for.
+    Files,
+    /// An effect found nobody.
+    Outage,
+    /// Of the status.
+    Status,
+    /// Of the check run.
+    Check,
+}
+
+impl EntryKind {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "nobody looks for the others")]
+    fn of(event: &JournalEvent) -> Option<Self> {
+        let key = match event {
+            JournalEvent::Opened(_) => return None,
+            JournalEvent::Signaled { .. } => return Some(Self::Signal),
+            JournalEvent::Intended { key, .. } | JournalEvent::Observed { key, .. } => key,
+        };
+        match (key.scope(), event) {
+            (EffectScope::Beside(ReservedWord::Status), _) => Some(Self::Status),
+            (EffectScope::Beside(ReservedWord::Check), _) => Some(Self::Check),
+            (_, JournalEvent::Intended { r#move, .. }) => {
+                matches!(**r#move, Move::RunAgent(_)).then_some(Self::Start)
+            }
+            (_, JournalEvent::Observed { outcome, .. }) => match &**outcome {
+                EffectOutcome::AgentRan(_) => Some(Self::Run),
+                EffectOutcome::Prepared { .. } | EffectOutcome::IssueRead { .. } => Some(Self::Text),
+                EffectOutcome::EnvironmentPrepared(_) => Some(Self::Environment),
+                EffectOutcome::Pushed => Some(Self::Push),
+                EffectOutcome::TakenIn { .. } => Some(Self::TakeIn),
+                EffectOutcome::FilesFound { .. } => Some(Self::Files),
+                EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }) => Some(Self::Outage),
+                _ => None,
+            },
+            (_, JournalEvent::Opened(_) | JournalEvent::Signaled { .. }) => None,
+        }
+    }
+}
+
+/// Which of a journal's effects; quicker to compare than its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct EffectNumber(usize);
+
+/// The places of entries, from 0.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct JournalIndex {
+    /// The effects by their names, numbered as they came up.
+    effects: HashMap<MoveKey, EffectNumber>,
+    /// Where each effect's entries are.
+    places: Vec<Vec<usize>>,
+    /// Of which effect each entry is.
+    numbers: Vec<Option<EffectNumber>>,
+    kinds: BTreeMap<EntryKind, Vec<usize>>,
+}
+
+impl JournalIndex {
+    pub(super) fn push(&mut self, place: usize, event: &JournalEvent) {
+        if let Some(kind) = EntryKind::of(event) {
+            self.kinds.entry(kind).or_default().push(place);
+        }
+        let number = match event {
+            JournalEvent::Intended { key, .. } | JournalEvent::Observed { key, .. } => {
+                let known = self.effects.get(key).copied();
+                let number = known.unwrap_or_else(|| {
+                    let new = EffectNumber(self.places.len());
+                    self.effects.insert(key.clone(), new);
+                    self.places.push(Vec::new());
+                    new
+                });
+                if let Some(places) = self.places.get_mut(number.0) {
+                    places.push(place);
+                }
+                Some(number)
+            }
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => None,
+        };
+        self.numbers.push(number);
+    }
+}
+
+/// The first entries of a journal: what came later is not known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JournalPrefix<'a> {
+    entries: &'a [JournalEntry],
+    index: &'a JournalIndex,
+}
+
+/// An observation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Observation<'a> {
+    pub(crate) seq: u64,
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) outcome: &'a EffectOutcome,
+}
+
+impl<'a> JournalPrefix<'a> {
+    pub(super) fn new(entries: &'a [JournalEntry], index: &'a JournalIndex, length: usize) -> Self {
+        Self { entries: entries.get(..length).unwrap_or(entries), index }
+    }
+
+    /// All of them.
+    pub(crate) fn entries(self) -> &'a [JournalEntry] {
+        self.entries
+    }
+
+    /// All of them, each with its effect.
+    pub(crate) fn numbered(self) -> impl Iterator<Item = (&'a JournalEntry, Option<EffectNumber>)> {
+        self.entries.iter().zip(self.index.numbers.iter().copied())
+    }
+
+    /// Those before this one.
+    pub(crate) fn before(self, seq: u64) -> Self {
+        let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
+        Self::new(self.entries, self.index, length)
+    }
+
+    /// Those of a kind, in order.
+    pub(crate) fn of_kind(self, kind: EntryKind) -> impl DoubleEndedIterator<Item = &'a JournalEntry> {
+        self.at(self.index.kinds.get(&kind))
+    }
+
+    fn of_effect(self, key: &MoveKey) -> impl DoubleEndedIterator<Item = &'a JournalEntry> + use<'a> {
+        let number = self.index.effects.get(key);
+        self.at(number.and_then(|number| self.index.places.get(number.0)))
+    }
+
+    fn at(
+        self,
+        places: Option<&'a Vec<usize>>,
+    ) -> impl DoubleEndedIterator<Item = &'a JournalEntry> + use<'a> {
+        let places = places.map_or(&[][..], Vec::as_slice);
+        let known = places.partition_point(|place| *place < self.entries.len());
+        places.get(..known).unwrap_or_default().iter().filter_map(move |place| self.entries.get(*place))
+    }
+
+    /// What was observed of an effect, in order.
+    pub(crate) fn observed(
+        self,
+        key: &MoveKey,
+    ) -> impl DoubleEndedIterator<Item = Observation<'a>> + use<'a> {
+        self.of_effect(key).filter_map(|entry| match &entry.event {
+            JournalEvent::Observed { outcome, .. } => {
+                Some(Observation { seq: entry.seq, at: entry.at, outcome })
+            }
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
+        })
+    }
+
+    /// Where an effect was intended, and as what, in order.
+    pub(crate) fn intended(
+        self,
+        key: &MoveKey,
+    ) -> impl DoubleEndedIterator<Item = (u64, &'a Move)> + use<'a> {
+        self.of_effect(key).filter_map(|entry| match &entry.event {
+            JournalEvent::Intended { r#move, .. } => Some((entry.seq, &**r#move)),
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => None,
+        })
+    }
+
+    /// When an effect was intended first.
+    pub(crate) fn begun_at(self, key: &MoveKey) -> Option<DateTime<Utc>> {
+        let mut intended =
+            self.of_effect(key).filter(|entry| matches!(entry.event, JournalEvent::Intended { .. }));
+        intended.next().map(|entry| entry.at)
+    }
+
+    /// Whether the last that was written of an effect is that it is to be made.
+    pub(crate) fn is_under_way(self, key: &MoveKey) -> bool {
+        self.is_under_way_since(key, 0)
+    }
+
+    /// The same, of what was written after an entry.
+    pub(crate) fn is_under_way_since(self, key: &MoveKey, seq: u64) -> bool {
+        let last = self.of_effect(key).next_back().filter(|entry| entry.seq > seq);
+        last.is_some_and(|entry| matches!(entry.event, JournalEvent::Intended { .. }))
+    }
+}

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+
 use super::faults::Fate;
 use super::people::markers;
 use super::setting::{Heard, REPOSITORY};
+use super::steps::Busy;
 use super::world::World;
 use journeyman_github::OrderLabel;
 use journeyman_order::next::OrderProjection;
@@ -61,6 +65,7 @@ pub(super) async fn check(world: &World, heard: &Heard) -> Result<(), String> {
     }
     wrong.extend(on_github(world, &seen));
     wrong.extend(paid(world));
+    wrong.extend(accounted(world).await);
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n  ")) }
 }
 
@@ -198,6 +203,35 @@ fn paid(world: &World) -> Vec<String> {
         wrong.push(format!("{extra} starts too many, with {stopped} stops"));
     }
     wrong
+}
+
+/// Each start of an agent is in the record of what is spent, and what each cost that came to its end.
+async fn accounted(world: &World) -> Vec<String> {
+    let busy = Busy::new();
+    let file = SqliteConnectOptions::new().filename(world.database()).read_only(true);
+    let mut database = SqliteConnection::connect_with(&file).await.expect("the database opens");
+    let rows: Vec<(String, String, i64, String, Option<i64>)> =
+        sqlx::query_as("SELECT order_id, key, attempt, state, actual_microusd FROM spending")
+            .fetch_all(&mut database)
+            .await
+            .expect("the record of what is spent");
+    drop(busy);
+    let known: BTreeMap<_, _> = rows
+        .into_iter()
+        .map(|(order, key, attempt, state, microusd)| ((order, key, attempt), (state, microusd)))
+        .collect();
+    let diary = world.diary.lock().unwrap();
+    let wrong = diary.starts.keys().filter_map(|name| {
+        let (order, key, attempt) = name;
+        let ended = diary.ends.contains_key(name);
+        let attempt = i64::try_from(*attempt).expect("few tries");
+        match known.get(&(order.to_string(), key.clone(), attempt)) {
+            Some((state, _)) if !ended && state != "kept_off" => None,
+            Some((state, Some(microusd))) if ended && state == "done" && *microusd > 0 => None,
+            found => Some(format!("{key} (try {attempt}, ended: {ended}) is accounted for as {found:?}")),
+        }
+    });
+    wrong.collect()
 }
 
 /// What was written: entries of journals, and requests to GitHub that change something.

@@ -131,10 +131,14 @@ impl World {
         self.store(ProcessNumber::MAX).await
     }
 
+    pub(super) fn database(&self) -> PathBuf {
+        self.place.path().join("journeyman.db")
+    }
+
     /// Opens the database for a process.
     pub(super) async fn store(&self, process: ProcessNumber) -> Store {
         let busy = Busy::new();
-        let url = format!("sqlite://{}", self.place.path().join("journeyman.db").display());
+        let url = format!("sqlite://{}", self.database().display());
         let watcher = Arc::new(WatchedStore(Arc::clone(&self.steps), process));
         let store = Store::open_watched(&url, watcher).await.expect("the database opens");
         drop(busy);

@@ -4,9 +4,10 @@
 //! lie where the store is told.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use flate2::Compression;
@@ -23,27 +24,74 @@ const YOUNG: Duration = Duration::from_secs(60 * 60);
 
 /// The folder of the files.
 #[derive(Debug, Clone)]
-pub(super) struct ArtifactFiles(pub(super) PathBuf);
+pub(super) struct ArtifactFiles {
+    pub(super) folder: PathBuf,
+    /// Held where a file becomes young, and where one is looked at and removed because it is not.
+    turn: Arc<Mutex<()>>,
+}
 
 impl ArtifactFiles {
     /// Those of a database of SQLite.
     pub(super) fn beside(database: &Path) -> Self {
         let mut folder = database.as_os_str().to_owned();
         folder.push(".artifacts");
-        Self(folder.into())
+        Self::within(folder.into())
+    }
+
+    pub(super) fn within(folder: PathBuf) -> Self {
+        Self { folder, turn: Arc::default() }
     }
 
     pub(super) fn path(&self, sha256: &str) -> PathBuf {
-        self.0.join(sha256.get(..2).unwrap_or_default()).join(format!("{sha256}.gz"))
+        self.folder.join(sha256.get(..2).unwrap_or_default()).join(format!("{sha256}.gz"))
     }
 
-    /// Writes one, if it is not there. When this has returned, it is on the disk.
+    /// Writes one, if it is not there as it should be. When this has returned, it is on the disk.
     pub(super) async fn write(&self, sha256: &str, content: &[u8]) -> Result<(), StoreError> {
-        let (path, content) = (self.path(sha256), content.to_vec());
+        let (files, path, content) = (self.clone(), self.path(sha256), content.to_vec());
         let at = path.clone();
-        blocking(move || write(&path, &content)).await.map_err(|error| {
+        blocking(move || files.write_now(&path, &content)).await.map_err(|error| {
             StoreError::unavailable(format!("cannot write the artifact {}: {error}", at.display()))
         })
+    }
+
+    fn write_now(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let folder = path.parent().unwrap_or(path);
+        if !(self.make_young(path)? && holds(path, content)) {
+            make_private(folder)?;
+            let mut compressed =
+                GzEncoder::new(tempfile::NamedTempFile::new_in(folder)?, Compression::default());
+            compressed.write_all(content)?;
+            let file = compressed.finish()?;
+            file.as_file().sync_all()?;
+            let _turn = self.take_turn();
+            file.persist(path)?;
+        }
+        File::open(folder)?.sync_all()
+    }
+
+    /// So that nobody takes it away before the row is there. Whether there is one.
+    fn make_young(&self, path: &Path) -> io::Result<bool> {
+        let _turn = self.take_turn();
+        match File::options().append(true).open(path) {
+            Ok(there) => there.set_modified(SystemTime::now()).map(|()| true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes a file, if it is there and not young. Whether it did.
+    fn remove_old(&self, path: &Path, age: Duration) -> io::Result<bool> {
+        let _turn = self.take_turn();
+        let removed = is_older(std::fs::metadata(path), age).and_then(|is_old| match is_old {
+            true => std::fs::remove_file(path).map(|()| true),
+            false => Ok(false),
+        });
+        removed.or_else(unless_gone)
+    }
+
+    fn take_turn(&self) -> impl Drop + '_ {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The bytes of one.
@@ -75,19 +123,21 @@ fn is_damage(error: &io::Error) -> bool {
     )
 }
 
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    if let Ok(there) = File::options().append(true).open(path) {
-        // Young again, so that nobody takes it away before the row is there.
-        return there.set_modified(SystemTime::now());
-    }
-    let folder = path.parent().unwrap_or(path);
-    make_private(folder)?;
-    let mut compressed = GzEncoder::new(tempfile::NamedTempFile::new_in(folder)?, Compression::default());
-    compressed.write_all(content)?;
-    let file = compressed.finish()?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    File::open(folder)?.sync_all()
+/// Whether these bytes are in the file. What cannot be read is written again.
+fn holds(path: &Path, content: &[u8]) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let mut there = Vec::with_capacity(content.len() + 1);
+    let most = content.len() as u64 + 1;
+    GzDecoder::new(file).take(most).read_to_end(&mut there).is_ok() && there == content
+}
+
+fn is_older(found: io::Result<Metadata>, age: Duration) -> io::Result<bool> {
+    Ok(found?.modified()?.elapsed().is_ok_and(|since| since >= age))
+}
+
+/// Somebody else removed it, or gave it its name.
+fn unless_gone<T: Default>(error: io::Error) -> io::Result<T> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(T::default()) } else { Err(error) }
 }
 
 /// They hold what agents said about private repositories. A folder that was made is named on the disk, too.
@@ -115,14 +165,14 @@ impl Store {
     #[must_use]
     pub fn keeping_files_in(mut self, folder: &Path) -> Self {
         if self.kind() == "postgres" {
-            self.files = Some(ArtifactFiles(folder.to_owned()));
+            self.files = Some(ArtifactFiles::within(folder.to_owned()));
         }
         self
     }
 
     /// Where large artifacts lie as files; none where they are all in the database.
     pub fn artifact_folder(&self) -> Option<&Path> {
-        self.files.as_ref().map(|files| files.0.as_path())
+        self.files.as_ref().map(|files| files.folder.as_path())
     }
 
     /// Removes files that no row names: what is left of an artifact that was replaced or removed, or of a server that was
@@ -135,37 +185,44 @@ impl Store {
     }
 
     pub(super) async fn sweep_files_older_than(&self, age: Duration) -> Result<usize, StoreError> {
-        let Some(ArtifactFiles(folder)) = self.files.clone() else { return Ok(0) };
+        let Some(files) = self.files.clone() else { return Ok(0) };
         let unavailable =
             |error: io::Error| StoreError::unavailable(format!("cannot sweep artifacts: {error}"));
         // First the files, then the rows: what is written meanwhile is in neither list, or is young.
+        let folder = files.folder.clone();
         let old = blocking(move || files_older_than(&folder, age)).await.map_err(unavailable)?;
         let rows: Vec<(String,)> = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT DISTINCT sha256 FROM artifacts WHERE in_file").fetch_all(pool)
         })?;
         let named: BTreeSet<String> = rows.into_iter().map(|(sha256,)| format!("{sha256}.gz")).collect();
-        let is_named = |file: &PathBuf| {
+        let is_named = |file: &Path| {
             file.file_name().and_then(|name| name.to_str()).is_some_and(|name| named.contains(name))
         };
         let orphans: Vec<PathBuf> = old.into_iter().filter(|file| !is_named(file)).collect();
-        let count = orphans.len();
-        let removed = blocking(move || orphans.iter().try_for_each(std::fs::remove_file));
-        removed.await.map_err(unavailable)?;
-        Ok(count)
+        let removed = blocking(move || {
+            let is_removed = |file: &&PathBuf| {
+                files.remove_old(file, age).unwrap_or_else(|error| {
+                    tracing::warn!(file = %file.display(), "an artifact that nothing names stays: {error}");
+                    false
+                })
+            };
+            Ok(orphans.iter().filter(is_removed).count())
+        });
+        removed.await.map_err(unavailable)
     }
 }
 
 fn files_older_than(folder: &Path, age: Duration) -> io::Result<Vec<PathBuf>> {
     let mut old = Vec::new();
     let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(old),
-        entries => entries?,
+        Err(error) => return unless_gone(error),
+        Ok(entries) => entries,
     };
     for entry in entries {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             old.extend(files_older_than(&entry.path(), age)?);
-        } else if entry.metadata()?.modified()?.elapsed().is_ok_and(|since| since >= age) {
+        } else if is_older(entry.metadata(), age).or_else(unless_gone)? {
             old.push(entry.path());
         }
     }

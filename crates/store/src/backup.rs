@@ -32,7 +32,7 @@ impl DatabaseFiles {
     pub fn beside(database: &Path) -> Self {
         let mut lock = database.as_os_str().to_owned();
         lock.push(".lock");
-        let ArtifactFiles(artifacts) = ArtifactFiles::beside(database);
+        let artifacts = ArtifactFiles::beside(database).folder;
         Self { database: database.to_owned(), artifacts, lock: lock.into() }
     }
 
@@ -73,7 +73,7 @@ impl DatabaseFiles {
             sqlx::query_scalar(named).fetch_all(&mut copy).await?
         };
         copy.close().await?;
-        let within = ArtifactFiles(PathBuf::new());
+        let within = ArtifactFiles::within(PathBuf::new());
         Ok(named.iter().map(|sha256| within.path(sha256)).collect())
     }
 }

@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use super::*;
 use crate::artifact_files::MOST_IN_ROW;
 
-fn large(first: u8) -> Vec<u8> {
+pub(super) fn large(first: u8) -> Vec<u8> {
     let mut bytes = vec![b'x'; MOST_IN_ROW + 1];
     bytes[0] = first;
     bytes
@@ -19,14 +19,14 @@ async fn at_rest(store: &Store, order: OrderId) {
     store.set_summary(order, &summary, Some(last)).await.unwrap();
 }
 
-async fn open(store: &Store, issue: u64, at: DateTime<Utc>) -> OrderId {
+pub(super) async fn open(store: &Store, issue: u64, at: DateTime<Utc>) -> OrderId {
     let input = opened(issue);
     let order = input.order;
     store.open_order(input, at, None).await.unwrap();
     order
 }
 
-fn files(store: &Store) -> Vec<std::path::PathBuf> {
+pub(super) fn files(store: &Store) -> Vec<std::path::PathBuf> {
     let folders = std::fs::read_dir(store.artifact_folder().unwrap()).into_iter().flatten().flatten();
     folders
         .flat_map(|folder| std::fs::read_dir(folder.path()).unwrap())

@@ -1,0 +1,87 @@
+//! Large artifacts are files: whole, or not there, whoever else is at work in their folder.
+
+use std::time::{Duration, SystemTime};
+
+use super::retention::{files, large, open};
+use super::*;
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+fn age(file: &std::path::Path, by: Duration) {
+    let file = std::fs::File::options().append(true).open(file).unwrap();
+    file.set_modified(SystemTime::now() - by).unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_the_disk_has_damaged_is_written_again_when_the_same_bytes_are_kept_again() {
+    let home = homes().await.remove(0);
+    let store = &home.store;
+    let order = open(store, 1, now()).await;
+    store.put_artifact(order, "stream", "text/plain", &large(b'a')).await.unwrap();
+    let [file] = &files(store)[..] else { panic!("one file") };
+    let whole = std::fs::read(file).unwrap();
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    for damaged in [&b""[..], b"not what was written", &whole[..whole.len() / 2], &flipped] {
+        std::fs::write(file, damaged).unwrap();
+
+        store.put_artifact(order, "again", "text/plain", &large(b'a')).await.unwrap();
+
+        for name in ["stream", "again"] {
+            assert_eq!(store.artifact(order, name).await.unwrap().content, large(b'a'), "{name}");
+        }
+    }
+    assert_eq!(files(store).len(), 1, "and nothing beside it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_kept_again_while_the_old_is_swept_away_is_there() {
+    let home = homes().await.remove(0);
+    let store = &home.store;
+    let order = open(store, 1, now()).await;
+    for turn in 0..60 {
+        for number in 0..8 {
+            store.put_artifact(order, &format!("a{number}"), "text/plain", &large(number)).await.unwrap();
+        }
+        for number in 0..8 {
+            store.put_artifact(order, &format!("a{number}"), "text/plain", b"small").await.unwrap();
+        }
+        for file in files(store) {
+            age(&file, 2 * HOUR);
+        }
+        let writes = (0..8).map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                store.put_artifact(order, &format!("a{number}"), "text/plain", &large(number)).await
+            })
+        });
+        let writes: Vec<_> = writes.collect();
+        store.sweep_artifact_files().await.unwrap();
+        for write in writes {
+            write.await.unwrap().unwrap();
+        }
+        for number in 0..8 {
+            let kept = store.artifact(order, &format!("a{number}")).await;
+            assert!(kept.is_ok(), "in turn {turn}: {kept:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_file_that_is_gone_already_does_not_keep_the_others() {
+    let home = homes().await.remove(0);
+    let store = &home.store;
+    let folder = store.artifact_folder().unwrap().join("ab");
+    for _turn in 0..10 {
+        std::fs::create_dir_all(&folder).unwrap();
+        for number in 0..300 {
+            let file = folder.join(format!("{number}.gz"));
+            std::fs::write(&file, "nobody's").unwrap();
+            age(&file, 2 * HOUR);
+        }
+        let other = store.clone();
+        let other = tokio::spawn(async move { other.sweep_artifact_files().await });
+        let swept = store.sweep_artifact_files().await.unwrap() + other.await.unwrap().unwrap();
+        assert_eq!((swept, files(store).len()), (300, 0), "each counted by whoever removed it");
+    }
+}

@@ -4,21 +4,23 @@
 //!
 //! What is fetched or made again is not in it: mirrors, environments, images, work trees.
 
+mod archive;
+mod work_folder;
+
 use std::fs::File;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use chrono::Utc;
-use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 use secrecy::ExposeSecret as _;
 
 use super::{holder, lock_data};
 use crate::attest::KEY_FILE;
 use crate::config::Settings;
 use crate::store::{DatabaseFiles, FileLock};
+use archive::{pack, sync_folders, unpack};
+use work_folder::WorkFolder;
 
 const DATABASE: &str = "journeyman.db";
 const ARTIFACTS: &str = "artifacts";
@@ -29,7 +31,7 @@ pub struct BackupReport {
     /// Of the database.
     pub bytes: u64,
     pub artifacts: usize,
-    /// Named by the database, and not there.
+    /// Named by the database, and not there, or not as they were written.
     pub missing: usize,
     pub has_key: bool,
     /// Where what was there before lies now.
@@ -46,36 +48,14 @@ pub async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<BackupR
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         Some(_) | None => PathBuf::from("."),
     };
-    let work = tempfile::Builder::new().prefix(".journeyman-backup-").tempdir_in(&folder);
+    let work = WorkFolder::within(&folder);
     let work = work.with_context(|| format!("cannot write into {}", folder.display()))?;
     let copy = work.path().join(DATABASE);
     let named = files.copy(&copy).await?;
     let (key, file) = (settings.data.dir.join(KEY_FILE), file.to_owned());
     tokio::task::spawn_blocking(move || {
         let archive = tempfile::Builder::new().prefix("backup-").tempfile_in(work.path())?;
-        let mut tar = tar::Builder::new(GzEncoder::new(archive, Compression::fast()));
-        tar.append_path_with_name(&copy, DATABASE)?;
-        let mut report = BackupReport {
-            bytes: copy.metadata()?.len(),
-            artifacts: 0,
-            missing: 0,
-            has_key: key.is_file(),
-            put_aside: None,
-        };
-        for name in named {
-            match File::open(files.artifacts.join(&name)) {
-                Ok(mut artifact) => {
-                    tar.append_file(Path::new(ARTIFACTS).join(&name), &mut artifact)?;
-                    report.artifacts += 1;
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => report.missing += 1,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        if report.has_key {
-            tar.append_path_with_name(&key, KEY_FILE)?;
-        }
-        let archive = tar.into_inner()?.finish()?;
+        let (archive, report) = pack(archive, &copy, (&files, &named), &key)?;
         archive.as_file().sync_all()?;
         archive.persist(&file)?;
         File::open(&folder)?.sync_all()?;
@@ -103,15 +83,23 @@ pub async fn restore(settings: &Settings, file: &Path, puts_aside: bool) -> anyh
             files.database.display()
         );
     }
-    let (file, place) = (file.to_owned(), place.to_owned());
+    // Beside its place: what is whole there is only renamed.
+    let work = WorkFolder::within(place);
+    let work = work.with_context(|| format!("cannot write into {}", place.display()))?;
+    let (archive, place) = (file.to_owned(), place.to_owned());
+    let (work, unpacked) = tokio::task::spawn_blocking(move || {
+        let unpacked = unpack(&archive, work.path())?;
+        anyhow::Ok((work, unpacked))
+    })
+    .await??;
+    let named = DatabaseFiles::beside(&work.path().join(DATABASE)).named().await;
+    let named = named.with_context(|| format!("{} is no whole backup of Journeyman's", file.display()))?;
     tokio::task::spawn_blocking(move || {
-        // Beside its place: what is whole there is only renamed.
-        let work = tempfile::Builder::new().prefix(".journeyman-restore-").tempdir_in(&place)?;
-        let report = unpack(&file, work.path())
-            .with_context(|| format!("{} is no whole backup of Journeyman's", file.display()))?;
+        let report = unpacked.keep_whole(work.path(), &named)?;
         let put_aside = put_aside(&files)?;
         let artifacts = work.path().join(ARTIFACTS);
         if artifacts.exists() {
+            sync_folders(&artifacts)?;
             std::fs::rename(&artifacts, &files.artifacts)?;
         }
         if report.has_key {
@@ -134,48 +122,6 @@ fn files(settings: &Settings) -> anyhow::Result<DatabaseFiles> {
             settings.data.dir.display()
         )
     })
-}
-
-/// Takes what a backup may hold, and nothing else, out of the archive.
-fn unpack(file: &Path, into: &Path) -> anyhow::Result<BackupReport> {
-    let mut report = BackupReport { bytes: 0, artifacts: 0, missing: 0, has_key: false, put_aside: None };
-    let mut archive = tar::Archive::new(GzDecoder::new(File::open(file)?));
-    for entry in archive.entries()? {
-        let mut entry = entry?;
-        let name = entry.path()?.into_owned();
-        let parts: Vec<_> = name.components().collect();
-        let is_plain = entry.header().entry_type().is_file()
-            && parts.iter().all(|part| matches!(part, Component::Normal(_)));
-        match name.to_str() {
-            Some(DATABASE) if is_plain => report.bytes = entry.size(),
-            Some(KEY_FILE) if is_plain => report.has_key = true,
-            Some(_) if is_plain && parts.len() == 3 && name.starts_with(ARTIFACTS) => report.artifacts += 1,
-            Some(_) | None => bail!("it holds {}, which no backup does", name.display()),
-        }
-        let path = into.join(&name);
-        if let Some(folder) = path.parent() {
-            make_private(folder)?;
-        }
-        let mut options = File::options();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut written = options.open(&path)?;
-        io::copy(&mut entry, &mut written)?;
-        written.sync_all()?;
-    }
-    if report.bytes == 0 {
-        bail!("it holds no database");
-    }
-    Ok(report)
-}
-
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 /// Renames what is there, so that it is one database still: SQLite finds what belongs to it by its name.

@@ -13,7 +13,8 @@ use crate::app::{BackupReport, back_up, restore};
     after_help = "The server may run meanwhile; the backup is as things were at one moment. It holds the database, large \
                         artifacts, and the key that receipts are signed with: keep it as secret as the server's own folder. It \
                         does not hold the settings, the App's private key, nor what is fetched or made again: mirrors, \
-                        environments, work trees. What an agent has not pushed to GitHub at that moment is not in it.\n\n\
+                        environments, work trees. What an agent has not pushed to GitHub at that moment is not in it. \
+                        Artifacts that the disk has damaged are left out and counted.\n\n\
                         For PostgreSQL, use `pg_dump`; this command says what else to keep.\n\n\
                         Example, every night:\n  journeyman backup --config /etc/journeyman/journeyman.toml \
                         /backup/journeyman-$(date +%F).tar.gz"
@@ -29,7 +30,9 @@ pub(super) struct BackupArguments {
 /// What `restore` is told.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Stop the server first; where one runs, nothing is changed and the error names it. Then start `journeyman \
+    after_help = "Stop the server first; where one runs, nothing is changed and the error names it. The backup is read to its \
+                        end and its database is checked before anything is put in its place; one that is damaged, or of a \
+                        newer Journeyman, changes nothing. Then start `journeyman \
                         serve` as always: orders go on, what GitHub sent meanwhile is fetched, and what Journeyman had done on \
                         GitHub since the backup is found there and not done again.\n\n\
                         Example:\n  systemctl stop journeyman\n  journeyman restore --config /etc/journeyman/journeyman.toml \
@@ -71,7 +74,7 @@ fn in_words(report: &BackupReport) -> String {
     words.push_str(if report.has_key { ", the key of receipts" } else { ", no key of receipts" });
     if report.missing > 0 {
         words.push_str(&format!(
-            "; {} artifacts that the database names are not there any more",
+            "; {} artifacts that the database names are gone or damaged, and left out",
             report.missing
         ));
     }

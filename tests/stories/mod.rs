@@ -6,6 +6,7 @@ mod api;
 mod approve;
 mod asked;
 mod attachments;
+mod backup;
 mod budget;
 mod checks;
 mod conversation;

@@ -96,6 +96,11 @@ impl World {
         &self.settings.data.dir
     }
 
+    /// Journeyman's settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Changes Journeyman's database behind its back.
     pub async fn sql(&self, statement: &str) {
         let url = store_url(&self.settings);

@@ -1,13 +1,19 @@
 //! A copy of a database of SQLite that is as the database was at one moment, made while a server writes on.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use flate2::read::GzDecoder;
+use sha2::{Digest as _, Sha256};
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::StoreError;
 use super::artifact_files::ArtifactFiles;
+use super::connections::{is_newer, newest_tables};
+
+const AT_ONCE: usize = 64 << 10;
 
 /// The files of a database of SQLite.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,20 +66,55 @@ impl DatabaseFiles {
             // Of a program from before this one: from now on it can give room back.
             sqlx::query("VACUUM").execute(&mut copy).await?;
         }
-        let found: String = sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut copy).await?;
+        copy.close().await?;
+        Self::beside(into).named().await
+    }
+
+    /// Looks whether a database that nobody uses is whole, and this program's or an older one's, and changes nothing.
+    /// Returns the large artifacts that it names: paths in [`DatabaseFiles::artifacts`].
+    ///
+    /// # Errors
+    /// [`StoreError::Broken`] says what is wrong with it.
+    pub async fn named(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let broken = |because: &dyn std::fmt::Display| StoreError::broken("the copy of a database", because);
+        let options = SqliteConnectOptions::new().filename(&self.database).immutable(true).read_only(true);
+        match newest_tables(&options).await {
+            Ok(version) if is_newer(version) => {
+                return Err(broken(&"it is of a newer Journeyman, which has to be used here, too"));
+            }
+            Ok(_) => {}
+            Err(error) => return Err(broken(&format!("it has no tables of Journeyman's ({error})"))),
+        }
+        let mut database = options.connect().await?;
+        let found: String = sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut database).await?;
         if found != "ok" {
-            return Err(StoreError::broken(format!("the copy of {what}"), found));
+            return Err(broken(&found));
         }
         let of_artifacts = "SELECT COUNT(*) FROM pragma_table_info('artifacts') WHERE name = 'in_file'";
-        let has_files: i64 = sqlx::query_scalar(of_artifacts).fetch_one(&mut copy).await?;
+        let has_files: i64 = sqlx::query_scalar(of_artifacts).fetch_one(&mut database).await?;
         let named: Vec<String> = if has_files == 0 {
             Vec::new()
         } else {
             let named = "SELECT DISTINCT sha256 FROM artifacts WHERE in_file";
-            sqlx::query_scalar(named).fetch_all(&mut copy).await?
+            sqlx::query_scalar(named).fetch_all(&mut database).await?
         };
-        copy.close().await?;
+        database.close().await?;
         let within = ArtifactFiles::within(PathBuf::new());
         Ok(named.iter().map(|sha256| within.path(sha256)).collect())
+    }
+
+    /// Whether an artifact's file, open at its beginning, is what its name says: the digest of its bytes.
+    pub fn is_whole(name: &Path, artifact: impl Read) -> bool {
+        let (mut digest, mut artifact) = (Sha256::new(), GzDecoder::new(artifact));
+        let mut bytes = vec![0; AT_ONCE];
+        let is_read = loop {
+            match artifact.read(&mut bytes) {
+                Ok(0) => break true,
+                Ok(length) => digest.update(bytes.get(..length).unwrap_or_default()),
+                Err(_) => break false,
+            }
+        };
+        let digest = hex::encode(digest.finalize());
+        is_read && name.file_name().is_some_and(|name| name == format!("{digest}.gz").as_str())
     }
 }

@@ -212,17 +212,19 @@ pub async fn problem_of_sqlite(file: &Path) -> Option<String> {
         newest => newest,
     };
     match newest {
-        Ok(version) if usize::try_from(version).is_ok_and(|version| version > MIGRATIONS.len()) => {
-            Some(OF_A_NEWER_ONE.to_owned())
-        }
-        Ok(_) => None,
+        Ok(version) => is_newer(version).then(|| OF_A_NEWER_ONE.to_owned()),
         Err(error) => damage_in(&error).map(|error| {
             format!("is damaged ({error}): put a backup in its place, or move it away to begin anew")
         }),
     }
 }
 
-async fn newest_tables(options: &SqliteConnectOptions) -> Result<i64, sqlx::Error> {
+/// Whether tables are of a program after this one.
+pub(super) fn is_newer(version: i64) -> bool {
+    usize::try_from(version).is_ok_and(|version| version > MIGRATIONS.len())
+}
+
+pub(super) async fn newest_tables(options: &SqliteConnectOptions) -> Result<i64, sqlx::Error> {
     let mut connection = SqliteConnection::connect_with(options).await?;
     let newest = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
     sqlx::query_scalar::<_, i64>(newest).fetch_one(&mut connection).await

@@ -1,0 +1,172 @@
+//! The file of a backup: a compressed archive of a database, its large artifacts, and the key of receipts.
+//!
+//! May know: what lies in it under which name, and when it is whole. Must never know: where the settings say that a
+//! server's state lies.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read, Seek as _, Write};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use flate2::Compression;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
+
+use super::{ARTIFACTS, BackupReport, DATABASE};
+use crate::attest::KEY_FILE;
+use crate::store::DatabaseFiles;
+
+const AT_ONCE: usize = 64 << 10;
+
+/// Writes a backup: the copy of a database, those of the artifacts that it names which are whole, and the key.
+pub(super) fn pack<W: Write>(
+    into: W,
+    copy: &Path,
+    (files, named): (&DatabaseFiles, &[PathBuf]),
+    key: &Path,
+) -> anyhow::Result<(W, BackupReport)> {
+    let mut tar = tar::Builder::new(GzEncoder::new(into, Compression::fast()));
+    tar.append_path_with_name(copy, DATABASE)?;
+    let mut report = BackupReport {
+        bytes: copy.metadata()?.len(),
+        artifacts: 0,
+        missing: 0,
+        has_key: key.is_file(),
+        put_aside: None,
+    };
+    for name in named {
+        let mut artifact = match File::open(files.artifacts.join(name)) {
+            Ok(artifact) => artifact,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                report.missing += 1;
+                continue;
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", name.display())),
+        };
+        if !is_whole(name, &artifact) {
+            report.missing += 1;
+            continue;
+        }
+        artifact.rewind()?;
+        tar.append_file(Path::new(ARTIFACTS).join(name), &mut artifact)?;
+        report.artifacts += 1;
+    }
+    if report.has_key {
+        tar.append_path_with_name(key, KEY_FILE)?;
+    }
+    Ok((tar.into_inner()?.finish()?, report))
+}
+
+/// What was taken out of a backup.
+#[derive(Debug, Default)]
+pub(super) struct UnpackedBackup {
+    bytes: u64,
+    has_key: bool,
+    /// Below [`ARTIFACTS`].
+    artifacts: BTreeSet<PathBuf>,
+}
+
+/// Takes what a backup may hold, and nothing else, out of the archive, and reads that to its end.
+pub(super) fn unpack(file: &Path, into: &Path) -> anyhow::Result<UnpackedBackup> {
+    let opened = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let is_whole = || format!("{} is no whole backup of Journeyman's", file.display());
+    let mut unpacked = UnpackedBackup::default();
+    let mut archive = tar::Archive::new(GzDecoder::new(BufReader::new(opened)));
+    for entry in archive.entries().with_context(is_whole)? {
+        let mut entry = entry.with_context(is_whole)?;
+        let name = entry.path().with_context(is_whole)?.into_owned();
+        let is_plain = entry.header().entry_type().is_file()
+            && name.components().all(|part| matches!(part, Component::Normal(_)));
+        let is_new = match name.to_str().filter(|_| is_plain) {
+            Some(DATABASE) => std::mem::replace(&mut unpacked.bytes, entry.size()) == 0,
+            Some(KEY_FILE) => !std::mem::replace(&mut unpacked.has_key, true),
+            Some(_) if name.components().count() == 3 && name.starts_with(ARTIFACTS) => {
+                unpacked.artifacts.insert(name.strip_prefix(ARTIFACTS)?.to_owned())
+            }
+            Some(_) | None => {
+                bail!("{}: it holds {}, which no backup does", is_whole(), name.display())
+            }
+        };
+        if !is_new {
+            bail!("{}: it holds {} twice", is_whole(), name.display());
+        }
+        let path = into.join(&name);
+        let written = create_private(&path);
+        let mut written = written.with_context(|| format!("cannot write {}", path.display()))?;
+        let mut bytes = vec![0; AT_ONCE];
+        loop {
+            let length = entry.read(&mut bytes).with_context(is_whole)?;
+            if length == 0 {
+                break;
+            }
+            let written = written.write_all(bytes.get(..length).unwrap_or_default());
+            written.with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        written.sync_all().with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    // The sum of all bytes stands at the end.
+    let mut archive = archive.into_inner();
+    io::copy(&mut archive, &mut io::sink()).with_context(is_whole)?;
+    if !archive.into_inner().fill_buf().with_context(is_whole)?.is_empty() {
+        bail!("{}: something follows its end", is_whole());
+    }
+    if unpacked.bytes == 0 {
+        bail!("{}: it holds no database", is_whole());
+    }
+    Ok(unpacked)
+}
+
+impl UnpackedBackup {
+    /// Keeps, of what was taken out into a folder, the artifacts that are what their names say. `named` are those that the
+    /// database names.
+    pub(super) fn keep_whole(self, folder: &Path, named: &[PathBuf]) -> anyhow::Result<BackupReport> {
+        let mut artifacts = 0;
+        for name in &self.artifacts {
+            let path = folder.join(ARTIFACTS).join(name);
+            if named.contains(name) && is_whole(name, &File::open(&path)?) {
+                artifacts += 1;
+            } else {
+                std::fs::remove_file(&path)?;
+            }
+        }
+        let missing = named.len() - artifacts;
+        Ok(BackupReport { bytes: self.bytes, artifacts, missing, has_key: self.has_key, put_aside: None })
+    }
+}
+
+/// Whatever else is lost with it: what is not as it was written is nobody's help.
+fn is_whole(name: &Path, artifact: &File) -> bool {
+    let is_whole = DatabaseFiles::is_whole(name, artifact);
+    if !is_whole {
+        tracing::warn!(artifact = %name.display(), "is not what was written, and is left out");
+    }
+    is_whole
+}
+
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut folders = std::fs::DirBuilder::new();
+    folders.recursive(true);
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    if let Some(folder) = path.parent() {
+        folders.create(folder)?;
+    }
+    options.open(path)
+}
+
+/// So that what lies in these folders is named on the disk.
+pub(super) fn sync_folders(folder: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_folders(&entry.path())?;
+        }
+    }
+    File::open(folder)?.sync_all()
+}

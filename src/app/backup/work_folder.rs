@@ -1,0 +1,63 @@
+//! A folder for what is not whole yet. Whatever ends its process, whoever makes the next one beside it takes it away.
+//!
+//! Must never know: what is made in it.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// How the folders are called.
+const NAME: &str = ".journeyman-unfinished-";
+/// Held by whoever works in the folder.
+const LOCK: &str = "lock";
+/// A folder without a lock is one that is just being made, for no longer than this.
+const YOUNG: Duration = Duration::from_secs(60 * 60);
+
+/// Gone when it is dropped.
+pub(super) struct WorkFolder {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl WorkFolder {
+    /// Makes one in this folder, and removes those there that nobody works in.
+    pub(super) fn within(place: &Path) -> io::Result<Self> {
+        remove_abandoned(place)?;
+        loop {
+            let folder = tempfile::Builder::new().prefix(NAME).tempdir_in(place)?;
+            let name = folder.path().join(LOCK);
+            let lock = File::create_new(&name)?;
+            // Whoever looks for abandoned ones may have taken it in between.
+            if lock.try_lock().is_ok() && name.exists() {
+                return Ok(Self { folder, _lock: lock });
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+fn remove_abandoned(place: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(place)? {
+        let entry = entry?;
+        let is_ours = entry.file_name().to_string_lossy().starts_with(NAME) && entry.file_type()?.is_dir();
+        if !is_ours {
+            continue;
+        }
+        let path = entry.path();
+        let lock = File::options().write(true).open(path.join(LOCK));
+        let is_abandoned = match &lock {
+            Ok(lock) => lock.try_lock().is_ok(),
+            Err(_) => entry.metadata()?.modified()?.elapsed().is_ok_and(|since| since > YOUNG),
+        };
+        if is_abandoned && let Err(error) = std::fs::remove_dir_all(&path) {
+            tracing::warn!(path = %path.display(), "what was left unfinished cannot be removed: {error}");
+        }
+    }
+    Ok(())
+}

@@ -1,8 +1,9 @@
 //! A journal that this version cannot read, because it is damaged or was written by a newer one: what becomes of its
 //! order, of its issue, and of the others. And one of an older version, which it can read.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use chrono::Utc;
 use journeyman::emulator::{EmulatedIssueState, Emulator};
 use journeyman::order::OrderId;
 use journeyman::store::OrderFilter;
@@ -20,20 +21,30 @@ const SLOWLY: &str = "
 ";
 
 /// What is done to the journal of an order while nobody looks.
-const DAMAGES: [(&str, &str); 4] = [
-    (
-        "a newer version opened it",
-        "UPDATE journal SET event = json_set(event, '$.format', 99) WHERE seq = 1 AND order_id = ",
-    ),
-    (
-        "a newer version wrote on",
-        "UPDATE journal SET event = json_set(event, '$.event', 'handed_to_the_moon') WHERE seq = 4 AND order_id = ",
-    ),
+const DAMAGES: [(&str, &str); 2] = [
     (
         "an entry is half there",
         "UPDATE journal SET event = substr(event, 1, length(event) / 2) WHERE seq = 3 AND order_id = ",
     ),
     ("an entry is missing", "DELETE FROM journal WHERE seq = 3 AND order_id = "),
+];
+
+/// What a newer version does, how the journal looks to that version, and what this one says.
+const NEWER: [(&str, &str, &str); 2] = [
+    (
+        "it opened it",
+        "UPDATE journal SET event = json_set(event, '$.was', json_extract(event, '$.format'), '$.format', 99) \
+         WHERE seq = 1 AND order_id = ",
+        "UPDATE journal SET event = json_remove(json_set(event, '$.format', json_extract(event, '$.was')), '$.was') \
+         WHERE seq = 1 AND order_id = ",
+    ),
+    (
+        "it wrote on",
+        "UPDATE journal SET event = json_set(event, '$.was', json_extract(event, '$.event'), '$.event', 'handed_on') \
+         WHERE seq = 4 AND order_id = ",
+        "UPDATE journal SET event = json_remove(json_set(event, '$.event', json_extract(event, '$.was')), '$.was') \
+         WHERE seq = 4 AND order_id = ",
+    ),
 ];
 
 async fn state(world: &World, order: OrderId) -> (String, bool) {
@@ -61,10 +72,14 @@ async fn an_order_whose_journal_cannot_be_read_ends_with_a_word_and_its_issue_is
         let sound = world.latest_order().await.expect("it is at work");
         world.stop_bot().await;
         world.sql(&format!("{damage} '{broken}'")).await;
+        world.sql(&format!("UPDATE orders SET updated_at = 0 WHERE id = '{broken}'")).await;
+        let begun = Utc::now();
         world.start_bot().await;
         world.quiet().await;
 
         assert_eq!(state(&world, broken).await, ("unreadable".to_owned(), false), "{what}");
+        let is_old = world.store.has_rested_since(broken, begun).await.expect("the store can be read");
+        assert!(!is_old, "what is kept of it is kept as long as of any other: {what}");
         assert_eq!(
             state(&world, sound).await,
             ("verified".to_owned(), false),
@@ -103,6 +118,147 @@ async fn an_order_whose_journal_cannot_be_read_ends_with_a_word_and_its_issue_is
     }
 }
 
+async fn until_unreadable(world: &World, order: OrderId, is_active: bool) {
+    let begun = Instant::now();
+    while state(world, order).await != ("unreadable".to_owned(), is_active) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", state(world, order).await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn until_said(world: &World, words: &str) {
+    let begun = Instant::now();
+    while !said(world, world.issue).concat().contains(words) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", said(world, world.issue));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_of_a_newer_version_waits_for_it_and_goes_on_when_the_older_one_was_started_by_mistake() {
+    for (what, newer, as_it_knows_it) in crate::all_or_first(&NEWER, 2) {
+        let mut world = Story::of(SLOWLY).labeled().await;
+        world.until_begun("implement/1/agent").await;
+        let order = world.latest_order().await.expect("it is at work");
+        let labels = world.labels();
+        world.stop_bot().await;
+        world.sql(&format!("{newer} '{order}'")).await;
+
+        for _twice in 0..2 {
+            world.start_bot().await;
+            until_unreadable(&world, order, true).await;
+            until_said(&world, "### Waits").await;
+            world.stop_bot().await;
+        }
+
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(said(&world, world.issue).join("\n---\n"), @r"
+            ### Waits: this version of Journeyman cannot read the record of this order
+
+            A newer version has written it, or it is damaged. Nothing is lost: the order goes on as soon as a version is started that can read it.
+
+            **What you can do**
+
+            - Whoever runs the server finds the reason in its log.
+            - Take the label off if it is not to go on. Then the order ends, and the label can be added again to start over.
+            ");
+        }
+        assert_eq!(world.labels(), labels, "{what}");
+        world.sql(&format!("{as_it_knows_it} '{order}'")).await;
+        world.start_bot().await;
+        let ended = world.settled().await;
+        assert_eq!((ended.order, ended.word()), (order, "verified"), "{what}: {}", ended.because());
+        assert_eq!(world.orders().await.len(), 1);
+        assert_eq!(world.labels(), ["journeyman", "journeyman:done"], "{what}");
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_that_waits_for_a_newer_version_ends_when_its_label_is_taken_off() {
+    let mut world = Story::of(SLOWLY).labeled().await;
+    world.until_begun("implement/1/agent").await;
+    let waits = world.latest_order().await.expect("it is at work");
+    world.stop_bot().await;
+    world.sql(&format!("{} '{waits}'", NEWER[1].1)).await;
+    world.start_bot().await;
+    until_unreadable(&world, waits, true).await;
+
+    // Not at the word of whoever may comment.
+    world.comment(crate::world::OUTSIDER, "/cancel").await;
+    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.quiet().await;
+
+    assert_eq!(state(&world, waits).await, ("unreadable".to_owned(), false));
+    assert!(
+        said(&world, world.issue).concat().contains("### Ended: the record of this order cannot be read")
+    );
+    world.rescript(WELL);
+    world.label().await;
+    let again = world.settled().await;
+    assert_ne!(again.order, waits);
+    assert_eq!(again.word(), "verified", "{}", again.because());
+
+    // The newer version leaves what was ended and begun anew.
+    world.stop_bot().await;
+    world.sql(&format!("{} '{waits}'", NEWER[1].2)).await;
+    world.start_bot().await;
+    world.quiet().await;
+    assert_eq!(state(&world, waits).await, ("unreadable".to_owned(), false));
+    assert_eq!((world.orders().await.len(), world.pulls().len()), (2, 1));
+}
+
+/// Versions before this one ended orders for good whose journals they could not read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_that_an_older_version_ended_because_it_could_not_read_it_goes_on() {
+    let mut world = Story::of(SLOWLY).labeled().await;
+    world.until_begun("implement/1/agent").await;
+    let order = world.latest_order().await.expect("it is at work");
+    world.stop_bot().await;
+    world
+        .sql(&format!(
+            "UPDATE orders SET active = FALSE, state = 'unreadable', rested_seq = last_seq WHERE id = '{order}'"
+        ))
+        .await;
+    world.start_bot().await;
+
+    let begun = Instant::now();
+    while !state(&world, order).await.1 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it is not woken");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let ended = world.settled().await;
+
+    assert_eq!((ended.order, ended.word()), (order, "verified"), "{}", ended.because());
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    world.end().await;
+}
+
+/// Nobody is at work on it: what people see of it is put right all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_said_of_an_order_at_rest_that_could_not_be_read_is_taken_back() {
+    let mut world = Story::of(WELL).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let before = said(&world, world.issue);
+    world.stop_bot().await;
+    world.sql(&format!("{} '{}'", NEWER[1].1, ended.order)).await;
+    world.start_bot().await;
+    world.comment(MAINTAINER, "/help").await;
+    until_said(&world, "### Waits").await;
+    world.stop_bot().await;
+    world.sql(&format!("{} '{}'", NEWER[1].2, ended.order)).await;
+
+    world.start_bot().await;
+    world.quiet().await;
+
+    assert_eq!(state(&world, ended.order).await, ("verified".to_owned(), false));
+    let headline = |said: &[String]| said[0].lines().next().map(str::to_owned);
+    assert_eq!(headline(&said(&world, world.issue)), headline(&before), "its status");
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    world.end().await;
+}
+
 /// Its pull request is nobody's any more: it stays as it is, and the new order says so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_pull_request_of_an_order_that_cannot_be_read_is_named_and_another_is_opened() {
@@ -111,7 +267,7 @@ async fn the_pull_request_of_an_order_that_cannot_be_read_is_named_and_another_i
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let first = world.pull();
     world.stop_bot().await;
-    world.sql(&format!("{} '{}'", DAMAGES[2].1, ended.order)).await;
+    world.sql(&format!("{} '{}'", DAMAGES[0].1, ended.order)).await;
     world.start_bot().await;
     // Nobody looks at an order at rest, until somebody has a word about it.
     world.comment(MAINTAINER, "/status").await;

@@ -115,7 +115,7 @@ pub enum EffectPart<'k> {
 
 impl MoveKey {
     /// An effect that belongs to no stage: `answer/1/read`.
-    pub(crate) fn beside(word: ReservedWord, rest: impl fmt::Display) -> Self {
+    pub fn beside(word: ReservedWord, rest: impl fmt::Display) -> Self {
         Self(format!("{}/{rest}", word.word()))
     }
 

@@ -38,7 +38,7 @@ pub use pull::pull;
 pub use review::{earlier_review, review};
 pub use status::status;
 pub use text::{code_block, code_span, plain, title};
-pub use unreadable::unreadable;
+pub use unreadable::{unreadable, waits_to_be_read};
 
 use journeyman_order::length::LONGEST_BODY;
 use journeyman_order::next::OrderProjection;

@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 
 use super::pool::{WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
-use journeyman_order::journal::InvalidJournal;
-use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId};
+use journeyman_order::journal::{InvalidJournal, UnreadableEntry};
+use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, Signal};
 
 /// Where the journal of an order is kept. Whoever carries orders needs no more of a store than this.
 #[async_trait]
@@ -42,7 +42,12 @@ pub trait JournalStore: Send + Sync {
 }
 
 fn invalid(order: OrderId, error: &InvalidJournal) -> StoreError {
-    StoreError::unreadable(order, error)
+    match error {
+        InvalidJournal::Newer { .. } => StoreError::written_by_a_newer_one(order, error),
+        InvalidJournal::Empty | InvalidJournal::NotOpened | InvalidJournal::Gap { .. } => {
+            StoreError::unreadable(order, error)
+        }
+    }
 }
 
 #[async_trait]
@@ -74,6 +79,28 @@ impl JournalStore for Store {
             false => error.into(),
         })?;
         rows.into_iter().map(|(seq, at, event)| entry(order, seq, at, &event)).collect()
+    }
+}
+
+impl Store {
+    /// What an order was told since something was done for it last, also where its journal cannot be read.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn latest_signals(&self, order: OrderId) -> Result<Vec<Signal>, StoreError> {
+        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT event FROM journal WHERE order_id = $1 ORDER BY seq DESC LIMIT 1000")
+                .bind(order.to_string())
+                .fetch_all(pool)
+        })?;
+        let signal = |(event,): (String,)| match JournalEvent::read(&event) {
+            Ok(JournalEvent::Signaled { signal, .. }) => Some(signal),
+            Ok(JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. })
+            | Err(_) => None,
+        };
+        let mut signals: Vec<Signal> = rows.into_iter().map_while(signal).collect();
+        signals.reverse();
+        Ok(signals)
     }
 }
 
@@ -122,6 +149,16 @@ fn entry(order: OrderId, seq: i64, at: i64, event: &str) -> Result<JournalEntry,
     Ok(JournalEntry {
         seq: from_column(seq, "its number").map_err(|error| unreadable(&error))?,
         at: from_micros(at, "its time").map_err(|error| unreadable(&error))?,
-        event: JournalEvent::read(event).map_err(|error| unreadable(&error))?,
+        event: JournalEvent::read(event).map_err(|error| {
+            // What is whole JSON was written like that, by whoever knows what it means.
+            let may_be_newer = match &error {
+                UnreadableEntry::Newer(_) => true,
+                UnreadableEntry::Json(error) => error.is_data(),
+            };
+            match may_be_newer {
+                true => StoreError::written_by_a_newer_one(order, format!("entry {seq}: {error}")),
+                false => unreadable(&error),
+            }
+        })?,
     })
 }

@@ -100,6 +100,13 @@ macro_rules! select {
     };
 }
 
+impl OrderRow {
+    /// Whether it was said of it that its journal cannot be read.
+    pub fn is_unreadable(&self) -> bool {
+        self.state == UNREADABLE
+    }
+}
+
 impl Store {
     /// Opens an order: its row, the first entry of its journal and the delivery's conclusion in one transaction.
     ///
@@ -309,16 +316,61 @@ impl Store {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub async fn end_unreadable(&self, order: OrderId) -> Result<bool, StoreError> {
+    pub async fn end_unreadable(&self, order: OrderId, at: DateTime<Utc>) -> Result<bool, StoreError> {
         let mut tx = self.pools.begin("the end of an order").await?;
+        // What is kept of it is kept from now on.
         let ended: Option<(String,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as("UPDATE orders SET active = FALSE, state = $2 WHERE id = $1 AND state <> $2 RETURNING id")
+            sqlx::query_as(
+                "UPDATE orders SET active = FALSE, state = $2, updated_at = $3 \
+                 WHERE id = $1 AND (active OR state <> $2) RETURNING id",
+            )
+            .bind(order.to_string())
+            .bind(UNREADABLE)
+            .bind(to_micros(at))
+            .fetch_optional(connection)
+        })?;
+        tx.commit().await?;
+        Ok(ended.is_some())
+    }
+
+    /// Says of an order that its journal cannot be read by this version. It keeps its place. Whether that was not said
+    /// before.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn keep_unreadable(&self, order: OrderId) -> Result<bool, StoreError> {
+        let mut tx = self.pools.begin("an order that waits").await?;
+        let said: Option<(String,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as("UPDATE orders SET state = $2 WHERE id = $1 AND state <> $2 RETURNING id")
                 .bind(order.to_string())
                 .bind(UNREADABLE)
                 .fetch_optional(connection)
         })?;
         tx.commit().await?;
-        Ok(ended.is_some())
+        Ok(said.is_some())
+    }
+
+    /// The orders of which it was said that their journals cannot be read, the oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn unreadable_orders(&self) -> Result<Vec<OrderRow>, StoreError> {
+        let rows = select!(self, fetch_all, "WHERE state = $1 ORDER BY id", UNREADABLE)?;
+        rows.into_iter().map(order_row).collect()
+    }
+
+    /// Has an order looked at that was left at rest.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn wake(&self, order: OrderId) -> Result<(), StoreError> {
+        let mut tx = self.pools.begin("an order that is woken").await?;
+        let _woken: Option<(String,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as("UPDATE orders SET rested_seq = 0 WHERE id = $1 RETURNING id")
+                .bind(order.to_string())
+                .fetch_optional(connection)
+        })?;
+        tx.commit().await
     }
 
     /// Leaves an order at rest that cannot be read: nothing is owed for what it was told until now.

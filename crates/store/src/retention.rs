@@ -22,6 +22,25 @@ const QUICK_TO_REWRITE: i64 = 64 << 20;
 /// Between two transactions.
 const BREATH: Duration = Duration::from_millis(20);
 
+/// Removes some in each of many transactions, until there are none. Says how many.
+macro_rules! bit_by_bit {
+    ($store:expr, $what:literal, $statement:literal, $($bound:expr),+) => {{
+        let mut removed = 0;
+        loop {
+            let mut tx = $store.pools.begin($what).await?;
+            let some: Vec<(i32,)> = in_tx!(&mut tx, connection => {
+                sqlx::query_as($statement)$(.bind($bound))+.fetch_all(connection)
+            })?;
+            tx.commit().await?;
+            if some.is_empty() {
+                return Ok(removed);
+            }
+            removed += some.len();
+            tokio::time::sleep(BREATH).await;
+        }
+    }};
+}
+
 impl Store {
     /// Empties the bodies of deliveries that were concluded and came before this. Their rows stay, so that one that is sent
     /// again is known. Says how many.
@@ -29,33 +48,15 @@ impl Store {
     /// # Errors
     /// When the store cannot be used.
     pub async fn remove_delivery_bodies(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
-        let mut removed = 0;
-        loop {
-            let old: Vec<(i64,)> = reading!(&self.pools, pool => {
-                sqlx::query_as(
-                    "SELECT id FROM deliveries \
-                     WHERE conclusion IS NOT NULL AND length(body) > 0 AND received_at < $1 LIMIT $2",
-                )
-                .bind(to_micros(before))
-                .bind(AT_ONCE)
-                .fetch_all(pool)
-            })?;
-            if old.is_empty() {
-                return Ok(removed);
-            }
-            removed += old.len();
-            let mut tx = self.pools.begin("bodies that are removed").await?;
-            for (id,) in old {
-                let _waits_again_or_not: Option<(i64,)> = in_tx!(&mut tx, connection => {
-                    sqlx::query_as("UPDATE deliveries SET body = $2 WHERE id = $1 AND conclusion IS NOT NULL RETURNING id")
-                        .bind(id)
-                        .bind(NO_BYTES)
-                        .fetch_optional(connection)
-                })?;
-            }
-            tx.commit().await?;
-            tokio::time::sleep(BREATH).await;
-        }
+        bit_by_bit!(
+            self,
+            "bodies that are removed",
+            "UPDATE deliveries SET body = $3 WHERE conclusion IS NOT NULL AND id IN (SELECT id FROM deliveries \
+             WHERE conclusion IS NOT NULL AND length(body) > 0 AND received_at < $1 LIMIT $2) RETURNING 1",
+            to_micros(before),
+            AT_ONCE,
+            NO_BYTES
+        )
     }
 
     /// Removes deliveries that were concluded and came before this. Says how many.
@@ -63,31 +64,15 @@ impl Store {
     /// # Errors
     /// When the store cannot be used.
     pub async fn remove_deliveries(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
-        let mut removed = 0;
-        loop {
-            // In the sequence in which they came, as nearly as matters: the oldest are looked at first.
-            let oldest: Vec<(i64, i64, bool)> = reading!(&self.pools, pool => {
-                sqlx::query_as("SELECT id, received_at, conclusion IS NOT NULL FROM deliveries ORDER BY id LIMIT $1")
-                    .bind(AT_ONCE)
-                    .fetch_all(pool)
-            })?;
-            let old = oldest.into_iter().filter(|(_, at, is_done)| *is_done && *at < to_micros(before));
-            let old: Vec<i64> = old.map(|(id, ..)| id).collect();
-            if old.is_empty() {
-                return Ok(removed);
-            }
-            removed += old.len();
-            let mut tx = self.pools.begin("deliveries that are removed").await?;
-            for id in old {
-                let _waits_again_or_not: Option<(i64,)> = in_tx!(&mut tx, connection => {
-                    sqlx::query_as("DELETE FROM deliveries WHERE id = $1 AND conclusion IS NOT NULL RETURNING id")
-                        .bind(id)
-                        .fetch_optional(connection)
-                })?;
-            }
-            tx.commit().await?;
-            tokio::time::sleep(BREATH).await;
-        }
+        // In the sequence in which they came, as nearly as matters: the oldest are looked at first.
+        bit_by_bit!(
+            self,
+            "deliveries that are removed",
+            "DELETE FROM deliveries WHERE conclusion IS NOT NULL AND received_at < $1 \
+             AND id IN (SELECT id FROM deliveries ORDER BY id LIMIT $2) RETURNING 1",
+            to_micros(before),
+            AT_ONCE
+        )
     }
 
     /// Removes the artifacts of orders that have been at rest since before this; their files go with
@@ -96,37 +81,16 @@ impl Store {
     /// # Errors
     /// When the store cannot be used.
     pub async fn remove_artifacts(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
-        let mut removed = 0;
-        loop {
-            let old: Vec<(String, String)> = reading!(&self.pools, pool => {
-                sqlx::query_as(
-                    "SELECT artifacts.order_id, artifacts.name FROM artifacts JOIN orders ON orders.id = artifacts.order_id \
-                     WHERE NOT orders.active AND orders.last_seq <= orders.rested_seq AND orders.updated_at < $1 LIMIT $2",
-                )
-                .bind(to_micros(before))
-                .bind(AT_ONCE)
-                .fetch_all(pool)
-            })?;
-            if old.is_empty() {
-                return Ok(removed);
-            }
-            let mut tx = self.pools.begin("artifacts that are removed").await?;
-            for (order, name) in old {
-                let gone: Option<(String,)> = in_tx!(&mut tx, connection => {
-                    sqlx::query_as(
-                        "DELETE FROM artifacts WHERE order_id = $1 AND name = $2 AND EXISTS (SELECT 1 FROM orders \
-                         WHERE id = $1 AND NOT active AND last_seq <= rested_seq AND updated_at < $3) RETURNING name",
-                    )
-                    .bind(order.as_str())
-                    .bind(name.as_str())
-                    .bind(to_micros(before))
-                    .fetch_optional(connection)
-                })?;
-                removed += usize::from(gone.is_some());
-            }
-            tx.commit().await?;
-            tokio::time::sleep(BREATH).await;
-        }
+        bit_by_bit!(
+            self,
+            "artifacts that are removed",
+            "DELETE FROM artifacts WHERE (order_id, name) IN (SELECT artifacts.order_id, artifacts.name \
+             FROM artifacts JOIN orders ON orders.id = artifacts.order_id \
+             WHERE NOT orders.active AND orders.last_seq <= orders.rested_seq AND orders.updated_at < $1 LIMIT $2) \
+             RETURNING 1",
+            to_micros(before),
+            AT_ONCE
+        )
     }
 
     /// Whether an order has been at rest since before this. One that is not known is not.

@@ -11,6 +11,7 @@ mod child;
 mod cut_off;
 mod every_moment;
 mod hold;
+mod housekeeping;
 mod leftovers;
 mod moment;
 mod random_moments;

@@ -8,7 +8,7 @@ use super::GitError;
 /// Removes every lock file on references and settings, and every pack that is not whole. Only where nobody writes.
 pub(super) fn clear(repository: &Path) -> Result<(), GitError> {
     clear_locks(repository)?;
-    clear_packs(repository, &["tmp_", "pack_git2_"])
+    clear_packs(repository, &["tmp_", ".tmp-", "pack_git2_"])
 }
 
 /// Removes what git leaves of a fetch that failed or was killed, where nobody else fetches; others may write.

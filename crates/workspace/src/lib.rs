@@ -303,14 +303,17 @@ impl Workspaces {
             // Last, so that one that was made half is made again.
             std::fs::write(path.join("complete"), "").map_err(|error| made(&error))?;
         }
-        // The data folder is one process's, and every road to a repository of ours leads through here: a lock that
-        // is there the first time is nobody's.
-        if self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone()) {
-            leftovers::clear(&path)?;
-        }
+        self.clear_once(&path)?;
         let opened = Repository::open_bare(&path).map_err(|error| GitError::opening(&error))?;
         mend::sync_what_is_written(&opened).map_err(|error| GitError::opening(&error))?;
         Ok(opened)
+    }
+
+    /// The data folder is one process's, and every road to a repository of ours leads through here, where it is locked:
+    /// what is there the first time is nobody's.
+    fn clear_once(&self, repository: &Path) -> Result<(), GitError> {
+        let mut cleared = self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner);
+        if cleared.insert(repository.to_owned()) { leftovers::clear(repository) } else { Ok(()) }
     }
 
     fn lock(&self, repository: &RepositoryName) -> Arc<Mutex<()>> {

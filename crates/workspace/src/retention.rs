@@ -1,6 +1,7 @@
 //! What is kept of orders that are done, taken away; and repositories of ours, kept quick.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use super::git_fetch::{own_git, run_task};
 use super::{GitError, Workspaces, leftovers, remove_all};
@@ -71,12 +72,14 @@ impl Workspaces {
     /// When the folders cannot be read. What git cannot do is said in the log.
     pub fn maintain(&self) -> Result<(), GitError> {
         for mirror in self.own_repositories("mirrors")? {
+            self.clear_before(&mirror)?;
             if count(&mirror.join("objects/pack"), Some("pack"))? >= MANY_PACKS {
                 // Nothing is dropped: what has no name here may be what a commit of ours is based on.
                 self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"]);
             }
         }
         for commits in self.own_repositories("commits")? {
+            self.clear_before(&commits)?;
             let objects = commits.join("objects");
             let mut loose = 0;
             for (folder, _) in listed(&objects)? {
@@ -91,14 +94,22 @@ impl Workspaces {
         Ok(())
     }
 
+    /// What a server left that was killed while it did this. Nobody may come to this repository any more.
+    fn clear_before(&self, repository: &Path) -> Result<(), GitError> {
+        let Some(lock) = self.lock_at(repository) else { return Ok(()) };
+        let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.clear_once(repository)
+    }
+
+    fn lock_at(&self, repository: &Path) -> Option<Arc<Mutex<()>>> {
+        let path = repository.strip_prefix(&self.inner.data).ok()?;
+        let name = path.components().skip(1).collect::<PathBuf>().to_str().map(str::to_owned)?;
+        Some(self.lock_of(name))
+    }
+
     fn run(&self, repository: &Path, arguments: &[&str]) {
-        let name = repository
-            .strip_prefix(&self.inner.data)
-            .ok()
-            .and_then(|path| path.components().skip(1).collect::<PathBuf>().to_str().map(str::to_owned));
-        let Some(name) = name else { return };
         // Nobody fetches meanwhile, or links its packs.
-        let lock = self.lock_of(name);
+        let Some(lock) = self.lock_at(repository) else { return };
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let begun = std::time::Instant::now();
         let mut command = own_git(repository);

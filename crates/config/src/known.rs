@@ -134,7 +134,7 @@ known! {
     PRIVATE_KEY_PATH: "github.private_key_path", Text, Required("app.pem"),
         "the private key that you downloaded from the App's page; only the user that runs Journeyman may read it";
     WEBHOOK_SECRET: "github.webhook_secret", Secret(16), Required(EXAMPLE_SECRET),
-        "the webhook secret that you entered on the App's page";
+        "the webhook secret that you entered on the App's page; with `deliveries = \"pull\"` none is needed";
     WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(1), Optional("…"),
         "the previous secret, also accepted while you rotate it";
     DELIVERIES: "github.deliveries", Choice(&["webhook", "pull"]), Is("webhook"),

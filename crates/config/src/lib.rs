@@ -112,7 +112,8 @@ pub struct GithubSettings {
     /// What is in the file of `private_key_path`: an RSA key as PEM.
     pub private_key: SecretString,
     pub deliveries: DeliveryMode,
-    /// `webhook_secret`, then `webhook_secret_previous` during a rotation. Never empty.
+    /// `webhook_secret`, then `webhook_secret_previous` during a rotation. Empty only where deliveries
+    /// are pulled.
     pub webhook_secrets: Vec<SecretString>,
     pub writes: WriteLimits,
 }

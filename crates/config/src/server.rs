@@ -162,8 +162,16 @@ pub(crate) fn commit_signing(
 }
 
 fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
-    let is_missing =
-        |known: &&KnownSetting| matches!(known.default, SettingDefault::Required(_)) && !keys.has(**known);
+    let deliveries = match keys.need::<String>(known::DELIVERIES)?.as_str() {
+        "pull" => DeliveryMode::Pull,
+        _ => DeliveryMode::Webhook,
+    };
+    // Nobody signs anything for whoever asks.
+    let is_needed = |known: &KnownSetting| {
+        matches!(known.default, SettingDefault::Required(_))
+            && (known.key != known::WEBHOOK_SECRET.key || deliveries == DeliveryMode::Webhook)
+    };
+    let is_missing = |known: &&KnownSetting| is_needed(known) && !keys.has(**known);
     let missing: Vec<String> =
         KNOWN_SETTINGS.iter().filter(is_missing).map(|known| known.key.to_owned()).collect();
     if !missing.is_empty() {
@@ -173,23 +181,19 @@ fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
     if api_url.scheme() != "https" && !is_loopback(&api_url) {
         return Err(keys.wrong(known::API_URL, "https://…: tokens go there (http only on loopback)"));
     }
-    let secret: SecretString = keys.need(known::WEBHOOK_SECRET)?;
-    if secret.expose_secret() == known::EXAMPLE_SECRET {
+    let mut webhook_secrets = Vec::from_iter(keys.get::<SecretString>(known::WEBHOOK_SECRET)?);
+    if webhook_secrets.iter().any(|secret| secret.expose_secret() == known::EXAMPLE_SECRET) {
         let expected =
             "the secret on the App's page, not the example; `openssl rand -hex 32` makes one for both";
         return Err(keys.wrong(known::WEBHOOK_SECRET, expected));
     }
-    let mut webhook_secrets = vec![secret];
     webhook_secrets.extend(keys.get::<SecretString>(known::WEBHOOK_SECRET_PREVIOUS)?);
     Ok(GithubSettings {
         api_url,
         app_id: keys.need(known::APP_ID)?,
         private_key: private_key(keys)?,
         webhook_secrets,
-        deliveries: match keys.need::<String>(known::DELIVERIES)?.as_str() {
-            "pull" => DeliveryMode::Pull,
-            _ => DeliveryMode::Webhook,
-        },
+        deliveries,
         writes: WriteLimits {
             interval: Duration::from_millis(keys.need(known::WRITE_INTERVAL_MS)?),
             per_minute: NonZeroU32::new(keys.need(known::WRITES_PER_MINUTE)?),

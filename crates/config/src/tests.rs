@@ -293,6 +293,20 @@ fn with_nothing_at_all_it_says_what_to_write() {
 }
 
 #[test]
+fn whoever_pulls_deliveries_needs_no_webhook_secret() {
+    let home = SettingsFixture::new();
+    let key = home.key().display().to_string();
+    let github = |more: &str| format!("[github]\napp_id = 7\nprivate_key_path = {key:?}\n{more}");
+    let settings = home.load_whole(&github("deliveries = \"pull\"\n"), &[]).unwrap();
+    assert!(settings.github.webhook_secrets.is_empty());
+    let both = github("deliveries = \"pull\"\nwebhook_secret = \"s3cret-of-the-webhook\"\n");
+    assert_eq!(home.load_whole(&both, &[]).unwrap().github.webhook_secrets.len(), 1);
+    let error = home.load_whole(&github("deliveries = \"webhook\"\n"), &[]).unwrap_err();
+    let SettingsError::Missing { keys } = error else { panic!("{error:?}") };
+    assert_eq!(keys, ["github.webhook_secret"]);
+}
+
+#[test]
 fn whoever_brings_a_github_needs_none_in_the_file() {
     let home = SettingsFixture::new();
     let github = home.load("", &[]).unwrap().github;

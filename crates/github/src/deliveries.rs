@@ -9,8 +9,8 @@ use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::DeliveryGuid;
 
-/// No list is followed further: what is older waits for whoever asks again.
-const MOST_PAGES: usize = 50;
+/// GitHub keeps deliveries for some days. More of them than this is no list of GitHub's.
+const MOST_PAGES: usize = 20_000;
 
 /// One attempt to deliver an event. Of several with the same GUID each has the same payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct HookDelivery {
 }
 
 impl GitHub {
-    /// What was delivered, or was to be, since then; the newest first.
+    /// What was delivered, or was to be, since then; the newest first. All of it: whoever asks moves on from the newest.
     ///
     /// # Errors
     /// As for every call.
@@ -56,7 +56,7 @@ impl GitHub {
             let Some(cursor) = cursor else { return Ok(all) };
             route = format!("/app/hook/deliveries?per_page=100&cursor={cursor}");
         }
-        Ok(all)
+        Err(GitHubError::unexpected("the list of the App's deliveries has no end"))
     }
 
     /// The payload of a delivery, as JSON.

@@ -2,6 +2,8 @@
 //!
 //! Here alone a token reaches all repositories of an installation: to list them takes that, and it may do nothing else.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, SecondsFormat, Utc};
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -177,22 +179,18 @@ impl GitHub {
         struct WirePull {
             merged_at: Option<Value>,
         }
-        let route =
-            at.route(&format!("/issues?state=all&sort=updated&direction=asc&since={}", moment(since)));
-        let all: Vec<Value> = self.list(at, TokenPermissions::ReadThreads, &route).await?;
-        all.into_iter()
-            .map(|facts| {
-                let wire: Wire = read(&facts)?;
-                Ok(ChangedThread {
-                    number: wire.number,
-                    is_pull: wire.pull_request.is_some(),
-                    is_open: wire.state == "open",
-                    is_merged: wire.pull_request.is_some_and(|pull| pull.merged_at.is_some()),
-                    labels: wire.labels.into_iter().map(|label| label.name).collect(),
-                    facts,
-                })
-            })
-            .collect()
+        self.changes(at, "/issues?state=all&", since, |facts| {
+            let wire: Wire = read(&facts)?;
+            Ok(Some(ChangedThread {
+                number: wire.number,
+                is_pull: wire.pull_request.is_some(),
+                is_open: wire.state == "open",
+                is_merged: wire.pull_request.is_some_and(|pull| pull.merged_at.is_some()),
+                labels: wire.labels.into_iter().map(|label| label.name).collect(),
+                facts,
+            }))
+        })
+        .await
     }
 
     /// What was done to an issue or a pull request, in its order. What nobody did is left out.
@@ -238,22 +236,55 @@ impl GitHub {
             user: Option<Value>,
             created_at: DateTime<Utc>,
         }
-        let route = at.route(&format!("/issues/comments?sort=updated&direction=asc&since={}", moment(since)));
-        let all: Vec<Value> = self.list(at, TokenPermissions::ReadThreads, &route).await?;
-        let mut comments = Vec::new();
-        for facts in all {
+        self.changes(at, "/issues/comments?", since, |facts| {
             let wire: Wire = read(&facts)?;
             let number = wire.issue_url.rsplit('/').next().and_then(|number| number.parse().ok());
-            let (Some(number), Some(author)) = (number, wire.user) else { continue };
-            comments.push(ThreadRemark {
-                id: wire.id,
-                on: IssueNumber(number),
-                author,
-                at: wire.created_at,
-                facts,
-            });
+            let (Some(number), Some(author)) = (number, wire.user) else { return Ok(None) };
+            let (id, on, at) = (wire.id, IssueNumber(number), wire.created_at);
+            Ok(Some(ThreadRemark { id, on, author, at, facts }))
+        })
+        .await
+    }
+
+    /// Each page asks for what changed since the last of the page before: what changes meanwhile moves to the end, and in
+    /// pages by number whatever comes after it would slip into a page that was read.
+    async fn changes<T>(
+        &self,
+        at: &InstalledRepository,
+        list: &str,
+        since: DateTime<Utc>,
+        one: impl Fn(Value) -> Result<Option<T>>,
+    ) -> Result<Vec<T>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            id: u64,
+            updated_at: DateTime<Utc>,
         }
-        Ok(comments)
+        let (mut changes, mut known) = (Vec::new(), BTreeSet::new());
+        let (mut from, mut page) = (since, 1);
+        loop {
+            let query =
+                format!("sort=updated&direction=asc&since={}&per_page={PAGE}&page={page}", moment(from));
+            let request = GitHubRequest::get(at.route(&format!("{list}{query}")));
+            let answer = self.call(at, TokenPermissions::ReadThreads, &request).await?;
+            let listed: Vec<Value> = answer.json()?;
+            let is_last = listed.is_empty() || !answer.has_next.unwrap_or(listed.len() >= PAGE);
+            let (mut last, before) = (from, known.len());
+            for facts in listed {
+                let wire: Wire = read(&facts)?;
+                last = last.max(wire.updated_at);
+                if known.insert(wire.id) {
+                    changes.extend(one(facts)?);
+                }
+            }
+            if is_last {
+                return Ok(changes);
+            }
+            if known.len() == before {
+                return Err(GitHubError::unexpected(format!("{list} lists the same again and again")));
+            }
+            (from, page) = if last > from { (last, 1) } else { (from, page + 1) };
+        }
     }
 
     /// The reviews of a pull request that were handed in.

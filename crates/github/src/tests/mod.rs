@@ -1,5 +1,6 @@
 //! Stories about what GitHub answers and what becomes of it.
 
+mod changes;
 mod comments;
 mod facts;
 mod labels;

@@ -142,7 +142,7 @@ async fn summary(local: &LocalStack, order: OrderId) -> anyhow::Result<()> {
             );
         }
     }
-    println!("rounds:        {}", receipt.rounds.len());
+    println!("rounds:        {}", survey.trace.rounds_of_work().count());
     println!("cost:          ${:.2}", receipt.usage.usd);
     Ok(())
 }

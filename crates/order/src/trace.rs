@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::agent_run::AgentUsage;
 use super::environment_report::EnvironmentReport;
-use super::feedback::Feedback;
+use super::feedback::{Category, Feedback, Finding};
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::inconclusive::Inconclusive;
 use super::moves::{Diagnosis, MoveKey};
@@ -238,6 +238,14 @@ impl OrderTrace {
         self.stages.iter().find(|stage| stage.state == StageState::Running)
     }
 
+    /// Every round of the work, in order, also those that were paid for and pushed nothing. One in which only judges spoke
+    /// is told as the review.
+    pub fn rounds_of_work(&self) -> impl Iterator<Item = (&StageTrace, &RoundTrace)> {
+        let stages = self.stages.iter().filter(|stage| stage.is_of_work());
+        let rounds = stages.flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)));
+        rounds.filter(|(_, round)| round.agent.is_some())
+    }
+
     pub(super) fn begin(&mut self, name: &str) -> &mut StageTrace {
         self.stages.push(StageTrace {
             name: name.to_owned(),
@@ -272,5 +280,17 @@ impl OrderTrace {
             }
         };
         stage.rounds.get_mut(place)
+    }
+}
+
+impl StageTrace {
+    /// Whether it makes commits, or was sent back since it made none.
+    fn is_of_work(&self) -> bool {
+        let is_of_commit =
+            |finding: &Finding| matches!(finding.category, Category::MissingCommit | Category::Policy);
+        self.rounds.iter().any(|round| {
+            round.commit.is_some()
+                || round.feedback.as_ref().is_some_and(|feedback| feedback.issues.iter().any(is_of_commit))
+        })
     }
 }

@@ -8,7 +8,7 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::trace::{CandidateWork, CiTrace, RoundTrace, StageTrace};
 use journeyman_order::{
-    Category, CommitSha, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, Verdict, receipt,
+    CommitSha, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, Verdict, receipt,
 };
 
 const MOST_FAILING: usize = 10;
@@ -55,12 +55,8 @@ impl<'a> ReceiptSource<'a> {
         self.survey.trace.ci.as_ref().filter(|checks| checks.commit == self.work.commit).and_then(others)
     }
 
-    /// Every round of the work, in order, also those that were paid for and pushed nothing. One in which only judges spoke
-    /// is told as the review.
     fn rounds(&self) -> Vec<(&'a StageTrace, &'a RoundTrace)> {
-        let stages = self.survey.trace.stages.iter().filter(|stage| is_of_work(stage));
-        let rounds = stages.flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)));
-        rounds.filter(|(_, round)| round.agent.is_some()).collect()
+        self.survey.trace.rounds_of_work().collect()
     }
 
     /// The verdict, what stands behind it, and what was run.
@@ -219,16 +215,6 @@ impl<'a> ReceiptSource<'a> {
         }
         format!("<details>\n<summary>Receipt</summary>\n\n{}\n\n</details>", lines.join("\n"))
     }
-}
-
-/// Whether a stage makes commits, or was sent back since it made none.
-fn is_of_work(stage: &StageTrace) -> bool {
-    let is_of_commit =
-        |finding: &Finding| matches!(finding.category, Category::MissingCommit | Category::Policy);
-    stage.rounds.iter().any(|round| {
-        round.commit.is_some()
-            || round.feedback.as_ref().is_some_and(|feedback| feedback.issues.iter().any(is_of_commit))
-    })
 }
 
 fn why(verdict: &Verdict) -> Option<String> {

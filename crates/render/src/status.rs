@@ -114,7 +114,8 @@ fn bullets(texts: &[String], most: usize, longest: usize) -> Vec<String> {
 fn explanation(survey: &OrderProjection) -> Option<String> {
     let settled = survey.next.settled.as_ref();
     if let Some(because) = survey.surfaces().because {
-        let is_listed = survey.trace.problems.contains(&because);
+        let problems = &survey.trace.problems;
+        let is_listed = problems.contains(&because) || problems.join("; ") == because;
         return (!is_listed).then_some(because);
     }
     let waiting = survey.trace.waiting.as_ref().filter(|_| settled.is_none())?;

@@ -278,12 +278,8 @@ impl<'a> Replay<'a> {
             self.trace.note(warning.clone());
         }
         self.trace.problems.clone_from(problems);
-        let because = match &problems[..] {
-            [] => return Ok(None),
-            [only] => only.clone(),
-            several => format!("there are {} blockers", several.len()),
-        };
-        Ok(Some(Settlement::Failed { because }))
+        let because = || problems.join("; ");
+        Ok((!problems.is_empty()).then(|| Settlement::Failed { because: because() }))
     }
 
     /// What the work happens in: where the tests cannot run, nothing that an agent does can be verified.

@@ -51,7 +51,8 @@ pub async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<BackupR
     let work = WorkFolder::within(&folder);
     let work = work.with_context(|| format!("cannot write into {}", folder.display()))?;
     let copy = work.path().join(DATABASE);
-    let named = files.copy(&copy).await?;
+    let named = files.copy(&copy).await;
+    let named = named.with_context(|| format!("the database cannot be copied into {}", folder.display()))?;
     let (key, file) = (settings.data.dir.join(KEY_FILE), file.to_owned());
     tokio::task::spawn_blocking(move || {
         let archive = tempfile::Builder::new().prefix("backup-").tempfile_in(work.path())?;
@@ -131,17 +132,36 @@ fn put_aside(files: &DatabaseFiles) -> anyhow::Result<Option<PathBuf>> {
         name.push(ending);
         PathBuf::from(name)
     };
-    let aside = named(&files.database, &format!(".before-{}", Utc::now().format("%Y%m%dT%H%M%SZ")));
-    let beside = DatabaseFiles::beside(&aside);
+    let moves = |before: &str| {
+        let aside = named(&files.database, &format!(".before-{before}"));
+        let moves =
+            ["-wal", "-shm", ""].map(|ending| (named(&files.database, ending), named(&aside, ending)));
+        let artifacts = (files.artifacts.clone(), DatabaseFiles::beside(&aside).artifacts);
+        (aside, Vec::from_iter(moves.into_iter().chain([artifacts])))
+    };
+    let before = unused(|before| moves(before).1.iter().all(|(_, to)| !to.exists()));
+    let (aside, moves) = moves(&before);
     let mut is_any = false;
-    let moves = ["-wal", "-shm", ""].map(|ending| (named(&files.database, ending), named(&aside, ending)));
-    for (from, to) in moves.into_iter().chain([(files.artifacts.clone(), beside.artifacts)]) {
+    for (from, to) in moves {
         if from.exists() {
             std::fs::rename(&from, &to).with_context(|| format!("cannot put {} aside", from.display()))?;
             is_any = true;
         }
     }
     Ok(is_any.then_some(aside))
+}
+
+/// A name for what is put aside now, that nothing has which was put aside before.
+fn unused(is_free: impl Fn(&str) -> bool) -> String {
+    let now = Utc::now().format("%Y%m%dT%H%M%SZ").to_string();
+    let mut name = now.clone();
+    for number in 2_u32.. {
+        if is_free(&name) {
+            break;
+        }
+        name = format!("{now}-{number}");
+    }
+    name
 }
 
 /// The key of the backup takes the place of another one, which is kept beside it.
@@ -151,10 +171,8 @@ fn restore_key(from: &Path, to: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     if to.exists() {
-        std::fs::rename(
-            to,
-            to.with_extension(format!("before-{}.pem", Utc::now().format("%Y%m%dT%H%M%SZ"))),
-        )?;
+        let aside = |before: &str| to.with_extension(format!("before-{before}.pem"));
+        std::fs::rename(to, aside(&unused(|before| !aside(before).exists())))?;
     }
     // Another file system, perhaps; readable by nobody else from the beginning.
     let folder = to.parent().unwrap_or(to);

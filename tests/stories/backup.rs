@@ -264,3 +264,46 @@ async fn an_artifact_that_is_not_what_was_written_is_left_out_and_counted() {
     assert_eq!((report.artifacts, report.missing, report.has_key), (1, 1, true), "{report:?}");
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_put_aside_stays_however_often_somebody_restores() {
+    let (world, backup) = saved().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = elsewhere(&world, folder.path());
+    restore(&settings, &backup, false).await.expect("restored");
+    let key = settings.data.dir.join("receipt-key.pem");
+    fs::write(&key, "another key").expect("written");
+    let before = listed(folder.path());
+
+    let mut put_aside = Vec::new();
+    for _time in 0..3 {
+        let report = restore(&settings, &backup, true).await.expect("restored");
+        put_aside.push(report.put_aside.expect("something was there"));
+        fs::write(&key, "another key").expect("written");
+    }
+
+    put_aside.dedup();
+    assert_eq!(put_aside.len(), 3, "each has a name of its own: {put_aside:?}");
+    let first = [
+        (DATABASE, put_aside[0].clone()),
+        ("journeyman.db.artifacts", {
+            let mut name = put_aside[0].clone().into_os_string();
+            name.push(".artifacts");
+            name.into()
+        }),
+    ];
+    for (name, aside) in first {
+        let as_before = before.iter().filter(|(path, _)| path.starts_with(folder.path().join(name)));
+        let as_before: Vec<&[u8]> = as_before.map(|(_, bytes)| &bytes[..]).collect();
+        let now = if aside.is_dir() {
+            listed(&aside)
+        } else {
+            vec![(aside.clone(), fs::read(&aside).expect("there"))]
+        };
+        let now: Vec<&[u8]> = now.iter().map(|(_, bytes)| &bytes[..]).collect();
+        assert!(now == as_before, "{name} is there as it was");
+    }
+    let keys = listed(&settings.data.dir).into_iter().filter(|(_, bytes)| bytes == b"another key");
+    assert_eq!(keys.count(), 4, "and so is each key");
+    world.end().await;
+}

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use journeyman::config::RetentionSettings;
 use journeyman::emulator::ReviewState;
 use journeyman::order::OrderId;
+use sqlx::Connection as _;
 
 use super::conversation::ANSWERS;
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
@@ -100,5 +101,23 @@ async fn a_retry_of_an_old_draft_goes_on_there_and_an_order_at_work_loses_nothin
     assert_eq!(pulls.len(), 2, "the same pull requests: {pulls:#?}");
     let pull = pulls.iter().find(|pull| pull.issue.number == draft.issue.number).expect("the draft");
     assert!(!pull.draft);
+    world.end().await;
+}
+
+/// A disk that is full refuses what is written, and not what is removed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_taken_away_keeps_nothing_else() {
+    let mut world = Story::of(WELL).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let refusal = "CREATE TRIGGER full BEFORE UPDATE OF body ON deliveries \
+                   BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END";
+    let url = format!("sqlite://{}", world.data().with_file_name("journeyman.db").display());
+    let mut database = sqlx::SqliteConnection::connect(&url).await.expect("a database");
+    sqlx::query(refusal).execute(&mut database).await.expect("made");
+    database.close().await.expect("it closes");
+
+    age(&mut world, ended.order).await;
+
     world.end().await;
 }

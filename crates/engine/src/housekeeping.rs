@@ -14,12 +14,16 @@ use journeyman_order::{EffectError, OrderId};
 
 /// Between two rounds.
 const EVERY: Duration = Duration::from_secs(60 * 60);
+/// After one in which something failed.
+const AGAIN: Duration = Duration::from_secs(5 * 60);
 /// How much longer than its body it is kept that a delivery came.
 const KNOWN_LONGER: TimeDelta = TimeDelta::days(90);
 
 /// What a round took away.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct HousekeepingReport {
+    /// Why something could not be taken away.
+    pub(crate) failed: Vec<String>,
     delivery_bodies: usize,
     deliveries: usize,
     artifacts: usize,
@@ -27,58 +31,74 @@ pub(crate) struct HousekeepingReport {
     order_folders: usize,
 }
 
+impl HousekeepingReport {
+    /// Whatever fails keeps nothing else: a disk that is full refuses what is written, and not what is removed.
+    fn note<T: Default, E: Into<EffectError>>(&mut self, tried: Result<T, E>) -> T {
+        tried.unwrap_or_else(|error| {
+            self.failed.push(error.into().message);
+            T::default()
+        })
+    }
+
+    fn is_nothing(&self) -> bool {
+        *self == Self { failed: self.failed.clone(), ..Self::default() }
+    }
+}
+
 impl Engine {
     /// Takes away what the settings of `[retention]` keep no longer, again and again.
     pub async fn housekeep_forever(&self) {
         loop {
-            match self.housekeep(self.parts.clock.now()).await {
-                Ok(report) if report == HousekeepingReport::default() => {}
-                Ok(HousekeepingReport {
-                    delivery_bodies,
-                    deliveries,
-                    artifacts,
-                    artifact_files,
-                    order_folders,
-                }) => tracing::info!(
-                    delivery_bodies,
-                    deliveries,
-                    artifacts,
-                    artifact_files,
-                    order_folders,
+            let report = self.housekeep(self.parts.clock.now()).await;
+            if !report.is_nothing() {
+                tracing::info!(
+                    delivery_bodies = report.delivery_bodies,
+                    deliveries = report.deliveries,
+                    artifacts = report.artifacts,
+                    artifact_files = report.artifact_files,
+                    order_folders = report.order_folders,
                     "taken away, as [retention] says"
-                ),
-                Err(error) => {
-                    tracing::warn!(
-                        "what is old could not be taken away: {}; it is tried again",
-                        error.message
-                    );
-                }
+                );
             }
-            tokio::time::sleep(EVERY).await;
+            for because in &report.failed {
+                tracing::warn!(
+                    "what is old could not be taken away: {because}; it is tried again in a few minutes"
+                );
+            }
+            tokio::time::sleep(if report.failed.is_empty() { EVERY } else { AGAIN }).await;
         }
     }
 
-    pub(crate) async fn housekeep(&self, now: DateTime<Utc>) -> Result<HousekeepingReport, EffectError> {
+    pub(crate) async fn housekeep(&self, now: DateTime<Utc>) -> HousekeepingReport {
         let store = &self.parts.store;
         let keep = self.parts.settings.retention;
         let since = |kept: Option<Duration>| now.checked_sub_signed(TimeDelta::from_std(kept?).ok()?);
         let mut report = HousekeepingReport::default();
-        if let Some(before) = since(keep.deliveries) {
-            report.delivery_bodies = store.remove_delivery_bodies(before).await?;
-            report.deliveries = store.remove_deliveries(before - KNOWN_LONGER).await?;
-        }
+        // First what makes room without a write.
         if let Some(before) = since(keep.orders) {
-            report.order_folders = self.remove_order_folders(before).await?;
+            let removed = self.remove_order_folders(before).await;
+            report.order_folders = report.note(removed);
         }
         if let Some(before) = since(keep.artifacts) {
-            report.artifacts = store.remove_artifacts(before).await?;
+            let removed = store.remove_artifacts(before).await;
+            report.artifacts = report.note(removed);
         }
-        report.artifact_files = store.sweep_artifact_files().await?;
-        store.compact().await?;
+        let swept = store.sweep_artifact_files().await;
+        report.artifact_files = report.note(swept);
+        if let Some(before) = since(keep.deliveries) {
+            let removed = store.remove_delivery_bodies(before).await;
+            report.delivery_bodies = report.note(removed);
+            let removed = store.remove_deliveries(before - KNOWN_LONGER).await;
+            report.deliveries = report.note(removed);
+        }
+        let compacted = store.compact().await;
+        report.note(compacted);
         // Ended with the server.
         let (workspaces, _until_dropped) = self.parts.workspaces.until_dropped();
-        blocking(move || workspaces.maintain()).await??;
-        Ok(report)
+        let maintained = blocking(move || workspaces.maintain()).await;
+        let maintained = maintained.and_then(|maintained| maintained.map_err(EffectError::from));
+        report.note(maintained);
+        report
     }
 
     /// Takes away the folders of orders that have been at rest since before this.

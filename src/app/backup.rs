@@ -48,6 +48,10 @@ pub async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<BackupR
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         Some(_) | None => PathBuf::from("."),
     };
+    // A device or a link would be replaced, and not written to.
+    if std::fs::symlink_metadata(file).is_ok_and(|there| !there.is_file()) {
+        bail!("{} is there, and is no file that a backup could take the place of", file.display());
+    }
     let work = WorkFolder::within(&folder);
     let work = work.with_context(|| format!("cannot write into {}", folder.display()))?;
     let copy = work.path().join(DATABASE);

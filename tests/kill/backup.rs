@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
+use journeyman::order::next::OrderProjection;
 use journeyman::store::NewDelivery;
 use tokio::process::Command;
 
@@ -36,7 +37,8 @@ fn lose_everything(world: &World) {
 /// By its journal: what GitHub shows may be from before the restore.
 async fn until_it_ends(world: &World) {
     let begun = Instant::now();
-    while world.journals().await.iter().any(|(_, survey)| survey.next.settled.is_none()) {
+    let is_over = |survey: &OrderProjection| survey.next.settled.is_some() && survey.next.moves.is_empty();
+    while !world.journals().await.iter().all(|(_, survey)| is_over(survey)) {
         assert!(begun.elapsed() < PATIENCE, "it does not end: {}", world.said());
         tokio::time::sleep(Duration::from_millis(200)).await;
     }

@@ -307,3 +307,22 @@ async fn what_is_put_aside_stays_however_often_somebody_restores() {
     assert_eq!(keys.count(), 4, "and so is each key");
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_takes_the_place_of_no_folder_link_or_pipe() {
+    let world = Story::of(WELL).begin().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name);
+    fs::create_dir(place("folder")).expect("made");
+    std::os::unix::fs::symlink(place("elsewhere"), place("link")).expect("made");
+    let pipe = std::process::Command::new("mkfifo").arg(place("pipe")).status().expect("mkfifo");
+    assert!(pipe.success());
+    for name in ["folder", "link", "pipe"] {
+        let before = fs::symlink_metadata(place(name)).expect("there").file_type();
+        let refused = back_up(world.settings(), &place(name)).await.expect_err(name).to_string();
+        assert!(refused.contains("is no file that a backup could take the place of"), "{name}: {refused}");
+        assert_eq!(fs::symlink_metadata(place(name)).expect("there").file_type(), before, "{name}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 3);
+    world.end().await;
+}

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use journeyman::emulator::DeliveryResult;
 use journeyman::order::{JournalEvent, Settlement, SignalKind};
 
 use super::conversation::ANSWERS;
@@ -9,8 +10,11 @@ use crate::world::look::BOT;
 use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
 /// Whatever GitHub would have delivered is over by the time Journeyman is up again. Until its first look is over.
-async fn start_without_deliveries(world: &mut World) {
-    world.quiet().await;
+pub(super) async fn look_without_deliveries(world: &mut World) {
+    let is_queued = |one: &journeyman::emulator::DeliveryAttempt| one.outcome == DeliveryResult::Queued;
+    while world.github.deliveries().iter().any(is_queued) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     world.github.forget_deliveries();
     let before = world.store.looked_until().await.expect("the store can be read");
     world.start_bot().await;
@@ -19,6 +23,11 @@ async fn start_without_deliveries(world: &mut World) {
         assert!(begun.elapsed() < Duration::from_secs(60), "nobody looked");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// The same, and until what was found is done.
+pub(super) async fn start_without_deliveries(world: &mut World) {
+    look_without_deliveries(world).await;
     world.quiet().await;
 }
 

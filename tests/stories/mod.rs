@@ -22,6 +22,7 @@ mod hostile;
 mod label_to_pull;
 mod limits;
 mod listening;
+mod looks;
 mod missed;
 mod model_api;
 mod people;

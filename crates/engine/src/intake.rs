@@ -13,9 +13,9 @@ use super::whereabouts;
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{
     DeliveryGuid, IssueText, OrderId, OrderInput, OrderRequest, PullNumber, RepositoryId, Requester, Signal,
-    SignalKind, SlashCommand,
+    SignalAnswer, SignalKind, SlashCommand, projection,
 };
-use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, StoreError, StoredDelivery};
+use journeyman_store::{DeliveryConclusion, JournalStore, OpenOutcome, OrderRow, StoreError, StoredDelivery};
 use journeyman_webhook::{
     AppIdentity, DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject, understand,
 };
@@ -86,8 +86,13 @@ fn asks_github(incoming: &RoutedSignal) -> bool {
     is_of_labels || may_begin(incoming) || incoming.condition != SignalCondition::Nothing
 }
 
+/// Whether a label can be one that starts work: our own say how an order stands.
+pub(super) fn can_start(label: &str) -> bool {
+    !label.starts_with("journeyman:") || OrderRequest::of_label(label).is_some()
+}
+
 /// Whether it begins an order where none is at work.
-fn may_begin(incoming: &RoutedSignal) -> bool {
+pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
     match (&incoming.signal.kind, &incoming.subject) {
         (SignalKind::Labeled { .. }, _) => true,
         (SignalKind::Commanded { command, .. }, SignalSubject::Issue(_)) => {
@@ -226,6 +231,7 @@ impl Engine {
         }
         if begins {
             return match concerned.iter().find(|order| order.active) {
+                Some(order) if self.may_be_ending(order).await? => Ok(IntakeResult::Waiting),
                 Some(order) => self.signal_orders(delivery, &[order.id], &incoming.signal).await,
                 None => self.open_for(delivery, incoming).await,
             };
@@ -241,6 +247,19 @@ impl Engine {
         match newer.filter(|_| told.is_empty()) {
             Some(newer) => self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await,
             None => self.signal_orders(delivery, &told, &incoming.signal).await,
+        }
+    }
+
+    /// Whether what an order was told before ends it, or may: what begins the next order is not for this one.
+    async fn may_be_ending(&self, order: &OrderRow) -> Result<bool, StoreError> {
+        match self.parts.store.journal(order.id).await {
+            Ok(known) => {
+                let stands = projection(known.pipeline(), &known, self.parts.clock.now());
+                let is_asked = stands.answers.iter().any(|answered| answered.answer == SignalAnswer::Asking);
+                Ok(is_asked || stands.next.settled.is_some())
+            }
+            Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 
@@ -271,7 +290,7 @@ impl Engine {
     }
 
     /// As it is meant for us, or why it means nothing to us, of all Apps; GitHub is asked who we are when that matters, and only once.
-    async fn addressed<'s>(
+    pub(super) async fn addressed<'s>(
         &self,
         incoming: &'s RoutedSignal,
     ) -> Result<Result<Cow<'s, RoutedSignal>, &'static str>, GitHubError> {
@@ -400,11 +419,11 @@ impl Engine {
         incoming: &RoutedSignal,
         label: &str,
     ) -> Result<bool, GitHubError> {
-        let with_options = OrderRequest::of_label(label).map(|(start, _)| start);
         // Our own labels are put on at every order; nobody is asked about them.
-        if with_options.is_none() && label.starts_with("journeyman:") {
+        if !can_start(label) {
             return Ok(false);
         }
+        let with_options = OrderRequest::of_label(label).map(|(start, _)| start);
         let wanted = self.label_of(incoming).await?;
         let wanted = wanted.as_deref().unwrap_or(&self.parts.settings.label);
         Ok(std::iter::once(label).chain(with_options).any(|label| wanted.eq_ignore_ascii_case(label)))

@@ -2,6 +2,7 @@
 //! unless its order's journal cannot be read. And what the issue's orders have heard: one event can arrive under two GUIDs.
 
 use std::collections::BTreeSet;
+use std::mem::discriminant;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -9,8 +10,8 @@ use super::Engine;
 use journeyman_github::{GitHubError, InstalledRepository, PullRequestState};
 use journeyman_order::journal::EarlierPull;
 use journeyman_order::{
-    IssueNumber, Journal, JournalEvent, OrderId, PullNumber, RepositoryId, Requester, Settlement, Signal,
-    SignalKind, projection,
+    EffectOutcome, IssueNumber, Journal, JournalEvent, OrderId, PullNumber, RepositoryId, Requester,
+    Settlement, Signal, SignalKind, TaskText, projection,
 };
 use journeyman_store::{JournalStore, StoreError};
 
@@ -34,8 +35,6 @@ pub(super) struct HeardEvents {
     opened: Option<DateTime<Utc>>,
     comments: BTreeSet<u64>,
     reviews: BTreeSet<u64>,
-    /// That its issue, or its pull request, was closed.
-    closed: bool,
 }
 
 /// A delivery tells in seconds when its issue was changed last, which can be a moment after the label.
@@ -54,7 +53,6 @@ impl HeardEvents {
             if let SignalKind::Reviewed { review, .. } = &signal.kind {
                 self.reviews.insert(*review);
             }
-            self.closed = closed_by(&signal.kind).unwrap_or(self.closed);
         }
     }
 
@@ -90,35 +88,37 @@ impl HeardEvents {
         if let SignalKind::Reviewed { review, .. } = &signal.kind {
             return self.reviews.contains(review);
         }
-        match closed_by(&signal.kind) {
-            Some(true) => self.closed,
-            Some(false) | None => {
-                comment_of(&signal.kind).is_some_and(|comment| self.comments.contains(&comment))
-            }
-        }
+        comment_of(&signal.kind).is_some_and(|comment| self.comments.contains(&comment))
     }
 }
 
-/// Whether the issue or its pull request is closed after it; none where it says nothing of that.
-fn closed_by(kind: &SignalKind) -> Option<bool> {
-    match kind {
-        SignalKind::PullClosed { .. } | SignalKind::IssueClosed => Some(true),
-        SignalKind::PullReopened { .. } => Some(false),
-        SignalKind::Labeled { .. }
-        | SignalKind::Unlabeled { .. }
-        | SignalKind::Commanded { .. }
-        | SignalKind::Misspoken { .. }
-        | SignalKind::Reviewed { .. }
-        | SignalKind::IssueEdited
-        | SignalKind::IssueCommented { .. }
-        | SignalKind::IssueTransferred
-        | SignalKind::IssueDeleted
-        | SignalKind::IssueLocked
-        | SignalKind::PullPushed { .. }
-        | SignalKind::Remarked { .. }
-        | SignalKind::ChecksFinished { .. }
-        | SignalKind::BaseMoved { .. } => None,
-    }
+/// Whether an order was told since then that its issue or pull request was closed, or that its label was taken off.
+pub(super) fn was_told_since(journal: &Journal, kind: &SignalKind, at: DateTime<Utc>) -> bool {
+    let is_state = matches!(
+        kind,
+        SignalKind::IssueClosed | SignalKind::PullClosed { .. } | SignalKind::Unlabeled { .. }
+    );
+    is_state
+        && journal.entries().iter().any(|entry| match &entry.event {
+            JournalEvent::Signaled { signal, .. } => {
+                entry.at >= at && discriminant(&signal.kind) == discriminant(kind)
+            }
+            JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
+        })
+}
+
+/// What an order works on, where the issue says something else and the order was told of no edit since it was read.
+pub(super) fn unheard_edit(journal: &Journal, title: &str, body: &str) -> Option<TaskText> {
+    let text = journal.opened().task_after(journal.entries());
+    let is_edited = text.title != title || text.body != body;
+    let told = journal.entries().iter().rev().find_map(|entry| match &entry.event {
+        JournalEvent::Signaled { signal, .. } => (signal.kind == SignalKind::IssueEdited).then_some(true),
+        JournalEvent::Observed { outcome, .. } => {
+            matches!(**outcome, EffectOutcome::IssueRead { .. }).then_some(false)
+        }
+        JournalEvent::Opened(_) | JournalEvent::Intended { .. } => None,
+    });
+    (is_edited && told != Some(true)).then_some(text)
 }
 
 /// The comment that it was said with.

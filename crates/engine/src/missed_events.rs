@@ -1,22 +1,25 @@
-//! What people did while no delivery told of it: labels, comments, reviews and ends of pull requests, found by looking.
-//! Each becomes the delivery that it should have been, so that it is taken in as any other, once.
+//! What people did while no delivery told of it: labels, comments, edits, reviews and ends of pull requests, found by
+//! looking. Each becomes the delivery that it should have been, in the order in which it happened, so that it is taken in
+//! as any other, once.
 //!
 //! May know: which repositories the App can see, what changed there, and what orders have heard. Must never know: what
 //! an order does with it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::Engine;
-use super::issue_history::HeardEvents;
+use super::intake::{can_start, may_begin};
+use super::issue_history::{HeardEvents, unheard_edit, was_told_since};
 use super::whereabouts;
 use journeyman_github::{ChangedThread, ErrorKind, GitHubError, ListedRepository, ThreadEvent};
-use journeyman_order::{EffectError, IssueNumber, PullNumber, RepositoryId, SignalKind};
+use journeyman_order::{EffectError, IssueNumber, PullNumber, Signal, SignalKind};
 use journeyman_store::{DeliverySaveOutcome, JournalStore, NewDelivery, OrderRow, StoreError};
-use journeyman_webhook::{DeliveryMeaning, RoutedSignal, understand};
+use journeyman_webhook::{DeliveryMeaning, RoutedSignal, SignalSubject, understand};
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_secs(300);
@@ -29,77 +32,64 @@ const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(1);
 /// How long deliveries that did come are given to be taken in first.
 const MOST_WAIT: Duration = Duration::from_secs(30);
 
-/// What one look came to.
-#[derive(Debug, Default)]
-struct LookReport {
-    repositories: u32,
-    taken_in: usize,
-    /// Why it has to be looked again at the same time.
-    missing: Option<String>,
+/// What somebody did, as its delivery would have told it.
+struct UntoldEvent {
+    at: DateTime<Utc>,
+    event: &'static str,
+    action: &'static str,
+    /// Tells it from others of its kind.
+    id: String,
+    about: Value,
 }
 
 impl Engine {
-    /// Looks at the start, and then again and again. `since`: until when it was looked before.
-    pub(super) async fn look_for_missed_events(&self, mut since: Option<DateTime<Utc>>) {
+    /// Looks at the start, and then again and again.
+    pub(super) async fn look_for_missed_events(&self) {
         loop {
-            let begun = self.parts.clock.now();
-            let report = match since {
-                // The first start: what happens from now on is missed by nobody.
-                None => Ok(LookReport::default()),
-                Some(since) => self.look(since - OVERLAP).await,
-            };
-            let mut pause = EVERY;
-            match report {
-                Ok(LookReport { repositories, taken_in, missing }) => {
-                    pause = pause.max(FOR_EACH_REPOSITORY * repositories);
-                    if taken_in > 0 {
-                        tracing::info!(taken_in, "events that no delivery had told of");
-                    }
-                    match missing {
-                        Some(because) => {
-                            tracing::warn!("not all that happened could be looked at: {because}")
-                        }
-                        None => match self.parts.store.set_looked_until(begun).await {
-                            Ok(()) => since = Some(begun),
-                            Err(error) => tracing::warn!("the look at what happened is not kept: {error}"),
-                        },
-                    }
+            let pause = match self.look().await {
+                Ok(repositories) => EVERY.max(FOR_EACH_REPOSITORY * repositories),
+                Err(error) => {
+                    tracing::warn!("what happened could not be looked at: {}", error.message);
+                    EVERY
                 }
-                Err(error) => tracing::warn!("what happened could not be looked at: {}", error.message),
-            }
+            };
             tokio::time::sleep(pause).await;
         }
     }
 
-    async fn look(&self, since: DateTime<Utc>) -> Result<LookReport, EffectError> {
+    /// Of how many repositories.
+    async fn look(&self) -> Result<u32, EffectError> {
+        let (store, github, begun) = (&self.parts.store, &self.parts.github, self.parts.clock.now());
+        if store.looked_until().await?.is_none() {
+            // The first start: what happens from now on is missed by nobody.
+            store.set_looked_until(begun).await?;
+            return Ok(0);
+        }
         self.settle_deliveries().await?;
-        let github = &self.parts.github;
-        let mut report = LookReport::default();
+        let (mut repositories, mut is_whole) = (0, true);
         for installation in github.installations().await?.into_iter().filter(|one| !one.suspended) {
-            let repositories = match github.installed_repositories(installation.id).await {
-                Ok(repositories) => repositories,
+            let listed = match github.installed_repositories(installation.id).await {
+                Ok(listed) => listed,
                 Err(error) => {
-                    report.missing.get_or_insert(error.message);
+                    tracing::warn!(installation = %installation.id, "cannot be looked at: {error}");
+                    // One that lets nobody in is not waited for: what is known of it keeps the time of its last look.
+                    is_whole &= matches!(error.kind, ErrorKind::Forbidden | ErrorKind::NotFound);
                     continue;
                 }
             };
-            for repository in repositories.iter().filter(|one| !one.archived) {
+            for repository in listed.iter().filter(|one| !one.archived) {
                 let at = &repository.at;
-                whereabouts::learn(&self.parts.store, repository.id, &at.repository, at.installation).await?;
-                report.repositories += 1;
-                match self.look_at(repository, since).await? {
-                    Ok(taken_in) => report.taken_in += taken_in,
-                    // One that cannot be seen keeps nothing from the others, and is not waited for.
-                    Err(error) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::NotFound) => {
-                        tracing::warn!(repository = %at.repository, "cannot be looked at: {error}");
-                    }
-                    Err(error) => {
-                        report.missing.get_or_insert(error.message);
-                    }
+                whereabouts::learn(store, repository.id, &at.repository, at.installation).await?;
+                repositories += 1;
+                if let Err(error) = self.look_at(repository, begun).await {
+                    tracing::warn!(repository = %at.repository, "is looked at again: {}", error.message);
                 }
             }
         }
-        Ok(report)
+        if is_whole {
+            store.set_looked_until(begun).await?;
+        }
+        Ok(repositories)
     }
 
     async fn settle_deliveries(&self) -> Result<(), StoreError> {
@@ -113,36 +103,54 @@ impl Engine {
         tokio::time::timeout(MOST_WAIT, settled).await.unwrap_or(Ok(()))
     }
 
-    async fn look_at(
-        &self,
-        repository: &ListedRepository,
-        since: DateTime<Utc>,
-    ) -> Result<Result<usize, GitHubError>, StoreError> {
-        let github = &self.parts.github;
-        let threads = match github.changed_threads(&repository.at, since).await {
-            Ok(threads) => threads,
-            Err(error) => return Ok(Err(error)),
-        };
-        if threads.is_empty() {
-            return Ok(Ok(0));
-        }
-        let mut look = RepositoryLook { engine: self, repository, since, taken_in: 0 };
-        for thread in &threads {
-            if let Err(error) = look.thread(thread).await? {
-                return Ok(Err(error));
+    /// All that happened there, or nothing: half of it could be taken in before what came first.
+    async fn look_at(&self, repository: &ListedRepository, begun: DateTime<Utc>) -> Result<(), EffectError> {
+        let store = &self.parts.store;
+        let since = store.repository_looked_until(repository.id).await?.unwrap_or(begun) - OVERLAP;
+        let mut look =
+            RepositoryLook { engine: self, repository, since, found: Vec::new(), begun: BTreeSet::new() };
+        look.find().await?;
+        let mut taken_in = 0;
+        for delivery in look.missed().await? {
+            if store.save_delivery(delivery).await? == DeliverySaveOutcome::New {
+                taken_in += 1;
+                self.delivery_arrived();
             }
         }
-        let comments = match github.comments_since(&repository.at, since).await {
-            Ok(comments) => comments,
-            Err(error) => return Ok(Err(error)),
-        };
-        for comment in comments.into_iter().filter(|comment| comment.at >= since) {
-            let Some(thread) = threads.iter().find(|thread| thread.number == comment.on) else { continue };
-            let about = json!({"comment": comment.facts, "issue": thread.facts});
-            let name = format!("missed:comment:{}", comment.id);
-            look.missed(("issue_comment", "created"), name, &comment.author, about, comment.at).await?;
+        if taken_in > 0 {
+            let repository = &repository.at.repository;
+            tracing::info!(%repository, taken_in, "events that no delivery had told of");
         }
-        Ok(Ok(look.taken_in))
+        Ok(store.set_repository_looked_until(repository.id, begun).await?)
+    }
+
+    /// Whether the order, or another of its issue, has heard of it.
+    async fn has_heard(
+        &self,
+        order: &OrderRow,
+        signal: &Signal,
+        at: DateTime<Utc>,
+    ) -> Result<bool, StoreError> {
+        let (store, mut heard) = (&self.parts.store, HeardEvents::default());
+        for row in store.orders_of_issue(order.repository_id, order.issue).await? {
+            match store.journal(row.id).await {
+                Ok(journal) => {
+                    if row.id == order.id && was_told_since(&journal, &signal.kind, at - CLOCKS_DIFFER) {
+                        return Ok(true);
+                    }
+                    heard.read(&journal);
+                    // Begun by somebody else's word, or by a version that did not keep when its label was put on.
+                    if journal.opened().labeled_at.is_none() && row.state != "refused" {
+                        heard.note_opened(row.opened_at);
+                    }
+                }
+                Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {
+                    heard.note_opened(row.opened_at);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(heard.with_tolerance(CLOCKS_DIFFER).has(signal))
     }
 }
 
@@ -150,156 +158,172 @@ struct RepositoryLook<'a> {
     engine: &'a Engine,
     repository: &'a ListedRepository,
     since: DateTime<Utc>,
-    taken_in: usize,
+    found: Vec<UntoldEvent>,
+    /// Issues that had no order, and for which something that was found begins one.
+    begun: BTreeSet<IssueNumber>,
 }
 
 impl RepositoryLook<'_> {
-    async fn thread(&mut self, thread: &ChangedThread) -> Result<Result<(), GitHubError>, StoreError> {
-        let (store, github) = (&self.engine.parts.store, &self.engine.parts.github);
-        let id = self.repository.id;
-        let order = match thread.is_pull {
-            true => store.order_by_pull(id, PullNumber(thread.number.0)).await?,
-            false => store.latest_order(id, thread.number).await?,
-        };
-        let is_labeled = thread.labels.iter().any(|label| !label.starts_with("journeyman:"));
-        let has_ended = !thread.is_open && order.as_ref().is_some_and(is_open_still);
-        let may_have_begun = thread.is_open && is_labeled && !thread.is_pull;
-        if has_ended || may_have_begun {
-            let events = match github.thread_events(&self.repository.at, thread.number).await {
-                Ok(events) => events,
-                Err(error) => return Ok(Err(error)),
-            };
-            if may_have_begun {
-                self.labels(thread, &events).await?;
-            }
-            let closed = events.iter().rfind(|event| event.event == "closed").filter(|_| has_ended);
-            if let Some(closed) = closed {
-                self.closed(thread, closed).await?;
-            }
-        }
-        if thread.is_pull && order.is_some() {
-            let pull = PullNumber(thread.number.0);
-            let reviews = match github.submitted_reviews(&self.repository.at, pull).await {
-                Ok(reviews) => reviews,
-                Err(error) => return Ok(Err(error)),
-            };
-            let since = self.since;
-            for review in reviews.into_iter().filter(|review| review.at >= since) {
-                let about = json!({"review": review.facts, "pull_request": {"number": pull}});
-                let name = format!("missed:review:{}", review.id);
-                let what = ("pull_request_review", "submitted");
-                self.missed(what, name, &review.author, about, review.at).await?;
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    /// Each label that is on, as it was put on last.
-    async fn labels(&mut self, thread: &ChangedThread, events: &[ThreadEvent]) -> Result<(), StoreError> {
-        let labels: BTreeSet<&String> = thread.labels.iter().collect();
-        for label in labels {
-            let set = |event: &&ThreadEvent| event.event == "labeled" && event.label.as_ref() == Some(label);
-            let Some(event) = events.iter().rfind(set).filter(|event| event.at >= self.since) else {
-                continue;
-            };
-            let mut issue = thread.facts.clone();
-            issue["updated_at"] = json!(event.at);
-            let about = json!({"issue": issue, "label": {"name": label}});
-            let name = format!("missed:labeled:{}", event.id);
-            self.missed(("issues", "labeled"), name, &event.actor, about, event.at).await?;
-        }
-        Ok(())
-    }
-
-    async fn closed(&mut self, thread: &ChangedThread, closed: &ThreadEvent) -> Result<(), StoreError> {
-        let (event, about) = match thread.is_pull {
-            true => {
-                let merged = thread.is_merged;
-                ("pull_request", json!({"pull_request": {"number": thread.number, "merged": merged}}))
-            }
-            false => ("issues", json!({"issue": thread.facts})),
-        };
-        let name = format!("missed:closed:{}", closed.id);
-        self.missed((event, "closed"), name, &closed.actor, about, closed.at).await
-    }
-
-    /// Takes it in, unless it means nothing to any order, or was heard.
-    async fn missed(
-        &mut self,
-        (event, action): (&str, &str),
-        name: String,
-        sender: &Value,
-        mut about: Value,
-        at: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
-        let engine = self.engine;
-        if let Some(fields) = about.as_object_mut() {
-            fields.insert("action".to_owned(), json!(action));
-            fields.insert("repository".to_owned(), self.repository.facts.clone());
-            fields.insert("sender".to_owned(), sender.clone());
-            fields.insert("installation".to_owned(), json!({"id": self.repository.at.installation}));
-        }
-        let body = about.to_string().into_bytes();
-        let DeliveryMeaning::Signal(incoming) = understand(event, &body) else { return Ok(()) };
-        if !engine.is_missed(&incoming, at).await? {
+    /// In the order in which it happened.
+    async fn find(&mut self) -> Result<(), EffectError> {
+        let (github, at, since) = (&self.engine.parts.github, &self.repository.at, self.since);
+        let threads = github.changed_threads(at, since).await?;
+        if threads.is_empty() {
             return Ok(());
         }
-        let Ok(guid) = name.parse() else { return Ok(()) };
-        let (event, action) = (event.to_owned(), Some(action.to_owned()));
-        let delivery = NewDelivery { guid, event, action, body, received_at: engine.parts.clock.now() };
-        if engine.parts.store.save_delivery(delivery).await? == DeliverySaveOutcome::New {
-            self.taken_in += 1;
-            engine.delivery_arrived();
+        for thread in &threads {
+            self.thread(thread).await?;
+        }
+        for comment in github.comments_since(at, since).await? {
+            let Some(thread) = threads.iter().find(|thread| thread.number == comment.on) else { continue };
+            let about = json!({"comment": comment.facts, "issue": thread.facts, "sender": comment.author});
+            self.found(comment.at, ("issue_comment", "created"), comment.id, about);
+        }
+        self.found.retain(|found| found.at >= since);
+        self.found.sort_by_key(|found| found.at);
+        Ok(())
+    }
+
+    async fn thread(&mut self, thread: &ChangedThread) -> Result<(), EffectError> {
+        let (store, github) = (&self.engine.parts.store, &self.engine.parts.github);
+        let (id, at) = (self.repository.id, &self.repository.at);
+        let pull = thread.is_pull.then_some(PullNumber(thread.number.0));
+        let order = match pull {
+            Some(pull) => store.order_by_pull(id, pull).await?,
+            None => store.latest_order(id, thread.number).await?,
+        };
+        let may_begin =
+            pull.is_none() && thread.is_open && thread.labels.iter().any(|label| can_start(label));
+        let open = order.as_ref().filter(|order| is_open_still(order));
+        if open.is_some() || may_begin {
+            let events = readable(thread, github.thread_events(at, thread.number).await)?;
+            self.events(thread, &events);
+        }
+        if let (None, Some(order)) = (pull, open) {
+            self.edit(thread, order).await?;
+        }
+        if let (Some(pull), Some(_)) = (pull, order) {
+            for review in readable(thread, github.submitted_reviews(at, pull).await)? {
+                let on = json!({"number": pull});
+                let about = json!({"review": review.facts, "pull_request": on, "sender": review.author});
+                self.found(review.at, ("pull_request_review", "submitted"), review.id, about);
+            }
         }
         Ok(())
+    }
+
+    /// The last that was done with each label, and to the thread, where it still holds.
+    fn events(&mut self, thread: &ChangedThread, events: &[ThreadEvent]) {
+        let mut last = BTreeMap::new();
+        for event in events {
+            let what = if event.label.is_some() { "labels" } else { event.event.as_str() };
+            last.insert((what, &event.label), event);
+        }
+        for event in last.into_values() {
+            let (is_closing, label) = (event.event == "closed" && !thread.is_open, event.label.as_ref());
+            let is_on = label.is_some_and(|label| thread.labels.contains(label));
+            let mut issue = thread.facts.clone();
+            // By this the order knows the label again, whichever delivery tells of it.
+            issue["updated_at"] = json!(event.at);
+            let pull = json!({"number": thread.number, "merged": thread.is_merged});
+            let (what, (of, says)) = match (event.event.as_str(), thread.is_pull) {
+                ("labeled", false) if is_on => (("issues", "labeled"), ("issue", issue)),
+                ("unlabeled", false) if !is_on => (("issues", "unlabeled"), ("issue", issue)),
+                ("closed", false) if is_closing => (("issues", "closed"), ("issue", issue)),
+                ("closed", true) if is_closing => (("pull_request", "closed"), ("pull_request", pull)),
+                _ => continue,
+            };
+            let about = json!({of: says, "label": {"name": label}, "sender": event.actor});
+            self.found(event.at, what, event.id, about);
+        }
+    }
+
+    /// GitHub lists no edits: the issue says something else than its order knows. Who changed it is not told either.
+    async fn edit(&mut self, thread: &ChangedThread, order: &OrderRow) -> Result<(), StoreError> {
+        let journal = match self.engine.parts.store.journal(order.id).await {
+            Ok(journal) => journal,
+            Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let says = |field: &str| thread.facts[field].as_str().unwrap_or_default();
+        let (title, body) = (says("title"), says("body"));
+        let at = thread.facts["updated_at"].as_str().and_then(|at| at.parse().ok());
+        if let (Some(was), Some(at)) = (unheard_edit(&journal, title, body), at) {
+            let text = Sha256::new().chain_update(title).chain_update([0]).chain_update(body).finalize();
+            let changes = json!({"title": {"from": was.title}, "body": {"from": was.body}});
+            let about = json!({"issue": thread.facts, "changes": changes, "sender": thread.facts["user"]});
+            self.found(at, ("issues", "edited"), format!("{}:{}", order.id, hex::encode(text)), about);
+        }
+        Ok(())
+    }
+
+    fn found(
+        &mut self,
+        at: DateTime<Utc>,
+        (event, action): (&'static str, &'static str),
+        id: impl ToString,
+        about: Value,
+    ) {
+        self.found.push(UntoldEvent { at, event, action, id: id.to_string(), about });
+    }
+
+    /// What of it is news to an order, or begins one.
+    async fn missed(&mut self) -> Result<Vec<NewDelivery>, EffectError> {
+        let mut missed = Vec::new();
+        for UntoldEvent { at, event, action, id, mut about } in std::mem::take(&mut self.found) {
+            about["action"] = json!(action);
+            about["repository"] = self.repository.facts.clone();
+            about["installation"] = json!({"id": self.repository.at.installation});
+            let body = about.to_string().into_bytes();
+            let DeliveryMeaning::Signal(incoming) = understand(event, &body) else { continue };
+            let Ok(guid) = format!("missed:{event}.{action}:{id}").parse() else { continue };
+            if self.is_missed(&incoming, at).await? {
+                let (event, action) = (event.to_owned(), Some(action.to_owned()));
+                let received_at = self.engine.parts.clock.now();
+                missed.push(NewDelivery { guid, event, action, body, received_at });
+            }
+        }
+        Ok(missed)
+    }
+
+    /// What an order was opened after is no news to it.
+    async fn is_missed(&mut self, incoming: &RoutedSignal, at: DateTime<Utc>) -> Result<bool, EffectError> {
+        let engine = self.engine;
+        let Ok(incoming) = engine.addressed(incoming).await? else { return Ok(false) };
+        let order = engine.concerned(&incoming).await?.into_iter().next();
+        let kind = &incoming.signal.kind;
+        if let SignalKind::Labeled { label, .. } | SignalKind::Unlabeled { label } = kind
+            && !engine.is_our_label(&incoming, label).await?
+        {
+            return Ok(false);
+        }
+        let Some(order) = order else {
+            let SignalSubject::Issue(issue) = &incoming.subject else { return Ok(false) };
+            let begins = may_begin(&incoming);
+            if begins {
+                self.begun.insert(issue.number);
+            }
+            let is_command = matches!(kind, SignalKind::Commanded { .. });
+            return Ok(begins || is_command && self.begun.contains(&issue.number));
+        };
+        let is_label = matches!(kind, SignalKind::Labeled { .. });
+        if !is_label && at <= order.opened_at {
+            return Ok(false);
+        }
+        Ok(!engine.has_heard(&order, &incoming.signal, at).await?)
     }
 }
 
-impl Engine {
-    /// Whether it is news to an order, or begins one. What an order was opened after is no news to it.
-    async fn is_missed(&self, incoming: &RoutedSignal, at: DateTime<Utc>) -> Result<bool, StoreError> {
-        let concerned = self.concerned(incoming).await?;
-        let order = concerned.first();
-        if let SignalKind::Labeled { label, .. } = &incoming.signal.kind {
-            match self.is_our_label(incoming, label).await {
-                Ok(true) => {}
-                Ok(false) => return Ok(false),
-                Err(error) => {
-                    tracing::warn!("whether a label starts work could not be asked: {error}");
-                    return Ok(false);
-                }
-            }
-        } else if order.is_none_or(|order| at <= order.opened_at) {
-            return Ok(false);
+/// A thread that is gone by now, or that cannot be understood, says nothing; and hides no other.
+fn readable<T>(thread: &ChangedThread, list: Result<Vec<T>, GitHubError>) -> Result<Vec<T>, GitHubError> {
+    match list {
+        Err(error)
+            if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Invalid | ErrorKind::Unexpected) =>
+        {
+            tracing::warn!(number = %thread.number, "cannot be looked at: {error}");
+            Ok(Vec::new())
         }
-        let Some(order) = order else { return Ok(true) };
-        let heard = self.heard_events(order.repository_id, order.issue).await?;
-        Ok(!heard.has(&incoming.signal))
-    }
-
-    /// What the orders of an issue have heard, as far as they can be read.
-    async fn heard_events(
-        &self,
-        repository: RepositoryId,
-        issue: IssueNumber,
-    ) -> Result<HeardEvents, StoreError> {
-        let mut heard = HeardEvents::default();
-        for order in self.parts.store.orders_of_issue(repository, issue).await? {
-            match self.parts.store.journal(order.id).await {
-                Ok(journal) => {
-                    heard.read(&journal);
-                    // Begun by somebody else's word, or by a version that did not keep when its label was put on.
-                    if journal.opened().labeled_at.is_none() && order.state != "refused" {
-                        heard.note_opened(order.opened_at);
-                    }
-                }
-                Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {
-                    heard.note_opened(order.opened_at);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(heard.with_tolerance(CLOCKS_DIFFER))
+        list => list,
     }
 }
 

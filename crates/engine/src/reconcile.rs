@@ -27,13 +27,9 @@ struct ReconcileReport {
 impl Engine {
     /// Takes in what GitHub could not deliver, or what it was not to deliver where it is asked for everything.
     pub(super) async fn reconcile_forever(&self) {
-        let looked = self.parts.store.looked_until().await.unwrap_or_else(|error| {
-            tracing::warn!("until when it was looked at what happened cannot be read: {error}");
-            None
-        });
         // What did come is taken in before it is looked for what did not.
         let pause = self.reconcile_once().await;
-        tokio::join!(self.reconcile_after(pause), self.look_for_missed_events(looked));
+        tokio::join!(self.reconcile_after(pause), self.look_for_missed_events());
     }
 
     async fn reconcile_after(&self, mut pause: Duration) {

@@ -25,9 +25,9 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 7] =
-    ["first", "branches", "spending", "server", "retention", "waking", "repositories"];
-const SQLITE_TABLES: [&str; 7] = [
+const MIGRATIONS: [&str; 8] =
+    ["first", "branches", "spending", "server", "retention", "waking", "repositories", "looks"];
+const SQLITE_TABLES: [&str; 8] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
@@ -35,8 +35,9 @@ const SQLITE_TABLES: [&str; 7] = [
     include_str!("../migrations/sqlite/0005_retention.sql"),
     include_str!("../migrations/sqlite/0006_waking.sql"),
     include_str!("../migrations/sqlite/0007_repositories.sql"),
+    include_str!("../migrations/sqlite/0008_looks.sql"),
 ];
-const POSTGRES_TABLES: [&str; 7] = [
+const POSTGRES_TABLES: [&str; 8] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_branches.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
@@ -44,10 +45,11 @@ const POSTGRES_TABLES: [&str; 7] = [
     include_str!("../migrations/postgres/0005_retention.sql"),
     include_str!("../migrations/postgres/0006_waking.sql"),
     include_str!("../migrations/postgres/0007_repositories.sql"),
+    include_str!("../migrations/postgres/0008_looks.sql"),
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 7]) -> Migrator {
+fn migrator(files: [&'static str; 8]) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
         Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
     });

@@ -6,6 +6,8 @@ use super::pool::{in_tx, reading};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
 use journeyman_order::{InstallationId, RepositoryId, RepositoryName};
 
+const LAST_LOOK: &str = "the last look at what people did";
+
 impl Store {
     /// Where a repository was seen last: its name, and the installation that includes it.
     ///
@@ -52,8 +54,7 @@ impl Store {
         tx.commit().await
     }
 
-    /// Until when it was looked at what people did, by our clock; where that was never done, until when deliveries were
-    /// taken in. None before the first start.
+    /// Until when it was looked at what people did wherever the App is installed, by our clock. None before the first start.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -61,22 +62,65 @@ impl Store {
         let (looked,): (Option<i64>,) = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT looked_until FROM server WHERE one = 1").fetch_one(pool)
         })?;
-        match looked {
-            Some(at) => from_micros(at, "the last look at issues").map(Some),
-            None => self.heard_until().await,
-        }
+        looked.map(|at| from_micros(at, LAST_LOOK)).transpose()
     }
 
-    /// Keeps until when it was looked at what people did.
+    /// Keeps until when it was looked at what people did; repositories that are known and were never looked at keep the
+    /// time of before.
     ///
     /// # Errors
     /// When it cannot be kept.
     pub async fn set_looked_until(&self, at: DateTime<Utc>) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("a look").await?;
+        let _waiting: Vec<(i64,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as(
+                "UPDATE repositories SET looked_until = (SELECT looked_until FROM server WHERE one = 1) \
+                 WHERE looked_until IS NULL RETURNING id",
+            )
+            .fetch_all(connection)
+        })?;
         let (_,): (i64,) = in_tx!(&mut tx, connection => {
             sqlx::query_as("UPDATE server SET looked_until = $1 WHERE one = 1 RETURNING fence")
                 .bind(to_micros(at))
                 .fetch_one(connection)
+        })?;
+        tx.commit().await
+    }
+
+    /// Until when it was looked at what people did in a repository that is known.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn repository_looked_until(
+        &self,
+        repository: RepositoryId,
+    ) -> Result<Option<DateTime<Utc>>, StoreError> {
+        let row: Option<(Option<i64>,)> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT COALESCE(looked_until, (SELECT looked_until FROM server WHERE one = 1)) \
+                 FROM repositories WHERE id = $1",
+            )
+            .bind(to_column(repository.0, "a repository's id")?)
+            .fetch_optional(pool)
+        })?;
+        row.and_then(|(looked,)| looked).map(|at| from_micros(at, LAST_LOOK)).transpose()
+    }
+
+    /// Keeps until when it was looked at what people did in a repository.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub async fn set_repository_looked_until(
+        &self,
+        repository: RepositoryId,
+        at: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.pools.begin("a look at a repository").await?;
+        let _known: Option<(i64,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as("UPDATE repositories SET looked_until = $2 WHERE id = $1 RETURNING id")
+                .bind(to_column(repository.0, "a repository's id")?)
+                .bind(to_micros(at))
+                .fetch_optional(connection)
         })?;
         tx.commit().await
     }

@@ -43,12 +43,13 @@ impl Emulator {
         });
     }
 
-    /// An account has an installation of its own from now on.
-    pub fn install_apart(&self, owner: &str) {
+    /// An account has an installation of its own from now on; its id.
+    pub fn install_apart(&self, owner: &str) -> u64 {
         self.shared.change(|world| {
             let (owner, installation) = (world.ensure_account(owner), world.new_id());
             world.app.apart.insert(owner, installation);
-        });
+            installation
+        })
     }
 
     /// GitHub keeps deliveries for some days only; now all are over.

@@ -128,6 +128,34 @@ async fn what_was_never_kept_is_named_and_until_when_github_was_heard_is_remembe
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_is_not_looked_at_keeps_the_time_of_its_last_look() {
+    for TestStore { store, .. } in homes().await {
+        let after = |minutes| Some(now() + chrono::TimeDelta::minutes(minutes));
+        let [known, looked_at, unknown] = [1, 2, 3].map(RepositoryId);
+        let looked = async |repository| store.repository_looked_until(repository).await.unwrap();
+        assert_eq!(store.looked_until().await.unwrap(), None, "it was never begun");
+        for id in [known, looked_at] {
+            let name = "octo/hello".parse().unwrap();
+            store.set_whereabouts(id, &name, journeyman_order::InstallationId(5)).await.unwrap();
+        }
+        store.set_looked_until(now()).await.unwrap();
+        assert_eq!(
+            [looked(known).await, looked(looked_at).await, looked(unknown).await],
+            [after(0), after(0), None]
+        );
+
+        store.set_repository_looked_until(looked_at, now() + chrono::TimeDelta::minutes(3)).await.unwrap();
+        store.set_looked_until(now() + chrono::TimeDelta::minutes(4)).await.unwrap();
+        store.set_looked_until(now() + chrono::TimeDelta::minutes(5)).await.unwrap();
+        assert_eq!(store.looked_until().await.unwrap(), after(5));
+        assert_eq!([looked(known).await, looked(looked_at).await], [after(0), after(3)]);
+        let name = "octo/new".parse().unwrap();
+        store.set_whereabouts(unknown, &name, journeyman_order::InstallationId(5)).await.unwrap();
+        assert_eq!(looked(unknown).await, after(5), "before that it was nobody's");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_that_was_refused_is_worked_on_again_when_it_is_sent_again() {
     for TestStore { store, .. } in homes().await {
         let (refused, ignored) = (guid("refused"), guid("ignored"));

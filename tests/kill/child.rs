@@ -33,8 +33,7 @@ pub struct Task {
 fn child() {
     let Ok(task) = std::env::var(TASK) else { return };
     let task: Task = serde_json::from_str(&task).expect("a task");
-    let log =
-        tracing_subscriber::fmt().with_env_filter("journeyman=info,tracing_actix_web=off").with_ansi(false);
+    let log = tracing_subscriber::fmt().with_env_filter("journeyman=info").with_ansi(false);
     let _ = log.with_writer(std::io::stderr).try_init();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(run(task));

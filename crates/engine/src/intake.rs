@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::Engine;
 use super::issue_history::IssueHistory;
 use super::retry_clock::RetryClock;
+use super::waiting::{WaitingDeliveries, WaitingDelivery};
 use super::whereabouts;
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{
@@ -22,6 +25,8 @@ use journeyman_webhook::{
 
 /// How many deliveries are taken in one look.
 const AT_ONCE: u32 = 200;
+/// How often those that wait are looked through, whether one is due or not.
+const LOOK_THROUGH: Duration = Duration::from_secs(5);
 
 /// What became of a delivery.
 enum IntakeResult {
@@ -34,38 +39,71 @@ enum IntakeResult {
 }
 
 /// What is tried again.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum RetryKey {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum RetryKey {
     /// GitHub, about this repository.
     Repository(RepositoryId),
-    /// This delivery alone: GitHub answers, but not what it should.
-    Delivery(DeliveryGuid),
+    /// This delivery alone, by its place in the store: GitHub answers, but not what it should.
+    Delivery(i64),
 }
 
-/// One look at all deliveries that wait, the oldest first.
-struct IntakePass<'a> {
-    failed: &'a mut RetryClock<RetryKey>,
-    /// What a delivery that waits is about: nothing later about it may overtake.
-    held: BTreeSet<(RepositoryId, String)>,
+/// What was taken in, and what waits.
+pub(super) struct DeliveryIntake {
+    /// Until where the store was read: what came before was concluded, or waits.
+    read_until: i64,
+    waiting: WaitingDeliveries,
+    failed: RetryClock<RetryKey>,
+    looked_through: Option<Instant>,
     /// GitHub is not asked about these again in this pass.
     blocked: BTreeSet<RepositoryId>,
+    /// Said, and not written yet: they are written together, and before anything that an order is told.
+    conclusions: Vec<(DeliveryGuid, DeliveryConclusion)>,
 }
 
-impl IntakePass<'_> {
+impl DeliveryIntake {
+    pub(super) fn new() -> Self {
+        Self {
+            read_until: 0,
+            waiting: WaitingDeliveries::default(),
+            failed: RetryClock::until_it_works(),
+            looked_through: None,
+            blocked: BTreeSet::new(),
+            conclusions: Vec::new(),
+        }
+    }
+
+    /// How long until one is due that waits.
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        self.failed.next_due()
+    }
+
+    fn ignore(&mut self, delivery: &StoredDelivery, because: &str) -> IntakeResult {
+        self.conclude(delivery, DeliveryConclusion::Ignored { because: because.to_owned() })
+    }
+
+    fn conclude(&mut self, delivery: &StoredDelivery, conclusion: DeliveryConclusion) -> IntakeResult {
+        self.conclusions.push((delivery.guid.clone(), conclusion));
+        IntakeResult::Done(Vec::new())
+    }
+
     fn is_blocked(&self, repository: RepositoryId) -> bool {
         self.blocked.contains(&repository) || self.failed.is_waiting(&RetryKey::Repository(repository))
     }
 
-    /// Keeps what comes later in its place.
+    /// Whether one that waits goes on waiting, as far as can be told without its body.
+    fn is_not_due(&self, delivery: WaitingDelivery, repository: RepositoryId) -> bool {
+        let is_blocked = delivery.asks_github && self.is_blocked(repository);
+        is_blocked || self.failed.is_waiting(&RetryKey::Delivery(delivery.id))
+    }
+
     fn note(&mut self, delivery: &StoredDelivery, incoming: &RoutedSignal, result: &IntakeResult) {
         let repository = incoming.repository_id;
         match result {
             IntakeResult::Done(_) => {
-                self.failed.worked(&RetryKey::Delivery(delivery.guid.clone()));
+                self.failed.worked(&RetryKey::Delivery(delivery.id));
                 if asks_github(incoming) {
                     self.failed.worked(&RetryKey::Repository(repository));
                 }
-                return;
             }
             IntakeResult::Waiting => {}
             IntakeResult::Later(key, because) => {
@@ -73,10 +111,29 @@ impl IntakePass<'_> {
                 if let RetryKey::Repository(_) = key {
                     self.blocked.insert(repository);
                 }
-                self.failed.failed(key.clone());
+                self.failed.failed(*key);
             }
         }
-        self.held.insert((repository, about(&incoming.subject)));
+    }
+}
+
+/// What a delivery says, or what becomes of it where it says nothing.
+fn read(delivery: &StoredDelivery) -> Result<Box<RoutedSignal>, DeliveryConclusion> {
+    match understand(&delivery.event, &delivery.body) {
+        DeliveryMeaning::Signal(incoming) => Ok(incoming),
+        DeliveryMeaning::Ping => Err(DeliveryConclusion::Ignored { because: "a ping".to_owned() }),
+        DeliveryMeaning::Ignored { because } => Err(DeliveryConclusion::Ignored { because }),
+        DeliveryMeaning::Malformed { because } => {
+            tracing::warn!(delivery = %delivery.guid, because, "cannot be read");
+            Err(DeliveryConclusion::Refused { because })
+        }
+    }
+}
+
+fn wake(tell: &mpsc::UnboundedSender<OrderId>, orders: Vec<OrderId>) {
+    for order in orders {
+        // Nobody listens only when the engine is stopping.
+        let _ = tell.send(order);
     }
 }
 
@@ -136,61 +193,107 @@ fn going_on(signal: &Signal, pull: PullNumber) -> Signal {
 }
 
 impl Engine {
-    /// Takes in every delivery that waits, and names the orders that were told something.
+    /// Takes in what has come and what waits and is due, and names the orders that were told something.
     pub(super) async fn process_deliveries(
         &self,
         tell: &mpsc::UnboundedSender<OrderId>,
-        failed: &mut RetryClock<RetryKey>,
+        intake: &mut DeliveryIntake,
     ) -> Result<(), StoreError> {
-        let mut pass = IntakePass { failed, held: BTreeSet::new(), blocked: BTreeSet::new() };
-        let mut waiting = 0;
+        intake.blocked.clear();
+        if intake.failed.is_any_due() || intake.looked_through.is_none_or(|at| at.elapsed() >= LOOK_THROUGH) {
+            self.process_waiting(tell, intake).await?;
+            intake.looked_through = Some(Instant::now());
+        }
         loop {
-            let page = self.parts.store.pending_deliveries(waiting, AT_ONCE).await?;
+            let page = self.parts.store.pending_deliveries(intake.read_until, AT_ONCE).await?;
             for delivery in &page {
-                match self.process_delivery(delivery, &mut pass).await? {
-                    IntakeResult::Done(orders) => {
-                        for order in orders {
-                            // Nobody listens only when the engine is stopping.
-                            let _ = tell.send(order);
-                        }
-                    }
-                    IntakeResult::Later(..) | IntakeResult::Waiting => waiting += 1,
-                }
+                self.process_arrived(delivery, tell, intake).await?;
+                intake.read_until = delivery.id;
             }
+            self.write_conclusions(intake).await?;
             if page.len() < AT_ONCE as usize {
                 return Ok(());
             }
         }
     }
 
-    async fn process_delivery(
+    /// Those that wait, the oldest first. What is not due is not read.
+    async fn process_waiting(
+        &self,
+        tell: &mpsc::UnboundedSender<OrderId>,
+        intake: &mut DeliveryIntake,
+    ) -> Result<(), StoreError> {
+        let mut firsts = intake.waiting.firsts();
+        while let Some((id, subject)) = firsts.pop_first() {
+            if intake.waiting.first(&subject).is_none_or(|first| intake.is_not_due(first, subject.0)) {
+                continue;
+            }
+            let found = self.parts.store.pending_deliveries(id - 1, 1).await?;
+            let result = match found.first().filter(|found| found.id == id).map(|found| (found, read(found)))
+            {
+                Some((delivery, Ok(incoming))) => {
+                    let result = self.process_signal(delivery, &incoming, intake).await?;
+                    intake.note(delivery, &incoming, &result);
+                    result
+                }
+                Some((delivery, Err(conclusion))) => intake.conclude(delivery, conclusion),
+                // Somebody else has concluded it.
+                None => {
+                    intake.failed.worked(&RetryKey::Delivery(id));
+                    intake.failed.worked(&RetryKey::Repository(subject.0));
+                    IntakeResult::Done(Vec::new())
+                }
+            };
+            if let IntakeResult::Done(orders) = result {
+                wake(tell, orders);
+                firsts.extend(intake.waiting.pop(&subject).map(|next| (next.id, subject)));
+            }
+        }
+        self.write_conclusions(intake).await
+    }
+
+    async fn process_arrived(
         &self,
         delivery: &StoredDelivery,
-        pass: &mut IntakePass<'_>,
-    ) -> Result<IntakeResult, StoreError> {
-        let incoming = match understand(&delivery.event, &delivery.body) {
-            DeliveryMeaning::Signal(incoming) => incoming,
-            DeliveryMeaning::Ping => return self.ignore(&delivery.guid, "a ping").await,
-            DeliveryMeaning::Ignored { because } => return self.ignore(&delivery.guid, &because).await,
-            DeliveryMeaning::Malformed { because } => {
-                tracing::warn!(delivery = %delivery.guid, because, "cannot be read");
-                return self.conclude(&delivery.guid, DeliveryConclusion::Refused { because }).await;
+        tell: &mpsc::UnboundedSender<OrderId>,
+        intake: &mut DeliveryIntake,
+    ) -> Result<(), StoreError> {
+        let incoming = match read(delivery) {
+            Ok(incoming) => incoming,
+            Err(conclusion) => {
+                intake.conclude(delivery, conclusion);
+                return Ok(());
             }
         };
-        let is_held = pass.held.contains(&(incoming.repository_id, about(&incoming.subject)));
-        let result = match is_held || pass.failed.is_waiting(&RetryKey::Delivery(delivery.guid.clone())) {
+        let subject = (incoming.repository_id, about(&incoming.subject));
+        let result = match intake.waiting.is_held(&subject) {
             true => IntakeResult::Waiting,
-            false => self.process_signal(delivery, &incoming, pass).await?,
+            false => self.process_signal(delivery, &incoming, intake).await?,
         };
-        pass.note(delivery, &incoming, &result);
-        Ok(result)
+        intake.note(delivery, &incoming, &result);
+        match result {
+            IntakeResult::Done(orders) => wake(tell, orders),
+            IntakeResult::Later(..) | IntakeResult::Waiting => {
+                let waiting = WaitingDelivery { id: delivery.id, asks_github: asks_github(&incoming) };
+                intake.waiting.push(subject, waiting);
+            }
+        }
+        Ok(())
+    }
+
+    async fn write_conclusions(&self, intake: &mut DeliveryIntake) -> Result<(), StoreError> {
+        if !intake.conclusions.is_empty() {
+            self.parts.store.conclude_deliveries(&intake.conclusions).await?;
+            intake.conclusions.clear();
+        }
+        Ok(())
     }
 
     async fn process_signal(
         &self,
         delivery: &StoredDelivery,
         incoming: &RoutedSignal,
-        pass: &mut IntakePass<'_>,
+        intake: &mut DeliveryIntake,
     ) -> Result<IntakeResult, StoreError> {
         if let Some(installation) = incoming.installation {
             let (id, name) = (incoming.repository_id, &incoming.repository);
@@ -199,9 +302,9 @@ impl Engine {
         let concerned = self.concerned(incoming).await?;
         let begins = may_begin(incoming);
         if concerned.is_empty() && !begins {
-            return self.ignore(&delivery.guid, "no order belongs to it").await;
+            return Ok(intake.ignore(delivery, "no order belongs to it"));
         }
-        if asks_github(incoming) && pass.is_blocked(incoming.repository_id) {
+        if asks_github(incoming) && intake.is_blocked(incoming.repository_id) {
             return Ok(IntakeResult::Waiting);
         }
         // Our own labels come and go at every order, and other people's are theirs: neither is news for an order.
@@ -209,14 +312,14 @@ impl Engine {
             match self.is_our_label(incoming, label).await {
                 Ok(true) => {}
                 Ok(false) => {
-                    return self.ignore(&delivery.guid, "another label than the one that starts work").await;
+                    return Ok(intake.ignore(delivery, "another label than the one that starts work"));
                 }
-                Err(error) => return self.fault(delivery, incoming, error).await,
+                Err(error) => return Ok(fault(delivery, incoming, error, intake)),
             }
         }
         let incoming = match self.addressed(incoming).await {
             Ok(Ok(incoming)) => incoming,
-            Ok(Err(because)) => return self.ignore(&delivery.guid, because).await,
+            Ok(Err(because)) => return Ok(intake.ignore(delivery, because)),
             // Whatever GitHub says: this is no fault of the delivery.
             Err(error) => {
                 let key = RetryKey::Repository(incoming.repository_id);
@@ -227,13 +330,13 @@ impl Engine {
         // One that names another App than ours is a comment as any other.
         let begins = may_begin(incoming);
         if concerned.is_empty() && !begins {
-            return self.ignore(&delivery.guid, "no order belongs to it").await;
+            return Ok(intake.ignore(delivery, "no order belongs to it"));
         }
         if begins {
             return match concerned.iter().find(|order| order.active) {
                 Some(order) if self.may_be_ending(order).await? => Ok(IntakeResult::Waiting),
-                Some(order) => self.signal_orders(delivery, &[order.id], &incoming.signal).await,
-                None => self.open_for(delivery, incoming).await,
+                Some(order) => self.signal_orders(delivery, &[order.id], &incoming.signal, intake).await,
+                None => self.open_for(delivery, incoming, intake).await,
             };
         }
         let mut told = Vec::with_capacity(concerned.len());
@@ -245,8 +348,8 @@ impl Engine {
             }
         }
         match newer.filter(|_| told.is_empty()) {
-            Some(newer) => self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await,
-            None => self.signal_orders(delivery, &told, &incoming.signal).await,
+            Some(newer) => Ok(intake.ignore(delivery, &format!("order {newer} has taken its place"))),
+            None => self.signal_orders(delivery, &told, &incoming.signal, intake).await,
         }
     }
 
@@ -319,7 +422,9 @@ impl Engine {
         delivery: &StoredDelivery,
         orders: &[OrderId],
         signal: &Signal,
+        intake: &mut DeliveryIntake,
     ) -> Result<IntakeResult, StoreError> {
+        self.write_conclusions(intake).await?;
         self.parts.store.signal_each(orders, signal, &delivery.guid, self.parts.clock.now()).await?;
         Ok(IntakeResult::Done(orders.to_vec()))
     }
@@ -328,36 +433,40 @@ impl Engine {
         &self,
         delivery: &StoredDelivery,
         incoming: &RoutedSignal,
+        intake: &mut DeliveryIntake,
     ) -> Result<IntakeResult, StoreError> {
         let SignalSubject::Issue(issue) = &incoming.subject else {
-            return self.ignore(&delivery.guid, "the label is on a pull request").await;
+            return Ok(intake.ignore(delivery, "the label is on a pull request"));
         };
         let at = match self.at(incoming).await {
             Ok(at) => at,
-            Err(error) => return self.fault(delivery, incoming, error).await,
+            Err(error) => return Ok(fault(delivery, incoming, error, intake)),
         };
         let IssueHistory { open, earlier, heard } =
             match self.issue_history(&at, incoming.repository_id, issue.number).await? {
                 Ok(history) => history,
-                Err(error) => return self.fault(delivery, incoming, error).await,
+                Err(error) => return Ok(fault(delivery, incoming, error, intake)),
             };
         if heard.has(&incoming.signal) {
-            return self.ignore(&delivery.guid, "an order of the issue has heard of it").await;
+            return Ok(intake.ignore(delivery, "an order of the issue has heard of it"));
         }
         if let Some((order, pull)) = open {
-            return self.signal_orders(delivery, &[order], &going_on(&incoming.signal, pull)).await;
+            return self.signal_orders(delivery, &[order], &going_on(&incoming.signal, pull), intake).await;
         }
         let opened = match self.opened(incoming, &at, issue.clone()).await {
             Ok(opened) => asked_for(OrderInput { earlier, ..opened }, &incoming.signal.kind),
-            Err(error) => return self.fault(delivery, incoming, error).await,
+            Err(error) => return Ok(fault(delivery, incoming, error, intake)),
         };
         let order = opened.order;
+        self.write_conclusions(intake).await?;
         match self.parts.store.open_order(opened, self.parts.clock.now(), Some(&delivery.guid)).await? {
             OpenOutcome::Opened => {
                 tracing::info!(%order, repository = %incoming.repository, issue = %issue.number, "opened");
                 Ok(IntakeResult::Done(vec![order]))
             }
-            OpenOutcome::Active(order) => self.signal_orders(delivery, &[order], &incoming.signal).await,
+            OpenOutcome::Active(order) => {
+                self.signal_orders(delivery, &[order], &incoming.signal, intake).await
+            }
             OpenOutcome::DeliveryConcluded => Ok(IntakeResult::Done(Vec::new())),
         }
     }
@@ -447,38 +556,25 @@ impl Engine {
         self.cache.labels.put(id, label.clone());
         Ok(label)
     }
+}
 
-    async fn ignore(&self, guid: &DeliveryGuid, because: &str) -> Result<IntakeResult, StoreError> {
-        self.conclude(guid, DeliveryConclusion::Ignored { because: because.to_owned() }).await
-    }
-
-    async fn conclude(
-        &self,
-        guid: &DeliveryGuid,
-        conclusion: DeliveryConclusion,
-    ) -> Result<IntakeResult, StoreError> {
-        self.parts.store.conclude_delivery(guid, &conclusion).await?;
-        Ok(IntakeResult::Done(Vec::new()))
-    }
-
-    /// What passes is waited for; what does not pass by itself ends the delivery, and the log says why.
-    async fn fault(
-        &self,
-        delivery: &StoredDelivery,
-        incoming: &RoutedSignal,
-        error: GitHubError,
-    ) -> Result<IntakeResult, StoreError> {
-        match error.kind {
-            ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized => {
-                Ok(IntakeResult::Later(RetryKey::Repository(incoming.repository_id), error.message))
-            }
-            ErrorKind::Conflict | ErrorKind::Unexpected => {
-                Ok(IntakeResult::Later(RetryKey::Delivery(delivery.guid.clone()), error.message))
-            }
-            ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
-                tracing::error!(delivery = %delivery.guid, "refused: {error}");
-                self.conclude(&delivery.guid, DeliveryConclusion::Refused { because: error.message }).await
-            }
+/// What passes is waited for; what does not pass by itself ends the delivery, and the log says why.
+fn fault(
+    delivery: &StoredDelivery,
+    incoming: &RoutedSignal,
+    error: GitHubError,
+    intake: &mut DeliveryIntake,
+) -> IntakeResult {
+    match error.kind {
+        ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized => {
+            IntakeResult::Later(RetryKey::Repository(incoming.repository_id), error.message)
+        }
+        ErrorKind::Conflict | ErrorKind::Unexpected => {
+            IntakeResult::Later(RetryKey::Delivery(delivery.id), error.message)
+        }
+        ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
+            tracing::error!(delivery = %delivery.guid, "refused: {error}");
+            intake.conclude(delivery, DeliveryConclusion::Refused { because: error.message })
         }
     }
 }

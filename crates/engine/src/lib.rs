@@ -35,6 +35,7 @@ mod store_patience;
 mod supervisor;
 pub mod testing;
 mod unreadable;
+mod waiting;
 mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -45,6 +45,12 @@ impl<K: Ord> RetryClock<K> {
         self.failed.get(key).is_some_and(|streak| streak.due > Instant::now())
     }
 
+    /// Whether something failed and may be tried again.
+    pub(super) fn is_any_due(&self) -> bool {
+        let now = Instant::now();
+        self.failed.values().any(|streak| streak.due <= now)
+    }
+
     /// Only these may still be tried again.
     pub(super) fn retain(&mut self, may: impl Fn(&K) -> bool) {
         self.failed.retain(|key, _| may(key));
@@ -69,8 +75,9 @@ mod tests {
             clock.failed("acme/answers");
             assert!(clock.is_waiting(&"acme/answers") && !clock.is_waiting(&"acme/questions"));
             assert_eq!(clock.next_due(), Some(Duration::from_secs(pause)));
+            assert!(!clock.is_any_due());
             tokio::time::advance(Duration::from_secs(pause)).await;
-            assert!(!clock.is_waiting(&"acme/answers"));
+            assert!(!clock.is_waiting(&"acme/answers") && clock.is_any_due());
             assert_eq!(clock.next_due(), Some(MOMENT));
         }
         clock.worked(&"acme/answers");

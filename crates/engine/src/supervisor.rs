@@ -11,12 +11,15 @@ use tokio::time::Instant;
 
 use super::Engine;
 use super::driver::DriveOutcome;
+use super::intake::DeliveryIntake;
 use super::retry_clock::RetryClock;
 use journeyman_order::OrderId;
 use journeyman_store::StoreError;
 
 /// How often the store is looked at although nobody said that something arrived.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How long the first of several deliveries waits for the others.
+const TOGETHER: Duration = Duration::from_millis(10);
 
 /// The engine was asked to stop and has. Orders that were under way go on at the next start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,17 +54,18 @@ impl Engine {
     }
 
     async fn process_deliveries_forever(&self, tell: &mpsc::UnboundedSender<OrderId>) {
-        let mut failed = RetryClock::until_it_works();
+        let mut intake = DeliveryIntake::new();
         loop {
-            let nap = match self.process_deliveries(tell, &mut failed).await {
-                Ok(()) => failed.next_due().map_or(LOOK_AGAIN, |due| due.min(LOOK_AGAIN)),
+            let nap = match self.process_deliveries(tell, &mut intake).await {
+                Ok(()) => intake.next_due().map_or(LOOK_AGAIN, |due| due.min(LOOK_AGAIN)),
                 Err(error) => {
                     tracing::error!("deliveries wait, because the store cannot be used: {error}");
                     LOOK_AGAIN
                 }
             };
             tokio::select! {
-                () = self.arrived.notified() => {}
+                // What comes with it is taken in with it: each look costs, and each commit of conclusions a flush.
+                () = self.arrived.notified() => tokio::time::sleep(TOGETHER).await,
                 () = tokio::time::sleep(nap) => {}
             }
         }

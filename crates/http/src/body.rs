@@ -12,6 +12,7 @@ use super::BodyLimits;
 use super::problem::ProblemDetails;
 
 const UNIT: usize = 1024;
+const MOST_AHEAD: u64 = 64 * 1024;
 
 /// A share of the memory that all bodies have together.
 #[derive(Clone)]
@@ -58,13 +59,20 @@ impl BodyBudget {
             return Err(ProblemDetails::too_large(most));
         }
         let deadline = self.limits.deadline;
-        tokio::time::timeout(deadline, self.collect(most, body))
+        // What is only announced takes no more room than a usual body.
+        let room = announced.map_or(0, |length| length.min(MOST_AHEAD) as usize);
+        tokio::time::timeout(deadline, self.collect(most, room, body))
             .await
             .unwrap_or_else(|_| Err(ProblemDetails::too_slow(deadline.as_secs())))
     }
 
-    async fn collect(&self, most: usize, mut body: Payload) -> Result<BoundedBody, ProblemDetails> {
-        let mut whole = BoundedBody { bytes: Vec::new(), share: None };
+    async fn collect(
+        &self,
+        most: usize,
+        room: usize,
+        mut body: Payload,
+    ) -> Result<BoundedBody, ProblemDetails> {
+        let mut whole = BoundedBody { bytes: Vec::with_capacity(room), share: None };
         while let Some(chunk) = body.next().await {
             let chunk: Bytes = chunk.map_err(|_| ProblemDetails::bad_request("the body broke off"))?;
             let length = whole.bytes.len().saturating_add(chunk.len());

@@ -7,7 +7,6 @@ use std::time::Duration;
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{App, HttpServer, Resource, Route, guard};
-use tracing_actix_web::TracingLogger;
 
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
@@ -31,7 +30,6 @@ pub fn start(listener: TcpListener, state: HttpState) -> io::Result<(ServerHandl
     let state = Data::new(state);
     let server = HttpServer::new(move || {
         App::new()
-            .wrap(TracingLogger::default())
             .app_data(state.clone())
             .app_data(room.clone())
             .configure(routes)

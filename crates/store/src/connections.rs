@@ -21,6 +21,8 @@ use super::watcher::StoreWatcher;
 
 const READERS: u32 = 4;
 const POSTGRES_CONNECTIONS: u32 = 10;
+/// So many pages are written before SQLite takes them from its log into the file, which whoever writes then waits for.
+const CHECKPOINT_PAGES: &str = "4000";
 /// How long a caller waits for a connection or a lock before it hears that the store is busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -171,10 +173,12 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
     let one = if in_memory {
         one.min_connections(1).idle_timeout(None).max_lifetime(None)
     } else {
-        one.after_release(|connection, _| Box::pin(is_whole(connection)))
+        // It is a thread of ours: to ask whether it is still there costs more than most of what it does.
+        one.test_before_acquire(false).after_release(|connection, _| Box::pin(is_whole(connection)))
     };
     // Of a new file: what is removed from it can be given back to the disk bit by bit.
     let writing = options.clone().auto_vacuum(SqliteAutoVacuum::Incremental);
+    let writing = writing.pragma("temp_store", "memory").pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
     let writer = one.connect_with(writing).await.map_err(cannot_open)?;
     migrator(SQLITE_TABLES)
         .run(&writer)
@@ -248,8 +252,10 @@ pub(super) fn is_damage(error: &dyn DatabaseError) -> bool {
 /// Whether a connection can be used again. Where a write fails for want of room, SQLite ends the transaction by itself
 /// and sqlx counts it as open for as long as the connection lives, so that none can be begun on it.
 async fn is_whole(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    // The end of the transaction is only queued when a connection comes back; this waits for it.
-    connection.ping().await?;
+    if connection.is_in_transaction() {
+        // Its end is only queued when a connection comes back; this waits for it.
+        connection.ping().await?;
+    }
     Ok(!connection.is_in_transaction())
 }
 

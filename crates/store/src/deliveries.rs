@@ -1,8 +1,12 @@
 //! Deliveries: kept before GitHub hears 2xx, concluded once, whoever works on them.
 
-use chrono::{DateTime, Utc};
+use std::collections::BTreeSet;
 
-use super::pool::{WriteTransaction, in_tx, reading};
+use chrono::{DateTime, Utc};
+use sqlx::QueryBuilder;
+
+use super::connections::Databases;
+use super::pool::{ConnectionPools, WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_micros, to_micros};
 use journeyman_order::{DeliveryGuid, OrderId};
 
@@ -22,6 +26,8 @@ pub struct NewDelivery {
 /// A delivery that waits to be understood.
 #[derive(Debug, Clone)]
 pub struct StoredDelivery {
+    /// Its place: whatever comes later has a higher one.
+    pub id: i64,
     pub guid: DeliveryGuid,
     /// `X-GitHub-Event`.
     pub event: String,
@@ -71,24 +77,29 @@ impl DeliveryConclusion {
 }
 
 impl Store {
-    /// Deliveries that nobody has concluded yet, the oldest first, after so many that are left out.
+    /// Deliveries that nobody has concluded yet and that came after this one, the oldest first.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn pending_deliveries(&self, skip: u32, limit: u32) -> Result<Vec<StoredDelivery>, StoreError> {
-        let rows: Vec<(String, String, Vec<u8>, i64)> = reading!(&self.pools, pool => {
+    pub async fn pending_deliveries(
+        &self,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<StoredDelivery>, StoreError> {
+        let rows: Vec<(i64, String, String, Vec<u8>, i64)> = reading!(&self.pools, pool => {
             sqlx::query_as(
-                "SELECT guid, event, body, received_at FROM deliveries \
-                 WHERE conclusion IS NULL ORDER BY id LIMIT $1 OFFSET $2",
+                "SELECT id, guid, event, body, received_at FROM deliveries \
+                 WHERE conclusion IS NULL AND id > $1 ORDER BY id LIMIT $2",
             )
+            .bind(after)
             .bind(i64::from(limit))
-            .bind(i64::from(skip))
             .fetch_all(pool)
         })?;
         rows.into_iter()
-            .map(|(guid, event, body, received_at)| {
+            .map(|(id, guid, event, body, received_at)| {
                 let what = || format!("delivery {guid}");
                 Ok(StoredDelivery {
+                    id,
                     received_at: from_micros(received_at, &what())?,
                     guid: guid.parse().map_err(|error| StoreError::broken(what(), error))?,
                     event,
@@ -109,6 +120,24 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("a conclusion").await?;
         let _first_or_not = conclude(&mut tx, guid, conclusion).await?;
+        tx.commit().await
+    }
+
+    /// Says what became of several, in one commit. One that is not there is left out.
+    ///
+    /// # Errors
+    /// When it cannot be kept; then nothing of it is.
+    pub async fn conclude_deliveries(
+        &self,
+        conclusions: &[(DeliveryGuid, DeliveryConclusion)],
+    ) -> Result<(), StoreError> {
+        let mut tx = self.pools.begin("a conclusion").await?;
+        for (guid, conclusion) in conclusions {
+            match conclude(&mut tx, guid, conclusion).await {
+                Ok(_) | Err(StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         tx.commit().await
     }
 
@@ -189,24 +218,97 @@ impl Store {
     }
 }
 
+/// As many as one statement keeps: more would save little, and each number is a statement that the connection prepares.
+const IN_ONE: usize = 32;
+
+fn insertion<DB>(deliveries: &[NewDelivery]) -> QueryBuilder<DB>
+where
+    DB: sqlx::Database,
+    for<'a> &'a str: sqlx::Encode<'a, DB> + sqlx::Type<DB>,
+    for<'a> Option<&'a str>: sqlx::Encode<'a, DB> + sqlx::Type<DB>,
+    for<'a> &'a [u8]: sqlx::Encode<'a, DB> + sqlx::Type<DB>,
+    i64: for<'a> sqlx::Encode<'a, DB> + sqlx::Type<DB>,
+{
+    let mut query =
+        QueryBuilder::new("INSERT INTO deliveries (guid, event, action, body, received_at) SELECT * FROM (");
+    query.push_values(deliveries, |mut row, delivery| {
+        row.push_bind(delivery.guid.as_str())
+            .push_bind(delivery.event.as_str())
+            .push_bind(delivery.action.as_deref())
+            .push_bind(delivery.body.as_slice())
+            .push_bind(to_micros(delivery.received_at));
+    });
+    query.push(") AS came WHERE ");
+    query
+}
+
+const WHERE_NEW: &str = " ON CONFLICT (guid) DO NOTHING RETURNING guid";
+
+/// The GUIDs of those that were new, and are kept now: on SQLite in one statement that is a transaction of its own, since
+/// whatever is asked of its thread costs two changes of threads. Elsewhere, and of very many, none is kept yet.
+pub(super) async fn insert_at_once(
+    pools: &ConnectionPools,
+    deliveries: &[NewDelivery],
+) -> Result<BTreeSet<String>, StoreError> {
+    const WHAT: &str = "deliveries";
+    let Databases::Sqlite { writer, .. } = &pools.databases else { return Ok(BTreeSet::new()) };
+    if deliveries.len() > IN_ONE {
+        return Ok(BTreeSet::new());
+    }
+    let _begun = pools.watcher.begins(WHAT).await?;
+    pools.watcher.commits(WHAT).await?;
+    let mut query = insertion(deliveries);
+    // Whoever has lost the database keeps nothing.
+    match pools.fence.number.get() {
+        Some(ours) => query.push("(SELECT fence FROM server WHERE one = 1) = ").push_bind(*ours),
+        None => query.push("TRUE"),
+    };
+    query.push(WHERE_NEW);
+    let inserted: Vec<(String,)> = query.build_query_as().fetch_all(writer).await?;
+    pools.watcher.committed(WHAT).await?;
+    Ok(inserted.into_iter().map(|(guid,)| guid).collect())
+}
+
+/// What became of each, in their order, where these are kept already.
 pub(super) async fn insert(
     tx: &mut WriteTransaction,
-    delivery: &NewDelivery,
-) -> Result<DeliverySaveOutcome, StoreError> {
-    let inserted: Option<(i64,)> = in_tx!(tx, connection => {
-        sqlx::query_as(
-            "INSERT INTO deliveries (guid, event, action, body, received_at) \
-             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (guid) DO UPDATE SET conclusion = NULL, because = NULL, \
-             body = excluded.body WHERE deliveries.conclusion = 'refused' RETURNING id",
-        )
-        .bind(delivery.guid.as_str())
-        .bind(delivery.event.as_str())
-        .bind(delivery.action.as_deref())
-        .bind(delivery.body.as_slice())
-        .bind(to_micros(delivery.received_at))
-        .fetch_optional(connection)
+    deliveries: &[NewDelivery],
+    mut new: BTreeSet<String>,
+) -> Result<Vec<DeliverySaveOutcome>, StoreError> {
+    let mut outcomes = Vec::with_capacity(deliveries.len());
+    for some in deliveries.chunks(IN_ONE) {
+        new.extend(insert_new(tx, some).await?);
+        for delivery in some {
+            // The same may be in a group twice.
+            let is_new = new.remove(delivery.guid.as_str())
+                || (was_refused(tx, delivery).await?
+                    && !insert_new(tx, std::slice::from_ref(delivery)).await?.is_empty());
+            outcomes.push(if is_new { DeliverySaveOutcome::New } else { DeliverySaveOutcome::Seen });
+        }
+    }
+    Ok(outcomes)
+}
+
+async fn insert_new(
+    tx: &mut WriteTransaction,
+    deliveries: &[NewDelivery],
+) -> Result<Vec<String>, StoreError> {
+    let inserted: Vec<(String,)> = in_tx!(tx, connection => async {
+        let mut query = insertion(deliveries);
+        query.push("TRUE").push(WHERE_NEW);
+        query.build_query_as().fetch_all(connection).await
     })?;
-    Ok(if inserted.is_some() { DeliverySaveOutcome::New } else { DeliverySaveOutcome::Seen })
+    Ok(inserted.into_iter().map(|(guid,)| guid).collect())
+}
+
+/// Takes one away that was refused, so that it comes anew, behind those that came since.
+async fn was_refused(tx: &mut WriteTransaction, delivery: &NewDelivery) -> Result<bool, StoreError> {
+    let removed: Option<(i64,)> = in_tx!(tx, connection => {
+        sqlx::query_as("DELETE FROM deliveries WHERE guid = $1 AND conclusion = 'refused' RETURNING id")
+            .bind(delivery.guid.as_str())
+            .fetch_optional(connection)
+    })?;
+    Ok(removed.is_some())
 }
 
 /// Whether a conclusion was the first.

@@ -3,7 +3,7 @@
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::deliveries::{DeliverySaveOutcome, NewDelivery, insert};
+use super::deliveries::{DeliverySaveOutcome, NewDelivery, insert, insert_at_once};
 use super::pool::ConnectionPools;
 use super::{Store, StoreError};
 
@@ -65,11 +65,12 @@ async fn save_together(
     pools: &ConnectionPools,
     deliveries: &[NewDelivery],
 ) -> Result<Vec<DeliverySaveOutcome>, StoreError> {
-    let mut tx = pools.begin("deliveries").await?;
-    let mut saved = Vec::with_capacity(deliveries.len());
-    for delivery in deliveries {
-        saved.push(insert(&mut tx, delivery).await?);
+    let new = insert_at_once(pools, deliveries).await?;
+    if new.len() == deliveries.len() {
+        return Ok(vec![DeliverySaveOutcome::New; new.len()]);
     }
+    let mut tx = pools.begin("deliveries").await?;
+    let saved = insert(&mut tx, deliveries, new).await?;
     tx.commit().await?;
     Ok(saved)
 }

@@ -146,7 +146,7 @@ async fn a_delivery_is_kept_once_and_waits_until_it_is_concluded() {
         let guids: Vec<&str> = pending.iter().map(|delivery| delivery.guid.as_str()).collect();
         assert_eq!(guids, ["b", "a"], "the oldest first");
         assert_eq!(pending[0].body, delivery("b").body);
-        let later = store.pending_deliveries(1, 10).await.unwrap();
+        let later = store.pending_deliveries(pending[0].id, 10).await.unwrap();
         assert_eq!(later.iter().map(|delivery| delivery.guid.as_str()).collect::<Vec<_>>(), ["a"]);
         assert_eq!(pending[0].received_at, now());
 

@@ -4,6 +4,7 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "any other outcome than the one expected ends the test")]
 
 mod artifacts;
+mod away;
 mod checks;
 mod conversation;
 mod given;

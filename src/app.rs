@@ -23,6 +23,7 @@ use anyhow::Context as _;
 use async_trait::async_trait;
 use secrecy::ExposeSecret;
 use tokio::sync::broadcast;
+use tokio::task::spawn_blocking;
 
 use crate::agent::{self, Agents, RuntimeKind};
 use crate::attest::{SigningKey, SigningKeyOrigin};
@@ -99,6 +100,10 @@ impl Application {
         let listener = TcpListener::bind(listen).with_context(|| {
             format!("cannot listen on server.listen = {listen}; is another Journeyman running?")
         })?;
+        // They only compute, while what comes next waits for the disk and for other processes.
+        let (ours, folder) = (settings.templates.dir.clone(), settings.data.dir.clone());
+        let templates = spawn_blocking(move || Templates::load(ours.as_deref()));
+        let workspaces = spawn_blocking(move || Workspaces::new(&folder));
         let holder = holder();
         let data = lock_data(&settings.data.dir, &holder).await?;
         let store = open_store(&settings).await?;
@@ -107,13 +112,14 @@ impl Application {
         tracing::info!("sandbox: {}", sandbox.describe_isolation());
         let outgoing = settings.testing.outgoing.clone();
         crate::outgoing::check(&outgoing)?;
-        let workspaces = Workspaces::new(&settings.data.dir)
+        let workspaces = workspaces
+            .await?
             .with_context(|| format!("data.dir = {:?}", settings.data.dir))?
             .reached_by(outgoing.clone())?
             .signed_by(commit_signer(settings.signing.clone()).await?);
         let bench = EvalSandbox { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
         let public = workspaces.signer().map(CommitSigner::public).unwrap_or_default();
-        let rules = rules(&settings, public)?;
+        let rules = rules(&settings, templates.await??, public)?;
         let environments =
             Environments::new(sandbox.clone(), workspaces.clone(), rules.testing.clone()).await;
         let environments = environments.map_err(|trouble| anyhow::anyhow!(trouble.message))?;
@@ -286,7 +292,7 @@ impl ApplicationHandle {
 /// What signs commits, once it has shown that it can.
 async fn commit_signer(signing: Option<CommitSigning>) -> anyhow::Result<Option<CommitSigner>> {
     let Some(signing) = signing else { return Ok(None) };
-    let signer = tokio::task::spawn_blocking(move || CommitSigner::new(signing)).await??;
+    let signer = spawn_blocking(move || CommitSigner::new(signing)).await??;
     tracing::info!(key = signer.fingerprint(), "commits are signed");
     Ok(Some(signer))
 }
@@ -389,8 +395,7 @@ fn known(settings: &Settings, public: &str) -> anyhow::Result<SecretSet> {
     Ok(SecretSet::beside(secrets, public)?)
 }
 
-fn rules(settings: &Settings, public: &str) -> anyhow::Result<EngineSettings> {
-    let mut templates = Templates::load(settings.templates.dir.as_deref())?;
+fn rules(settings: &Settings, mut templates: Templates, public: &str) -> anyhow::Result<EngineSettings> {
     templates.pipelines.extend(settings.pipelines.clone());
     // An agent of a role's name plays that role.
     for (name, role) in &mut templates.roles {

@@ -8,7 +8,12 @@ mod connect;
 
 pub use connect::connect_through;
 
+use std::sync::{Arc, OnceLock};
+
 use reqwest::{Certificate, ClientBuilder, NoProxy, Proxy};
+use rustls::ClientConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls_platform_verifier::Verifier;
 use secrecy::ExposeSecret;
 
 use journeyman_order::{OutgoingNetwork, RegistryCredential};
@@ -47,6 +52,8 @@ pub fn client_builder(outgoing: &OutgoingNetwork) -> Result<ClientBuilder, Inval
         for certificate in certificates {
             builder = builder.add_root_certificate(certificate);
         }
+    } else {
+        builder = builder.tls_backend_preconfigured(system_tls()?);
     }
     if let Some(proxy) = &outgoing.proxy {
         let through = Proxy::https(proxy.url.clone());
@@ -59,6 +66,24 @@ pub fn client_builder(outgoing: &OutgoingNetwork) -> Result<ClientBuilder, Inval
         builder = builder.proxy(through.no_proxy(NoProxy::from_string(&bypassed)));
     }
     Ok(builder)
+}
+
+/// With what the system trusts. That is hundreds of files, and every adapter has a client: they are read once.
+fn system_tls() -> Result<ClientConfig, InvalidOutgoing> {
+    static SYSTEM: OnceLock<Result<ClientConfig, String>> = OnceLock::new();
+    let read = || {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let verifier = Verifier::new(Arc::clone(&provider)).map_err(|error| error.to_string())?;
+        let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let mut tls = versions
+            .map_err(|error| error.to_string())?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        tls.alpn_protocols = [&b"h2"[..], b"http/1.1"].map(<[u8]>::to_vec).into();
+        Ok(tls)
+    };
+    SYSTEM.get_or_init(read).clone().map_err(InvalidOutgoing::Client)
 }
 
 /// Builds a client.

@@ -9,6 +9,7 @@ mod mirror;
 mod resume;
 mod running;
 mod sandbox;
+mod server;
 mod start;
 mod transcript;
 mod verdict;
@@ -50,6 +51,9 @@ fn main() {
         }
         if is_wanted("verdict") {
             verdict::measure().await;
+        }
+        if is_wanted("server") {
+            server::measure().await;
         }
         if is_wanted("start") {
             start::measure().await;

@@ -68,7 +68,7 @@ async fn resumed(folder: &Path, ended: u32) -> Duration {
     std::fs::create_dir(folder).expect("a folder");
     let file = folder.join("bench.db");
     let url = format!("sqlite://{}", file.display());
-    prepare(&url, &file, ended).await;
+    prepare(&url, &file, AT_HAND, ended).await;
 
     let github = GithubSettings {
         api_url: "http://127.0.0.1:9".parse().expect("an address"),
@@ -84,25 +84,32 @@ async fn resumed(folder: &Path, ended: u32) -> Duration {
     settings.store.url = SecretString::from(url);
     let application = Application::build(settings).await.expect("the application");
     let handle = application.handle();
-    let mut connection = connected(&file).await;
     let begun = Instant::now();
     let serving = tokio::spawn(application.run());
-    let took = loop {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        let left = "SELECT COUNT(*) FROM orders WHERE active AND state = 'opened'";
-        let left: i64 = sqlx::query_scalar(left).fetch_one(&mut connection).await.expect("a count");
-        if left == 0 {
-            break begun.elapsed();
-        }
-        assert!(begun.elapsed() < PATIENCE, "{left} of {AT_HAND} are left after {PATIENCE:?}");
-    };
+    all_looked_through(&file).await;
+    let took = begun.elapsed();
     handle.stop();
     serving.await.expect("it ends").expect("it ends well");
     took
 }
 
+/// Until every order at hand was read, looked through, and left until its time comes.
+pub async fn all_looked_through(file: &Path) {
+    let mut connection = connected(file).await;
+    let begun = Instant::now();
+    loop {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let left = "SELECT COUNT(*) FROM orders WHERE active AND state = 'opened'";
+        let left: i64 = sqlx::query_scalar(left).fetch_one(&mut connection).await.expect("a count");
+        if left == 0 {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{left} are left after {PATIENCE:?}");
+    }
+}
+
 /// One order is opened and told to wait by the store itself; the others are copies of it.
-async fn prepare(url: &str, file: &Path, ended: u32) {
+pub async fn prepare(url: &str, file: &Path, at_hand: u32, ended: u32) {
     let store = Store::open(url).await.expect("a store");
     let person = Person { login: "anna".to_owned(), id: UserId(7) };
     let opened = OrderInput { by: Requester::Person(person.clone()), ..opened() };
@@ -118,7 +125,7 @@ async fn prepare(url: &str, file: &Path, ended: u32) {
     store.close().await;
 
     let mut copies = connected(file).await;
-    let count = AT_HAND + ended;
+    let count = at_hand + ended;
     for text in [
         "CREATE TEMPORARY TABLE copies (number INTEGER PRIMARY KEY, id TEXT NOT NULL)".to_owned(),
         format!(
@@ -128,13 +135,13 @@ async fn prepare(url: &str, file: &Path, ended: u32) {
         // Those that have ended are no more than rows here: nobody reads their journals.
         format!(
             "INSERT INTO orders SELECT copies.id, repository, repository_id, copies.number, state, \
-             copies.number <= {AT_HAND}, branch, pull, opened_at, updated_at, last_seq, \
-             CASE WHEN copies.number <= {AT_HAND} THEN 0 ELSE last_seq END FROM orders, copies \
+             copies.number <= {at_hand}, branch, pull, opened_at, updated_at, last_seq, \
+             CASE WHEN copies.number <= {at_hand} THEN 0 ELSE last_seq END FROM orders, copies \
              WHERE orders.id = '{order}'"
         ),
         format!(
             "INSERT INTO journal SELECT copies.id, seq, at, replace(event, '{order}', copies.id) FROM journal, copies \
-             WHERE journal.order_id = '{order}' AND copies.number <= {AT_HAND}"
+             WHERE journal.order_id = '{order}' AND copies.number <= {at_hand}"
         ),
     ] {
         execute(&mut copies, text).await;

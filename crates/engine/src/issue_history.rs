@@ -109,7 +109,7 @@ pub(super) fn was_told_since(journal: &Journal, kind: &SignalKind, at: DateTime<
 
 /// What an order works on, where the issue says something else and the order was told of no edit since it was read.
 pub(super) fn unheard_edit(journal: &Journal, title: &str, body: &str) -> Option<TaskText> {
-    let text = journal.opened().task_after(journal.entries());
+    let text = journal.task();
     let is_edited = text.title != title || text.body != body;
     let told = journal.entries().iter().rev().find_map(|entry| match &entry.event {
         JournalEvent::Signaled { signal, .. } => (signal.kind == SignalKind::IssueEdited).then_some(true),

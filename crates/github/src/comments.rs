@@ -237,11 +237,16 @@ impl GitHub {
         body: &str,
     ) -> Result<u64> {
         let route = at.route(&format!("/issues/{issue}/comments"));
-        let request = GitHubRequest::post(route, json!({"body": body}));
-        let written = match self.call(at, marker.permissions, &request).await {
-            Ok(answer) => answer.json::<IssueCommentWire>(),
-            Err(error) => Err(error),
-        };
+        let request = GitHubRequest::post(route, json!({"body": body})).once();
+        let mut written = self.call(at, marker.permissions, &request).await;
+        if written.as_ref().is_err_and(|error| error.kind == ErrorKind::Unauthorized) {
+            // By then there is a new token. Whatever GitHub says, what may be there is looked for.
+            if let Some(found) = self.look_for(at, issue, marker).await? {
+                return Ok(found.id);
+            }
+            written = self.call(at, marker.permissions, &request).await;
+        }
+        let written = written.and_then(|answer| answer.json::<IssueCommentWire>());
         match written {
             Ok(comment) => {
                 self.cache_comment_id(&marker.about, Some(comment.id));
@@ -277,7 +282,8 @@ impl GitHub {
             return Ok(());
         }
         let request = GitHubRequest::patch(route, json!({"body": body})).yielding(priority);
-        match self.call_permitted(at, marker.permissions, &request, permit).await {
+        let written = self.call_permitted(at, marker.permissions, &request, permit).await;
+        match written.and_then(|answer| answer.json::<IssueCommentWire>()) {
             Ok(_) => Ok(()),
             Err(error) if error.leaves_doubt() => match self.cached_comment(at, marker).await {
                 Ok(Some(there)) if there.body.as_deref().is_some_and(|there| same(there, body)) => Ok(()),

@@ -295,8 +295,8 @@ impl GitHub {
     }
 
     /// A refused token is replaced once, and one that is only seconds old is given a moment: GitHub's servers do
-    /// not all know it at once. What was refused for want of authorization was not carried out, so that this is
-    /// harmless for writes too.
+    /// not all know it at once. What was refused for want of authorization was not carried out, as far as one knows
+    /// GitHub, so that this is harmless for most writes too.
     async fn authorized(
         &self,
         at: &InstalledRepository,
@@ -316,7 +316,11 @@ impl GitHub {
                 if token.is_fresh() {
                     self.pause().await;
                 }
-                self.token(at, permissions, Some(&token)).await?
+                let renewed = self.token(at, permissions, Some(&token)).await?;
+                if request.is_once {
+                    return Err(error);
+                }
+                renewed
             }
             ErrorKind::Forbidden if token.is_fresh() => {
                 self.pause().await;

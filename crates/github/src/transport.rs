@@ -21,6 +21,8 @@ pub(super) struct GitHubRequest {
     pub(super) body: Option<Value>,
     /// Of a write: who may overtake it.
     pub(super) priority: WritePriority,
+    /// Whether it is for the caller to send it again, whatever was answered.
+    pub(super) is_once: bool,
 }
 
 impl GitHubRequest {
@@ -41,12 +43,17 @@ impl GitHubRequest {
     }
 
     fn new(verb: HttpVerb, route: impl Into<String>, body: Option<Value>) -> Self {
-        Self { verb, route: route.into(), body, priority: WritePriority::Important }
+        Self { verb, route: route.into(), body, priority: WritePriority::Important, is_once: false }
     }
 
     /// Lets others overtake it: without this a write is important.
     pub(super) fn yielding(self, priority: WritePriority) -> Self {
         Self { priority, ..self }
+    }
+
+    /// Is not sent again where its token was refused: what it makes could be there twice.
+    pub(super) fn once(self) -> Self {
+        Self { is_once: true, ..self }
     }
 
     pub(super) fn name(&self) -> String {

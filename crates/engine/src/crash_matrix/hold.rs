@@ -205,7 +205,7 @@ fn paid(world: &World) -> Vec<String> {
     wrong
 }
 
-/// Each start of an agent is in the record of what is spent, and what each cost that came to its end.
+/// Each start of an agent is in the record of what is spent, with what it cost or may have cost.
 async fn accounted(world: &World) -> Vec<String> {
     let busy = Busy::new();
     let file = SqliteConnectOptions::new().filename(world.database()).read_only(true);
@@ -226,8 +226,9 @@ async fn accounted(world: &World) -> Vec<String> {
         let ended = diary.ends.contains_key(name);
         let attempt = i64::try_from(*attempt).expect("few tries");
         match known.get(&(order.to_string(), key.clone(), attempt)) {
-            Some((state, _)) if !ended && state != "kept_off" => None,
-            Some((state, Some(microusd))) if ended && state == "done" && *microusd > 0 => None,
+            // Of what is not wanted any more when it ends, the estimate stands.
+            Some((state, None)) if state == "open" => None,
+            Some((state, Some(microusd))) if state == "done" && *microusd > 0 => None,
             found => Some(format!("{key} (try {attempt}, ended: {ended}) is accounted for as {found:?}")),
         }
     });

@@ -12,7 +12,7 @@ use crate::world::look;
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
 /// Slow enough to be met in the middle.
-const SLOWLY: &str = "
+pub(super) const SLOWLY: &str = "
 - stage: implement
   think: 3000
   usd: 0.05
@@ -268,5 +268,19 @@ async fn a_command_after_the_label_is_said_to_the_order_that_the_label_begins() 
     let ended = world.settled().await;
     assert_eq!(ended.word(), "cancelled", "{}", ended.because());
     assert_eq!(told(&world, ended.order).await, ["cancel"]);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_comment_that_is_edited_begins_nothing_also_where_nobody_told_of_the_edit() {
+    let mut world = begin(WELL).await;
+    let (issue, thanks) = (world.issue, "I have seen this too.");
+    let comment = world.github.comment(REPOSITORY, issue, MAINTAINER, thanks).await.expect("it is there");
+    world.quiet().await;
+    world.stop_bot().await;
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    world.github.edit_comment(REPOSITORY, comment, MAINTAINER, "/journeyman").await.expect("it is there");
+    start_without_deliveries(&mut world).await;
+    assert!(world.orders().await.is_empty());
     world.end().await;
 }

@@ -108,8 +108,10 @@ impl DeliveryIntake {
             IntakeResult::Waiting => {}
             IntakeResult::Later(key, because) => {
                 tracing::warn!(delivery = %delivery.guid, because, "waits");
-                if let RetryKey::Repository(_) = key {
-                    self.blocked.insert(repository);
+                match key {
+                    RetryKey::Repository(_) => drop(self.blocked.insert(repository)),
+                    // GitHub answers.
+                    RetryKey::Delivery(_) => self.failed.worked(&RetryKey::Repository(repository)),
                 }
                 self.failed.failed(*key);
             }
@@ -343,6 +345,9 @@ impl Engine {
         let mut newer = None;
         for order in &concerned {
             match self.successor(order).await? {
+                None if self.is_of_an_earlier_order(order, incoming).await? => {
+                    return Ok(intake.ignore(delivery, "it is about an earlier order of the issue"));
+                }
                 None => told.push(order.id),
                 Some(order) => newer = Some(order),
             }

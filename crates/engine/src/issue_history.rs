@@ -13,7 +13,8 @@ use journeyman_order::{
     EffectOutcome, IssueNumber, Journal, JournalEvent, OrderId, PullNumber, RepositoryId, Requester,
     Settlement, Signal, SignalKind, TaskText, projection,
 };
-use journeyman_store::{JournalStore, StoreError};
+use journeyman_store::{JournalStore, OrderRow, StoreError};
+use journeyman_webhook::{RoutedSignal, SignalSubject};
 
 /// The pull requests of an issue's orders, when none of these is at work.
 #[derive(Debug, Default)]
@@ -98,13 +99,19 @@ pub(super) fn was_told_since(journal: &Journal, kind: &SignalKind, at: DateTime<
         kind,
         SignalKind::IssueClosed | SignalKind::PullClosed { .. } | SignalKind::Unlabeled { .. }
     );
-    is_state
-        && journal.entries().iter().any(|entry| match &entry.event {
-            JournalEvent::Signaled { signal, .. } => {
-                entry.at >= at && discriminant(&signal.kind) == discriminant(kind)
-            }
-            JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
-        })
+    let mut told = journal.entries().iter().rev().filter_map(|entry| match &entry.event {
+        JournalEvent::Signaled { signal, .. } => Some((entry.at, &signal.kind)),
+        JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => None,
+    });
+    if let SignalKind::PullClosed { merged, .. } = kind {
+        // It may have been opened again in between.
+        let is_of_pull = |kind: &&SignalKind| {
+            matches!(kind, SignalKind::PullClosed { .. } | SignalKind::PullReopened { .. })
+        };
+        let last = told.map(|(_, kind)| kind).find(is_of_pull);
+        return matches!(last, Some(SignalKind::PullClosed { merged: known, .. }) if known == merged);
+    }
+    is_state && told.any(|(told_at, known)| told_at >= at && discriminant(known) == discriminant(kind))
 }
 
 /// What an order works on, where the issue says something else and the order was told of no edit since it was read.
@@ -198,5 +205,27 @@ impl Engine {
             }
         }
         Ok(Ok(history))
+    }
+
+    /// Whether an earlier order of the issue has heard it: a comment can arrive a second time, and would be said to this one.
+    pub(super) async fn is_of_an_earlier_order(
+        &self,
+        order: &OrderRow,
+        incoming: &RoutedSignal,
+    ) -> Result<bool, StoreError> {
+        let is_said = comment_of(&incoming.signal.kind).is_some();
+        if !is_said || !matches!(incoming.subject, SignalSubject::Issue(_)) {
+            return Ok(false);
+        }
+        let store = &self.parts.store;
+        let mut heard = HeardEvents::default();
+        for earlier in store.orders_of_issue(order.repository_id, order.issue).await? {
+            match store.journal(earlier.id).await {
+                Ok(journal) if earlier.id != order.id => heard.read(&journal),
+                Ok(_) | Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(heard.has(&incoming.signal))
     }
 }

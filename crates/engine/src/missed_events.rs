@@ -17,7 +17,7 @@ use super::intake::{can_start, may_begin};
 use super::issue_history::{HeardEvents, unheard_edit, was_told_since};
 use super::whereabouts;
 use journeyman_github::{ChangedThread, ErrorKind, GitHubError, ListedRepository, ThreadEvent};
-use journeyman_order::{EffectError, IssueNumber, PullNumber, Signal, SignalKind};
+use journeyman_order::{EffectError, IssueNumber, PullNumber, Signal, SignalKind, SlashCommand};
 use journeyman_store::{DeliverySaveOutcome, JournalStore, NewDelivery, OrderRow, StoreError};
 use journeyman_webhook::{DeliveryMeaning, RoutedSignal, SignalSubject, understand};
 
@@ -124,6 +124,25 @@ impl Engine {
         Ok(store.set_repository_looked_until(repository.id, begun).await?)
     }
 
+    /// What happened before is no news to an order. It can be opened long after its label was put on, since GitHub was
+    /// away: what ended it meanwhile was nobody's then.
+    async fn ended_since(&self, order: &OrderRow, kind: &SignalKind) -> Result<DateTime<Utc>, StoreError> {
+        let is_end = matches!(
+            kind,
+            SignalKind::IssueClosed
+                | SignalKind::Unlabeled { .. }
+                | SignalKind::Commanded { command: SlashCommand::Cancel, .. }
+        );
+        if !is_end {
+            return Ok(order.opened_at);
+        }
+        match self.parts.store.journal(order.id).await {
+            Ok(journal) => Ok(journal.opened().labeled_at.unwrap_or(order.opened_at).min(order.opened_at)),
+            Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => Ok(order.opened_at),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Whether the order, or another of its issue, has heard of it.
     async fn has_heard(
         &self,
@@ -176,6 +195,10 @@ impl RepositoryLook<'_> {
         }
         for comment in github.comments_since(at, since).await? {
             let Some(thread) = threads.iter().find(|thread| thread.number == comment.on) else { continue };
+            // Whoever edits a comment says nothing new, as with deliveries, and may be somebody else.
+            if comment.facts["updated_at"] != comment.facts["created_at"] {
+                continue;
+            }
             let about = json!({"comment": comment.facts, "issue": thread.facts, "sender": comment.author});
             self.found(comment.at, ("issue_comment", "created"), comment.id, about);
         }
@@ -307,7 +330,8 @@ impl RepositoryLook<'_> {
             return Ok(begins || is_command && self.begun.contains(&issue.number));
         };
         let is_label = matches!(kind, SignalKind::Labeled { .. });
-        if !is_label && at <= order.opened_at {
+        // GitHub tells seconds: what happened in the same one may have come after.
+        if !is_label && at.timestamp() < engine.ended_since(&order, kind).await?.timestamp() {
             return Ok(false);
         }
         Ok(!engine.has_heard(&order, &incoming.signal, at).await?)

@@ -102,17 +102,23 @@ pub async fn restore(settings: &Settings, file: &Path, puts_aside: bool) -> anyh
     tokio::task::spawn_blocking(move || {
         let report = unpacked.keep_whole(work.path(), &named)?;
         let put_aside = put_aside(&files)?;
-        let artifacts = work.path().join(ARTIFACTS);
-        if artifacts.exists() {
-            sync_folders(&artifacts)?;
-            std::fs::rename(&artifacts, &files.artifacts)?;
-        }
-        if report.has_key {
-            restore_key(&work.path().join(KEY_FILE), &data.join(KEY_FILE))?;
-        }
-        // Last: a server starts with all of it, or with nothing.
-        std::fs::rename(work.path().join(DATABASE), &files.database)?;
-        File::open(&place)?.sync_all()?;
+        let put_in_place = || {
+            let artifacts = work.path().join(ARTIFACTS);
+            if artifacts.exists() {
+                sync_folders(&artifacts)?;
+                std::fs::rename(&artifacts, &files.artifacts)?;
+            }
+            if report.has_key {
+                restore_key(&work.path().join(KEY_FILE), &data.join(KEY_FILE))?;
+            }
+            // Last: a server starts with all of it, or with nothing.
+            std::fs::rename(work.path().join(DATABASE), &files.database)?;
+            anyhow::Ok(File::open(&place)?.sync_all()?)
+        };
+        let what_was = put_aside.as_ref().map(|aside| format!("; what was there is {}", aside.display()));
+        put_in_place().with_context(|| {
+            format!("the backup cannot be put in its place{}", what_was.unwrap_or_default())
+        })?;
         anyhow::Ok(BackupReport { put_aside, ..report })
     })
     .await?
@@ -129,7 +135,7 @@ fn files(settings: &Settings) -> anyhow::Result<DatabaseFiles> {
     })
 }
 
-/// Renames what is there, so that it is one database still: SQLite finds what belongs to it by its name.
+/// Puts away what is there, so that it is one database still: SQLite finds what belongs to it by its name.
 fn put_aside(files: &DatabaseFiles) -> anyhow::Result<Option<PathBuf>> {
     let named = |base: &Path, ending: &str| {
         let mut name = base.as_os_str().to_owned();
@@ -139,20 +145,25 @@ fn put_aside(files: &DatabaseFiles) -> anyhow::Result<Option<PathBuf>> {
     let moves = |before: &str| {
         let aside = named(&files.database, &format!(".before-{before}"));
         let moves =
-            ["-wal", "-shm", ""].map(|ending| (named(&files.database, ending), named(&aside, ending)));
+            ["", "-wal", "-shm"].map(|ending| (named(&files.database, ending), named(&aside, ending)));
         let artifacts = (files.artifacts.clone(), DatabaseFiles::beside(&aside).artifacts);
         (aside, Vec::from_iter(moves.into_iter().chain([artifacts])))
     };
     let before = unused(|before| moves(before).1.iter().all(|(_, to)| !to.exists()));
     let (aside, moves) = moves(&before);
-    let mut is_any = false;
-    for (from, to) in moves {
-        if from.exists() {
-            std::fs::rename(&from, &to).with_context(|| format!("cannot put {} aside", from.display()))?;
-            is_any = true;
-        }
+    let moves: Vec<_> = moves.into_iter().filter(|(from, _)| from.exists()).collect();
+    let failed = |from: &Path| format!("cannot put {} aside", from.display());
+    // Killed at any moment, all of the database is here or there: its log belongs to it.
+    for (from, to) in moves.iter().filter(|(from, _)| from.is_file()) {
+        std::fs::hard_link(from, to)
+            .or_else(|_| std::fs::copy(from, to).map(drop))
+            .with_context(|| failed(from))?;
     }
-    Ok(is_any.then_some(aside))
+    for (from, to) in &moves {
+        let gone = if from.is_file() { std::fs::remove_file(from) } else { std::fs::rename(from, to) };
+        gone.with_context(|| failed(from))?;
+    }
+    Ok((!moves.is_empty()).then_some(aside))
 }
 
 /// A name for what is put aside now, that nothing has which was put aside before.

@@ -170,14 +170,14 @@ impl OrderDriver {
                 continue;
             }
             let is_cut_off = matches!(r#move, Move::RunAgent(_)) && !self.started.contains(key);
-            if is_cut_off || !is_intended(&turn.journal, key) {
+            if is_cut_off || !turn.journal.is_under_way(key) {
                 let event = JournalEvent::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) };
                 self.write(event).await?;
                 self.started.insert(key.clone());
                 written = true;
                 continue;
             }
-            let attempt = attempts(&turn.journal, key) + 1;
+            let attempt = turn.journal.attempts(key) + 1;
             tracing::info!(order = %self.order, %key, attempt, "begins");
             let (effects, parts) = (Arc::clone(&self.engine.effects), Arc::clone(&self.engine.parts));
             let effect = effects::Effect { key: key.clone(), attempt, r#move: r#move.clone() };
@@ -234,26 +234,6 @@ fn internal_fault() -> EffectOutcome {
 
 fn takes_long(r#move: &Move) -> bool {
     matches!(r#move, Move::RunAgent(_) | Move::RunTests { .. } | Move::Prepare)
-}
-
-/// Whether the last that was written of an effect is its intent.
-fn is_intended(journal: &Journal, key: &MoveKey) -> bool {
-    let last = journal.entries().iter().rev().find_map(|entry| match &entry.event {
-        JournalEvent::Intended { key: known, .. } if known == key => Some(true),
-        JournalEvent::Observed { key: known, .. } if known == key => Some(false),
-        JournalEvent::Opened(_)
-        | JournalEvent::Signaled { .. }
-        | JournalEvent::Intended { .. }
-        | JournalEvent::Observed { .. } => None,
-    });
-    last.unwrap_or(false)
-}
-
-/// How often an effect was observed, which is how often it was tried to an end.
-fn attempts(journal: &Journal, key: &MoveKey) -> usize {
-    let seen =
-        |event: &JournalEvent| matches!(event, JournalEvent::Observed { key: known, .. } if known == key);
-    journal.entries().iter().filter(|entry| seen(&entry.event)).count()
 }
 
 fn summary(survey: &OrderProjection) -> OrderSummary {

@@ -10,7 +10,7 @@ pub use super::journal_entry::{
     EarlierPull, IssueText, JOURNAL_FORMAT, JournalEntry, JournalEvent, OrderInput,
 };
 use super::journal_index::{EntryKind, JournalIndex, JournalPrefix};
-use super::moves::EffectOutcome;
+use super::moves::{EffectOutcome, MoveKey};
 use super::order_request::OrderRequest;
 use super::pipeline::Pipeline;
 use super::reproduction::Reproduction;
@@ -138,6 +138,16 @@ impl Journal {
     /// All entries, to look up in.
     pub(crate) fn whole(&self) -> JournalPrefix<'_> {
         self.first(self.entries.len())
+    }
+
+    /// Whether the last that was written of an effect is that it is to be made.
+    pub fn is_under_way(&self, key: &MoveKey) -> bool {
+        self.whole().is_under_way(key)
+    }
+
+    /// How often an effect was observed, which is how often it was tried to an end.
+    pub fn attempts(&self, key: &MoveKey) -> usize {
+        self.whole().observed(key).count()
     }
 
     /// What is worked on: the issue as it was read last.

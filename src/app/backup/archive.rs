@@ -121,10 +121,11 @@ impl UnpackedBackup {
     /// Keeps, of what was taken out into a folder, the artifacts that are what their names say. `named` are those that the
     /// database names.
     pub(super) fn keep_whole(self, folder: &Path, named: &[PathBuf]) -> anyhow::Result<BackupReport> {
+        let known: BTreeSet<&PathBuf> = named.iter().collect();
         let mut artifacts = 0;
         for name in &self.artifacts {
             let path = folder.join(ARTIFACTS).join(name);
-            if named.contains(name) && is_whole(name, &File::open(&path)?) {
+            if known.contains(name) && is_whole(name, &File::open(&path)?) {
                 artifacts += 1;
             } else {
                 std::fs::remove_file(&path)?;

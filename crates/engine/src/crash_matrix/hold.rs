@@ -1,6 +1,6 @@
 //! What has to hold in the end, whatever happened on the way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
@@ -57,6 +57,7 @@ pub(super) async fn check(world: &World, heard: &Heard) -> Result<(), String> {
     for one in &seen {
         wrong.extend(shown(world, one));
         wrong.extend(replayed(one));
+        wrong.extend(written_once(one));
     }
     for ((thread, marker), times) in markers(&world.scene()) {
         if times > 1 {
@@ -135,6 +136,22 @@ fn replayed(one: &SeenOrder) -> Vec<String> {
         if !(0..=words).any(|words| named(at - words).iter().any(|(known, _)| is_same(known))) {
             let named: Vec<MoveKey> = named(at).into_iter().map(|(key, _)| key).collect();
             wrong.push(format!("entry {}: {key} was begun, and the journal names {named:?}", entry.seq));
+        }
+    }
+    wrong
+}
+
+/// What came of each try is written once, although nobody may have heard that it was.
+fn written_once(one: &SeenOrder) -> Vec<String> {
+    let mut begun: BTreeSet<&MoveKey> = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for entry in one.journal.entries() {
+        match &entry.event {
+            JournalEvent::Intended { key, .. } => drop(begun.insert(key)),
+            JournalEvent::Observed { key, .. } if !begun.remove(key) => {
+                wrong.push(format!("entry {}: {key} was observed, and not begun again before", entry.seq));
+            }
+            JournalEvent::Observed { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
         }
     }
     wrong

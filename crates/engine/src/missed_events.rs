@@ -309,6 +309,7 @@ impl RepositoryLook<'_> {
         Ok(missed)
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are compared alike")]
     /// What an order was opened after is no news to it.
     async fn is_missed(&mut self, incoming: &RoutedSignal, at: DateTime<Utc>) -> Result<bool, EffectError> {
         let engine = self.engine;
@@ -330,8 +331,12 @@ impl RepositoryLook<'_> {
             return Ok(begins || is_command && self.begun.contains(&issue.number));
         };
         let is_label = matches!(kind, SignalKind::Labeled { .. });
-        // GitHub tells seconds: what happened in the same one may have come after.
-        if !is_label && at.timestamp() < engine.ended_since(&order, kind).await?.timestamp() {
+        // GitHub tells seconds: what happened in the same one may have come after. Comments are read when work begins.
+        let is_before = match kind {
+            SignalKind::IssueCommented { .. } => at <= order.opened_at,
+            _ => at.timestamp() < engine.ended_since(&order, kind).await?.timestamp(),
+        };
+        if !is_label && is_before {
             return Ok(false);
         }
         Ok(!engine.has_heard(&order, &incoming.signal, at).await?)

@@ -29,8 +29,11 @@ impl WorkFolder {
         loop {
             let folder = tempfile::Builder::new().prefix(NAME).tempdir_in(place)?;
             let name = folder.path().join(LOCK);
-            let lock = File::create_new(&name)?;
             // Whoever looks for abandoned ones may have taken it in between.
+            let lock = match File::create_new(&name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                lock => lock?,
+            };
             if lock.try_lock().is_ok() && name.exists() {
                 return Ok(Self { folder, _lock: lock });
             }
@@ -45,7 +48,9 @@ impl WorkFolder {
 fn remove_abandoned(place: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(place)? {
         let entry = entry?;
-        let is_ours = entry.file_name().to_string_lossy().starts_with(NAME) && entry.file_type()?.is_dir();
+        // Another one may be taking it away just now.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_ours = entry.file_name().to_string_lossy().starts_with(NAME) && is_folder;
         if !is_ours {
             continue;
         }
@@ -53,7 +58,10 @@ fn remove_abandoned(place: &Path) -> io::Result<()> {
         let lock = File::options().write(true).open(path.join(LOCK));
         let is_abandoned = match &lock {
             Ok(lock) => lock.try_lock().is_ok(),
-            Err(_) => entry.metadata()?.modified()?.elapsed().is_ok_and(|since| since > YOUNG),
+            Err(_) => {
+                let made = entry.metadata().and_then(|folder| folder.modified());
+                made.is_ok_and(|made| made.elapsed().is_ok_and(|since| since > YOUNG))
+            }
         };
         if is_abandoned && let Err(error) = std::fs::remove_dir_all(&path) {
             tracing::warn!(path = %path.display(), "what was left unfinished cannot be removed: {error}");

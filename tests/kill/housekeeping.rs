@@ -201,6 +201,12 @@ async fn kill(world: &World, mut serving: Serving) {
     }
 }
 
+/// Whether there is anything of such a name in a folder.
+fn holds(folder: &Path, is_it: impl Fn(&str) -> bool) -> bool {
+    let names = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.file_name());
+    names.into_iter().any(|name| is_it(&name.to_string_lossy()))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_in_each_step_of_taking_away_what_is_old_it_goes_on_at_the_next_start_and_nothing_else_is_gone()
  {
@@ -209,10 +215,7 @@ async fn killed_in_each_step_of_taking_away_what_is_old_it_goes_on_at_the_next_s
     let deliveries = "SELECT COUNT(*) FROM deliveries WHERE guid LIKE 'old-%'";
     let rows = "SELECT COUNT(*) FROM artifacts WHERE name LIKE 'old-%'";
     let orders = world.path("data/orders");
-    let gone = || {
-        let names = fs::read_dir(&orders).expect("a folder").flatten().map(|entry| entry.file_name());
-        names.into_iter().any(|name| name.to_string_lossy().starts_with("gone-"))
-    };
+    let gone = || holds(&orders, |name| name.starts_with("gone-"));
     let serving = start(&world).await;
     until(&world, "a folder on its way", || async { gone() }).await;
     kill(&world, serving).await;
@@ -243,10 +246,7 @@ async fn killed_in_each_step_of_taking_away_what_is_old_it_goes_on_at_the_next_s
     }
 
     let in_packs = mirror(&world).join("objects/pack");
-    let is_repacked = || {
-        let names = fs::read_dir(&in_packs).expect("packs").flatten().map(|entry| entry.file_name());
-        names.into_iter().any(|name| name.to_string_lossy().contains("tmp"))
-    };
+    let is_repacked = || holds(&in_packs, |name| name.contains("tmp"));
     let serving = start(&world).await;
     until(&world, "packs put together", || async { is_repacked() }).await;
     kill(&world, serving).await;

@@ -91,7 +91,7 @@ async fn the_label_again_after_a_merge_is_a_new_order_with_a_new_branch() {
     world.quiet().await;
     world.rescript(&WELL.replace("echo 42", "echo 'And how many more?' >> question; echo 42"));
     if world.thread().labels.iter().any(|label| label == "journeyman") {
-        world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+        world.unlabel().await;
     }
     // GitHub closes the issue with the merge.
     let _ = world.github.reopen(REPOSITORY, world.issue, MAINTAINER).await;

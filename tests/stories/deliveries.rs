@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use journeyman::config::DeliveryMode;
 use journeyman::emulator::{DeliveryAttempt, Emulator};
-use journeyman::order::Journal;
-use journeyman::order::next::OrderProjection;
 use journeyman::store::DeliveryConclusion;
 
-use super::looks::SLOWLY;
-use crate::world::look::{self, BOT};
+use super::looks::{SLOWLY, until_the_next_is_at_work};
+use crate::world::look::BOT;
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -155,7 +153,7 @@ async fn one_event_under_two_guids_is_one_order_also_when_it_has_ended() {
     }
     assert_eq!(world.orders().await.len(), 2, "none was opened by what two orders have heard");
 
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     world.label().await;
     world.quiet().await;
     assert_eq!(world.orders().await.len(), 3, "a label that is put on again is another event");
@@ -170,16 +168,13 @@ async fn what_ended_an_earlier_order_does_not_end_the_next() {
     world.comment(MAINTAINER, "/cancel").await;
     let first = world.settled().await;
     assert_eq!(first.word(), "cancelled", "{}", first.because());
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     world.quiet().await;
     let is_it = |one: &DeliveryAttempt| one.event == "issue_comment" && one.payload.contains("/cancel");
     let cancel = world.github.deliveries().into_iter().rev().find(is_it).expect("it was delivered").payload;
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     world.label().await;
-    let second = |journal: &Journal, _: &OrderProjection| {
-        (journal.opened().order != first.order && look::begun(journal, "implement/1/agent")).then_some(())
-    };
-    world.until("the second order's work", second).await;
+    until_the_next_is_at_work(&world, first.order).await;
 
     let guid = "0b989ba4-242f-11e5-81e1-c7b6966d2701";
     assert_eq!(world.deliver(guid, "issue_comment", cancel.as_bytes()).await, 202);

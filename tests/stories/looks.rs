@@ -60,6 +60,14 @@ async fn told(world: &World, order: OrderId) -> Vec<&'static str> {
     words.collect()
 }
 
+/// Another order than this one has an agent at work on its change.
+pub(super) async fn until_the_next_is_at_work(world: &World, before: OrderId) {
+    let next = |journal: &Journal, _: &OrderProjection| {
+        (journal.opened().order != before && look::begun(journal, "implement/1/agent")).then_some(())
+    };
+    world.until("the next order's work", next).await;
+}
+
 /// The issues that have orders, and what was asked for with each.
 async fn begun(world: &World) -> Vec<(u64, String)> {
     let mut begun = Vec::new();
@@ -81,12 +89,9 @@ async fn an_end_is_heard_although_an_earlier_order_of_the_issue_heard_of_its_own
     world.quiet().await;
     assert_eq!(told(&world, first.order).await, ["closed"]);
     world.rescript(SLOWLY);
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     world.label().await;
-    let second = |journal: &Journal, _: &OrderProjection| {
-        (journal.opened().order != first.order && look::begun(journal, "implement/1/agent")).then_some(())
-    };
-    world.until("the second order's work", second).await;
+    until_the_next_is_at_work(&world, first.order).await;
     world.stop_bot().await;
 
     world.github.close(REPOSITORY, world.issue, MAINTAINER).await.expect("it is open");
@@ -193,7 +198,7 @@ async fn what_was_said_to_an_order_before_the_label_that_begins_the_next_is_not_
     let first = world.latest_order().await.expect("there is one");
     world.stop_bot().await;
     world.comment(MAINTAINER, "/cancel").await;
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     world.label().await;
     world.rescript(WELL);
@@ -215,7 +220,7 @@ async fn a_command_to_an_order_that_has_ended_is_not_said_to_the_next() {
     world.quiet().await;
     world.stop_bot().await;
     world.comment(MAINTAINER, "/cancel").await;
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     world.label().await;
     start_without_deliveries(&mut world).await;
@@ -249,7 +254,7 @@ async fn a_label_that_is_taken_off_cancels_although_no_delivery_tells_of_it() {
     world.until_begun("implement/1/agent").await;
     let order = world.latest_order().await.expect("there is one");
     world.stop_bot().await;
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     start_without_deliveries(&mut world).await;
     let ended = world.settled().await;
     assert_eq!((ended.word(), ended.order), ("cancelled", order), "{}", ended.because());

@@ -72,7 +72,7 @@ async fn a_label_that_no_delivery_tells_of_gets_its_order_and_never_a_second_one
 
     // It is set again while Journeyman is down: that is another event.
     world.stop_bot().await;
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     world.label().await;
     start_without_deliveries(&mut world).await;
     assert_eq!(world.orders().await.len(), 2);

@@ -65,7 +65,7 @@ async fn after_an_outsiders_label_a_maintainers_own_starts_the_work() {
     let world = Story::of(WELL).begin().await;
     world.label_by(OUTSIDER).await;
     assert_eq!(world.settled().await.word(), "refused");
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     world.label().await;
 
     assert_eq!(world.settled().await.word(), "verified");
@@ -206,7 +206,7 @@ async fn the_label_again_after_the_end_is_a_new_order_with_its_own_comment_and_b
     let world = Story::of(STUBBORN).labeled().await;
     assert_eq!(world.settled().await.word(), "blocked");
     world.rescript(WELL);
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     world.label().await;
     let ended = world.settled().await;
 

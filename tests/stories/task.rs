@@ -82,7 +82,7 @@ async fn everybodys_comments_belong_to_it_where_the_repository_says_so() {
     ");
 
     // A second order sees what Journeyman said of the first, and is not told it.
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     let pull = world.pull().issue.number;
     world.github.close(REPOSITORY, pull, MAINTAINER).await.expect("the pull request is there");
     world.settled().await;

@@ -102,7 +102,7 @@ async fn an_order_whose_journal_cannot_be_read_ends_with_a_word_and_its_issue_is
         assert_eq!((status, shown["state"].as_str()), (200, Some("unreadable")), "{shown}");
 
         world.rescript(WELL);
-        world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+        world.unlabel().await;
         world.label().await;
         let again = world.settled().await;
         assert!(![broken, sound].contains(&again.order));
@@ -186,7 +186,7 @@ async fn an_order_that_waits_for_a_newer_version_ends_when_its_label_is_taken_of
 
     // Not at the word of whoever may comment.
     world.comment(crate::world::OUTSIDER, "/cancel").await;
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     world.quiet().await;
 
     assert_eq!(state(&world, waits).await, ("unreadable".to_owned(), false));
@@ -276,7 +276,7 @@ async fn the_pull_request_of_an_order_that_cannot_be_read_is_named_and_another_i
     let words = said(&world, world.issue).concat();
     assert!(words.contains("Its pull request #2 stays as it is: take it over, or close it."), "{words}");
 
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.unlabel().await;
     world.label().await;
     let again = world.settled().await;
     assert_eq!(again.word(), "verified", "{}", again.because());

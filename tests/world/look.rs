@@ -27,6 +27,11 @@ impl World {
         self.label_by(MAINTAINER).await;
     }
 
+    /// A maintainer takes the label off.
+    pub async fn unlabel(&self) {
+        self.github.unlabel(REPOSITORY, self.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    }
+
     /// A maintainer opens another issue, which the story is about from now on, and puts the label on.
     pub async fn label_another_issue(&mut self, title: &str, body: &str) {
         let opened = self.github.open_issue(REPOSITORY, MAINTAINER, title, body).await;

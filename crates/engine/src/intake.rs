@@ -18,7 +18,7 @@ use journeyman_order::{
     DeliveryGuid, IssueText, OrderId, OrderInput, OrderRequest, PullNumber, RepositoryId, Requester, Signal,
     SignalAnswer, SignalKind, SlashCommand, projection,
 };
-use journeyman_store::{DeliveryConclusion, JournalStore, OpenOutcome, OrderRow, StoreError, StoredDelivery};
+use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, StoreError, StoredDelivery};
 use journeyman_webhook::{
     AppIdentity, DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject, understand,
 };
@@ -360,15 +360,10 @@ impl Engine {
 
     /// Whether what an order was told before ends it, or may: what begins the next order is not for this one.
     async fn may_be_ending(&self, order: &OrderRow) -> Result<bool, StoreError> {
-        match self.parts.store.journal(order.id).await {
-            Ok(known) => {
-                let stands = projection(known.pipeline(), &known, self.parts.clock.now());
-                let is_asked = stands.answers.iter().any(|answered| answered.answer == SignalAnswer::Asking);
-                Ok(is_asked || stands.next.settled.is_some())
-            }
-            Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
+        let Some(known) = self.readable_journal(order.id).await? else { return Ok(false) };
+        let stands = projection(known.pipeline(), &known, self.parts.clock.now());
+        let is_asked = stands.answers.iter().any(|answered| answered.answer == SignalAnswer::Asking);
+        Ok(is_asked || stands.next.settled.is_some())
     }
 
     /// The orders that it is about, whether at work or not.

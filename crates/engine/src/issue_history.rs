@@ -13,7 +13,7 @@ use journeyman_order::{
     EffectOutcome, IssueNumber, Journal, JournalEvent, OrderId, PullNumber, RepositoryId, Requester,
     Settlement, Signal, SignalKind, TaskText, projection,
 };
-use journeyman_store::{JournalStore, OrderRow, StoreError};
+use journeyman_store::{OrderRow, StoreError};
 use journeyman_webhook::{RoutedSignal, SignalSubject};
 
 /// The pull requests of an issue's orders, when none of these is at work.
@@ -161,11 +161,7 @@ impl Engine {
     ) -> Result<Result<IssueHistory, GitHubError>, StoreError> {
         let mut history = IssueHistory::default();
         for order in self.parts.store.orders_of_issue(repository, issue).await? {
-            let journal = match self.parts.store.journal(order.id).await {
-                Ok(journal) => Some(journal),
-                Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => None,
-                Err(error) => return Err(error),
-            };
+            let journal = self.readable_journal(order.id).await?;
             if let Some(journal) = &journal {
                 history.heard.read(journal);
             }
@@ -217,13 +213,11 @@ impl Engine {
         if !is_said || !matches!(incoming.subject, SignalSubject::Issue(_)) {
             return Ok(false);
         }
-        let store = &self.parts.store;
         let mut heard = HeardEvents::default();
-        for earlier in store.orders_of_issue(order.repository_id, order.issue).await? {
-            match store.journal(earlier.id).await {
-                Ok(journal) if earlier.id != order.id => heard.read(&journal),
-                Ok(_) | Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {}
-                Err(error) => return Err(error),
+        let orders = self.parts.store.orders_of_issue(order.repository_id, order.issue).await?;
+        for earlier in orders.into_iter().filter(|earlier| earlier.id != order.id) {
+            if let Some(journal) = self.readable_journal(earlier.id).await? {
+                heard.read(&journal);
             }
         }
         Ok(heard.has(&incoming.signal))

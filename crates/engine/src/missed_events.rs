@@ -18,7 +18,7 @@ use super::issue_history::{HeardEvents, unheard_edit, was_told_since};
 use super::whereabouts;
 use journeyman_github::{ChangedThread, ErrorKind, GitHubError, ListedRepository, ThreadEvent};
 use journeyman_order::{EffectError, IssueNumber, PullNumber, Signal, SignalKind, SlashCommand};
-use journeyman_store::{DeliverySaveOutcome, JournalStore, NewDelivery, OrderRow, StoreError};
+use journeyman_store::{DeliverySaveOutcome, NewDelivery, OrderRow, StoreError};
 use journeyman_webhook::{DeliveryMeaning, RoutedSignal, SignalSubject, understand};
 
 /// How often it is looked.
@@ -126,7 +126,7 @@ impl Engine {
 
     /// What happened before is no news to an order. It can be opened long after its label was put on, since GitHub was
     /// away: what ended it meanwhile was nobody's then.
-    async fn ended_since(&self, order: &OrderRow, kind: &SignalKind) -> Result<DateTime<Utc>, StoreError> {
+    async fn news_since(&self, order: &OrderRow, kind: &SignalKind) -> Result<DateTime<Utc>, StoreError> {
         let is_end = matches!(
             kind,
             SignalKind::IssueClosed
@@ -136,11 +136,9 @@ impl Engine {
         if !is_end {
             return Ok(order.opened_at);
         }
-        match self.parts.store.journal(order.id).await {
-            Ok(journal) => Ok(journal.opened().labeled_at.unwrap_or(order.opened_at).min(order.opened_at)),
-            Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => Ok(order.opened_at),
-            Err(error) => Err(error),
-        }
+        let journal = self.readable_journal(order.id).await?;
+        let labeled_at = journal.and_then(|journal| journal.opened().labeled_at);
+        Ok(labeled_at.unwrap_or(order.opened_at).min(order.opened_at))
     }
 
     /// Whether the order, or another of its issue, has heard of it.
@@ -150,23 +148,19 @@ impl Engine {
         signal: &Signal,
         at: DateTime<Utc>,
     ) -> Result<bool, StoreError> {
-        let (store, mut heard) = (&self.parts.store, HeardEvents::default());
-        for row in store.orders_of_issue(order.repository_id, order.issue).await? {
-            match store.journal(row.id).await {
-                Ok(journal) => {
-                    if row.id == order.id && was_told_since(&journal, &signal.kind, at - CLOCKS_DIFFER) {
-                        return Ok(true);
-                    }
-                    heard.read(&journal);
-                    // Begun by somebody else's word, or by a version that did not keep when its label was put on.
-                    if journal.opened().labeled_at.is_none() && row.state != "refused" {
-                        heard.note_opened(row.opened_at);
-                    }
-                }
-                Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {
-                    heard.note_opened(row.opened_at);
-                }
-                Err(error) => return Err(error),
+        let mut heard = HeardEvents::default();
+        for row in self.parts.store.orders_of_issue(order.repository_id, order.issue).await? {
+            let Some(journal) = self.readable_journal(row.id).await? else {
+                heard.note_opened(row.opened_at);
+                continue;
+            };
+            if row.id == order.id && was_told_since(&journal, &signal.kind, at - CLOCKS_DIFFER) {
+                return Ok(true);
+            }
+            heard.read(&journal);
+            // Begun by somebody else's word, or by a version that did not keep when its label was put on.
+            if journal.opened().labeled_at.is_none() && row.state != "refused" {
+                heard.note_opened(row.opened_at);
             }
         }
         Ok(heard.with_tolerance(CLOCKS_DIFFER).has(signal))
@@ -263,11 +257,7 @@ impl RepositoryLook<'_> {
 
     /// GitHub lists no edits: the issue says something else than its order knows. Who changed it is not told either.
     async fn edit(&mut self, thread: &ChangedThread, order: &OrderRow) -> Result<(), StoreError> {
-        let journal = match self.engine.parts.store.journal(order.id).await {
-            Ok(journal) => journal,
-            Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => return Ok(()),
-            Err(error) => return Err(error),
-        };
+        let Some(journal) = self.engine.readable_journal(order.id).await? else { return Ok(()) };
         let says = |field: &str| thread.facts[field].as_str().unwrap_or_default();
         let (title, body) = (says("title"), says("body"));
         let at = thread.facts["updated_at"].as_str().and_then(|at| at.parse().ok());
@@ -334,7 +324,7 @@ impl RepositoryLook<'_> {
         // GitHub tells seconds: what happened in the same one may have come after. Comments are read when work begins.
         let is_before = match kind {
             SignalKind::IssueCommented { .. } => at <= order.opened_at,
-            _ => at.timestamp() < engine.ended_since(&order, kind).await?.timestamp(),
+            _ => at.timestamp() < engine.news_since(&order, kind).await?.timestamp(),
         };
         if !is_label && is_before {
             return Ok(false);

@@ -18,7 +18,7 @@ use journeyman_github::{GitHubError, InstalledRepository, OrderLabel};
 use journeyman_order::effect_name::ReservedWord;
 use journeyman_order::moves::Retry;
 use journeyman_order::{
-    EffectError, EffectOutcome, Move, MoveKey, OrderId, Requester, Signal, SignalKind, SlashCommand,
+    EffectError, EffectOutcome, Journal, Move, MoveKey, OrderId, Requester, Signal, SignalKind, SlashCommand,
 };
 use journeyman_render as render;
 use journeyman_store::{JournalStore as _, OrderRow, StoreError};
@@ -40,6 +40,15 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// The journal of an order; none where it cannot be read, or is not there.
+    pub(super) async fn readable_journal(&self, order: OrderId) -> Result<Option<Journal>, StoreError> {
+        match self.parts.store.journal(order).await {
+            Ok(journal) => Ok(Some(journal)),
+            Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) async fn rest_unread(

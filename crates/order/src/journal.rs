@@ -10,7 +10,7 @@ pub use super::journal_entry::{
     EarlierPull, IssueText, JOURNAL_FORMAT, JournalEntry, JournalEvent, OrderInput,
 };
 use super::journal_index::{EntryKind, JournalIndex, JournalPrefix};
-use super::moves::{EffectOutcome, MoveKey};
+use super::moves::{EffectOutcome, Move, MoveKey};
 use super::order_request::OrderRequest;
 use super::pipeline::Pipeline;
 use super::reproduction::Reproduction;
@@ -145,9 +145,24 @@ impl Journal {
         self.whole().is_under_way(key)
     }
 
+    /// What an effect was intended as, in order.
+    pub fn intended(&self, key: &MoveKey) -> impl DoubleEndedIterator<Item = &Move> {
+        self.whole().intended(key).map(|(_, intended)| intended)
+    }
+
+    /// What was observed of an effect, in order.
+    pub fn observed(&self, key: &MoveKey) -> impl DoubleEndedIterator<Item = &EffectOutcome> {
+        self.whole().observed(key).map(|seen| seen.outcome)
+    }
+
+    /// When an effect was intended first: the same whenever it is made.
+    pub fn begun_at(&self, key: &MoveKey) -> Option<DateTime<Utc>> {
+        self.whole().begun_at(key)
+    }
+
     /// How often an effect was observed, which is how often it was tried to an end.
     pub fn attempts(&self, key: &MoveKey) -> usize {
-        self.whole().observed(key).count()
+        self.observed(key).count()
     }
 
     /// What is worked on: the issue as it was read last.

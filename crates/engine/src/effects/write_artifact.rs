@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, Utc};
-
 use super::{EffectContext, EffectResult, never, soon};
 use crate::job::{readable, writable};
 use journeyman_order::artifact::CodeArtifact;
@@ -41,7 +39,7 @@ impl EffectContext {
         let new = NewFiles {
             parent,
             message: &message,
-            date: self.first_intended_at(),
+            date: self.journal.begun_at(&self.key).unwrap_or(self.journal.opened_at()),
             files: &files,
             restored: &restored,
         };
@@ -99,42 +97,17 @@ impl EffectContext {
 
     /// The commit that a run's work starts from; none: the base.
     fn start_of(&self, run: &MoveKey) -> Option<&CommitSha> {
-        self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
-            JournalEvent::Intended { key, r#move } if key == run => {
-                if let Move::RunAgent(task) = &**r#move {
-                    task.start.as_ref()
-                } else {
-                    None
-                }
-            }
-            JournalEvent::Opened(_)
-            | JournalEvent::Signaled { .. }
-            | JournalEvent::Intended { .. }
-            | JournalEvent::Observed { .. } => None,
-        })
+        self.journal
+            .intended(run)
+            .rev()
+            .find_map(|intended| if let Move::RunAgent(task) = intended { task.start.as_ref() } else { None })
     }
 
     /// The clean text of a run's last result.
     pub(super) fn answer_of(&self, run: &MoveKey) -> Option<&str> {
-        self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
-            JournalEvent::Observed { key, outcome } if key == run => {
-                if let EffectOutcome::AgentRan(run) = &**outcome { run.result.as_deref() } else { None }
-            }
-            JournalEvent::Opened(_)
-            | JournalEvent::Signaled { .. }
-            | JournalEvent::Intended { .. }
-            | JournalEvent::Observed { .. } => None,
+        self.journal.observed(run).rev().find_map(|outcome| {
+            if let EffectOutcome::AgentRan(run) = outcome { run.result.as_deref() } else { None }
         })
-    }
-
-    /// When this effect was first intended: the same whenever it is made.
-    fn first_intended_at(&self) -> DateTime<Utc> {
-        let intended = self
-            .journal
-            .entries()
-            .iter()
-            .find(|entry| matches!(&entry.event, JournalEvent::Intended { key, .. } if *key == self.key));
-        intended.map_or(self.journal.opened_at(), |entry| entry.at)
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use journeyman::config::DeliveryMode;
 use journeyman::emulator::{DeliveryAttempt, Emulator};
 use journeyman::store::DeliveryConclusion;
+use serde_json::Value;
 
 use super::looks::{SLOWLY, until_the_next_is_at_work};
 use crate::world::look::BOT;
@@ -178,6 +179,37 @@ async fn what_ended_an_earlier_order_does_not_end_the_next() {
 
     let guid = "0b989ba4-242f-11e5-81e1-c7b6966d2701";
     assert_eq!(world.deliver(guid, "issue_comment", cancel.as_bytes()).await, 202);
+    let second = world.settled().await;
+    assert_eq!((second.word(), second.order == first.order), ("verified", false), "{}", second.because());
+    world.end().await;
+}
+
+/// The label that was taken off, and the issue that was closed, both before the label that the second order is of: told once
+/// more and late, as another hook of the same events would tell it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_from_before_the_label_does_not_end_its_order() {
+    let world = Story::of(SLOWLY).labeled().await;
+    world.until_begun("implement/1/agent").await;
+    world.unlabel().await;
+    let first = world.settled().await;
+    assert_eq!(first.word(), "cancelled", "{}", first.because());
+    world.github.close(REPOSITORY, world.issue, MAINTAINER).await.expect("it is open");
+    world.github.reopen(REPOSITORY, world.issue, MAINTAINER).await.expect("it is closed");
+    world.quiet().await;
+    let of_before = world.github.deliveries();
+    world.label().await;
+    until_the_next_is_at_work(&world, first.order).await;
+
+    for (number, action) in [(1, "unlabeled"), (2, "closed")] {
+        let is_it = |one: &&DeliveryAttempt| {
+            let payload: Value = serde_json::from_str(&one.payload).expect("it is JSON");
+            let label = &payload["label"]["name"];
+            one.event == "issues" && payload["action"] == action && (label.is_null() || label == "journeyman")
+        };
+        let told = of_before.iter().rev().find(is_it).expect("it was delivered");
+        let guid = format!("0b989ba4-242f-11e5-81e1-c7b6966d28{number:02}");
+        assert_eq!(world.deliver(&guid, "issues", told.payload.as_bytes()).await, 202);
+    }
     let second = world.settled().await;
     assert_eq!((second.word(), second.order == first.order), ("verified", false), "{}", second.because());
     world.end().await;

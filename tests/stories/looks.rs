@@ -245,6 +245,15 @@ async fn an_edit_of_the_issue_is_heard_once() {
     world.stop_bot().await;
     start_without_deliveries(&mut world).await;
     assert_eq!(told(&world, order).await, ["edited"]);
+
+    // Back to what it said, which is told, and once more to the other.
+    let before = Some("It says 41, and it should say 42.");
+    world.github.edit(REPOSITORY, issue, MAINTAINER, None, before).await.expect("it is there");
+    world.quiet().await;
+    world.stop_bot().await;
+    world.github.edit(REPOSITORY, issue, MAINTAINER, None, text).await.expect("it is there");
+    start_without_deliveries(&mut world).await;
+    assert_eq!(told(&world, order).await, ["edited"; 3]);
     world.end().await;
 }
 
@@ -285,6 +294,23 @@ async fn a_comment_that_is_edited_begins_nothing_also_where_nobody_told_of_the_e
     world.stop_bot().await;
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     world.github.edit_comment(REPOSITORY, comment, MAINTAINER, "/journeyman").await.expect("it is there");
+    start_without_deliveries(&mut world).await;
+    assert!(world.orders().await.is_empty());
+    world.end().await;
+}
+
+/// A word on a closed issue begins nothing; nor does it when the issue is opened again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_said_on_a_closed_issue_begins_nothing_when_it_is_opened_again() {
+    let mut world = begin(WELL).await;
+    world.github.close(REPOSITORY, world.issue, MAINTAINER).await.expect("it is open");
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    world.comment(MAINTAINER, "/journeyman").await;
+    world.label().await;
+    world.quiet().await;
+    world.stop_bot().await;
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    world.github.reopen(REPOSITORY, world.issue, MAINTAINER).await.expect("it is closed");
     start_without_deliveries(&mut world).await;
     assert!(world.orders().await.is_empty());
     world.end().await;

@@ -203,14 +203,23 @@ impl Engine {
         Ok(Ok(history))
     }
 
-    /// Whether an earlier order of the issue has heard it: a comment can arrive a second time, and would be said to this one.
+    /// Whether it was done, or said, before the order was asked for: it can arrive late, or a second time under another
+    /// GUID, and would end the order, or be said to it.
     pub(super) async fn is_of_an_earlier_order(
         &self,
         order: &OrderRow,
         incoming: &RoutedSignal,
     ) -> Result<bool, StoreError> {
-        let is_said = comment_of(&incoming.signal.kind).is_some();
-        if !is_said || !matches!(incoming.subject, SignalSubject::Issue(_)) {
+        if !matches!(incoming.subject, SignalSubject::Issue(_)) {
+            return Ok(false);
+        }
+        if let (SignalKind::IssueClosed | SignalKind::Unlabeled { .. }, Some(at)) =
+            (&incoming.signal.kind, incoming.changed_at)
+        {
+            let journal = self.readable_journal(order.id).await?;
+            return Ok(journal.and_then(|journal| journal.opened().labeled_at).is_some_and(|label| at < label));
+        }
+        if comment_of(&incoming.signal.kind).is_none() {
             return Ok(false);
         }
         let mut heard = HeardEvents::default();

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::Engine;
 use super::intake::{can_start, may_begin};
@@ -260,12 +259,11 @@ impl RepositoryLook<'_> {
         let Some(journal) = self.engine.readable_journal(order.id).await? else { return Ok(()) };
         let says = |field: &str| thread.facts[field].as_str().unwrap_or_default();
         let (title, body) = (says("title"), says("body"));
-        let at = thread.facts["updated_at"].as_str().and_then(|at| at.parse().ok());
+        let at = thread.facts["updated_at"].as_str().and_then(|at| at.parse::<DateTime<Utc>>().ok());
         if let (Some(was), Some(at)) = (unheard_edit(&journal, title, body), at) {
-            let text = Sha256::new().chain_update(title).chain_update([0]).chain_update(body).finalize();
             let changes = json!({"title": {"from": was.title}, "body": {"from": was.body}});
             let about = json!({"issue": thread.facts, "changes": changes, "sender": thread.facts["user"]});
-            self.found(at, ("issues", "edited"), format!("{}:{}", order.id, hex::encode(text)), about);
+            self.found(at, ("issues", "edited"), format!("{}:{}", order.id, at.timestamp()), about);
         }
         Ok(())
     }
@@ -299,6 +297,14 @@ impl RepositoryLook<'_> {
         Ok(missed)
     }
 
+    /// Whether an issue that is open now was closed at that time: nothing begins there.
+    async fn was_closed(&self, issue: IssueNumber, at: DateTime<Utc>) -> Result<bool, EffectError> {
+        let events = self.engine.parts.github.thread_events(&self.repository.at, issue).await?;
+        let is_state = |event: &&ThreadEvent| matches!(event.event.as_str(), "closed" | "reopened");
+        let last = events.iter().filter(is_state).rfind(|event| event.at <= at);
+        Ok(last.is_some_and(|event| event.event == "closed"))
+    }
+
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others are compared alike")]
     /// What an order was opened after is no news to it.
     async fn is_missed(&mut self, incoming: &RoutedSignal, at: DateTime<Utc>) -> Result<bool, EffectError> {
@@ -313,7 +319,7 @@ impl RepositoryLook<'_> {
         }
         let Some(order) = order else {
             let SignalSubject::Issue(issue) = &incoming.subject else { return Ok(false) };
-            let begins = may_begin(&incoming);
+            let begins = may_begin(&incoming) && !self.was_closed(issue.number, at).await?;
             if begins {
                 self.begun.insert(issue.number);
             }

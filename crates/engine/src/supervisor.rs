@@ -73,9 +73,6 @@ impl Engine {
 
     async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> ShutdownReport {
         let mut orders = SupervisedOrders::new();
-        if let Err(error) = self.wake_what_can_be_read().await {
-            tracing::error!("what may be readable now is left, because the store cannot be used: {error}");
-        }
         loop {
             if !self.drain.is_cancelled()
                 && let Err(error) = self.start_orders(&mut orders).await

@@ -29,19 +29,6 @@ const AGAIN: TimeDelta = TimeDelta::minutes(5);
 const REMINDED: TimeDelta = TimeDelta::hours(1);
 
 impl Engine {
-    /// Orders that an older version could not read, and this one can, are woken: at the start.
-    pub(super) async fn wake_what_can_be_read(&self) -> Result<(), StoreError> {
-        let store = &self.parts.store;
-        for row in store.unreadable_orders().await? {
-            let latest = store.latest_order(row.repository_id, row.issue).await?;
-            if latest.is_some_and(|latest| latest.id == row.id) && store.journal(row.id).await.is_ok() {
-                tracing::info!(order = %row.id, "its journal can be read now: it goes on");
-                store.wake(row.id).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// The journal of an order; none where it cannot be read, or is not there.
     pub(super) async fn readable_journal(&self, order: OrderId) -> Result<Option<Journal>, StoreError> {
         match self.parts.store.journal(order).await {
@@ -56,8 +43,15 @@ impl Engine {
         order: OrderId,
         because: &StoreError,
     ) -> Result<DriveOutcome, StoreError> {
+        let (store, because_newer) = (&self.parts.store, "start the newer Journeyman that wrote its journal");
         let may_be_newer = matches!(because, StoreError::UnreadableJournal { may_be_newer: true, .. });
-        match may_be_newer && is_wanted(&self.parts.store.latest_signals(order).await?) {
+        let row = store.order(order).await?;
+        if may_be_newer && !row.active && !row.is_unreadable() {
+            // It had ended, and its last word stands: the newer version hears what it was told since.
+            tracing::error!(%order, "was told something, and waits: {because_newer}: {because}");
+            return Ok(DriveOutcome::Until(self.parts.clock.now() + REMINDED));
+        }
+        match may_be_newer && row.active && is_wanted(&store.latest_signals(order).await?) {
             true => self.wait_for_a_newer_version(order, because).await,
             false => self.end_unreadable(order, because).await,
         }

@@ -280,7 +280,7 @@ impl GitHub {
             if is_last {
                 return Ok(changes);
             }
-            if known.len() == before {
+            if page > MOST_PAGES && known.len() == before {
                 return Err(GitHubError::unexpected(format!("{list} lists the same again and again")));
             }
             (from, page) = if last > from { (last, 1) } else { (from, page + 1) };

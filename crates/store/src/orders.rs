@@ -348,29 +348,6 @@ impl Store {
         tx.commit().await
     }
 
-    /// The orders of which it was said that their journals cannot be read, the oldest first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub async fn unreadable_orders(&self) -> Result<Vec<OrderRow>, StoreError> {
-        let rows = select!(self, fetch_all, "WHERE state = $1 ORDER BY id", UNREADABLE)?;
-        rows.into_iter().map(order_row).collect()
-    }
-
-    /// Has an order looked at that was left at rest.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub async fn wake(&self, order: OrderId) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin("an order that is woken").await?;
-        let _woken: Option<(String,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as("UPDATE orders SET rested_seq = 0 WHERE id = $1 RETURNING id")
-                .bind(order.to_string())
-                .fetch_optional(connection)
-        })?;
-        tx.commit().await
-    }
-
     /// Leaves an order at rest that cannot be read: nothing is owed for what it was told until now.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use chrono::{DateTime, Utc};
 use journeyman_order::{
     BranchName, InstallationId, IssueText, OrderRequest, PullNumber, RepositoryId, RepositoryName, Signal,
     SignalKind, SlashCommand,
@@ -42,6 +43,8 @@ pub struct RoutedSignal {
     pub condition: SignalCondition,
     /// What it is to us where the condition is not met; none where it is nothing then.
     pub otherwise: Option<SignalKind>,
+    /// When its issue was changed, which is what it tells of, by GitHub's clock; none where it tells of something else.
+    pub changed_at: Option<DateTime<Utc>>,
     pub signal: Signal,
 }
 

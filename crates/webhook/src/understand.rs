@@ -48,6 +48,7 @@ fn place(meaning: UnroutedSignal, payload: &WebhookPayload) -> Result<RoutedSign
         subject,
         condition: provided,
         otherwise,
+        changed_at: payload.issue_changed_at(),
         signal: Signal { by: Requester::Person(sender.person), kind },
     })
 }

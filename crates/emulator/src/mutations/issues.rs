@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use crate::clock;
 use crate::reply::EmulatedApiError;
 use crate::state::{EmulatorState, RemovedIssue, RepositoryRole};
 
@@ -68,7 +67,7 @@ impl EmulatorState {
         let moved = self.thread_mut(to, new)?;
         // Labels stay behind: the other repository has its own.
         (moved.state, moved.comments, moved.created_at) = (thread.state, thread.comments, thread.created_at);
-        moved.updated_at = clock::now();
+        moved.changed();
         let (found, there) = (self.require_repository(to)?, self.thread(to, new)?);
         let gone = RemovedIssue::Transferred { repository: found.id, number: new };
         let changes = json!({"changes": {

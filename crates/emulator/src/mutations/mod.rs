@@ -48,9 +48,17 @@ fn check_words(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
     check_body(resource, body)
 }
 
-/// Nobody does two things to an issue within a second, and GitHub's times have no smaller part. Stories are quicker.
-fn a_second_after(last: DateTime<Utc>) -> DateTime<Utc> {
-    clock::now().max(last + TimeDelta::seconds(1))
+impl EmulatedIssue {
+    /// Nobody does two things to an issue within a second, and GitHub's times have no smaller part. Stories are quicker.
+    fn changed(&mut self) -> DateTime<Utc> {
+        self.updated_at = clock::now().max(self.updated_at + TimeDelta::seconds(1));
+        self.updated_at
+    }
+
+    /// Somebody said something at that time.
+    fn remarked(&mut self, at: DateTime<Utc>) {
+        self.updated_at = self.updated_at.max(at);
+    }
 }
 
 /// What is answered about a number that has no thread.
@@ -160,7 +168,7 @@ impl EmulatorState {
                 continue;
             }
             thread.labels.push(name.clone());
-            thread.updated_at = a_second_after(thread.updated_at);
+            thread.changed();
             self.emit_labeled(repository, number, &name, "labeled", by);
         }
         Ok(())
@@ -177,7 +185,7 @@ impl EmulatorState {
         let at = thread.labels.iter().position(|one| one.eq_ignore_ascii_case(name));
         let Some(at) = at else { return Err(EmulatedApiError::new(404, "Label does not exist")) };
         let name = thread.labels.remove(at);
-        thread.updated_at = a_second_after(thread.updated_at);
+        thread.changed();
         self.emit_labeled(repository, number, &name, "unlabeled", by);
         Ok(())
     }
@@ -249,7 +257,7 @@ impl EmulatorState {
             reactions: Vec::new(),
             minimized: None,
         });
-        thread.updated_at = now;
+        thread.remarked(now);
         self.emit_comment(repository, number, id, "created", author, json!({}));
         Ok(id)
     }
@@ -329,7 +337,7 @@ impl EmulatorState {
         if let Some(body) = edit.body.filter(|body| body != &thread.body) {
             changes.insert("body".to_owned(), json!({"from": std::mem::replace(&mut thread.body, body)}));
         }
-        thread.updated_at = clock::now();
+        thread.changed();
         if !changes.is_empty() {
             self.emit_thread(repository, number, "edited", by, json!({"changes": changes}));
         }
@@ -360,14 +368,14 @@ impl EmulatorState {
             ));
         }
         thread.state = state;
-        thread.updated_at = clock::now();
+        let now = thread.changed();
         let action = match state {
             EmulatedIssueState::Open => {
                 thread.closed_at = None;
                 "reopened"
             }
             EmulatedIssueState::Closed => {
-                thread.closed_at = Some(clock::now());
+                thread.closed_at = Some(now);
                 "closed"
             }
         };

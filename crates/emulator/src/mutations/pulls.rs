@@ -167,7 +167,7 @@ impl EmulatorState {
         let now = clock::now();
         self.pull_mut(repository, number)?.merged = Some(MergeRecord { commit: commit.clone(), by, at: now });
         let thread = self.thread_mut(repository, number)?;
-        (thread.state, thread.closed_at, thread.updated_at) = (EmulatedIssueState::Closed, Some(now), now);
+        (thread.state, thread.closed_at) = (EmulatedIssueState::Closed, Some(thread.changed()));
         self.emit_thread(repository, number, "closed", by, json!({}));
         let moved =
             RefUpdate { reference: format!("refs/heads/{}", pull.base), before, after: commit.clone() };
@@ -199,7 +199,7 @@ impl EmulatorState {
                     if let Some(base) = repos::head(&git, &pull.base) {
                         pull.base_sha = base;
                     }
-                    thread.updated_at = clock::now();
+                    thread.changed();
                     synchronized.push(thread.number);
                 }
             }

@@ -85,7 +85,7 @@ impl EmulatorState {
         pull.reviews.push(EmulatedReview { id, author, state, body: body.to_owned(), commit, at: now });
         // A review that was asked for is given.
         pull.requested.retain(|asked| *asked != author);
-        self.thread_mut(repository, number)?.updated_at = now;
+        self.thread_mut(repository, number)?.remarked(now);
         Ok(id)
     }
 

@@ -71,3 +71,16 @@ async fn what_changes_while_it_is_listed_pushes_nothing_out_of_the_list() {
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=1_250).collect::<Vec<u64>>());
 }
+
+/// As when somebody moves a whole project, or labels by a script: more than a page in one second, and first of all.
+#[tokio::test]
+async fn more_than_a_page_in_one_second_keeps_nobody_from_looking() {
+    let in_one_second = || (1..=250).map(|number| (number, start() + TimeDelta::seconds(5))).collect();
+    let server = ScriptedServer::start(move |seen| match seen.call.contains("/issues?") {
+        true => ok(page_of(in_one_second(), seen)),
+        false => not_found(),
+    })
+    .await;
+    let listed = server.github.changed_threads(&server.at, start()).await.unwrap();
+    assert_eq!(listed.len(), 250);
+}

@@ -194,6 +194,7 @@ fn which_delivery_leads_to_which_signal() {
             subject,
             condition: SignalCondition::Nothing,
             otherwise: None,
+            changed_at: None,
             signal: Signal {
                 by: Requester::Person(Person { login: "anna".to_owned(), id: UserId(5) }),
                 kind,

@@ -244,9 +244,15 @@ async fn of_an_order_that_has_ended_an_older_version_says_nothing() {
     world.sql(&format!("{} '{}'", NEWER[1].1, ended.order)).await;
     world.start_bot().await;
     world.comment(MAINTAINER, "/help").await;
-    let heard = |github: &Emulator| github.deliveries().iter().any(|one| one.event == "issue_comment").then_some(());
-    world.github.wait_for("the comment's delivery", Duration::from_secs(30), heard).await.expect("it is told");
-    let told = || async { world.store.pending_deliveries(0, 1).await.expect("the store can be read").is_empty() };
+    let heard =
+        |github: &Emulator| github.deliveries().iter().any(|one| one.event == "issue_comment").then_some(());
+    world
+        .github
+        .wait_for("the comment's delivery", Duration::from_secs(30), heard)
+        .await
+        .expect("it is told");
+    let told =
+        || async { world.store.pending_deliveries(0, 1).await.expect("the store can be read").is_empty() };
     while !told().await {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -217,7 +217,9 @@ impl Engine {
             (&incoming.signal.kind, incoming.changed_at)
         {
             let journal = self.readable_journal(order.id).await?;
-            return Ok(journal.and_then(|journal| journal.opened().labeled_at).is_some_and(|label| at < label));
+            return Ok(journal
+                .and_then(|journal| journal.opened().labeled_at)
+                .is_some_and(|label| at < label));
         }
         if comment_of(&incoming.signal.kind).is_none() {
             return Ok(false);

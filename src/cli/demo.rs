@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::INTERRUPTED;
-use super::live::LiveOutput;
+use super::live::{LineTarget, LiveOutput};
 use super::local::{HumanPresence, LocalOptions, LocalStack, PERSON};
 use super::{log, sample, user_settings};
 use crate::emulator::{RepositorySource, WebPages};
@@ -75,7 +75,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
         local.start_order(REPOSITORY, RepositorySource::Files(sample::files()), &title, &body).await?;
     eprintln!("  {PERSON} added the label `journeyman` to issue #{issue}: {title}");
     eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
-    let mut live = LiveOutput::new(WebPages::Shown);
+    let mut live = LiveOutput::new(LineTarget::Beside);
     let people = if arguments.once { HumanPresence::Absent } else { HumanPresence::Present };
     let Some((order, mut shown)) = local.work(&mut live, people).await? else {
         local.stop().await?;

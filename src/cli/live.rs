@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use indicatif::ProgressBar;
 use serde_json::Value;
 
-use crate::emulator::WebPages;
 use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullSnapshot;
 use crate::order::environment_report::EnvironmentReport;
@@ -30,8 +29,18 @@ pub(super) struct LiveOutput {
     pushed: Option<CommitSha>,
     /// The last entry that was shown.
     shown: u64,
-    /// Whether the emulator's pages can be opened, and are worth a link.
-    pages: WebPages,
+    target: LineTarget,
+}
+
+/// Where lines go, and for whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineTarget {
+    /// Beside a command's result, on standard error; GitHub's pages can be opened.
+    Beside,
+    /// The same, where there are no pages to open.
+    BesideWithoutPages,
+    /// They are the command's result.
+    Output,
 }
 
 #[derive(Clone, Copy)]
@@ -42,8 +51,8 @@ enum LineMark {
 }
 
 impl LiveOutput {
-    pub(super) fn new(pages: WebPages) -> Self {
-        Self { spinner: None, intended: BTreeMap::new(), pushed: None, shown: 0, pages }
+    pub(super) fn new(target: LineTarget) -> Self {
+        Self { spinner: None, intended: BTreeMap::new(), pushed: None, shown: 0, target }
     }
 
     /// Draws again, after [`LiveOutput::end`] too.
@@ -113,6 +122,7 @@ impl LiveOutput {
         };
         match &self.spinner {
             Some(spinner) => spinner.println(format!("  \u{1b}[{color}m{sign}\u{1b}[0m {text}")),
+            None if self.target == LineTarget::Output => println!("  {sign} {text}"),
             None => eprintln!("  {sign} {text}"),
         }
     }
@@ -169,9 +179,9 @@ impl LiveOutput {
                 self.line(LineMark::Wrong, "the branch's name is taken; trying another")
             }
             EffectOutcome::PullOpened { number, url } => {
-                let link = match self.pages {
-                    WebPages::Shown => format!(": {}", one_line(url)),
-                    WebPages::Hidden => String::new(),
+                let link = match self.target {
+                    LineTarget::Beside | LineTarget::Output => format!(": {}", one_line(url)),
+                    LineTarget::BesideWithoutPages => String::new(),
                 };
                 self.line(LineMark::Done, &format!("draft pull request #{number}{link}"));
             }

@@ -40,10 +40,10 @@ mod environment;
 mod eval;
 #[cfg(feature = "emulator")]
 mod issue_file;
-#[cfg(feature = "emulator")]
 mod live;
 #[cfg(feature = "emulator")]
 mod local;
+mod orders;
 mod pipeline;
 mod receipt;
 #[cfg(feature = "eval")]
@@ -105,6 +105,18 @@ enum Subcommands {
     Serve(serve::ServeArguments),
     /// Look at the settings and at this machine, and say what has to be mended.
     Doctor(doctor::DoctorArguments),
+    /// List what a running server works on, and what it waits for.
+    Orders(orders::OrdersArguments),
+    /// Show an order of a running server.
+    Show(orders::ShowArguments),
+    /// Show what was done for an order; -f goes on as it happens.
+    Logs(orders::LogsArguments),
+    /// Have an order try again, with advice if you like.
+    Retry(orders::RetryArguments),
+    /// Accept what waits for a person as it is.
+    Approve(orders::CommandArguments),
+    /// Stop an order.
+    Cancel(orders::CommandArguments),
     /// Write a server's state into one file, also while it runs.
     Backup(backup::BackupArguments),
     /// Put a backup back where a server's state lies.
@@ -176,6 +188,12 @@ pub fn main() -> ExitCode {
     match command {
         Subcommands::Serve(arguments) => wait_for(serve::main(arguments)),
         Subcommands::Doctor(arguments) => wait_for(doctor::main(arguments)),
+        Subcommands::Orders(arguments) => wait_for(orders::list(arguments)),
+        Subcommands::Show(arguments) => wait_for(orders::show(arguments)),
+        Subcommands::Logs(arguments) => wait_for(orders::logs(arguments)),
+        Subcommands::Retry(arguments) => wait_for(orders::retry(arguments)),
+        Subcommands::Approve(arguments) => wait_for(orders::approve(arguments)),
+        Subcommands::Cancel(arguments) => wait_for(orders::cancel(arguments)),
         Subcommands::Backup(arguments) => wait_for(backup::main(arguments)),
         Subcommands::Restore(arguments) => wait_for(backup::restored(arguments)),
         #[cfg(feature = "emulator")]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::live::LiveOutput;
+use super::live::{LineTarget, LiveOutput};
 use super::local::{HumanPresence, LocalOptions, LocalStack};
 use super::{INTERRUPTED, UsageError, issue_file, log, sample, user_settings};
 use crate::app::open_clone;
@@ -69,7 +69,8 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
     .await?;
     let name = format!("local/{}", slug(&folder));
     local.start_order(&name, RepositorySource::Path(folder), &issue.title, &issue.body).await?;
-    let Some((order, _)) = local.work(&mut LiveOutput::new(WebPages::Hidden), HumanPresence::Absent).await?
+    let Some((order, _)) =
+        local.work(&mut LiveOutput::new(LineTarget::BesideWithoutPages), HumanPresence::Absent).await?
     else {
         local.stop().await?;
         eprintln!("journeyman: stopped; no branch was created in the repository");

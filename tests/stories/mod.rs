@@ -40,6 +40,7 @@ mod signing;
 mod task;
 mod team;
 mod team_api;
+mod terminal;
 mod together;
 mod unreadable;
 mod verdict;

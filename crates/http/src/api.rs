@@ -15,7 +15,9 @@ use super::views::{OrderView, order_url};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::order_api::OpenOrderResult;
 use journeyman_order::steps::steps;
-use journeyman_order::{IssueNumber, Journal, OrderId, OrderRequest, Receipt, RepositoryName, projection};
+use journeyman_order::{
+    IssueNumber, Journal, OrderId, OrderRequest, OrderWait, Receipt, RepositoryName, projection,
+};
 use journeyman_store::{JournalStore, OrderFilter, StoreError};
 
 pub(super) const MOST_JSON: usize = 64 * 1024;
@@ -64,12 +66,22 @@ pub(super) async fn create(
     Ok(response.insert_header((header::LOCATION, order_url(order))).json(OrderView::new(row)))
 }
 
+/// The largest that the store can look for: a larger one is of nothing.
+const LARGEST_NUMBER: u64 = i64::MAX.unsigned_abs();
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JournalQuery {
+    after: Option<u64>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OrderListQuery {
     limit: Option<u32>,
     before: Option<String>,
     repository: Option<String>,
+    issue: Option<u64>,
     active: Option<bool>,
 }
 
@@ -81,7 +93,7 @@ pub(super) async fn list(
     require_token(&request, state.api_token.as_ref())?;
     let Query(page) = page.map_err(|error| {
         ProblemDetails::bad_request(format!(
-            "the query may hold limit, before, repository and active: {error}"
+            "the query may hold limit, before, repository, issue and active: {error}"
         ))
     })?;
     let limit = page.limit.unwrap_or(PAGE);
@@ -92,13 +104,22 @@ pub(super) async fn list(
     let filter = OrderFilter {
         active: page.active,
         repository: page.repository.map(|name| name.parse().map_err(invalid)).transpose()?,
+        issue: page.issue.map(|number| IssueNumber(number.min(LARGEST_NUMBER))),
         before: page.before.map(|order| order.parse().map_err(invalid)).transpose()?,
         limit,
     };
     let rows = state.store.orders(&filter).await?;
     let is_full = u32::try_from(rows.len()).is_ok_and(|length| length == limit);
     let before = rows.last().filter(|_| is_full).map(|last| last.id);
-    let orders: Vec<OrderView> = rows.into_iter().map(OrderView::new).collect();
+    let mut orders = Vec::with_capacity(rows.len());
+    for row in rows {
+        let survey = if row.active { readable(&state, row.id).await? } else { None };
+        let view = OrderView::new(row);
+        orders.push(match survey {
+            Some((journal, survey)) => view.with_waits(OrderWait::of(&journal, &survey)),
+            None => view,
+        });
+    }
     Ok(HttpResponse::Ok().json(json!({"work_orders": orders, "before": before})))
 }
 
@@ -108,13 +129,28 @@ pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<
     let row = state.store.order(order).await?;
     let artifacts = state.store.artifacts(order).await?;
     let view = OrderView::new(row).with_artifacts(artifacts);
-    let view = match state.store.journal(order).await {
-        Ok(journal) => view.with_budget(projection(journal.pipeline(), &journal, chrono::Utc::now()).budget),
-        // What its row knows is shown all the same.
-        Err(StoreError::UnreadableJournal { .. }) => view,
-        Err(error) => return Err(error.into()),
+    let view = match readable(&state, order).await? {
+        Some((journal, survey)) => {
+            view.with_waits(OrderWait::of(&journal, &survey)).with_budget(survey.budget)
+        }
+        None => view,
     };
     Ok(HttpResponse::Ok().json(view))
+}
+
+/// None where its journal cannot be read: what its row knows is shown all the same.
+pub(super) async fn readable(
+    state: &HttpState,
+    order: OrderId,
+) -> Result<Option<(Journal, OrderProjection)>, StoreError> {
+    match state.store.journal(order).await {
+        Ok(journal) => {
+            let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
+            Ok(Some((journal, survey)))
+        }
+        Err(StoreError::UnreadableJournal { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// There is a receipt as soon as there is something to answer for: a commit, or an end.
@@ -156,11 +192,21 @@ pub(super) async fn show_steps(
 pub(super) async fn show_journal(
     request: HttpRequest,
     order: Path<String>,
+    page: Result<Query<JournalQuery>, actix_web::Error>,
     state: Data<HttpState>,
 ) -> ApiResult {
     require_token(&request, state.api_token.as_ref())?;
-    let journal = state.store.journal(order_id(&order)?).await?;
-    Ok(HttpResponse::Ok().json(json!({"entries": journal.entries()})))
+    let Query(JournalQuery { after }) =
+        page.map_err(|error| ProblemDetails::bad_request(format!("the query may hold after: {error}")))?;
+    let order = order_id(&order)?;
+    let entries = match after {
+        Some(after) => {
+            state.store.order(order).await?;
+            state.store.entries_after(order, after.min(LARGEST_NUMBER)).await?
+        }
+        None => state.store.journal(order).await?.entries().to_vec(),
+    };
+    Ok(HttpResponse::Ok().json(json!({"entries": entries})))
 }
 
 pub(super) async fn download(

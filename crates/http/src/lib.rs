@@ -10,6 +10,7 @@ mod auth;
 mod body;
 mod commands;
 mod deliveries;
+mod metrics;
 mod pages;
 mod problem;
 mod server;

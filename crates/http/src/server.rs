@@ -10,7 +10,7 @@ use actix_web::{App, HttpServer, Resource, Route, guard};
 
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
-use super::{HttpState, api, attestations, commands, deliveries, pages};
+use super::{HttpState, api, attestations, commands, deliveries, metrics, pages};
 
 const WORKERS: usize = 2;
 const HEADERS: Duration = Duration::from_secs(10);
@@ -51,6 +51,7 @@ fn routes(config: &mut ServiceConfig) {
         .service(resource("/webhook", "POST").route(web::post().to(deliveries::receive)))
         .service(resource("/health", "GET, HEAD").route(get().to(pages::health)))
         .service(resource("/ready", "GET, HEAD").route(get().to(pages::ready)))
+        .service(resource("/metrics", "GET, HEAD").route(get().to(metrics::show)))
         .service(resource("/", "GET, HEAD").route(get().to(pages::front)))
         .service(
             resource("/api/v1/work-orders", "GET, HEAD, POST")

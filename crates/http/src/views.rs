@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use journeyman_order::{
-    BranchName, IssueNumber, OrderBudget, OrderId, PullNumber, RepositoryName, SignalAnswer,
+    BranchName, IssueNumber, OrderBudget, OrderId, OrderWait, PullNumber, RepositoryName, SignalAnswer,
 };
 use journeyman_store::{ArtifactInfo, OrderRow};
 
@@ -24,6 +24,9 @@ pub(super) struct OrderView {
     journal_url: String,
     receipt_url: String,
     attestation_url: String,
+    /// Of one that is active.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_for: Option<Vec<OrderWait>>,
     /// What it may cost and has cost; when one order is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<OrderBudget>,
@@ -89,6 +92,7 @@ impl OrderView {
             pull_request: row.pull,
             opened_at: row.opened_at,
             updated_at: row.updated_at,
+            waits_for: None,
             budget: None,
             artifacts: None,
             signal: None,
@@ -97,6 +101,11 @@ impl OrderView {
 
     pub(super) fn with_signal(mut self, signal: SignalView) -> Self {
         self.signal = Some(signal);
+        self
+    }
+
+    pub(super) fn with_waits(mut self, waits: Vec<OrderWait>) -> Self {
+        self.waits_for = Some(waits);
         self
     }
 

@@ -66,6 +66,8 @@ pub struct OrderFilter {
     pub active: Option<bool>,
     /// Only those of this repository, by its name when they were opened.
     pub repository: Option<RepositoryName>,
+    /// Only those of the issue with this number.
+    pub issue: Option<IssueNumber>,
     /// Only those opened before this one: the last of the page before.
     pub before: Option<OrderId>,
     /// At most so many.
@@ -298,17 +300,31 @@ impl Store {
     pub async fn orders(&self, filter: &OrderFilter) -> Result<Vec<OrderRow>, StoreError> {
         let repository = filter.repository.as_ref().map(ToString::to_string);
         let before = filter.before.map(|order| order.to_string());
+        let issue = filter.issue.map(|issue| to_column(issue.0, "an issue's number")).transpose()?;
         let rows = select!(
             self,
             fetch_all,
             "WHERE ($1 IS NULL OR active = $1) AND ($2 IS NULL OR repository = $2) \
-                 AND ($3 IS NULL OR id < $3) ORDER BY id DESC LIMIT $4",
+                 AND ($3 IS NULL OR id < $3) AND ($4 IS NULL OR issue = $4) ORDER BY id DESC LIMIT $5",
             filter.active,
             repository.as_deref(),
             before.as_deref(),
+            issue,
             i64::from(filter.limit)
         )?;
         rows.into_iter().map(order_row).collect()
+    }
+
+    /// How many orders there are, by what their rows say and whether they are active.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn count_orders(&self) -> Result<Vec<(String, bool, u64)>, StoreError> {
+        let rows: Vec<(String, bool, i64)> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT state, active, COUNT(*) FROM orders GROUP BY state, active ORDER BY state, active")
+                .fetch_all(pool)
+        })?;
+        Ok(rows.into_iter().map(|(state, active, count)| (state, active, count.unsigned_abs())).collect())
     }
 
     /// Ends an order whose journal cannot be read: the issue's place is free, and its row says so. Whether it had not

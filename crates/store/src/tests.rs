@@ -368,7 +368,7 @@ async fn orders_are_listed_latest_first_in_pages() {
         assert!(list(OrderFilter { repository: elsewhere, ..page.clone() }).await.is_empty());
         let here = Some("octo-org/sums".parse().unwrap());
         assert_eq!(
-            list(OrderFilter { repository: here, active: Some(true), limit: 9, before: None }).await,
+            list(OrderFilter { repository: here, active: Some(true), limit: 9, ..page.clone() }).await,
             ids[1..]
         );
     }

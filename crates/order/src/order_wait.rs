@@ -1,0 +1,65 @@
+//! What an order waits for, for whoever asks why nothing happens.
+//!
+//! May know: a journal and what follows from it. Must never know: who shows it.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::journal::Journal;
+use super::journal_entry::JournalEvent;
+use super::next::OrderProjection;
+use super::trace::PendingApproval;
+
+/// One thing that an order waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "for", rename_all = "snake_case")]
+pub enum OrderWait {
+    /// An effect that is under way: an agent's run, a run of the tests, a request to GitHub.
+    Effect {
+        /// Its name, as in the journal and in the log.
+        key: String,
+        /// When it was begun, this time.
+        since: DateTime<Utc>,
+    },
+    /// The next attempt at what has failed.
+    Attempt { because: String, until: DateTime<Utc> },
+    /// A person.
+    Person {
+        /// To do what.
+        to: String,
+    },
+}
+
+impl OrderWait {
+    /// All that an order waits for; nothing where it has ended, and all is said of it.
+    pub fn of(journal: &Journal, survey: &OrderProjection) -> Vec<Self> {
+        let under_way = survey.next.moves.iter().filter(|(key, _)| journal.is_under_way(key));
+        let mut waits: Vec<Self> = under_way
+            .filter_map(|(key, _)| {
+                let is_its_start = |event: &JournalEvent| match event {
+                    JournalEvent::Intended { key: begun, .. } => begun == key,
+                    JournalEvent::Opened(_)
+                    | JournalEvent::Signaled { .. }
+                    | JournalEvent::Observed { .. } => false,
+                };
+                let begun = journal.entries().iter().rfind(|entry| is_its_start(&entry.event))?;
+                Some(Self::Effect { key: key.to_string(), since: begun.at })
+            })
+            .collect();
+        if survey.next.settled.is_some() {
+            return waits;
+        }
+        let attempt = survey.trace.waiting.as_ref();
+        waits.extend(
+            attempt.map(|failed| Self::Attempt { because: failed.message.clone(), until: failed.until }),
+        );
+        waits.extend(survey.trace.asks.map(|asks| {
+            let to = match asks {
+                PendingApproval::Plan => "approve the plan, or say what is to be different",
+                PendingApproval::Answers => "answer what the plan leaves open",
+            };
+            Self::Person { to: to.to_owned() }
+        }));
+        waits
+    }
+}

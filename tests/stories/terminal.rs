@@ -1,0 +1,105 @@
+//! A running server, asked and told from a terminal.
+
+use std::process::Output;
+use std::time::Duration;
+
+use super::looks::SLOWLY;
+use crate::world::look::begun;
+use crate::world::{API_TOKEN, REPOSITORY, Story, WELL, World};
+
+/// `journeyman` with these arguments, told where the server is.
+fn journeyman(world: &World, arguments: &[&str]) -> Output {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_journeyman"));
+    command.args(arguments).env("JOURNEYMAN_URL", world.address()).env("JOURNEYMAN_API_TOKEN", API_TOKEN);
+    command.env_remove("RUST_LOG").output().expect("it runs")
+}
+
+/// What it prints, where all is well.
+fn printed(world: &World, arguments: &[&str]) -> String {
+    let Output { status, stdout, stderr } = tokio::task::block_in_place(|| journeyman(world, arguments));
+    assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).expect("UTF-8")
+}
+
+/// The error that it ends with.
+fn refused(world: &World, arguments: &[&str]) -> String {
+    let Output { status, stderr, .. } = tokio::task::block_in_place(|| journeyman(world, arguments));
+    assert!(!status.success(), "{arguments:?}");
+    String::from_utf8(stderr).expect("UTF-8")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_at_work_is_listed_with_what_it_waits_for_and_can_be_followed_to_its_end() {
+    let world = Story::of(SLOWLY).labeled().await;
+    world.until("its work", |journal, _| begun(journal, "implement/1/agent").then_some(())).await;
+    let name = format!("{REPOSITORY}#{}", world.issue);
+
+    let list = printed(&world, &["orders"]);
+    assert!(list.starts_with(&format!("{name}  implement  ")), "{list}");
+    assert!(list.contains("implement/1/agent, for "), "{list}");
+    let (status, metrics) = world.api("GET", "/metrics", None).await;
+    let metrics = metrics.as_str().expect("text");
+    assert_eq!(status, 200, "{metrics}");
+    for line in [
+        "journeyman_orders{state=\"at work\",active=\"true\"} 1",
+        "journeyman_order_waits{kind=\"effect\",effect=\"agent\"} 1",
+        "journeyman_ready 1",
+        "# EOF",
+    ] {
+        assert!(metrics.lines().any(|own| own == line), "{line}: {metrics}");
+    }
+
+    let followed =
+        tokio::time::timeout(Duration::from_secs(60), async { printed(&world, &["logs", "-f", &name]) });
+    let followed = followed.await.expect("it ends with the order");
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert!(followed.contains("asked GitHub: the sender may write here"), "{followed}");
+    assert!(followed.lines().last().is_some_and(|line| line.contains("pull request")), "{followed}");
+
+    let shown = printed(&world, &["show", &name]);
+    assert!(shown.starts_with(&format!("{name}: verified\n  order        {}\n", ended.order)), "{shown}");
+    for words in ["✔ implement, round 1, scripted, ", "spent        $0.", "pull request #2"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert_eq!(printed(&world, &["orders"]), "nothing is at work; `--all` lists what has ended\n");
+    assert!(printed(&world, &["orders", "--all"]).starts_with(&format!("{name}  verified  ")));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_is_stopped_and_tried_again_from_a_terminal() {
+    let world = Story::of(SLOWLY).labeled().await;
+    world.until("its work", |journal, _| begun(journal, "implement/1/agent").then_some(())).await;
+    let name = format!("{REPOSITORY}#{}", world.issue);
+    let said = printed(&world, &["cancel", &name]);
+    assert!(said.starts_with(&format!("{name}: told to cancel; it is ")), "{said}");
+    let first = world.settled().await;
+    assert_eq!(first.word(), "cancelled", "{}", first.because());
+
+    world.rescript(WELL);
+    printed(&world, &["retry", &first.order.to_string(), "--advice", "Write digits."]);
+    let ended = world.settled().await;
+    assert_eq!((ended.order, ended.word()), (first.order, "verified"), "{}", ended.because());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_terminal_asks_wrongly_is_said_with_what_to_do() {
+    let world = Story::of(WELL).begin().await;
+    let nobody = refused(&world, &["show", "acme/nothing#7"]);
+    assert_eq!(nobody, "journeyman: acme/nothing#7 has no order: `journeyman orders --all` lists them\n");
+    let wrong = refused(&world, &["show", "seven"]);
+    assert!(wrong.contains("an order's id, or OWNER/NAME#ISSUE, is expected"), "{wrong}");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_journeyman"));
+    command.args(["orders"]).env("JOURNEYMAN_URL", world.address());
+    let refused = |token: &str| {
+        let output = command.env("JOURNEYMAN_API_TOKEN", token).output().expect("it runs");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    };
+    let [wrong, none] =
+        tokio::task::block_in_place(|| ["another-token-of-the-right-length", ""].map(refused));
+    assert!(wrong.contains("refuses the token: it has to be its server.api_token"), "{wrong}");
+    assert_eq!(none, "journeyman: JOURNEYMAN_API_TOKEN is not set: it holds the server's server.api_token\n");
+    world.end().await;
+}

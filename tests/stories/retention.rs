@@ -16,6 +16,7 @@ const AT_ONCE: RetentionSettings = RetentionSettings {
     deliveries: Some(Duration::ZERO),
     artifacts: Some(Duration::ZERO),
     orders: Some(Duration::ZERO),
+    journals: None,
 };
 
 fn folder(world: &World, order: OrderId) -> PathBuf {
@@ -119,5 +120,38 @@ async fn what_cannot_be_taken_away_keeps_nothing_else() {
 
     age(&mut world, ended.order).await;
 
+    world.end().await;
+}
+
+/// Its pull request was merged long ago; the label on the same issue is a new order, on another branch.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_known_of_an_order_that_ended_long_ago_and_the_label_begins_another() {
+    let mut world = Story::of(WELL).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    age(&mut world, ended.order).await;
+    assert!(world.store.order(ended.order).await.is_ok(), "its pull request is open");
+    world.github.merge(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it can be merged");
+    world.quiet().await;
+    world.github.reopen(REPOSITORY, world.issue, MAINTAINER).await.expect("the merge has closed it");
+    world.quiet().await;
+    world.stop_bot().await;
+    world.change_settings(|settings| settings.retention.journals = Some(Duration::ZERO));
+    world.start_bot().await;
+    let begun = Instant::now();
+    while world.store.order(ended.order).await.is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it is not forgotten");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let (status, _) = world.api("GET", &format!("/api/v1/work-orders/{}", ended.order), None).await;
+    assert_eq!(status, 404);
+
+    world.stop_bot().await;
+    world.change_settings(|settings| settings.retention.journals = None);
+    world.start_bot().await;
+    world.unlabel().await;
+    world.label().await;
+    let again = world.settled().await;
+    assert!(again.order != ended.order && world.orders().await.len() == 1, "{}", again.because());
     world.end().await;
 }

@@ -180,7 +180,10 @@ known! {
          `0`: for ever";
     KEEP_ORDERS: "retention.order_days", Integer(0, 100_000), Is("30"),
         "days that the folder of an order is kept after it came to rest, with its work tree and its agent's home; `0`: for \
-         ever. Its journal and its receipt are always kept; see docs/OPERATIONS.md";
+         ever";
+    KEEP_JOURNALS: "retention.journal_days", Integer(0, 100_000), Is("365"),
+        "days that an order's journal, its receipt and its costs are kept after it came to rest, as long as its pull request \
+         is open in any case; `0`: for ever; see docs/OPERATIONS.md";
 
     LABEL: "defaults.label", Name(50), Is("journeyman"),
         "the label that starts an order";

@@ -175,6 +175,8 @@ pub struct RetentionSettings {
     pub artifacts: Option<Duration>,
     /// The folders of orders at rest.
     pub orders: Option<Duration>,
+    /// All that is known of orders at rest, once their artifacts and folders have gone.
+    pub journals: Option<Duration>,
 }
 
 /// What work may cost, from `[limits]`.

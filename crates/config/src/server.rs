@@ -253,6 +253,7 @@ fn retention(keys: SettingReader<'_>) -> Result<RetentionSettings, SettingsError
         deliveries: days(known::KEEP_DELIVERIES)?,
         artifacts: days(known::KEEP_ARTIFACTS)?,
         orders: days(known::KEEP_ORDERS)?,
+        journals: days(known::KEEP_JOURNALS)?,
     })
 }
 

@@ -77,8 +77,8 @@ fn the_least_that_is_needed_gets_every_default() {
     assert_eq!(settings.store.url.expose_secret(), "sqlite://journeyman.db");
     assert_eq!(settings.data.dir, Path::new("data"));
     let days = |days: u64| Some(Duration::from_secs(days * 86_400));
-    let RetentionSettings { deliveries, artifacts, orders } = settings.retention;
-    assert_eq!((deliveries, artifacts, orders), (days(14), days(90), days(30)));
+    let RetentionSettings { deliveries, artifacts, orders, journals } = settings.retention;
+    assert_eq!((deliveries, artifacts, orders, journals), (days(14), days(90), days(30), days(365)));
     let DefaultSettings { label, agent, pipeline } = &settings.defaults;
     assert_eq!((label.as_str(), agent.as_str(), pipeline.as_str()), ("journeyman", "claude", "issue-to-pr"));
     let limits = LimitSettings {
@@ -122,7 +122,7 @@ fn every_key_can_be_written_in_the_file() {
         [server]\nlisten = \"0.0.0.0:80\"\npublic_url = \"https://bot.example.org\"\n\
         api_token = \"0123456789abcdef\"\n\
         [store]\nurl = \"postgres://anna:pw@db/journeyman\"\n[data]\ndir = \"/var/lib/journeyman\"\nkeep_gib = 3\n\
-        [retention]\ndelivery_days = 4\nartifact_days = 0\norder_days = 1\n\
+        [retention]\ndelivery_days = 4\nartifact_days = 0\norder_days = 1\njournal_days = 2\n\
         [defaults]\nlabel = \"do it\"\nagent = \"scripted\"\npipeline = \"mine\"\n\
         [limits]\nconcurrent_orders = 2\norder_minutes = 1_0\norder_usd = 3\ntest_seconds = 0x10\n\
         setup_seconds = 5\norder_runs = 30\ngather_seconds = 0\nretry_renews = false\n\
@@ -138,8 +138,8 @@ fn every_key_can_be_written_in_the_file() {
     let WriteLimits { interval, per_minute, per_hour } = settings.github.writes;
     assert_eq!((interval.as_millis(), per_minute, per_hour), (250, None, NonZeroU32::new(2_000)));
     let day = Duration::from_secs(86_400);
-    let kept = RetentionSettings { deliveries: Some(4 * day), artifacts: None, orders: Some(day) };
-    assert_eq!(settings.retention, kept);
+    let RetentionSettings { deliveries, artifacts, orders, journals } = settings.retention;
+    assert_eq!((deliveries, artifacts, orders, journals), (Some(4 * day), None, Some(day), Some(2 * day)));
     let limits = settings.limits;
     let order = OrderLimits { minutes: 10, usd: 3.0, runs: 30, gather_seconds: 0, retry_renews: false };
     assert_eq!((limits.order, settings.testing.test_time.as_secs()), (order, 16));

@@ -29,6 +29,7 @@ pub(crate) struct HousekeepingReport {
     artifacts: usize,
     artifact_files: usize,
     order_folders: usize,
+    orders: usize,
 }
 
 impl HousekeepingReport {
@@ -57,6 +58,7 @@ impl Engine {
                     artifacts = report.artifacts,
                     artifact_files = report.artifact_files,
                     order_folders = report.order_folders,
+                    orders = report.orders,
                     "taken away, as [retention] says"
                 );
             }
@@ -83,6 +85,13 @@ impl Engine {
             let removed = store.remove_artifacts(before).await;
             report.artifacts = report.note(removed);
         }
+        // As long as anything of them is kept, what is known of them is.
+        let all_but_journals = keep.orders.and_then(|orders| Some(orders.max(keep.artifacts?)));
+        let journals = keep.journals.and_then(|journals| Some(journals.max(all_but_journals?)));
+        if let Some(before) = since(journals) {
+            let forgotten = self.forget_orders(before).await;
+            report.orders = report.note(forgotten);
+        }
         let swept = store.sweep_artifact_files().await;
         report.artifact_files = report.note(swept);
         if let Some(before) = since(keep.deliveries) {
@@ -99,6 +108,22 @@ impl Engine {
         let maintained = maintained.and_then(|maintained| maintained.map_err(EffectError::from));
         report.note(maintained);
         report
+    }
+
+    /// Takes away all that is known of orders that have been at rest since before this and have no folder any more.
+    async fn forget_orders(&self, before: DateTime<Utc>) -> Result<usize, EffectError> {
+        let (store, workspaces) = (&self.parts.store, self.parts.workspaces.clone());
+        let with_folders: Vec<OrderId> = blocking(move || workspaces.orders_with_folders()).await??;
+        let (mut forgotten, mut after) = (0, None);
+        loop {
+            let page = store.forgettable_orders(before, after).await?;
+            let Some(last) = page.last().copied() else { return Ok(forgotten) };
+            for order in page.into_iter().filter(|order| !with_folders.contains(order)) {
+                forgotten += usize::from(store.forget_order(order, before).await?);
+                tokio::task::yield_now().await;
+            }
+            after = Some(last);
+        }
     }
 
     /// Takes away the folders of orders that have been at rest since before this.

@@ -19,7 +19,7 @@ const FIRST_STATE: &str = "opened";
 const UNREADABLE: &str = "unreadable";
 /// What it says of one whose pull request is not open any more: its word in `order::surfaces`. One that cannot be read
 /// has none that it knows of.
-const WITHOUT_A_PULL: [&str; 3] = ["merged", "closed", UNREADABLE];
+pub(super) const WITHOUT_A_PULL: [&str; 3] = ["merged", "closed", UNREADABLE];
 /// And of one that waits for the default branch to be mended.
 const UNPREPARED: &str = "unprepared";
 
@@ -462,7 +462,7 @@ async fn active_order(tx: &mut WriteTransaction, opened: &OrderInput) -> Result<
     order_id(&id)
 }
 
-fn order_id(id: &str) -> Result<OrderId, StoreError> {
+pub(super) fn order_id(id: &str) -> Result<OrderId, StoreError> {
     id.parse().map_err(|error| StoreError::broken(format!("order {id:?}"), error))
 }
 

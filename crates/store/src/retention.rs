@@ -1,13 +1,14 @@
 //! What is old is removed, some of it at a time, so that nobody waits for long who writes meanwhile.
 //!
-//! Of an order at rest the journal stays for ever: it is the truth, and small. At rest is one that is not active and whose
-//! journal has not grown since it was left.
+//! At rest is an order that is not active and whose journal has not grown since it was left. Its journal is the truth, and
+//! goes last, with all else that is known of it.
 
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
 use super::connections::Databases;
+use super::orders::{WITHOUT_A_PULL, order_id};
 use super::pool::{in_tx, reading};
 use super::{Store, StoreError, to_micros};
 use journeyman_order::OrderId;
@@ -91,6 +92,67 @@ impl Store {
             to_micros(before),
             AT_ONCE
         )
+    }
+
+    /// Orders that have been at rest since before this, and whose pull requests are not open, by their ids: some of those
+    /// after this one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn forgettable_orders(
+        &self,
+        before: DateTime<Utc>,
+        after: Option<OrderId>,
+    ) -> Result<Vec<OrderId>, StoreError> {
+        let [merged, closed, unreadable] = WITHOUT_A_PULL;
+        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id FROM orders WHERE NOT active AND last_seq <= rested_seq AND updated_at < $1 AND id > $2 \
+                 AND (pull IS NULL OR state IN ($3, $4, $5)) ORDER BY id LIMIT $6",
+            )
+            .bind(to_micros(before))
+            .bind(after.map(|order| order.to_string()).unwrap_or_default())
+            .bind(merged)
+            .bind(closed)
+            .bind(unreadable)
+            .bind(AT_ONCE)
+            .fetch_all(pool)
+        })?;
+        rows.into_iter().map(|(id,)| order_id(&id)).collect()
+    }
+
+    /// Removes an order with its journal, its artifacts and its costs, if it is at rest as it was. Whether it was.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn forget_order(&self, order: OrderId, before: DateTime<Utc>) -> Result<bool, StoreError> {
+        let id = order.to_string();
+        let mut tx = self.pools.begin("an order that is forgotten").await?;
+        // Taken first, so that nothing is written of it until all of it is gone.
+        let is_at_rest: Option<(String,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as(
+                "UPDATE orders SET state = state WHERE id = $1 AND NOT active AND last_seq <= rested_seq \
+                 AND updated_at < $2 RETURNING id",
+            )
+            .bind(&id)
+            .bind(to_micros(before))
+            .fetch_optional(connection)
+        })?;
+        if is_at_rest.is_none() {
+            return Ok(false);
+        }
+        for statement in [
+            "DELETE FROM spending WHERE order_id = $1 RETURNING 1",
+            "DELETE FROM artifacts WHERE order_id = $1 RETURNING 1",
+            "DELETE FROM journal WHERE order_id = $1 RETURNING 1",
+            "DELETE FROM orders WHERE id = $1 RETURNING 1",
+        ] {
+            let _gone: Vec<(i32,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as(statement).bind(&id).fetch_all(connection)
+            })?;
+        }
+        tx.commit().await?;
+        Ok(true)
     }
 
     /// Whether an order has been at rest since before this. One that is not known is not.

@@ -170,3 +170,56 @@ async fn a_copy_is_the_database_of_one_moment_and_names_its_large_artifacts() {
     assert_eq!(DatabaseFiles::of("postgres://db/j"), None);
     assert_eq!(DatabaseFiles::of("sqlite::memory:"), None);
 }
+
+#[tokio::test]
+async fn of_orders_that_have_rested_for_long_nothing_stays_unless_their_pull_requests_are_open() {
+    for home in homes().await {
+        let store = &home.store;
+        let old = now() - TimeDelta::days(400);
+        let [merged, open_still, without, works, woken] = [
+            open(store, 1, old).await,
+            open(store, 2, old).await,
+            open(store, 3, old).await,
+            open(store, 4, old).await,
+            open(store, 5, old).await,
+        ];
+        let young = open(store, 6, now()).await;
+        for (order, state, pull) in [
+            (merged, "merged", Some(11)),
+            (open_still, "verified", Some(12)),
+            (without, "refused", None),
+            (woken, "merged", Some(15)),
+            (young, "merged", Some(16)),
+        ] {
+            store.put_artifact(order, "small", "text/plain", b"small").await.unwrap();
+            let last = store.journal(order).await.unwrap().last_seq();
+            let pull = pull.map(PullNumber);
+            let summary = OrderSummary { active: false, state: state.to_owned(), branch: None, pull };
+            store.set_summary(order, &summary, Some(last)).await.unwrap();
+        }
+        let by = Requester::ApiToken;
+        store.signal(woken, Signal { by, kind: SignalKind::IssueClosed }, old).await.unwrap();
+        let before = now() - TimeDelta::days(365);
+
+        let mut forgotten = Vec::new();
+        let mut after = None;
+        while let Some(order) = store.forgettable_orders(before, after).await.unwrap().first().copied() {
+            assert!(store.forget_order(order, before).await.unwrap());
+            forgotten.push(order);
+            after = Some(order);
+        }
+
+        assert_eq!(forgotten, [merged, without]);
+        for order in forgotten {
+            assert!(matches!(store.order(order).await, Err(StoreError::NotFound { .. })));
+            assert!(matches!(store.journal(order).await, Err(StoreError::NotFound { .. })));
+            assert!(!store.forget_order(order, before).await.unwrap(), "a second time there is nothing");
+        }
+        for order in [open_still, works, woken, young] {
+            assert!(!store.journal(order).await.unwrap().entries().is_empty());
+            if order != open_still {
+                assert!(!store.forget_order(order, before).await.unwrap(), "whoever asks");
+            }
+        }
+    }
+}

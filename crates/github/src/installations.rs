@@ -96,21 +96,15 @@ impl GitHub {
             id: InstallationId,
             suspended_at: Option<Value>,
         }
-        let mut all = Vec::new();
-        for page in 1..=MOST_PAGES {
+        let all: Vec<Wire> = all_pages("installations", |page| async move {
             let request = GitHubRequest::get(format!("/app/installations?per_page={PAGE}&page={page}"));
-            let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
-            let list: Vec<Wire> = answer.json()?;
-            let is_last = list.len() < PAGE;
-            all.extend(
-                list.into_iter()
-                    .map(|one| AppInstallation { id: one.id, suspended: one.suspended_at.is_some() }),
-            );
-            if is_last {
-                break;
-            }
-        }
-        Ok(all)
+            self.repeating(|| async { self.send_as_app(&request).await }).await?.json()
+        })
+        .await?;
+        let installed = all.into_iter();
+        Ok(installed
+            .map(|one| AppInstallation { id: one.id, suspended: one.suspended_at.is_some() })
+            .collect())
     }
 
     /// The repositories that an installation includes.
@@ -136,26 +130,18 @@ impl GitHub {
             self.send_as_app(&GitHubRequest::post(route.as_str(), body.clone())).await
         });
         let Token { token } = token.await?.json()?;
-        let mut all = Vec::new();
-        for page in 1..=MOST_PAGES {
+        let token = &token;
+        let all = all_pages("repositories of an installation", |page| async move {
             let request =
                 GitHubRequest::get(format!("/installation/repositories?per_page={PAGE}&page={page}"));
             let name = RequestAuth::Installation(metadata);
-            let answer = self
-                .repeating(|| async {
-                    self.send((GitHubApi::Rest, RequestSender::Token(token.clone())), &request, name).await
-                })
-                .await?;
-            let Wire { repositories } = answer.json()?;
-            let is_last = repositories.len() < PAGE;
-            for facts in repositories {
-                all.push(listed(installation, facts)?);
-            }
-            if is_last {
-                break;
-            }
-        }
-        Ok(all)
+            let answer = self.repeating(|| async {
+                self.send((GitHubApi::Rest, RequestSender::Token(token.clone())), &request, name).await
+            });
+            let Wire { repositories } = answer.await?.json()?;
+            Ok(repositories)
+        });
+        all.await?.into_iter().map(|facts| listed(installation, facts)).collect()
     }
 
     /// The issues and pull requests in which something changed since then, the longest ago first.
@@ -312,6 +298,24 @@ impl GitHub {
         }
         Ok(reviews)
     }
+}
+
+/// What all pages of a list have. One that is longer than it is followed is no reason to have nothing of it.
+async fn all_pages<T, F: Future<Output = Result<Vec<T>>>>(
+    what: &str,
+    page_of: impl Fn(usize) -> F,
+) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    for page in 1..=MOST_PAGES {
+        let list = page_of(page).await?;
+        let is_last = list.len() < PAGE;
+        all.extend(list);
+        if is_last {
+            return Ok(all);
+        }
+    }
+    tracing::warn!(known = all.len(), "there are more {what} than are looked at");
+    Ok(all)
 }
 
 #[derive(Deserialize)]

@@ -46,11 +46,7 @@ impl Workspaces {
         let root = self.order_dirs(order).root;
         let alone = self.lock_of(order.to_string());
         let held = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // At once: whoever makes it anew meanwhile loses nothing.
-        let away = self.orders().join(format!("{GONE}{order}"));
-        remove_all(&away)?;
-        std::fs::rename(&root, &away).map_err(|error| GitError::file("take away", &root, &error))?;
-        drop(held);
+        // First: as long as the folder is there, a server that was killed here comes back to it.
         if self.own_path("commits", repository).exists() {
             let said = |error: git2::Error| GitError::local("forget an order's commits", &error);
             let commits = self.commits(repository)?;
@@ -63,6 +59,11 @@ impl Workspaces {
                 fetched.delete().map_err(said)?;
             }
         }
+        // At once: whoever makes it anew meanwhile loses nothing.
+        let away = self.orders().join(format!("{GONE}{order}"));
+        remove_all(&away)?;
+        std::fs::rename(&root, &away).map_err(|error| GitError::file("take away", &root, &error))?;
+        drop(held);
         remove_all(&away)
     }
 

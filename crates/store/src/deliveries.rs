@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
 
 use super::connections::Databases;
-use super::pool::{ConnectionPools, WriteTransaction, in_tx, reading};
+use super::pool::{ConnectionPools, OpenTransaction, WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_micros, to_micros};
 use journeyman_order::{DeliveryGuid, OrderId};
 
@@ -220,6 +220,8 @@ impl Store {
 
 /// As many as one statement keeps: more would save little, and each number is a statement that the connection prepares.
 const IN_ONE: usize = 32;
+/// Of the lock in PostgreSQL, beside the name of the schema.
+const INSERTS: i32 = 0x4a4d_4445;
 
 fn insertion<DB>(deliveries: &[NewDelivery]) -> QueryBuilder<DB>
 where
@@ -269,12 +271,30 @@ pub(super) async fn insert_at_once(
     Ok(inserted.into_iter().map(|(guid,)| guid).collect())
 }
 
+/// PostgreSQL numbers rows as they are inserted, and shows them as they are committed. Deliveries are read by their numbers,
+/// so one that becomes visible below those that were read would not be seen before a restart. Therefore transactions insert
+/// one after the other, also behind one that a broken connection has left without an end. Whoever waits for long is
+/// refused while GitHub still listens, which is ten seconds.
+async fn await_turn(tx: &mut WriteTransaction) -> Result<(), StoreError> {
+    if let OpenTransaction::Postgres(tx) = &mut tx.on {
+        sqlx::query(
+            "SELECT set_config('lock_timeout', '5s', true), \
+             pg_advisory_xact_lock($1, hashtext(current_schema()))",
+        )
+        .bind(INSERTS)
+        .execute(&mut **tx)
+        .await?;
+    }
+    Ok(())
+}
+
 /// What became of each, in their order, where these are kept already.
 pub(super) async fn insert(
     tx: &mut WriteTransaction,
     deliveries: &[NewDelivery],
     mut new: BTreeSet<String>,
 ) -> Result<Vec<DeliverySaveOutcome>, StoreError> {
+    await_turn(tx).await?;
     let mut outcomes = Vec::with_capacity(deliveries.len());
     for some in deliveries.chunks(IN_ONE) {
         new.extend(insert_new(tx, some).await?);

@@ -3,9 +3,12 @@
 //! At rest is an order that is not active and whose journal has not grown since it was left. Its journal is the truth, and
 //! goes last, with all else that is known of it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::connections::Databases;
 use super::orders::{WITHOUT_A_PULL, order_id};
@@ -20,6 +23,8 @@ const AT_ONCE: i64 = 200;
 const MOST_EMPTY: i64 = 4;
 /// A larger file of a program from before this one is not made anew as it is opened: nobody could write meanwhile.
 const QUICK_TO_REWRITE: i64 = 64 << 20;
+/// For so long nobody may write, while those are waited for that read what the log of writes holds.
+const READERS_END_WITHIN: Duration = Duration::from_millis(100);
 /// Between two transactions.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -176,7 +181,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be used.
     pub async fn compact(&self) -> Result<(), StoreError> {
-        let Databases::Sqlite { writer, file: Some(_), .. } = &self.pools.databases else { return Ok(()) };
+        let Databases::Sqlite { writer, file: Some(file), .. } = &self.pools.databases else { return Ok(()) };
         let number = async |pragma: &'static str| -> Result<i64, StoreError> {
             Ok(sqlx::query_scalar::<_, i64>(pragma).fetch_one(writer).await?)
         };
@@ -206,8 +211,20 @@ impl Store {
                 break;
             }
         }
-        // What the log of writes has grown to is given back, too.
-        let _busy_or_not = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_all(writer).await?;
-        Ok(())
+        give_back_the_log(file).await
     }
+}
+
+/// What the log of writes has grown to is given back, too. SQLite lets nobody write while it waits for those who read, such
+/// as a backup: so it waits for a moment only, on a connection that is nobody else's, and the log stays until the next time.
+async fn give_back_the_log(file: &Path) -> Result<(), StoreError> {
+    let options = SqliteConnectOptions::new().filename(file).busy_timeout(READERS_END_WITHIN);
+    let mut connection = options.connect().await?;
+    let (busy, ..): (i64, i64, i64) =
+        sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection).await?;
+    if busy != 0 {
+        tracing::debug!("somebody reads the database: its log keeps its size until the next time");
+    }
+    connection.close().await?;
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Stories told against real databases: SQLite always, PostgreSQL when `JOURNEYMAN_TEST_POSTGRES_URL` names one.
 
 mod artifact_files;
+mod commit_order;
 mod full_disk;
 mod one_server;
 mod retention;

@@ -1,6 +1,6 @@
 //! What is old is removed; what is needed is not.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 
@@ -146,6 +146,36 @@ async fn a_database_that_lost_most_of_what_was_in_it_gives_the_room_back() {
     store.remove_delivery_bodies(now() + TimeDelta::days(1)).await.unwrap();
     store.compact().await.unwrap();
     assert!(length() < 1_000_000, "{}", length());
+}
+
+#[tokio::test]
+async fn whoever_gives_room_back_while_a_backup_reads_keeps_nobody_waiting() {
+    let home = homes().await.remove(0);
+    let store = &home.store;
+    let new = NewDelivery { body: vec![1; 1_000_000], ..delivery("large") };
+    store.save_delivery(new).await.unwrap();
+    let log = format!("{}-wal", home.url.trim_start_matches("sqlite://"));
+    let length = || std::fs::metadata(&log).unwrap().len();
+    // A backup: it reads as things were when it began.
+    let pool = sqlx::SqlitePool::connect(&home.url).await.unwrap();
+    let mut reading = pool.begin().await.unwrap();
+    sqlx::query("SELECT COUNT(*) FROM deliveries").fetch_all(&mut *reading).await.unwrap();
+    store.save_delivery(delivery("since")).await.unwrap();
+
+    let begun = Instant::now();
+    let (compacted, saved) = tokio::join!(store.compact(), async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        store.save_delivery(delivery("meanwhile")).await
+    });
+
+    compacted.unwrap();
+    saved.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert!(length() > 1_000_000, "the log stays while somebody reads it");
+
+    reading.rollback().await.unwrap();
+    store.compact().await.unwrap();
+    assert_eq!(length(), 0, "the next time it is given back");
 }
 
 #[tokio::test]

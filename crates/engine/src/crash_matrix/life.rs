@@ -61,6 +61,9 @@ pub(super) fn live(case: &Case) -> Result<LifeReport, String> {
             return Err("does not come to an end: it dies again and again".to_owned());
         }
         match in_a_process(|| run(&world, process, &mut heard)) {
+            ProcessEnd::Down(_) if world.steps.is_endless() => {
+                return Err(format!("does the same again and again: {:?}", world.steps.last()));
+            }
             ProcessEnd::Down(time) => down(&world, time),
             ProcessEnd::Settled => break,
             ProcessEnd::Never(because) => return Err(because),

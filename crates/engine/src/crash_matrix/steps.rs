@@ -18,6 +18,9 @@ use journeyman_order::{DeliveryGuid, JournalEntry, JournalEvent, OrderId};
 use journeyman_store::{JournalStore, Store, StoreError, StoreWatcher};
 use secrecy::ExposeSecret as _;
 
+/// A life of two orders and an outage of hours has fewer than 2,000.
+const MOST_STEPS: u64 = 20_000;
+
 /// Where the process reaches out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seam {
@@ -185,6 +188,9 @@ impl Steps {
     /// Comes to a step.
     pub(super) async fn pass(&self, process: ProcessNumber, seam: Seam, point: &str) -> Directive {
         self.alive(process, Some(seam)).await;
+        if self.is_endless() {
+            self.die(Duration::ZERO).await;
+        }
         let fate = {
             let mut state = self.state();
             state.count += 1;
@@ -257,6 +263,11 @@ impl Steps {
             self.die(down).await;
         }
         self.alive(process, Some(seam)).await;
+    }
+
+    /// Whether it does the same again and again.
+    pub(super) fn is_endless(&self) -> bool {
+        self.state().count > MOST_STEPS
     }
 
     /// For whoever looks closely.

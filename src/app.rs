@@ -117,6 +117,10 @@ impl Application {
             .with_context(|| format!("data.dir = {:?}", settings.data.dir))?
             .reached_by(outgoing.clone())?
             .signed_by(commit_signer(settings.signing.clone()).await?);
+        let used = workspaces.clone();
+        spawn_blocking(move || used.begin_use())
+            .await?
+            .with_context(|| format!("data.dir = {:?}", settings.data.dir))?;
         let bench = EvalSandbox { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
         let public = workspaces.signer().map(CommitSigner::public).unwrap_or_default();
         let rules = rules(&settings, templates.await??, public)?;
@@ -217,6 +221,11 @@ impl Application {
         };
         housekeeping.abort();
         let _ = tokio::time::timeout(TIME_TO_END, self.store.close()).await;
+        // Where it is not said in time, the next server asks whether the machine has ended meanwhile.
+        let leave = spawn_blocking(move || self.bench.workspaces.end_use());
+        if let Ok(Ok(Err(error))) = tokio::time::timeout(TIME_TO_END, leave).await {
+            tracing::warn!("the data folder could not be left in peace: {error}");
+        }
         served
     }
 }

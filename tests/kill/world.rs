@@ -19,6 +19,7 @@ use tokio::process::{Child, Command};
 
 use super::child::{LISTENS, TASK, Task};
 use super::moment::Moment;
+use super::power::Disk;
 use crate::world::setting::keys;
 
 pub const REPOSITORY: &str = "octo/median";
@@ -72,6 +73,8 @@ impl Agent {
 pub struct World {
     pub emulator: Emulator,
     pub issue: u64,
+    /// Where what is synced is kept apart; none where power is not cut.
+    pub disk: Option<Disk>,
     place: TempDir,
 }
 
@@ -116,9 +119,14 @@ impl World {
         emulator.set_permission(REPOSITORY, PERSON, RepositoryRole::Write).expect("a permission");
         let issue = emulator.open_issue(REPOSITORY, PERSON, title, body).await.expect("an issue");
         let place = tempfile::Builder::new().prefix("journeyman-kill-").tempdir().expect("a folder");
-        let world = Self { emulator, issue, place };
+        let world = Self { emulator, issue, disk: None, place };
         world.write_settings(script, keys.private_pem.expose_secret());
         world
+    }
+
+    /// The same, and what Journeyman syncs is kept apart.
+    pub fn on_a_disk(self) -> Self {
+        Self { disk: Some(Disk::new(self.place.path())), ..self }
     }
 
     fn write_settings(&self, script: &str, private_key: &str) {
@@ -160,6 +168,9 @@ impl World {
         command.args(["--exact", "kill::child::child", "--ignored", "--nocapture", "--test-threads=1"]);
         command.env(TASK, serde_json::to_string(&task).expect("a task"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(self.log()).kill_on_drop(true);
+        if let Some(disk) = &self.disk {
+            disk.watch(&mut command);
+        }
         let mut child = command.spawn().expect("this program starts again");
         let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
         let address = tokio::time::timeout(PATIENCE, async {
@@ -203,13 +214,18 @@ impl World {
     /// The journals of every order, read from the database while nobody writes.
     pub async fn journals(&self) -> Vec<(Journal, OrderProjection)> {
         let store = self.store().await;
+        let journals = Self::journals_of(&store).await;
+        store.close().await;
+        journals
+    }
+
+    pub async fn journals_of(store: &Store) -> Vec<(Journal, OrderProjection)> {
         let mut journals = Vec::new();
         for row in store.orders(&OrderFilter { limit: 10, ..OrderFilter::default() }).await.expect("orders") {
-            let journal = JournalStore::journal(&store, row.id).await.expect("a journal");
+            let journal = JournalStore::journal(store, row.id).await.expect("a journal");
             let survey = projection(journal.pipeline(), &journal, Utc::now());
             journals.push((journal, survey));
         }
-        store.close().await;
         journals
     }
 

@@ -52,6 +52,7 @@ mod origin;
 mod outline;
 mod own_commits;
 mod patch;
+mod power;
 mod protected;
 mod remarks;
 mod remote;
@@ -294,14 +295,19 @@ impl Workspaces {
             remove_all(&path)?;
             let made = |error: &std::io::Error| GitError::file("make the repository", &path, error);
             std::fs::create_dir_all(&path).map_err(|error| made(&error))?;
-            init_bare(&path, "main")?;
+            let made_now = init_bare(&path, "main")?;
+            mend::sync_what_is_written(&made_now).map_err(|error| GitError::opening(&error))?;
             if let Some(alternates) = sees {
-                std::fs::create_dir_all(path.join("objects/info")).map_err(|error| made(&error))?;
-                std::fs::write(path.join("objects/info/alternates"), alternates)
+                write_whole(&path.join("objects/info/alternates"), alternates.as_bytes())
+                    .map_err(|error| made(&error))?;
+            }
+            for file in ["HEAD", "config"] {
+                std::fs::File::open(path.join(file))
+                    .and_then(|file| file.sync_all())
                     .map_err(|error| made(&error))?;
             }
             // Last, so that one that was made half is made again.
-            std::fs::write(path.join("complete"), "").map_err(|error| made(&error))?;
+            write_whole(&path.join("complete"), b"").map_err(|error| made(&error))?;
         }
         self.clear_once(&path)?;
         let opened = Repository::open_bare(&path).map_err(|error| GitError::opening(&error))?;

@@ -374,7 +374,7 @@ fn github(settings: &config::GithubSettings, outgoing: OutgoingNetwork) -> anyho
 }
 
 /// Our own secrets, by the names that people know them by, without the public half of the key that signs.
-fn known(settings: &Settings, public: &str) -> anyhow::Result<SecretSet> {
+fn known(settings: &Settings, public: &str) -> SecretSet {
     let mut secrets = vec![("the App's private key".to_owned(), settings.github.private_key.clone())];
     let webhook = settings.github.webhook_secrets.iter().cloned();
     secrets.extend(webhook.map(|secret| ("the webhook's secret".to_owned(), secret)));
@@ -401,7 +401,7 @@ fn known(settings: &Settings, public: &str) -> anyhow::Result<SecretSet> {
             secrets.push((name, value.into()));
         }
     }
-    Ok(SecretSet::beside(secrets, public)?)
+    SecretSet::beside(secrets, public)
 }
 
 fn rules(settings: &Settings, mut templates: Templates, public: &str) -> anyhow::Result<EngineSettings> {
@@ -428,7 +428,7 @@ fn rules(settings: &Settings, mut templates: Templates, public: &str) -> anyhow:
         retention: settings.retention,
         testing: settings.testing.clone(),
         prices: agent::Prices::new(settings.prices.clone()),
-        secrets: known(settings, public)?,
+        secrets: known(settings, public),
         read_repository_settings: |yaml| repository_settings(yaml).map_err(|error| error.to_string()),
         environment: |name| std::env::var(name).ok(),
     })

@@ -110,7 +110,7 @@ impl House {
         assert!(workspaces.create_origin(order(), &repository, &nothing, "main", None).is_err());
         let mirror = Repository::open_bare(mirror).unwrap();
         let base = base(&mirror).to_string().parse().unwrap();
-        let known = SecretSet::new([("token".to_owned(), SecretString::from(CANARY.to_owned()))]).unwrap();
+        let known = SecretSet::new([("token".to_owned(), SecretString::from(CANARY.to_owned()))]);
         let protected = DEFAULT_PROTECTED.map(str::to_owned).into();
         Self { data, workspaces, repository, base, known, protected }
     }

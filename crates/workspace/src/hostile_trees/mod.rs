@@ -215,7 +215,7 @@ impl ImportFixture {
         let origin = Repository::open_bare(workspaces.order_dirs(order).origin).unwrap();
         let agent = HostileAgent { origin, base, git: git.to_owned() };
         let secret = ("the installation's token".to_owned(), SecretString::from(CANARY));
-        let known = SecretSet::new([secret]).unwrap();
+        let known = SecretSet::new([secret]);
         Self { data, workspaces, repository, order, branch, base: sha, known, agent }
     }
 

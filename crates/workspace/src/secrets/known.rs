@@ -5,20 +5,18 @@
 //! `"gh" + "s_ab"` and `ghs_ab` are the same. Somebody who encrypts, compresses or spells a secret backwards gets past
 //! this; that no secret of ours is where an agent is comes first.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use aho_corasick::AhoCorasick;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::GitError;
+use super::piece_search::{PieceSearch, SHORTEST, SecretPiece};
 
 /// Letters and digits that make a piece of a secret: so many in a row are no accident.
 const PIECE: usize = 16;
-/// A secret that has fewer letters and digits cannot be told from words.
-const SHORTEST: usize = 8;
 
 /// Secrets by their names, ready to be looked for. Cheap to clone; shows only the names.
 #[derive(Clone, Default)]
@@ -28,9 +26,7 @@ pub struct SecretSet(Arc<SecretSetInner>);
 struct SecretSetInner {
     names: Vec<String>,
     too_short: Vec<String>,
-    search: Option<AhoCorasick>,
-    /// For each pattern of the search, whose it is.
-    whose: Vec<usize>,
+    search: Option<PieceSearch>,
 }
 
 /// Where a secret stands, and which.
@@ -44,48 +40,31 @@ pub(super) struct SecretMatch<'a> {
 impl SecretSet {
     /// Secrets with the names by which people know them, such as `the App's private key`. A PEM file is taken whole, as
     /// it is on disk.
-    ///
-    /// # Errors
-    /// When there are more than can be searched for at once: hundreds of thousands of bytes.
-    pub fn new(secrets: impl IntoIterator<Item = (String, SecretString)>) -> Result<Self, GitError> {
+    pub fn new(secrets: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         Self::beside(secrets, "")
     }
 
     /// The same, where a private key's file also holds what anybody may have: pieces of this text are none of a secret.
-    ///
-    /// # Errors
-    /// As [`SecretSet::new`].
-    pub fn beside(
-        secrets: impl IntoIterator<Item = (String, SecretString)>,
-        public: &str,
-    ) -> Result<Self, GitError> {
-        let public = squeezed(public.as_bytes(), EscapeReading::AsIs).to_ascii_lowercase();
-        let is_public = |piece: &[u8]| {
-            let piece = piece.to_ascii_lowercase();
-            public.windows(piece.len()).any(|part| part == piece)
-        };
-        let mut inner = SecretSetInner::default();
-        let mut patterns: Vec<Vec<u8>> = Vec::new();
-        for (name, secret) in secrets {
-            let mut pieces = pieces(secret.expose_secret());
-            pieces.retain(|piece| !is_public(piece));
-            if pieces.is_empty() {
-                inner.too_short.push(name);
-                continue;
-            }
-            inner.whose.extend(pieces.iter().map(|_| inner.names.len()));
-            inner.names.push(name);
-            patterns.extend(pieces);
+    pub fn beside(secrets: impl IntoIterator<Item = (String, SecretString)>, public: &str) -> Self {
+        let (names, secrets): (Vec<String>, Vec<SecretString>) = secrets.into_iter().unzip();
+        let pieces = secrets.iter().enumerate().flat_map(|(whose, secret)| {
+            pieces(secret.expose_secret()).into_iter().filter_map(move |piece| SecretPiece::new(piece, whose))
+        });
+        let mut search = PieceSearch::of(pieces.collect());
+        let mut in_public = BTreeSet::new();
+        search.find(&squeezed(public.as_bytes(), EscapeReading::AsIs), |piece, _| {
+            in_public.insert(piece);
+            true
+        });
+        if !in_public.is_empty() {
+            let private =
+                search.pieces.into_iter().enumerate().filter(|(number, _)| !in_public.contains(number));
+            search = PieceSearch::of(private.map(|(_, piece)| piece).collect());
         }
-        if !patterns.is_empty() {
-            // Case is the first thing that is lost, in the name of a branch for one.
-            let search = AhoCorasick::builder().ascii_case_insensitive(true).build(&patterns);
-            // The error tells numbers, no patterns.
-            inner.search = Some(
-                search.map_err(|error| GitError::broken(format!("too many secrets to look for: {error}")))?,
-            );
-        }
-        Ok(Self(Arc::new(inner)))
+        let looked_for: BTreeSet<usize> = search.pieces.iter().map(|piece| piece.whose).collect();
+        let too_short = (0..names.len()).filter(|whose| !looked_for.contains(whose));
+        let too_short = too_short.map(|whose| names[whose].clone()).collect();
+        Self(Arc::new(SecretSetInner { names, too_short, search: Some(search) }))
     }
 
     /// Names of those that cannot be looked for, since they have fewer than eight letters and digits.
@@ -102,6 +81,10 @@ impl SecretSet {
     pub(super) fn hits(&self, bytes: &[u8], most: usize) -> Vec<SecretMatch<'_>> {
         let mut hits: Vec<SecretMatch<'_>> = Vec::new();
         let Some(search) = &self.0.search else { return hits };
+        let most = most.min(self.0.names.len() - self.0.too_short.len());
+        if most == 0 {
+            return hits;
+        }
         for reading in [EscapeReading::AsIs, EscapeReading::Unescaped] {
             if reading == EscapeReading::Unescaped
                 && !bytes.iter().any(|byte| matches!(byte, b'%' | b'\\' | b'&'))
@@ -109,15 +92,15 @@ impl SecretSet {
                 break;
             }
             let squeezed = squeezed(bytes, reading);
-            for found in search.find_iter(&squeezed) {
-                let whose = self.0.whose.get(found.pattern().as_usize());
-                let Some(name) = whose.and_then(|at| self.0.names.get(*at)) else { continue };
-                if hits.iter().all(|hit| hit.name != name) {
-                    hits.push(SecretMatch { name, line: line_of(bytes, reading, found.start()) });
+            search.find(&squeezed, |piece, start| {
+                let whose = search.pieces.get(piece).and_then(|piece| self.0.names.get(piece.whose));
+                if let Some(name) = whose.filter(|name| hits.iter().all(|hit| hit.name != **name)) {
+                    hits.push(SecretMatch { name, line: line_of(bytes, reading, start) });
                 }
-                if hits.len() >= most.min(self.0.names.len()) {
-                    return hits;
-                }
+                hits.len() < most
+            });
+            if hits.len() >= most {
+                break;
             }
         }
         hits
@@ -126,7 +109,8 @@ impl SecretSet {
 
 impl fmt::Debug for SecretSet {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_tuple("Known").field(&self.0.names).finish()
+        let looked_for = self.0.names.iter().filter(|name| !self.0.too_short.contains(name));
+        out.debug_tuple("Known").field(&looked_for.collect::<Vec<_>>()).finish()
     }
 }
 
@@ -151,8 +135,6 @@ fn pieces(secret: &str) -> Vec<Vec<u8>> {
         all.extend(windows(&squeezed(own, EscapeReading::AsIs), PIECE, 1));
     }
     all.extend(windows(hex::encode(core.as_bytes()).as_bytes(), 2 * PIECE, 2));
-    all.sort();
-    all.dedup();
     all
 }
 
@@ -277,7 +259,7 @@ mod tests {
             ("the password", "correct horse battery staple"),
             ("the PIN", "1234"),
         ];
-        SecretSet::new(secrets.map(|(name, secret)| (name.to_owned(), SecretString::from(secret)))).unwrap()
+        SecretSet::new(secrets.map(|(name, secret)| (name.to_owned(), SecretString::from(secret))))
     }
 
     fn base64(text: &str) -> String {
@@ -353,7 +335,7 @@ mod tests {
         assert_eq!(known.named_in(other), None);
         let token = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9";
         let secret = format!("ghs_17_{token}.eyJpc3MiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJlLW9mLXNvbWVib2R5");
-        let known = SecretSet::new([("t".to_owned(), SecretString::from(secret.as_str()))]).unwrap();
+        let known = SecretSet::new([("t".to_owned(), SecretString::from(secret.as_str()))]);
         assert_eq!((known.named_in(token), known.named_in(&secret)), (None, Some("t")));
     }
 
@@ -373,7 +355,7 @@ mod tests {
     fn what_a_private_key_has_in_common_with_its_public_half_is_no_secret() {
         let (public, private) = PEM.split_at(PEM.len() / 2);
         let secret = [("the key".to_owned(), SecretString::from(PEM))];
-        let known = SecretSet::beside(secret, public).unwrap();
+        let known = SecretSet::beside(secret, public);
         assert_eq!((known.named_in(public), known.named_in(private)), (None, Some("the key")));
     }
 
@@ -407,5 +389,58 @@ mod tests {
             let text = format!("{before}{token}{after}");
             proptest::prop_assert_eq!(known().named_in(&text), Some("the token"));
         }
+
+        /// Parts of secrets between words, in any form: whatever an automaton over the same pieces finds is found, and
+        /// nothing is where it finds nothing.
+        #[test]
+        fn nothing_is_missed_that_an_automaton_finds(
+            parts in proptest::collection::vec((0_usize..7, 0_usize..300, 0_usize..60, 0_usize..6), 0..6),
+        ) {
+            let parts = parts.into_iter().map(|(of, from, length, form)| {
+                let of = [TOKEN, PEM, &PEM[80..], "correct horse battery staple", "1234", "a-b %c \\n", OTHER][of];
+                let part = of.get(from.min(of.len())..(from + length).min(of.len())).unwrap_or_default();
+                match form {
+                    0 => part.to_ascii_uppercase(),
+                    1 => base64(part),
+                    2 => hex::encode(part),
+                    3 => part.replace('4', "%34"),
+                    _ => part.to_owned(),
+                }
+            });
+            let text: String = parts.collect();
+            let known = known();
+            let mut found: BTreeSet<&str> = BTreeSet::new();
+            for reading in [EscapeReading::AsIs, EscapeReading::Unescaped] {
+                let squeezed = squeezed(text.as_bytes(), reading);
+                let (automaton, whose) = automaton();
+                found.extend(automaton.find_overlapping_iter(&squeezed).map(|hit| whose[hit.pattern().as_usize()]));
+            }
+            let hits: BTreeSet<&str> = known.hits(text.as_bytes(), 9).iter().map(|hit| hit.name).collect();
+            proptest::prop_assert_eq!(&hits, &found, "{:?}", text);
+            proptest::prop_assert_eq!(known.named_in(&text).is_some(), !found.is_empty());
+        }
+    }
+
+    /// Of another key: as mixed as a secret, and none.
+    const OTHER: &str = "MIIEowIBAAKCAQEA7Qq3mZ1xB5v9N2k8L4j6H0g3F5d7S9a1P2o4I6u8Y0t2R4e6";
+
+    fn automaton() -> &'static (aho_corasick::AhoCorasick, Vec<&'static str>) {
+        static AUTOMATON: std::sync::LazyLock<(aho_corasick::AhoCorasick, Vec<&'static str>)> =
+            std::sync::LazyLock::new(|| {
+                let secrets = [
+                    ("the token", TOKEN),
+                    ("the key", PEM),
+                    ("the password", "correct horse battery staple"),
+                ];
+                let (mut all, mut whose) = (Vec::new(), Vec::new());
+                for (name, secret) in secrets {
+                    let pieces = pieces(secret);
+                    whose.extend(pieces.iter().map(|_| name));
+                    all.extend(pieces);
+                }
+                let automaton = aho_corasick::AhoCorasick::builder().ascii_case_insensitive(true).build(all);
+                (automaton.unwrap(), whose)
+            });
+        &AUTOMATON
     }
 }

@@ -1,6 +1,9 @@
-//! A signed delivery to the 202 that says it is on disk, beside the signature alone and beside HTTP alone.
+//! A signed delivery to the 202 that says it is on disk, beside the signature alone, beside HTTP alone, and beside a file
+//! that is written in place and flushed; with an empty store, and with one that has seen many orders.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,12 +17,16 @@ use journeyman::order::{IssueNumber, Journal, OrderId, OrderRequest, RepositoryN
 use journeyman::store::Store;
 use secrecy::SecretString;
 
+use super::resume::{connected, execute, prepare};
 use super::{heading, line, middle_and_tail, ratio, timed};
 
 const SECRET: &str = "a secret for this measurement";
 const PAYLOAD: &[u8] = include_bytes!("../../tests/fixtures/payloads/issues.labeled.1.json");
 const CONNECTIONS: usize = 16;
 const EACH: usize = 100;
+/// Orders that the second store has seen, with a delivery each.
+const ORDERS: u32 = 100_000;
+const FLUSHES: usize = 400;
 
 struct Nobody;
 
@@ -68,24 +75,91 @@ pub async fn measure() {
     let hashed = hashed / 1_000;
 
     let folder = tempfile::tempdir().expect("a folder");
-    let url = format!("sqlite://{}/bench.db", folder.path().display());
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address");
-    let state = HttpState {
-        store: Store::open(&url).await.expect("a store"),
-        webhook_secrets: vec![SecretString::from(SECRET)],
-        api_token: None,
-        orders: Arc::new(Nobody),
-        signer: Arc::new(Unasked(SigningKey::generate().expect("a key"))),
-        ready: Arc::new(|| Readiness::Ready { disk_free_bytes: None }),
-        limits: BodyLimits::default(),
-    };
-    let (handle, serving) = http::start(listener, state).expect("a server");
-    tokio::spawn(serving);
+    let (flush, slowest_flush) = flushes(folder.path());
+    let empty = IntakeCost::of(&folder.path().join("empty.db")).await;
+    let full = folder.path().join("full.db");
+    fill(&full).await;
+    let full = IntakeCost::of(&full).await;
 
-    let (health, _) = load(move |client| client.get(format!("http://{address}/health")), 200).await;
+    line("HMAC-SHA256 alone", hashed, "");
+    line("a flush of a file that is written in place", flush, "");
+    line("  the slowest in a hundred", slowest_flush, "");
+    line("an answer of HTTP alone (/health)", empty.health, "");
+    line(
+        "a delivery, from signature to disk",
+        empty.delivery,
+        &format!("{} HTTP alone", ratio(empty.delivery, empty.health)),
+    );
+    let each_second = 1.0 / empty.delivery.as_secs_f64();
+    line("  the slowest in a hundred", empty.tail, &format!("{each_second:.0} deliveries a second in all"));
+    println!("  {} the signature alone", ratio(empty.delivery, hashed));
+    line(
+        &format!("a delivery beside {ORDERS} orders"),
+        full.delivery,
+        &format!("{} an empty store", ratio(full.delivery, empty.delivery)),
+    );
+    line("  the slowest in a hundred", full.tail, "");
+}
+
+/// What a store cannot do without for each group: as many bytes as a delivery has, written over others and flushed.
+fn flushes(folder: &Path) -> (Duration, Duration) {
+    let file = std::fs::File::create(folder.join("flushed")).expect("a file");
+    file.write_all_at(&vec![1; PAYLOAD.len() * FLUSHES], 0).expect("bytes");
+    file.sync_all().expect("a flush");
+    let each = (0..FLUSHES).map(|number| {
+        let begun = Instant::now();
+        file.write_all_at(PAYLOAD, (number * PAYLOAD.len()) as u64).expect("bytes");
+        file.sync_data().expect("a flush");
+        begun.elapsed()
+    });
+    middle_and_tail(each.collect())
+}
+
+/// Orders that have ended, and the deliveries that began them, whose bodies were removed meanwhile.
+async fn fill(file: &Path) {
+    prepare(&format!("sqlite://{}", file.display()), file, 1, ORDERS).await;
+    let mut filling = connected(file).await;
+    let deliveries = format!(
+        "WITH RECURSIVE numbers (number) AS (VALUES (1) UNION ALL SELECT number + 1 FROM numbers WHERE number < {ORDERS}) \
+         INSERT INTO deliveries (guid, event, action, body, received_at, conclusion) \
+         SELECT lower(hex(randomblob(16))), 'issues', 'labeled', x'', number, 'ignored' FROM numbers"
+    );
+    execute(&mut filling, deliveries).await;
+}
+
+struct IntakeCost {
+    health: Duration,
+    delivery: Duration,
+    tail: Duration,
+}
+
+impl IntakeCost {
+    async fn of(file: &Path) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let state = HttpState {
+            store: Store::open(&format!("sqlite://{}", file.display())).await.expect("a store"),
+            webhook_secrets: vec![SecretString::from(SECRET)],
+            api_token: None,
+            orders: Arc::new(Nobody),
+            signer: Arc::new(Unasked(SigningKey::generate().expect("a key"))),
+            ready: Arc::new(|| Readiness::Ready { disk_free_bytes: None }),
+            limits: BodyLimits::default(),
+        };
+        let (handle, serving) = http::start(listener, state).expect("a server");
+        tokio::spawn(serving);
+        let (health, _) = load(move |client| client.get(format!("http://{address}/health")), 200).await;
+        let (delivery, tail) = load(deliver(address), 202).await;
+        handle.stop(false).await;
+        Self { health, delivery, tail }
+    }
+}
+
+fn deliver(
+    address: SocketAddr,
+) -> impl Fn(&reqwest::Client) -> reqwest::RequestBuilder + Clone + Send + Sync + 'static {
     let signed = signature(SECRET.as_bytes(), PAYLOAD);
-    let deliver = move |client: &reqwest::Client| {
+    move |client| {
         client
             .post(format!("http://{address}/webhook"))
             .header("x-github-event", "issues")
@@ -93,16 +167,7 @@ pub async fn measure() {
             .header("x-hub-signature-256", signed.as_str())
             .header("content-type", "application/json")
             .body(PAYLOAD)
-    };
-    let (delivery, tail) = load(deliver, 202).await;
-    handle.stop(false).await;
-
-    line("HMAC-SHA256 alone", hashed, "");
-    line("an answer of HTTP alone (/health)", health, "");
-    line("a delivery, from signature to disk", delivery, &format!("{} HTTP alone", ratio(delivery, health)));
-    let each_second = 1.0 / delivery.as_secs_f64();
-    line("  the slowest in a hundred", tail, &format!("{each_second:.0} deliveries a second in all"));
-    println!("  {} the signature alone", ratio(delivery, hashed));
+    }
 }
 
 /// Time for each request with all connections busy, and the 99th percentile of one connection's wait.

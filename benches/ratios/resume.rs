@@ -42,14 +42,14 @@ pub async fn measure() {
     );
 }
 
-async fn connected(file: &Path) -> SqliteConnection {
+pub async fn connected(file: &Path) -> SqliteConnection {
     let options = SqliteConnectOptions::from_str(&format!("sqlite://{}", file.display())).expect("a name");
     let options = options.create_if_missing(true).journal_mode(SqliteJournalMode::Wal);
     let options = options.synchronous(SqliteSynchronous::Full).busy_timeout(Duration::from_secs(10));
     SqliteConnection::connect_with(&options).await.expect("a database")
 }
 
-async fn execute(connection: &mut SqliteConnection, text: String) {
+pub async fn execute(connection: &mut SqliteConnection, text: String) {
     sqlx::query(sqlx::AssertSqlSafe(text)).execute(connection).await.expect("SQL");
 }
 

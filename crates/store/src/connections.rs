@@ -27,9 +27,9 @@ const CHECKPOINT_PAGES: &str = "4000";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 8] =
-    ["first", "branches", "spending", "server", "retention", "waking", "repositories", "looks"];
-const SQLITE_TABLES: [&str; 8] = [
+const MIGRATIONS: [&str; 9] =
+    ["first", "branches", "spending", "server", "retention", "waking", "repositories", "looks", "packed"];
+const SQLITE_TABLES: [&str; 9] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
@@ -38,8 +38,9 @@ const SQLITE_TABLES: [&str; 8] = [
     include_str!("../migrations/sqlite/0006_waking.sql"),
     include_str!("../migrations/sqlite/0007_repositories.sql"),
     include_str!("../migrations/sqlite/0008_looks.sql"),
+    include_str!("../migrations/sqlite/0009_packed.sql"),
 ];
-const POSTGRES_TABLES: [&str; 8] = [
+const POSTGRES_TABLES: [&str; 9] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_branches.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
@@ -48,10 +49,11 @@ const POSTGRES_TABLES: [&str; 8] = [
     include_str!("../migrations/postgres/0006_waking.sql"),
     include_str!("../migrations/postgres/0007_repositories.sql"),
     include_str!("../migrations/postgres/0008_looks.sql"),
+    include_str!("../migrations/postgres/0009_packed.sql"),
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 8]) -> Migrator {
+fn migrator(files: [&'static str; 9]) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
         Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
     });

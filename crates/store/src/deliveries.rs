@@ -23,6 +23,26 @@ pub struct NewDelivery {
     pub received_at: DateTime<Utc>,
 }
 
+/// A delivery as it is kept.
+pub(super) struct PackedDelivery {
+    delivery: NewDelivery,
+    /// Its body is LZ4, behind its length.
+    is_packed: bool,
+}
+
+impl PackedDelivery {
+    /// GitHub's bodies are names and addresses, said again and again: a fifth of them is written to the disk, which takes
+    /// longer than to pack them.
+    pub(super) fn of(mut delivery: NewDelivery) -> Self {
+        let packed = lz4_flex::compress_prepend_size(&delivery.body);
+        let is_packed = packed.len() < delivery.body.len();
+        if is_packed {
+            delivery.body = packed;
+        }
+        Self { delivery, is_packed }
+    }
+}
+
 /// A delivery that waits to be understood.
 #[derive(Debug, Clone)]
 pub struct StoredDelivery {
@@ -86,9 +106,9 @@ impl Store {
         after: i64,
         limit: u32,
     ) -> Result<Vec<StoredDelivery>, StoreError> {
-        let rows: Vec<(i64, String, String, Vec<u8>, i64)> = reading!(&self.pools, pool => {
+        let rows: Vec<(i64, String, String, Vec<u8>, bool, i64)> = reading!(&self.pools, pool => {
             sqlx::query_as(
-                "SELECT id, guid, event, body, received_at FROM deliveries \
+                "SELECT id, guid, event, body, packed, received_at FROM deliveries \
                  WHERE conclusion IS NULL AND id > $1 ORDER BY id LIMIT $2",
             )
             .bind(after)
@@ -96,8 +116,14 @@ impl Store {
             .fetch_all(pool)
         })?;
         rows.into_iter()
-            .map(|(id, guid, event, body, received_at)| {
+            .map(|(id, guid, event, body, is_packed, received_at)| {
                 let what = || format!("delivery {guid}");
+                let body = if is_packed {
+                    lz4_flex::decompress_size_prepended(&body)
+                        .map_err(|error| StoreError::broken(what(), error))?
+                } else {
+                    body
+                };
                 Ok(StoredDelivery {
                     id,
                     received_at: from_micros(received_at, &what())?,
@@ -223,21 +249,24 @@ const IN_ONE: usize = 32;
 /// Of the lock in PostgreSQL, beside the name of the schema.
 const INSERTS: i32 = 0x4a4d_4445;
 
-fn insertion<DB>(deliveries: &[NewDelivery]) -> QueryBuilder<DB>
+fn insertion<DB>(deliveries: &[PackedDelivery]) -> QueryBuilder<DB>
 where
     DB: sqlx::Database,
     for<'a> &'a str: sqlx::Encode<'a, DB> + sqlx::Type<DB>,
     for<'a> Option<&'a str>: sqlx::Encode<'a, DB> + sqlx::Type<DB>,
     for<'a> &'a [u8]: sqlx::Encode<'a, DB> + sqlx::Type<DB>,
+    bool: for<'a> sqlx::Encode<'a, DB> + sqlx::Type<DB>,
     i64: for<'a> sqlx::Encode<'a, DB> + sqlx::Type<DB>,
 {
-    let mut query =
-        QueryBuilder::new("INSERT INTO deliveries (guid, event, action, body, received_at) SELECT * FROM (");
-    query.push_values(deliveries, |mut row, delivery| {
+    let mut query = QueryBuilder::new(
+        "INSERT INTO deliveries (guid, event, action, body, packed, received_at) SELECT * FROM (",
+    );
+    query.push_values(deliveries, |mut row, PackedDelivery { delivery, is_packed }| {
         row.push_bind(delivery.guid.as_str())
             .push_bind(delivery.event.as_str())
             .push_bind(delivery.action.as_deref())
             .push_bind(delivery.body.as_slice())
+            .push_bind(*is_packed)
             .push_bind(to_micros(delivery.received_at));
     });
     query.push(") AS came WHERE ");
@@ -250,7 +279,7 @@ const WHERE_NEW: &str = " ON CONFLICT (guid) DO NOTHING RETURNING guid";
 /// whatever is asked of its thread costs two changes of threads. Elsewhere, and of very many, none is kept yet.
 pub(super) async fn insert_at_once(
     pools: &ConnectionPools,
-    deliveries: &[NewDelivery],
+    deliveries: &[PackedDelivery],
 ) -> Result<BTreeSet<String>, StoreError> {
     const WHAT: &str = "deliveries";
     let Databases::Sqlite { writer, .. } = &pools.databases else { return Ok(BTreeSet::new()) };
@@ -291,7 +320,7 @@ async fn await_turn(tx: &mut WriteTransaction) -> Result<(), StoreError> {
 /// What became of each, in their order, where these are kept already.
 pub(super) async fn insert(
     tx: &mut WriteTransaction,
-    deliveries: &[NewDelivery],
+    deliveries: &[PackedDelivery],
     mut new: BTreeSet<String>,
 ) -> Result<Vec<DeliverySaveOutcome>, StoreError> {
     await_turn(tx).await?;
@@ -300,7 +329,7 @@ pub(super) async fn insert(
         new.extend(insert_new(tx, some).await?);
         for delivery in some {
             // The same may be in a group twice.
-            let is_new = new.remove(delivery.guid.as_str())
+            let is_new = new.remove(delivery.delivery.guid.as_str())
                 || (was_refused(tx, delivery).await?
                     && !insert_new(tx, std::slice::from_ref(delivery)).await?.is_empty());
             outcomes.push(if is_new { DeliverySaveOutcome::New } else { DeliverySaveOutcome::Seen });
@@ -311,7 +340,7 @@ pub(super) async fn insert(
 
 async fn insert_new(
     tx: &mut WriteTransaction,
-    deliveries: &[NewDelivery],
+    deliveries: &[PackedDelivery],
 ) -> Result<Vec<String>, StoreError> {
     let inserted: Vec<(String,)> = in_tx!(tx, connection => async {
         let mut query = insertion(deliveries);
@@ -322,10 +351,10 @@ async fn insert_new(
 }
 
 /// Takes one away that was refused, so that it comes anew, behind those that came since.
-async fn was_refused(tx: &mut WriteTransaction, delivery: &NewDelivery) -> Result<bool, StoreError> {
+async fn was_refused(tx: &mut WriteTransaction, delivery: &PackedDelivery) -> Result<bool, StoreError> {
     let removed: Option<(i64,)> = in_tx!(tx, connection => {
         sqlx::query_as("DELETE FROM deliveries WHERE guid = $1 AND conclusion = 'refused' RETURNING id")
-            .bind(delivery.guid.as_str())
+            .bind(delivery.delivery.guid.as_str())
             .fetch_optional(connection)
     })?;
     Ok(removed.is_some())

@@ -3,7 +3,7 @@
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::deliveries::{DeliverySaveOutcome, NewDelivery, insert, insert_at_once};
+use super::deliveries::{DeliverySaveOutcome, NewDelivery, PackedDelivery, insert, insert_at_once};
 use super::pool::ConnectionPools;
 use super::{Store, StoreError};
 
@@ -15,7 +15,7 @@ type SaveReply = oneshot::Sender<Result<DeliverySaveOutcome, StoreError>>;
 /// The way to the writer.
 #[derive(Clone)]
 pub(super) struct DeliveryWriter {
-    queue: mpsc::Sender<(NewDelivery, SaveReply)>,
+    queue: mpsc::Sender<(PackedDelivery, SaveReply)>,
 }
 
 impl DeliveryWriter {
@@ -35,7 +35,7 @@ impl Store {
     pub async fn save_delivery(&self, delivery: NewDelivery) -> Result<DeliverySaveOutcome, StoreError> {
         let ended = || StoreError::unavailable("it is being closed");
         let (answer, answered) = oneshot::channel();
-        self.saver.queue.send((delivery, answer)).await.map_err(|_| ended())?;
+        self.saver.queue.send((PackedDelivery::of(delivery), answer)).await.map_err(|_| ended())?;
         let saved = answered.await.map_err(|_| ended())?;
         if saved.is_err() {
             self.writes.doubt().await;
@@ -44,10 +44,10 @@ impl Store {
     }
 }
 
-async fn save_in_groups(pools: ConnectionPools, mut waiting: mpsc::Receiver<(NewDelivery, SaveReply)>) {
+async fn save_in_groups(pools: ConnectionPools, mut waiting: mpsc::Receiver<(PackedDelivery, SaveReply)>) {
     let mut group = Vec::with_capacity(GROUP);
     while waiting.recv_many(&mut group, GROUP).await > 0 {
-        let (deliveries, answers): (Vec<NewDelivery>, Vec<SaveReply>) = group.drain(..).unzip();
+        let (deliveries, answers): (Vec<PackedDelivery>, Vec<SaveReply>) = group.drain(..).unzip();
         let results = match save_together(&pools, &deliveries).await {
             Ok(saved) => saved.into_iter().map(Ok).collect(),
             // One that the database will not take must not cost the others their place.
@@ -63,7 +63,7 @@ async fn save_in_groups(pools: ConnectionPools, mut waiting: mpsc::Receiver<(New
 
 async fn save_together(
     pools: &ConnectionPools,
-    deliveries: &[NewDelivery],
+    deliveries: &[PackedDelivery],
 ) -> Result<Vec<DeliverySaveOutcome>, StoreError> {
     let new = insert_at_once(pools, deliveries).await?;
     if new.len() == deliveries.len() {
@@ -77,7 +77,7 @@ async fn save_together(
 
 async fn save_one_by_one(
     pools: &ConnectionPools,
-    deliveries: &[NewDelivery],
+    deliveries: &[PackedDelivery],
 ) -> Vec<Result<DeliverySaveOutcome, StoreError>> {
     let mut results = Vec::with_capacity(deliveries.len());
     for delivery in deliveries {

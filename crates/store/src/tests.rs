@@ -86,6 +86,16 @@ fn delivery(guid: &str) -> NewDelivery {
     }
 }
 
+/// Bytes that no packing makes fewer.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let bytes = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    });
+    bytes.take(length).collect()
+}
+
 fn guid(text: &str) -> DeliveryGuid {
     text.parse().unwrap()
 }
@@ -150,6 +160,18 @@ async fn a_delivery_is_kept_once_and_waits_until_it_is_concluded() {
         let later = store.pending_deliveries(pending[0].id, 10).await.unwrap();
         assert_eq!(later.iter().map(|delivery| delivery.guid.as_str()).collect::<Vec<_>>(), ["a"]);
         assert_eq!(pending[0].received_at, now());
+
+        for (name, body) in
+            [("long", b"https://api.github.com/".repeat(500)), ("noise", noise(9_000)), ("none", vec![])]
+        {
+            let last = store.pending_deliveries(0, 10).await.unwrap().last().unwrap().id;
+            store.save_delivery(NewDelivery { body: body.clone(), ..delivery(name) }).await.unwrap();
+            assert_eq!(store.pending_deliveries(last, 10).await.unwrap()[0].body, body, "byte for byte");
+            store
+                .conclude_delivery(&guid(name), &DeliveryConclusion::Ignored { because: String::new() })
+                .await
+                .unwrap();
+        }
 
         let ignored = DeliveryConclusion::Ignored { because: "a \0 push".to_owned() };
         store.conclude_delivery(&guid("b"), &ignored).await.unwrap();

@@ -45,7 +45,7 @@ async fn fill_and_clear(disk: &Path) {
     // The log of writes has some room of its own, which is used up first.
     let mut refused = None;
     for number in 0..64 {
-        let large = NewDelivery { body: vec![1; 64 * 1024], ..delivery(&format!("large-{number}")) };
+        let large = NewDelivery { body: noise(64 * 1024), ..delivery(&format!("large-{number}")) };
         if let Err(error) = store.save_delivery(large).await {
             refused = Some(error);
             break;

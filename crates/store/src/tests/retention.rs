@@ -134,7 +134,7 @@ async fn a_database_that_lost_most_of_what_was_in_it_gives_the_room_back() {
     let home = homes().await.remove(0);
     let store = &home.store;
     for number in 0..40 {
-        let new = NewDelivery { body: vec![1; 100_000], ..delivery(&format!("large-{number}")) };
+        let new = NewDelivery { body: noise(100_000), ..delivery(&format!("large-{number}")) };
         store.save_delivery(new).await.unwrap();
         let ignored = DeliveryConclusion::Ignored { because: String::new() };
         store.conclude_delivery(&guid(&format!("large-{number}")), &ignored).await.unwrap();

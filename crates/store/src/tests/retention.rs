@@ -152,7 +152,7 @@ async fn a_database_that_lost_most_of_what_was_in_it_gives_the_room_back() {
 async fn whoever_gives_room_back_while_a_backup_reads_keeps_nobody_waiting() {
     let home = homes().await.remove(0);
     let store = &home.store;
-    let new = NewDelivery { body: vec![1; 1_000_000], ..delivery("large") };
+    let new = NewDelivery { body: noise(1_000_000), ..delivery("large") };
     store.save_delivery(new).await.unwrap();
     let log = format!("{}-wal", home.url.trim_start_matches("sqlite://"));
     let length = || std::fs::metadata(&log).unwrap().len();

@@ -26,7 +26,8 @@ demo: deps ## GitHub on loopback, a sample repository, an issue, and the bot at 
 	@cargo run --quiet --locked --bin journeyman -- demo $(ARGS)
 
 build: deps ## the release program at target/release/journeyman
-	cargo build --locked --release --bins
+	JOURNEYMAN_COMMIT="$$(git describe --always --dirty --exclude='*' --abbrev=12 2>/dev/null)" \
+		cargo build --locked --release --bins
 
 test: fetch ## lint, then the tests; JOURNEYMAN_TEST_ALL=1 for whole corpora, JOURNEYMAN_SKIP=claude without Claude Code
 	@$(OFFLINE) cargo fmt --all -- --check

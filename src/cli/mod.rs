@@ -64,6 +64,7 @@ mod temporary;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -80,6 +81,12 @@ const START_HERE: &str = if cfg!(feature = "emulator") {
      journeyman serve --config journeyman.toml           as a GitHub App"
 };
 
+/// With the commit that it was built from, where whoever built it said so, as `make build` does.
+static VERSION: LazyLock<String> = LazyLock::new(|| match option_env!("JOURNEYMAN_COMMIT") {
+    Some(commit) if !commit.is_empty() => format!("{} ({commit})", env!("CARGO_PKG_VERSION")),
+    _ => env!("CARGO_PKG_VERSION").to_owned(),
+});
+
 /// Commands that a build may be without, the feature that brings each, and whether it is there.
 const OPTIONAL: [(&str, &str, bool); 4] = [
     ("run", "emulator", cfg!(feature = "emulator")),
@@ -93,7 +100,7 @@ const OPTIONAL: [(&str, &str, bool); 4] = [
 /// It clones the repository, has a coding agent plan and implement, runs the tests itself, sends the agent back with
 /// what failed, and opens a pull request only for a commit that it has seen pass and seen on the remote.
 #[derive(Debug, Parser)]
-#[command(name = "journeyman", version, after_help = START_HERE)]
+#[command(name = "journeyman", version = VERSION.as_str(), after_help = START_HERE)]
 struct CommandLine {
     #[command(subcommand)]
     command: Subcommands,

@@ -58,6 +58,8 @@ use registration::AppProblem;
 
 /// How long each of server, engine and store has to end after it was asked to: ten seconds together, with a margin.
 const TIME_TO_END: Duration = Duration::from_secs(3);
+/// What the whole process has after SIGTERM, with all of the above, is fifteen seconds.
+const TIME_TO_SYNC: Duration = Duration::from_secs(5);
 
 /// Of the data folder, where large artifacts lie beside PostgreSQL.
 const ARTIFACTS: &str = "artifacts";
@@ -221,10 +223,14 @@ impl Application {
         };
         housekeeping.abort();
         let _ = tokio::time::timeout(TIME_TO_END, self.store.close()).await;
-        // Where it is not said in time, the next server asks whether the machine has ended meanwhile.
         let leave = spawn_blocking(move || self.bench.workspaces.end_use());
-        if let Ok(Ok(Err(error))) = tokio::time::timeout(TIME_TO_END, leave).await {
-            tracing::warn!("the data folder could not be left in peace: {error}");
+        match tokio::time::timeout(TIME_TO_SYNC, leave).await {
+            Ok(Ok(Err(error))) => tracing::warn!("the data folder could not be left in peace: {error}"),
+            Err(_) => tracing::warn!(
+                "the disk takes too long: if this machine is started again before the server is, work trees, agents' homes \
+                 and environments are made again"
+            ),
+            Ok(Ok(Ok(())) | Err(_)) => {}
         }
         served
     }

@@ -36,6 +36,7 @@ pub fn opened() -> OrderInput {
         request: OrderRequest::default(),
         comment: None,
         labeled_at: None,
+        commented_at: None,
         earlier: Vec::new(),
         pipeline: Pipeline::parse(pipeline).expect("the pipeline that ships"),
         agent: "claude".to_owned(),

@@ -442,12 +442,12 @@ fn doing(r#move: &Move) -> Option<String> {
 }
 
 /// Foreign text for one line of a terminal: no control characters, not too long.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     shorten(&whole(text), LONGEST)
 }
 
 /// What is wrong, and what to do about it: its end matters as much as its beginning.
-fn whole(text: &str) -> String {
+pub(super) fn whole(text: &str) -> String {
     let plain = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
     plain.take(LONGEST_PROBLEM).collect()
 }

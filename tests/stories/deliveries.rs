@@ -214,3 +214,25 @@ async fn an_end_from_before_the_label_does_not_end_its_order() {
     assert_eq!((second.word(), second.order == first.order), ("verified", false), "{}", second.because());
     world.end().await;
 }
+
+/// As above, where the second order was begun by a comment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_from_before_the_comment_does_not_end_its_order() {
+    let world = Story::of(SLOWLY).labeled().await;
+    world.until_begun("implement/1/agent").await;
+    world.github.close(REPOSITORY, world.issue, MAINTAINER).await.expect("it is open");
+    let first = world.settled().await;
+    assert_eq!(first.word(), "cancelled", "{}", first.because());
+    world.github.reopen(REPOSITORY, world.issue, MAINTAINER).await.expect("it is closed");
+    world.quiet().await;
+    let is_it =
+        |one: &DeliveryAttempt| one.event == "issues" && one.payload.contains("\"action\":\"closed\"");
+    let closed = world.github.deliveries().into_iter().rev().find(is_it).expect("it was delivered").payload;
+    world.comment(MAINTAINER, "/journeyman").await;
+    until_the_next_is_at_work(&world, first.order).await;
+
+    assert_eq!(world.deliver("0b989ba4-242f-11e5-81e1-c7b6966d2901", "issues", closed.as_bytes()).await, 202);
+    let second = world.settled().await;
+    assert_eq!((second.word(), second.order == first.order), ("verified", false), "{}", second.because());
+    world.end().await;
+}

@@ -73,7 +73,7 @@ async fn an_order_is_stopped_and_tried_again_from_a_terminal() {
     world.until("its work", |journal, _| begun(journal, "implement/1/agent").then_some(())).await;
     let name = format!("{REPOSITORY}#{}", world.issue);
     let said = printed(&world, &["cancel", &name]);
-    assert!(said.starts_with(&format!("{name}: told to cancel; it is ")), "{said}");
+    assert_eq!(said, format!("{name}: told to cancel\n"));
     let first = world.settled().await;
     assert_eq!(first.word(), "cancelled", "{}", first.because());
 

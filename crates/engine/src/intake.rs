@@ -172,9 +172,11 @@ fn about(subject: &SignalSubject) -> String {
 }
 
 /// The order with what was asked for beside the issue, by a comment or by the label.
-fn asked_for(mut order: OrderInput, kind: &SignalKind) -> OrderInput {
+fn asked_for(mut order: OrderInput, incoming: &RoutedSignal) -> OrderInput {
+    let kind = &incoming.signal.kind;
     if let SignalKind::Commanded { comment, command: SlashCommand::Start { request }, .. } = kind {
         (order.comment, order.request) = (*comment, request.clone());
+        order.commented_at = incoming.changed_at;
     }
     if let SignalKind::Labeled { label, at, .. } = kind {
         order.labeled_at = *at;
@@ -369,7 +371,7 @@ impl Engine {
     /// The orders that it is about, whether at work or not.
     pub(super) async fn concerned(&self, incoming: &RoutedSignal) -> Result<Vec<OrderRow>, StoreError> {
         let (store, repository) = (&self.parts.store, incoming.repository_id);
-        Ok(match &incoming.subject {
+        let mut concerned = match &incoming.subject {
             SignalSubject::Issue(issue) => {
                 store.latest_order(repository, issue.number).await?.into_iter().collect()
             }
@@ -389,7 +391,10 @@ impl Engine {
                     .collect();
                 by_issue.into_values().collect()
             }
-        })
+        };
+        // It was said of these that they have ended, by a version that could not read what it would be told to.
+        concerned.retain(|order: &OrderRow| order.active || !order.is_unreadable());
+        Ok(concerned)
     }
 
     /// As it is meant for us, or why it means nothing to us, of all Apps; GitHub is asked who we are when that matters, and only once.
@@ -454,7 +459,7 @@ impl Engine {
             return self.signal_orders(delivery, &[order], &going_on(&incoming.signal, pull), intake).await;
         }
         let opened = match self.opened(incoming, &at, issue.clone()).await {
-            Ok(opened) => asked_for(OrderInput { earlier, ..opened }, &incoming.signal.kind),
+            Ok(opened) => asked_for(OrderInput { earlier, ..opened }, incoming),
             Err(error) => return Ok(fault(delivery, incoming, error, intake)),
         };
         let order = opened.order;
@@ -511,6 +516,7 @@ impl Engine {
             request: OrderRequest::default(),
             comment: None,
             labeled_at: None,
+            commented_at: None,
         }
     }
 

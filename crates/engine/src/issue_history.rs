@@ -40,6 +40,8 @@ pub(super) struct HeardEvents {
 
 /// A delivery tells in seconds when its issue was changed last, which can be a moment after the label.
 const SAME_EVENT: TimeDelta = TimeDelta::milliseconds(999);
+/// How far apart our clock and GitHub's may be.
+pub(super) const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(1);
 
 impl HeardEvents {
     pub(super) fn read(&mut self, journal: &Journal) {
@@ -91,6 +93,17 @@ impl HeardEvents {
         }
         comment_of(&signal.kind).is_some_and(|comment| self.comments.contains(&comment))
     }
+}
+
+/// When an order was asked for last, by GitHub's clock; none where a version opened it that did not keep that.
+fn asked_at(journal: &Journal) -> Option<DateTime<Utc>> {
+    let opened = journal.opened();
+    let mut heard = HeardEvents::default();
+    heard.read(journal);
+    let labeled = heard.labeled.map(|(at, _)| at);
+    // Over the API the issue was looked at then, and open. Clocks differ.
+    let over_the_api = (opened.by == Requester::ApiToken).then(|| journal.opened_at() - CLOCKS_DIFFER);
+    labeled.max(opened.commented_at).max(over_the_api)
 }
 
 /// Whether an order was told since then that its issue or pull request was closed, or that its label was taken off.
@@ -217,9 +230,7 @@ impl Engine {
             (&incoming.signal.kind, incoming.changed_at)
         {
             let journal = self.readable_journal(order.id).await?;
-            return Ok(journal
-                .and_then(|journal| journal.opened().labeled_at)
-                .is_some_and(|label| at < label));
+            return Ok(journal.and_then(|journal| asked_at(&journal)).is_some_and(|asked| at < asked));
         }
         if comment_of(&incoming.signal.kind).is_none() {
             return Ok(false);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::Engine;
 use super::intake::{can_start, may_begin};
-use super::issue_history::{HeardEvents, unheard_edit, was_told_since};
+use super::issue_history::{CLOCKS_DIFFER, HeardEvents, unheard_edit, was_told_since};
 use super::whereabouts;
 use journeyman_github::{ChangedThread, ErrorKind, GitHubError, ListedRepository, ThreadEvent};
 use journeyman_order::{EffectError, IssueNumber, PullNumber, Signal, SignalKind, SlashCommand};
@@ -26,8 +26,6 @@ const EVERY: Duration = Duration::from_secs(300);
 const FOR_EACH_REPOSITORY: Duration = Duration::from_secs(6);
 /// What is newer may still be on its way, and clocks differ.
 const OVERLAP: TimeDelta = TimeDelta::minutes(10);
-/// How far apart our clock and GitHub's may be.
-const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(1);
 /// How long deliveries that did come are given to be taken in first.
 const MOST_WAIT: Duration = Duration::from_secs(30);
 
@@ -192,7 +190,9 @@ impl RepositoryLook<'_> {
             if comment.facts["updated_at"] != comment.facts["created_at"] {
                 continue;
             }
-            let about = json!({"comment": comment.facts, "issue": thread.facts, "sender": comment.author});
+            let mut issue = thread.facts.clone();
+            issue["updated_at"] = json!(comment.at);
+            let about = json!({"comment": comment.facts, "issue": issue, "sender": comment.author});
             self.found(comment.at, ("issue_comment", "created"), comment.id, about);
         }
         self.found.retain(|found| found.at >= since);
@@ -212,14 +212,14 @@ impl RepositoryLook<'_> {
             pull.is_none() && thread.is_open && thread.labels.iter().any(|label| can_start(label));
         let open = order.as_ref().filter(|order| is_open_still(order));
         if open.is_some() || may_begin {
-            let events = readable(thread, github.thread_events(at, thread.number).await)?;
+            let events = readable(thread.number, github.thread_events(at, thread.number).await)?;
             self.events(thread, &events);
         }
         if let (None, Some(order)) = (pull, open) {
             self.edit(thread, order).await?;
         }
         if let (Some(pull), Some(_)) = (pull, order) {
-            for review in readable(thread, github.submitted_reviews(at, pull).await)? {
+            for review in readable(thread.number, github.submitted_reviews(at, pull).await)? {
                 let on = json!({"number": pull});
                 let about = json!({"review": review.facts, "pull_request": on, "sender": review.author});
                 self.found(review.at, ("pull_request_review", "submitted"), review.id, about);
@@ -299,7 +299,8 @@ impl RepositoryLook<'_> {
 
     /// Whether an issue that is open now was closed at that time: nothing begins there.
     async fn was_closed(&self, issue: IssueNumber, at: DateTime<Utc>) -> Result<bool, EffectError> {
-        let events = self.engine.parts.github.thread_events(&self.repository.at, issue).await?;
+        let events = self.engine.parts.github.thread_events(&self.repository.at, issue).await;
+        let events = readable(issue, events)?;
         let is_state = |event: &&ThreadEvent| matches!(event.event.as_str(), "closed" | "reopened");
         let last = events.iter().filter(is_state).rfind(|event| event.at <= at);
         Ok(last.is_some_and(|event| event.event == "closed"))
@@ -340,12 +341,12 @@ impl RepositoryLook<'_> {
 }
 
 /// A thread that is gone by now, or that cannot be understood, says nothing; and hides no other.
-fn readable<T>(thread: &ChangedThread, list: Result<Vec<T>, GitHubError>) -> Result<Vec<T>, GitHubError> {
+fn readable<T>(number: IssueNumber, list: Result<Vec<T>, GitHubError>) -> Result<Vec<T>, GitHubError> {
     match list {
         Err(error)
             if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Invalid | ErrorKind::Unexpected) =>
         {
-            tracing::warn!(number = %thread.number, "cannot be looked at: {error}");
+            tracing::warn!(%number, "cannot be looked at: {error}");
             Ok(Vec::new())
         }
         list => list,

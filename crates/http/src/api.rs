@@ -148,7 +148,7 @@ pub(super) async fn readable(
             let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
             Ok(Some((journal, survey)))
         }
-        Err(StoreError::UnreadableJournal { .. }) => Ok(None),
+        Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -100,8 +100,8 @@ fn gauge(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// The last word of an effect's name that is no number: `implement/1/agent` is `agent`.
+/// The last word of an effect's name that is no number and no commit: `implement/1/agent` is `agent`.
 fn effect_of(key: &str) -> String {
-    let word = key.rsplit('/').find(|part| !part.starts_with(|letter: char| letter.is_ascii_digit()));
-    word.unwrap_or(key).to_owned()
+    let is_word = |part: &&str| !part.chars().any(|letter| letter.is_ascii_digit());
+    key.rsplit('/').find(is_word).unwrap_or("other").to_owned()
 }

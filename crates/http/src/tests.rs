@@ -91,6 +91,7 @@ fn opened(repository: RepositoryName, issue: IssueNumber) -> OrderInput {
         request: Default::default(),
         comment: None,
         labeled_at: None,
+        commented_at: None,
     }
 }
 

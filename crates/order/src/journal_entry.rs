@@ -81,6 +81,9 @@ pub struct OrderInput {
     /// When the label was put on, by GitHub's clock; none where it was not the label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labeled_at: Option<DateTime<Utc>>,
+    /// When the comment was written with which they asked, by GitHub's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commented_at: Option<DateTime<Utc>>,
     /// The comment with which they asked; none where it was the label, or the API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<u64>,

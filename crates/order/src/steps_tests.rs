@@ -44,6 +44,7 @@ fn opened() -> JournalEvent {
         request: Default::default(),
         comment: None,
         labeled_at: None,
+        commented_at: None,
     }))
 }
 

@@ -1,6 +1,7 @@
 //! Deliveries: kept before GitHub hears 2xx, concluded once, whoever works on them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
@@ -118,12 +119,9 @@ impl Store {
         rows.into_iter()
             .map(|(id, guid, event, body, is_packed, received_at)| {
                 let what = || format!("delivery {guid}");
-                let body = if is_packed {
-                    lz4_flex::decompress_size_prepended(&body)
-                        .map_err(|error| StoreError::broken(what(), error))?
-                } else {
-                    body
-                };
+                // One that the disk has damaged says nothing, and is refused by whoever reads it: it holds up no other.
+                let unpacked = is_packed.then(|| lz4_flex::decompress_size_prepended(&body).ok()).flatten();
+                let body = unpacked.unwrap_or(body);
                 Ok(StoredDelivery {
                     id,
                     received_at: from_micros(received_at, &what())?,
@@ -300,6 +298,9 @@ pub(super) async fn insert_at_once(
     Ok(inserted.into_iter().map(|(guid,)| guid).collect())
 }
 
+/// How long an insertion waits for the one before it.
+pub(super) const TURN_WITHIN: Duration = Duration::from_secs(5);
+
 /// PostgreSQL numbers rows as they are inserted, and shows them as they are committed. Deliveries are read by their numbers,
 /// so one that becomes visible below those that were read would not be seen before a restart. Therefore transactions insert
 /// one after the other, also behind one that a broken connection has left without an end. Whoever waits for long is
@@ -307,10 +308,11 @@ pub(super) async fn insert_at_once(
 async fn await_turn(tx: &mut WriteTransaction) -> Result<(), StoreError> {
     if let OpenTransaction::Postgres(tx) = &mut tx.on {
         sqlx::query(
-            "SELECT set_config('lock_timeout', '5s', true), \
+            "SELECT set_config('lock_timeout', $2, true), \
              pg_advisory_xact_lock($1, hashtext(current_schema()))",
         )
         .bind(INSERTS)
+        .bind(TURN_WITHIN.as_millis().to_string())
         .execute(&mut **tx)
         .await?;
     }

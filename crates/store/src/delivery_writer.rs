@@ -1,9 +1,13 @@
 //! One writer that commits deliveries in groups: a commit costs a flush of the disk, whether it holds one
 //! delivery or a hundred.
 
+use std::time::Instant;
+
 use tokio::sync::{mpsc, oneshot};
 
-use super::deliveries::{DeliverySaveOutcome, NewDelivery, PackedDelivery, insert, insert_at_once};
+use super::deliveries::{
+    DeliverySaveOutcome, NewDelivery, PackedDelivery, TURN_WITHIN, insert, insert_at_once,
+};
 use super::pool::ConnectionPools;
 use super::{Store, StoreError};
 
@@ -48,11 +52,19 @@ async fn save_in_groups(pools: ConnectionPools, mut waiting: mpsc::Receiver<(Pac
     let mut group = Vec::with_capacity(GROUP);
     while waiting.recv_many(&mut group, GROUP).await > 0 {
         let (deliveries, answers): (Vec<PackedDelivery>, Vec<SaveReply>) = group.drain(..).unzip();
+        let begun = Instant::now();
         let results = match save_together(&pools, &deliveries).await {
             Ok(saved) => saved.into_iter().map(Ok).collect(),
-            // One that the database will not take must not cost the others their place.
-            Err(_) if deliveries.len() > 1 => save_one_by_one(&pools, &deliveries).await,
-            Err(error) => vec![Err(error)],
+            // One that the database will not take must not cost the others their place. Where all of them have waited in
+            // vain, none of them waits again.
+            Err(_) if deliveries.len() > 1 && begun.elapsed() < TURN_WITHIN => {
+                save_one_by_one(&pools, &deliveries).await
+            }
+            Err(error) if deliveries.len() == 1 => vec![Err(error)],
+            Err(error) => {
+                let because = error.to_string();
+                deliveries.iter().map(|_| Err(StoreError::unavailable(because.clone()))).collect()
+            }
         };
         for (answer, result) in answers.into_iter().zip(results) {
             // Whoever asked may have gone; the delivery is kept all the same.
@@ -81,10 +93,17 @@ async fn save_one_by_one(
 ) -> Vec<Result<DeliverySaveOutcome, StoreError>> {
     let mut results = Vec::with_capacity(deliveries.len());
     for delivery in deliveries {
+        let begun = Instant::now();
         let one = save_together(pools, std::slice::from_ref(delivery)).await;
+        let is_waited_for = one.is_err() && begun.elapsed() >= TURN_WITHIN;
         results.push(one.and_then(|saved| {
             saved.first().copied().ok_or_else(|| StoreError::unavailable("the commit was empty"))
         }));
+        if is_waited_for {
+            break;
+        }
     }
+    let refused = || Err(StoreError::unavailable("somebody else is writing deliveries, and does not end"));
+    results.resize_with(deliveries.len(), refused);
     results
 }

@@ -109,17 +109,17 @@ impl Store {
         before: DateTime<Utc>,
         after: Option<OrderId>,
     ) -> Result<Vec<OrderId>, StoreError> {
-        let [merged, closed, unreadable] = WITHOUT_A_PULL;
+        // Of one that cannot be read nobody knows.
+        let [merged, closed, _unreadable] = WITHOUT_A_PULL;
         let rows: Vec<(String,)> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT id FROM orders WHERE NOT active AND last_seq <= rested_seq AND updated_at < $1 AND id > $2 \
-                 AND (pull IS NULL OR state IN ($3, $4, $5)) ORDER BY id LIMIT $6",
+                 AND (pull IS NULL OR state IN ($3, $4)) ORDER BY id LIMIT $5",
             )
             .bind(to_micros(before))
             .bind(after.map(|order| order.to_string()).unwrap_or_default())
             .bind(merged)
             .bind(closed)
-            .bind(unreadable)
             .bind(AT_ONCE)
             .fetch_all(pool)
         })?;

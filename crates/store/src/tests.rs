@@ -132,6 +132,7 @@ fn opened(issue: u64) -> OrderInput {
         request: Default::default(),
         comment: None,
         labeled_at: None,
+        commented_at: None,
     }
 }
 

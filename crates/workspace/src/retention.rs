@@ -47,6 +47,19 @@ impl Workspaces {
         let alone = self.lock_of(order.to_string());
         let held = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // First: as long as the folder is there, a server that was killed here comes back to it.
+        let forgotten = self.forget_names(order, repository);
+        // At once: whoever makes it anew meanwhile loses nothing.
+        let away = self.orders().join(format!("{GONE}{order}"));
+        remove_all(&away)?;
+        std::fs::rename(&root, &away).map_err(|error| GitError::file("take away", &root, &error))?;
+        drop(held);
+        remove_all(&away)?;
+        // What is damaged keeps no folder.
+        forgotten
+    }
+
+    /// Takes away the names of an order's commits.
+    fn forget_names(&self, order: OrderId, repository: &RepositoryName) -> Result<(), GitError> {
         if self.own_path("commits", repository).exists() {
             let said = |error: git2::Error| GitError::local("forget an order's commits", &error);
             let commits = self.commits(repository)?;
@@ -59,12 +72,7 @@ impl Workspaces {
                 fetched.delete().map_err(said)?;
             }
         }
-        // At once: whoever makes it anew meanwhile loses nothing.
-        let away = self.orders().join(format!("{GONE}{order}"));
-        remove_all(&away)?;
-        std::fs::rename(&root, &away).map_err(|error| GitError::file("take away", &root, &error))?;
-        drop(held);
-        remove_all(&away)
+        Ok(())
     }
 
     /// Puts packs and objects together, where there are many: each makes everything that reads a little slower.

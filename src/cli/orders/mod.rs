@@ -11,8 +11,7 @@ use clap::Args;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 
-use super::live::{LineTarget, LiveOutput};
-use crate::order::length::shorten;
+use super::live::{LineTarget, LiveOutput, one_line};
 use crate::order::{JournalEntry, OrderWait, RepositoryName};
 use server::{OrderName, RunningServer, ServerArguments};
 
@@ -20,8 +19,6 @@ use server::{OrderName, RunningServer, ServerArguments};
 const PAGE: u32 = 200;
 /// How often `logs --follow` looks for more.
 const LOOK: Duration = Duration::from_secs(1);
-/// The longest text of somebody else's on a line.
-const LONGEST: usize = 120;
 
 /// What `orders` is told.
 #[derive(Debug, Args)]
@@ -130,9 +127,7 @@ fn issue(order: &Value) -> String {
 
 /// One line of somebody else's text.
 fn word(text: &Value) -> String {
-    let text = text.as_str().unwrap_or_default();
-    let line: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
-    shorten(&line, LONGEST)
+    one_line(text.as_str().unwrap_or_default())
 }
 
 fn time(at: &Value) -> Option<DateTime<Utc>> {
@@ -205,8 +200,8 @@ fn step_line(step: &Value) -> String {
     let agent = step["agent"].as_str().map(|agent| format!(", {agent}")).unwrap_or_default();
     let took = step["duration_seconds"].as_f64().and_then(|took| Duration::try_from_secs_f64(took).ok());
     let took = took.map(|took| format!(", {}", HumanDuration(took))).unwrap_or_default();
-    let said = [&step["error"], &step["result"]].into_iter().find(|text| text.is_string());
-    let said = said.map(|text| format!(": {}", word(text))).unwrap_or_default();
+    let said = [&step["error"], &step["result"]].map(word).into_iter().find(|text| !text.is_empty());
+    let said = said.map(|text| format!(": {text}")).unwrap_or_default();
     format!("{mark} {}{round}{agent}{took}{said}", word(&step["stage"]))
 }
 
@@ -260,7 +255,7 @@ async fn tell(arguments: CommandArguments, command: &str, body: Value) -> anyhow
             Ok(0)
         }
         _ => {
-            println!("{}: told to {command}; it is {} now", issue(&answer), word(&answer["state"]));
+            println!("{}: told to {command}", issue(&answer));
             Ok(0)
         }
     }

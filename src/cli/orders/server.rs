@@ -9,14 +9,17 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use reqwest::redirect::Policy;
 use reqwest::{Client, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
+use super::super::live::whole;
 use super::super::{UsageError, doctor, user_settings};
-use crate::order::length::shorten;
 use crate::order::{IssueNumber, OrderId, RepositoryName};
 
+/// The variable with the address of a server that is elsewhere.
+const ADDRESS: &str = "JOURNEYMAN_URL";
 /// The variable with the token.
 const TOKEN: &str = "JOURNEYMAN_API_TOKEN";
 /// A server that does not answer for so long is not there.
@@ -25,10 +28,10 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// Where the server is.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ServerArguments {
-    /// The server's address. The settings say where it is on this machine when absent.
-    #[arg(long, env = "JOURNEYMAN_URL", value_name = "URL")]
+    /// The server's address; JOURNEYMAN_URL when absent, and without that what the settings say.
+    #[arg(long, value_name = "URL", conflicts_with = "config")]
     server: Option<String>,
-    /// The server's settings; ~/.config/journeyman/journeyman.toml when absent.
+    /// The settings of a server on this machine; ~/.config/journeyman/journeyman.toml when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -72,9 +75,11 @@ pub(in crate::cli) struct RunningServer {
 
 impl RunningServer {
     pub(in crate::cli) fn find(arguments: ServerArguments) -> anyhow::Result<Self> {
-        let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty()).map(SecretString::from);
+        let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let token = variable(TOKEN).map(SecretString::from);
+        let elsewhere = if arguments.config.is_none() { variable(ADDRESS) } else { None };
         // A token in the settings is for the server of the settings, and for no other.
-        let (address, token, outgoing) = match (arguments.server, token) {
+        let (address, token, outgoing) = match (arguments.server.or(elsewhere), token) {
             (Some(address), Some(token)) => (address, token, crate::order::OutgoingNetwork::default()),
             (Some(_), None) => {
                 return Err(UsageError(format!(
@@ -96,7 +101,8 @@ impl RunningServer {
                 (format!("http://{listen}"), token, settings.testing.outgoing)
             }
         };
-        let client = crate::outgoing::client_builder(&outgoing)?.timeout(DEADLINE).build()?;
+        let client =
+            crate::outgoing::client_builder(&outgoing)?.timeout(DEADLINE).redirect(Policy::none()).build()?;
         Ok(Self { client, address: address.trim_end_matches('/').to_owned(), token })
     }
 
@@ -127,7 +133,7 @@ impl RunningServer {
                 .with_context(|| format!("{} does not answer as Journeyman does", self.address));
         }
         let problem: Value = serde_json::from_str(&text).unwrap_or_default();
-        let detail = problem["detail"].as_str().map(|detail| shorten(detail, 1_000));
+        let detail = problem["detail"].as_str().map(whole);
         match (status, detail) {
             (StatusCode::UNAUTHORIZED, _) => bail!(
                 "{} refuses the token: it has to be its server.api_token ({TOKEN}, or the settings)",
@@ -143,9 +149,13 @@ impl RunningServer {
         let id = match order {
             OrderName::Id(order) => order.to_string(),
             OrderName::Issue(repository, issue) => {
-                let query = format!("/api/v1/work-orders?limit=1&repository={repository}&issue={issue}");
+                let query = format!("/api/v1/work-orders?limit=200&repository={repository}&issue={issue}");
                 let list = self.get(&query).await?;
-                let id = list["work_orders"][0]["id"].as_str().map(str::to_owned);
+                let orders: &[Value] = list["work_orders"].as_array().map_or(&[], Vec::as_slice);
+                // Somebody who may not ask for work can have asked later.
+                let found = orders.iter().find(|order| order["active"] == true);
+                let found = found.or_else(|| orders.iter().find(|order| order["state"] != "refused"));
+                let id = found.or(orders.first()).and_then(|order| order["id"].as_str()).map(str::to_owned);
                 id.with_context(|| format!("{order} has no order: `journeyman orders --all` lists them"))?
             }
         };

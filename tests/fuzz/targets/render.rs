@@ -234,6 +234,7 @@ fn journal(text: &str) -> Journal {
         request: Default::default(),
         comment: None,
         labeled_at: None,
+        commented_at: None,
     };
     let refused = vec![NetworkRefusal { what: foreign(), why: foreign(), times: 1 }];
     let network = Some(Box::new(NetworkRecord { refused, ..NetworkRecord::default() }));

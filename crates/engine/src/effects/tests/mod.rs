@@ -135,6 +135,7 @@ impl EffectsFixture {
             request: Default::default(),
             comment: None,
             labeled_at: None,
+            commented_at: None,
         };
         (wishes.opened)(&mut opened);
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");

@@ -140,6 +140,7 @@ impl SimulatedOrder {
             request: Default::default(),
             comment: None,
             labeled_at: None,
+            commented_at: None,
         };
         let entries = vec![JournalEntry { seq: 1, at: now, event: JournalEvent::Opened(Box::new(opened)) }];
         Self {

@@ -303,7 +303,9 @@ impl Engine {
             let (id, name) = (incoming.repository_id, &incoming.repository);
             whereabouts::learn(&self.parts.store, id, name, installation).await?;
         }
-        let concerned = self.concerned(incoming).await?;
+        let mut concerned = self.concerned(incoming).await?;
+        // It was said of these that they have ended, by a version that could not read what it would be told to.
+        concerned.retain(|order| order.active || !order.is_unreadable());
         let begins = may_begin(incoming);
         if concerned.is_empty() && !begins {
             return Ok(intake.ignore(delivery, "no order belongs to it"));
@@ -371,7 +373,7 @@ impl Engine {
     /// The orders that it is about, whether at work or not.
     pub(super) async fn concerned(&self, incoming: &RoutedSignal) -> Result<Vec<OrderRow>, StoreError> {
         let (store, repository) = (&self.parts.store, incoming.repository_id);
-        let mut concerned = match &incoming.subject {
+        Ok(match &incoming.subject {
             SignalSubject::Issue(issue) => {
                 store.latest_order(repository, issue.number).await?.into_iter().collect()
             }
@@ -391,10 +393,7 @@ impl Engine {
                     .collect();
                 by_issue.into_values().collect()
             }
-        };
-        // It was said of these that they have ended, by a version that could not read what it would be told to.
-        concerned.retain(|order: &OrderRow| order.active || !order.is_unreadable());
-        Ok(concerned)
+        })
     }
 
     /// As it is meant for us, or why it means nothing to us, of all Apps; GitHub is asked who we are when that matters, and only once.

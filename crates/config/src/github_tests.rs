@@ -43,13 +43,87 @@ fn what_cannot_be_the_apps_key_or_secret_is_refused_with_what_to_do() {
         assert!(error.contains("`github.private_key_path`") && error.contains(words), "{error}");
     }
     set_mode(&home.key(), 0o600);
-    for secret in ["x", "replace-me", "the secret that you gave to GitHub"] {
-        let error = home.load("", &[("JOURNEYMAN_GITHUB__WEBHOOK_SECRET", secret)]).unwrap_err().to_string();
+    std::fs::write(home.key(), b"\x30\x82\xff\xfe").unwrap();
+    let error = home.load("", &[]).unwrap_err().to_string();
+    assert!(error.contains("RSA in PEM form; ") && error.contains("app.pem is not: generate"), "{error}");
+}
+
+#[test]
+fn a_secret_that_can_be_guessed_is_refused_wherever_it_stands() {
+    let home = SettingsFixture::new();
+    for (variable, key) in [
+        ("JOURNEYMAN_GITHUB__WEBHOOK_SECRET", "`github.webhook_secret`"),
+        ("JOURNEYMAN_GITHUB__WEBHOOK_SECRET_PREVIOUS", "`github.webhook_secret_previous`"),
+        ("JOURNEYMAN_SERVER__API_TOKEN", "`server.api_token`"),
+    ] {
+        for secret in [
+            "x",
+            "replace-me",
+            "Replace me, please!",
+            "CHANGE_ME_CHANGE_ME",
+            "xxxxxxxxxxxxxxxxxxxx",
+            "1234512345123451",
+        ] {
+            let error = home.load("", &[(variable, secret)]).unwrap_err().to_string();
+            assert!(error.contains(key) && error.contains("openssl rand -hex 32"), "{secret}: {error}");
+        }
+        let made = "5f0c2a9be1d84c7d3c1f0e9a5b7d6e21";
+        assert!(home.load("", &[(variable, made)]).is_ok(), "{variable}");
+    }
+    let example = [("JOURNEYMAN_GITHUB__WEBHOOK_SECRET", "the secret that you gave to GitHub")];
+    let error = home.load("", &example).unwrap_err().to_string();
+    assert!(error.contains("the secret on the App's page, not the example"), "{error}");
+}
+
+#[test]
+fn the_address_of_githubs_pages_is_not_its_apis() {
+    let home = SettingsFixture::new();
+    for url in ["https://github.com", "https://www.github.com/acme", "https://GitHub.com/api/v3"] {
+        let error = home.load("", &[("JOURNEYMAN_GITHUB__API_URL", url)]).unwrap_err().to_string();
         assert!(
-            error.contains("`github.webhook_secret`") && error.contains("openssl rand -hex 32"),
+            error.contains("`github.api_url` has to be the address of GitHub's API, https://api.github.com"),
             "{error}"
         );
     }
+    for url in ["https://api.github.com", "https://github.example.org/api/v3", "https://api.acme.ghe.com"] {
+        assert!(home.load("", &[("JOURNEYMAN_GITHUB__API_URL", url)]).is_ok(), "{url}");
+    }
+}
+
+#[test]
+fn the_apps_key_is_where_no_agent_can_read_it() {
+    let home = SettingsFixture::new();
+    for table in ["[sandbox]", "[agents.claude]"] {
+        let read = format!("{table}\nread = [\"{}\"]\n", home.folder.path().display());
+        let error = home.load(&read, &[]).unwrap_err().to_string();
+        let expected = "`github.private_key_path` has to be a file outside of the folders that agents and tests may read";
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+/// A work tree could have a program of that name.
+#[test]
+fn a_program_that_is_named_by_a_path_begins_at_the_file_and_never_at_a_work_tree() {
+    let home = SettingsFixture::new();
+    let folder = home.folder.path();
+    let program = |path: &str| {
+        format!("[agents.worker]\nruntime = \"command\"\nprogram = [{path:?}, \"./argument\"]\n")
+    };
+    for (named, stands) in [
+        ("./agent.sh", folder.join("agent.sh")),
+        ("bin/agent", folder.join("bin/agent")),
+        ("/opt/agent", "/opt/agent".into()),
+        ("agent", "agent".into()),
+    ] {
+        let settings = home.load(&program(named), &[]).unwrap();
+        assert_eq!(settings.agents["worker"].program, [stands.to_str().unwrap(), "./argument"]);
+    }
+    let variable = [("JOURNEYMAN_AGENTS__CLAUDE__PROGRAM", "./claude --fast")];
+    let error = home.load("", &variable).unwrap_err().to_string();
+    assert!(
+        error.contains("`agents.claude.program` has to be a program's name or its absolute path"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -60,10 +134,14 @@ fn paths_in_the_file_begin_at_the_file_and_others_at_the_working_folder() {
     let least = home.least().replace(&home.key().display().to_string(), "app.pem");
     let toml = format!(
         "{least}[store]\nurl = \"sqlite://here.db?mode=rwc\"\n[data]\ndir = \"kept\"\n[templates]\ndir = \"mine\"\n\
-         [network]\nca_file = \"ca.pem\"\n[defaults]\npipeline = \"mine/p.yaml\"\n"
+         [network]\nca_file = \"ca.pem\"\n[defaults]\npipeline = \"mine/p.yaml\"\n\
+         [signing]\nformat = \"ssh\"\nkey_file = \"signing\"\ncommitter = \"A <a@b.example>\"\n"
     );
+    std::fs::write(folder.join("signing"), "s3cret-key\n").unwrap();
+    set_mode(&folder.join("signing"), 0o600);
     let settings = home.load_whole(&toml, &[]).unwrap();
     assert_eq!(settings.data.dir, folder.join("kept"));
+    assert_eq!(settings.signing.unwrap().key.expose_secret(), "s3cret-key\n");
     assert_eq!(settings.templates.dir, Some(folder.join("mine")));
     assert_eq!(settings.defaults.pipeline, folder.join("mine/p.yaml").display().to_string());
     let url = settings.store.url.expose_secret();

@@ -1,5 +1,6 @@
 //! What a setting may be, and what was given for it as that.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -43,7 +44,9 @@ impl SettingKind {
             Self::Text | Self::Secret(0 | 1) => "a text, and not an empty one".to_owned(),
             Self::Name(most) => format!("a text of at most {most} characters, without spaces around it"),
             Self::Secret(least) => {
-                format!("a text, at least {least} characters long, such as `openssl rand -hex 32` makes")
+                format!(
+                    "a text that nobody can guess, at least {least} characters long, such as `openssl rand -hex 32` makes"
+                )
             }
             Self::Choice(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
@@ -81,7 +84,7 @@ impl SettingKind {
             Self::Name(most) => {
                 text.chars().count() <= most && !text.chars().any(char::is_control) && text.trim() == text
             }
-            Self::Secret(least) => text.len() >= least,
+            Self::Secret(least) => text.len() >= least && (least < 2 || !is_guessable(text)),
             Self::Choice(words) => words.contains(&text),
             Self::Text | Self::Address | Self::Url => true,
             Self::Integer(..)
@@ -93,6 +96,16 @@ impl SettingKind {
             | Self::Command => false,
         }
     }
+}
+
+/// Whether nobody had it made: an example that was left, or a key that was held down.
+fn is_guessable(secret: &str) -> bool {
+    const FEWEST: usize = 6;
+    let examples = ["replaceme", "changeme", "yoursecret", "yourwebhooksecret"];
+    let letters: String = secret.chars().filter(|c| c.is_alphanumeric()).collect();
+    let letters = letters.to_lowercase();
+    secret.chars().collect::<BTreeSet<_>>().len() < FEWEST
+        || examples.iter().any(|words| letters.contains(words))
 }
 
 fn split_list(text: &str) -> Vec<String> {

@@ -135,7 +135,7 @@ known! {
         "the private key that you downloaded from the App's page; only the user that runs Journeyman may read it";
     WEBHOOK_SECRET: "github.webhook_secret", Secret(16), Required(EXAMPLE_SECRET),
         "the webhook secret that you entered on the App's page; with `deliveries = \"pull\"` none is needed";
-    WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(1), Optional("…"),
+    WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(16), Optional("…"),
         "the previous secret, also accepted while you rotate it";
     DELIVERIES: "github.deliveries", Choice(&["webhook", "pull"]), Is("webhook"),
         "`pull`: Journeyman asks GitHub every few seconds what happened, so that it needs no public address; the App's \
@@ -270,7 +270,7 @@ known! {
     RUNTIME: "agents.NAME.runtime", Choice(&["claude", "command", "api"]), Depends("for `claude`: `claude`", "claude"),
         "`claude`, `command` for any program, or `api` for a model's HTTP API";
     PROGRAM: "agents.NAME.program", Command, Depends("for `claude`: `[\"claude\"]`", "claude"),
-        "the program and its first arguments";
+        "the program and its first arguments: a name, or a path, which begins at the settings' file";
     MODEL: "agents.NAME.model", Text, Optional("claude-sonnet-5-5"),
         "the model to ask for";
     ENV: "agents.NAME.env", List, Is(""),

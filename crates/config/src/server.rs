@@ -123,7 +123,7 @@ fn assemble(
     })
 }
 
-/// What signs commits is no agent's: neither its variable nor a folder with its file.
+/// What signs commits is no agent's: neither its variable nor a folder with its file. Nor is the App's key.
 fn stays_outside(
     given: &SettingKeys,
     sandbox: &SandboxSettings,
@@ -137,16 +137,21 @@ fn stays_outside(
         let expected = "left without the variable of `signing.key_env`: agents never get it";
         return Err(given.of(agent).wrong(known::ENV, expected));
     }
-    let Some(file) = keys.get::<PathBuf>(known::SIGNING_KEY_FILE)? else { return Ok(()) };
-    let places = [std::path::absolute(&file), file.canonicalize()];
-    let mut read = sandbox.read.iter().chain(agents.values().flat_map(|agent| &agent.read));
-    let is_inside = |folder: &PathBuf| {
-        let folders = [Ok(folder.clone()), folder.canonicalize()];
-        folders.iter().flatten().any(|folder| places.iter().flatten().any(|file| file.starts_with(folder)))
-    };
-    if read.any(is_inside) {
-        let expected = "a file outside of the folders that agents and tests may read (`read`)";
-        return Err(keys.wrong(known::SIGNING_KEY_FILE, expected));
+    for setting in [known::SIGNING_KEY_FILE, known::PRIVATE_KEY_PATH] {
+        let Some(file) = keys.path(setting)? else { continue };
+        let places = [std::path::absolute(&file), file.canonicalize()];
+        let mut read = sandbox.read.iter().chain(agents.values().flat_map(|agent| &agent.read));
+        let is_inside = |folder: &PathBuf| {
+            let folders = [Ok(folder.clone()), folder.canonicalize()];
+            folders
+                .iter()
+                .flatten()
+                .any(|folder| places.iter().flatten().any(|file| file.starts_with(folder)))
+        };
+        if read.any(is_inside) {
+            let expected = "a file outside of the folders that agents and tests may read (`read`)";
+            return Err(keys.wrong(setting, expected));
+        }
     }
     Ok(())
 }
@@ -160,6 +165,9 @@ pub(crate) fn commit_signing(
     let (keys, variables) = read(file, env)?;
     signing::signing(keys.of(""), &variables)
 }
+
+/// Hosts of GitHub that have pages and no API.
+const WEB_PAGES: [&str; 2] = ["github.com", "www.github.com"];
 
 fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
     let deliveries = match keys.need::<String>(known::DELIVERIES)?.as_str() {
@@ -180,6 +188,10 @@ fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
     let api_url: Url = keys.need(known::API_URL)?;
     if api_url.scheme() != "https" && !is_loopback(&api_url) {
         return Err(keys.wrong(known::API_URL, "https://…: tokens go there (http only on loopback)"));
+    }
+    if api_url.host_str().is_some_and(|host| WEB_PAGES.contains(&host)) {
+        let expected = "the address of GitHub's API, https://api.github.com, and not of its pages";
+        return Err(keys.wrong(known::API_URL, expected));
     }
     let mut webhook_secrets = Vec::from_iter(keys.get::<SecretString>(known::WEBHOOK_SECRET)?);
     if webhook_secrets.iter().any(|secret| secret.expose_secret() == known::EXAMPLE_SECRET) {
@@ -208,7 +220,9 @@ fn private_key(keys: SettingReader<'_>) -> Result<SecretString, SettingsError> {
     let path = path.ok_or_else(|| wrong(known::PRIVATE_KEY_PATH.kind.expected()))?;
     let unreadable =
         |error: std::io::Error| wrong(format!("a file that can be read: {}: {error}", path.display()));
-    let pem = std::fs::read_to_string(&path).map(SecretString::from).map_err(unreadable)?;
+    // What is no text is no PEM, which is told below.
+    let pem = std::fs::read(&path).map_err(unreadable)?;
+    let pem = SecretString::from(String::from_utf8_lossy(&pem).into_owned());
     let mode = std::fs::metadata(&path).map_err(unreadable)?.permissions().mode();
     if mode & 0o007 != 0 {
         let shown = path.display();
@@ -393,6 +407,7 @@ fn agent(keys: SettingReader<'_>, name: &str, prices: &Prices) -> Result<AgentSe
             return Err(keys.wrong(known::PROGRAM, "given: the runtime `command` starts this program"));
         }
     };
+    let program = placed(keys, program)?;
     // Nothing named: what Claude Code itself looks for, which the runtime knows.
     let env: Vec<String> = keys.need(known::ENV)?;
     if !env.iter().all(|name| VariableName::parse(name).is_ok()) {
@@ -408,4 +423,20 @@ fn agent(keys: SettingReader<'_>, name: &str, prices: &Prices) -> Result<AgentSe
         read: keys.need(known::READ)?,
         network: keys.need(known::NETWORK)?,
     })
+}
+
+/// A program that is named by a path begins at the settings' file. The work tree that it is started in is a repository's,
+/// which could have a file of that name.
+fn placed(keys: SettingReader<'_>, mut program: Vec<String>) -> Result<Vec<String>, SettingsError> {
+    let Some(first) = program.first_mut().filter(|first| first.contains('/')) else { return Ok(program) };
+    let path: PathBuf = keys.beside(known::PROGRAM, PathBuf::from(&*first)).components().collect();
+    match path.to_str().filter(|_| path.is_absolute()) {
+        Some(absolute) => absolute.clone_into(first),
+        None => {
+            let expected =
+                "a program's name or its absolute path; only in the settings' file may its path begin there";
+            return Err(keys.wrong(known::PROGRAM, expected));
+        }
+    }
+    Ok(program)
 }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use secrecy::SecretString;
 
@@ -45,7 +45,7 @@ fn key(
     variables: &EnvironmentVariables,
 ) -> Result<(SecretString, &'static str), SettingsError> {
     let (in_file, in_variable) = (known::SIGNING_KEY_FILE, known::SIGNING_KEY_ENV);
-    match (keys.get::<String>(in_variable)?, keys.get::<PathBuf>(in_file)?) {
+    match (keys.get::<String>(in_variable)?, keys.path(in_file)?) {
         (Some(_), Some(_)) => Err(keys.wrong(in_file, "left out where `key_env` is given")),
         (None, None) => {
             Err(keys.wrong(in_file, "given with `signing.format`: the file with the private key"))

@@ -117,7 +117,7 @@ fn the_least_that_is_needed_gets_every_default() {
 #[test]
 fn every_key_can_be_written_in_the_file() {
     let home = SettingsFixture::new();
-    let toml = "webhook_secret_previous = \"before\"\napi_url = \"http://127.0.0.1:9/api/v3\"\n\
+    let toml = "webhook_secret_previous = \"the-one-before-this\"\napi_url = \"http://127.0.0.1:9/api/v3\"\n\
         write_interval_ms = 250\nwrites_per_minute = 0\nwrites_per_hour = 2_000\n\
         [server]\nlisten = \"0.0.0.0:80\"\npublic_url = \"https://bot.example.org\"\n\
         api_token = \"0123456789abcdef\"\n\
@@ -133,7 +133,7 @@ fn every_key_can_be_written_in_the_file() {
         read = [\"/srv\"]\nmodel = \"m\"\n[agents.claude]\nruntime = \"claude\"\nmodel = \"opus\"\n";
     let settings = home.load(toml, &[]).unwrap();
     let secrets: Vec<&str> = settings.github.webhook_secrets.iter().map(|s| s.expose_secret()).collect();
-    assert_eq!(secrets, ["s3cret-of-the-webhook", "before"]);
+    assert_eq!(secrets, ["s3cret-of-the-webhook", "the-one-before-this"]);
     assert_eq!(settings.github.api_url.as_str(), "http://127.0.0.1:9/api/v3");
     let WriteLimits { interval, per_minute, per_hour } = settings.github.writes;
     assert_eq!((interval.as_millis(), per_minute, per_hour), (250, None, NonZeroU32::new(2_000)));
@@ -449,7 +449,7 @@ fn toml_that_is_broken_is_said_with_its_line_and_without_its_text() {
 #[test]
 fn printed_settings_hold_no_secret() {
     let home = SettingsFixture::new();
-    let toml = "webhook_secret_previous = \"c4nary-before\"\n[server]\napi_token = \"c4nary-0123456789\"\n\
+    let toml = "webhook_secret_previous = \"c4nary-and-more-before\"\n[server]\napi_token = \"c4nary-0123456789\"\n\
                 [store]\nurl = \"postgres://anna:c4nary@db/x\"\n";
     let printed = format!("{:?}", home.load(toml, &[]).unwrap());
     for secret in ["c4nary", "s3cret", "PRIVATE KEY"] {

@@ -5,6 +5,7 @@
 //! Must never know: who called it.
 
 mod backup;
+mod database;
 mod doctor;
 mod environment;
 mod eval_sandbox;
@@ -21,7 +22,6 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use secrecy::ExposeSecret;
 use tokio::sync::broadcast;
 use tokio::task::spawn_blocking;
 
@@ -108,7 +108,7 @@ impl Application {
         let workspaces = spawn_blocking(move || Workspaces::new(&folder));
         let holder = holder();
         let data = lock_data(&settings.data.dir, &holder).await?;
-        let store = open_store(&settings).await?;
+        let store = database::open(&settings).await?;
         store.take(&holder).await?;
         let sandbox = open_sandbox(&settings.sandbox).await?;
         tracing::info!("sandbox: {}", sandbox.describe_isolation());
@@ -170,7 +170,7 @@ impl Application {
         self.address
     }
 
-    /// Asks GitHub whether it knows the App, until all is well. `GET /ready` says what is not.
+    /// Asks GitHub whether it knows the App, now and from time to time. `GET /ready` says what is not well.
     pub fn watch_app(&self) {
         tokio::spawn(self.app_problem.clone().watch(self.github.clone()));
     }
@@ -438,19 +438,6 @@ fn rules(settings: &Settings, mut templates: Templates, public: &str) -> anyhow:
         read_repository_settings: |yaml| repository_settings(yaml).map_err(|error| error.to_string()),
         environment: |name| std::env::var(name).ok(),
     })
-}
-
-/// The store, and a word to whoever waits for a database that is not there.
-async fn open_store(settings: &Settings) -> anyhow::Result<Store> {
-    let mut opening = std::pin::pin!(Store::open(settings.store.url.expose_secret()));
-    loop {
-        tokio::select! {
-            opened = &mut opening => return Ok(opened?.keeping_files_in(&settings.data.dir.join(ARTIFACTS))),
-            () = tokio::time::sleep(Duration::from_secs(2)) => {
-                tracing::warn!("waiting for the database of store.url, which does not answer yet");
-            }
-        }
-    }
 }
 
 /// What the HTTP routes ask of the engine.

@@ -128,6 +128,18 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
         assert!(!is_good && text.contains(words), "{key}: {said:#}");
     }
 
+    // A database elsewhere is reached, or not.
+    for (at, is_there, words) in [
+        (listen.as_str(), true, "takes connections"),
+        ("127.0.0.1:9", false, "cannot be reached: Connection refused"),
+    ] {
+        let url = format!("postgres://ada:s3cret@{at}/orders");
+        let (_, said) = tokio::task::block_in_place(|| asked(home, &[("JOURNEYMAN_STORE__URL", &url)]));
+        let (text, is_good) = about(&said, "store.url");
+        assert!(is_good == is_there && text.contains(&format!("PostgreSQL at {at} {words}")), "{said:#}");
+        assert!(!said.to_string().contains("s3cret"), "{said:#}");
+    }
+
     // What stands where the database is to be, by its first bytes.
     std::fs::remove_file(home.join("kept")).expect("it was in the way");
     std::fs::create_dir(home.join("kept")).expect("a folder");

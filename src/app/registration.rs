@@ -8,6 +8,8 @@ use crate::github::{AppRegistration, ErrorKind, GitHub};
 
 /// A person mends it on GitHub's page, and then sees here that it is mended.
 const AGAIN: Duration = Duration::from_secs(60);
+/// What is well now may be taken away: a key is deleted, a permission withdrawn.
+const LATER: Duration = Duration::from_secs(600);
 /// GitHub was not there.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -24,8 +26,8 @@ impl AppProblem {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = problem;
     }
 
-    /// Asks GitHub until all is well, and remembers what is not.
-    pub(super) async fn watch(self, github: GitHub) {
+    /// Asks GitHub for as long as the server runs, and remembers what is not well.
+    pub(super) async fn watch(self, github: GitHub) -> std::convert::Infallible {
         let mut before = None;
         loop {
             let found = AppCheck::ask(&github).await;
@@ -33,10 +35,12 @@ impl AppProblem {
             let pause = match &found {
                 AppCheck::Well { slug } => {
                     self.set(None);
-                    tracing::info!(
-                        "GitHub knows the App as {slug}, with the permissions and events it needs"
-                    );
-                    return;
+                    is_news.then(|| {
+                        tracing::info!(
+                            "GitHub knows the App as {slug}, with the permissions and events it needs"
+                        );
+                    });
+                    LATER
                 }
                 AppCheck::Lacking(what) => {
                     self.set(None);

@@ -22,7 +22,8 @@ pub(super) struct ServeArguments {
 }
 
 pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
-    log("info,actix_server=warn");
+    // What octocrab says of a failed request is said again by whoever made it, with what to do.
+    log("info,actix_server=warn,octocrab=off");
     // A server runs in a folder of its own, which no repository fills.
     let usual = || Some(PathBuf::from(SETTINGS)).filter(|file| file.exists());
     let settings = Settings::load(arguments.config.or_else(usual).as_deref(), std::env::vars())?;

@@ -14,6 +14,7 @@ use crate::conformance;
 
 pub const REPOSITORY: &str = "acme/sums";
 const PERSON: &str = "alice";
+const SECRET: &str = "the-webhook-secret-of-this-story";
 const TOKEN: &str = "a-token-for-this-story-only";
 
 pub struct World {
@@ -49,8 +50,7 @@ impl World {
     ) -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         let keys = keys::generate().expect("keys");
-        let secret = "the-webhook-secret-of-this-story";
-        let options = EmulatorOptions::local(7, keys.public_pem.clone(), SecretString::from(secret));
+        let options = EmulatorOptions::local(7, keys.public_pem.clone(), SecretString::from(SECRET));
         let github = Emulator::start(options).await.expect("GitHub, emulated");
         let files: BTreeMap<String, Vec<u8>> =
             files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
@@ -65,7 +65,7 @@ impl World {
         let settings = format!(
             "[server]\nlisten = \"127.0.0.1:0\"\napi_token = \"{TOKEN}\"\n\
              [github]\napi_url = \"{}\"\napp_id = 7\nprivate_key_path = \"app.pem\"\n\
-             webhook_secret = \"{secret}\"\n\
+             webhook_secret = \"{SECRET}\"\n\
              write_interval_ms = 0\nwrites_per_minute = 0\nwrites_per_hour = 0\n{agents}",
             github.api_url()
         );
@@ -113,6 +113,11 @@ impl World {
             comments.into_iter().map(|comment| comment.body).find(|body| body.contains(words))
         })
         .await
+    }
+
+    /// As GitHub signs what it sends.
+    pub fn signature(&self, body: &[u8]) -> String {
+        journeyman::emulator::signature(SECRET.as_bytes(), body)
     }
 
     pub fn address(&self) -> &str {

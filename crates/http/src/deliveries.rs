@@ -1,10 +1,13 @@
 //! `POST /webhook`: signature first, then the headers, then the disk, then 202.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use actix_web::http::StatusCode;
 use actix_web::http::header::{self, ContentType};
 use actix_web::web::{Data, Payload};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use chrono::Utc;
 use serde_json::json;
 
@@ -21,26 +24,37 @@ pub(super) async fn receive(
     state: Data<HttpState>,
     room: Data<BodyBudget>,
 ) -> Result<HttpResponse, ProblemDetails> {
-    let signature = text(&request, "x-hub-signature-256");
+    let taken = take(&request, body, &state, &room).await;
+    if let Err(refused) = &taken {
+        log_refusal(refused, text(&request, SIGNATURE).is_some());
+    }
+    taken
+}
+
+const SIGNATURE: &str = "x-hub-signature-256";
+
+async fn take(
+    request: &HttpRequest,
+    body: Payload,
+    state: &HttpState,
+    room: &BodyBudget,
+) -> Result<HttpResponse, ProblemDetails> {
+    let signature = text(request, SIGNATURE);
     if signature.is_none() {
         // Nobody's body is read without even a claim to be GitHub.
-        log_refusal(&SignatureError::Missing);
         return Err(refuse(SignatureError::Missing));
     }
-    let body = room.read(&request, body).await?;
-    verify(&state.webhook_secrets, signature, &body.bytes).map_err(|error| {
-        log_refusal(&error);
-        refuse(error)
-    })?;
+    let body = room.read(request, body).await?;
+    verify(&state.webhook_secrets, signature, &body.bytes).map_err(refuse)?;
 
     let guid: DeliveryGuid =
-        text(&request, "x-github-delivery").and_then(|guid| guid.parse().ok()).ok_or_else(|| {
+        text(request, "x-github-delivery").and_then(|guid| guid.parse().ok()).ok_or_else(|| {
             ProblemDetails::bad_request("the header X-GitHub-Delivery is missing or is not a GUID")
         })?;
-    let event = text(&request, "x-github-event").filter(|event| is_word(event)).ok_or_else(|| {
+    let event = text(request, "x-github-event").filter(|event| is_word(event)).ok_or_else(|| {
         ProblemDetails::bad_request("the header X-GitHub-Event is missing or is not an event's name")
     })?;
-    if is_form(&request, &body.bytes) {
+    if is_form(request, &body.bytes) {
         return Err(ProblemDetails::media_type(
             "set the webhook's content type to application/json on GitHub",
         ));
@@ -67,18 +81,27 @@ pub(super) async fn receive(
     Ok(HttpResponse::Accepted().content_type(ContentType::json()).body(answer))
 }
 
-/// Said at most once in ten seconds: strangers may send as many as they like.
-fn log_refusal(error: &SignatureError) {
-    const SECONDS: i64 = 10;
-    static LAST: AtomicI64 = AtomicI64::new(i64::MIN);
-    let now = Utc::now().timestamp();
-    let last = LAST.load(Ordering::Relaxed);
-    let is_first = || LAST.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-    if now.saturating_sub(last) >= SECONDS && is_first() {
-        tracing::warn!(
-            "a webhook was refused: {error}. If GitHub sent it, github.webhook_secret is not the secret on the App's page"
-        );
+/// Each kind is said at most once in ten seconds: strangers may send as many as they like, and hide no other kind.
+fn log_refusal(refused: &ProblemDetails, is_signed: bool) {
+    const PAUSE: Duration = Duration::from_secs(10);
+    static LAST: Mutex<BTreeMap<(u16, bool), Instant>> = Mutex::new(BTreeMap::new());
+    let (status, now) = (refused.status_code(), Instant::now());
+    {
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = last.get(&(status.as_u16(), is_signed));
+        if said.is_some_and(|said| now.duration_since(*said) < PAUSE) {
+            return;
+        }
+        last.insert((status.as_u16(), is_signed), now);
     }
+    let remedy = match (status, is_signed) {
+        (StatusCode::UNAUTHORIZED, true) => {
+            ". If GitHub sent it, github.webhook_secret is not the secret on the App's page"
+        }
+        (StatusCode::UNAUTHORIZED, false) => ". If GitHub sent it, there is no secret on the App's page",
+        (_, _) => "",
+    };
+    tracing::warn!("a webhook was refused: {refused}{remedy}");
 }
 
 fn refuse(error: SignatureError) -> ProblemDetails {

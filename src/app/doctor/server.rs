@@ -8,6 +8,7 @@ use secrecy::ExposeSecret;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{DoctorFinding, finding};
+use crate::app::database::PostgresAddress;
 use crate::app::github;
 use crate::app::registration::AppCheck;
 use crate::config::Settings;
@@ -39,8 +40,22 @@ async fn app(settings: &Settings) -> DoctorFinding {
 /// It is not opened to be written: that would bring its tables up to date, which is for the server to do.
 async fn store(settings: &Settings) -> DoctorFinding {
     let about = "store.url";
-    let Some(rest) = settings.store.url.expose_secret().strip_prefix("sqlite:") else {
-        return finding(about, "PostgreSQL; it is asked at the start of `serve`".to_owned(), true);
+    let url = settings.store.url.expose_secret();
+    let Some(rest) = url.strip_prefix("sqlite:") else {
+        let Some(at) = PostgresAddress::of(url) else {
+            return finding(about, "PostgreSQL; it is asked at the start of `serve`".to_owned(), true);
+        };
+        return match at.reach().await {
+            Ok(()) => {
+                let text =
+                    format!("{at} takes connections; who may sign in is asked at the start of `serve`");
+                finding(about, text, true)
+            }
+            Err(why) => {
+                let text = format!("{at} cannot be reached: {why}; start it, or change store.url");
+                finding(about, text, false)
+            }
+        };
     };
     let file = rest.trim_start_matches("//").split('?').next().unwrap_or_default();
     if file.is_empty() || file.starts_with(':') {
@@ -56,7 +71,8 @@ async fn store(settings: &Settings) -> DoctorFinding {
             Err(error) => finding(about, format!("{}: {error}", file.display()), false),
         };
     }
-    match writable(file.parent().unwrap_or(file)) {
+    // A name alone begins at the current folder.
+    match std::path::absolute(file).and_then(|file| writable(file.parent().unwrap_or(&file))) {
         Ok(_) => finding(about, format!("{} will be created", file.display()), true),
         Err(error) => finding(about, format!("{} cannot be created: {error}", file.display()), false),
     }

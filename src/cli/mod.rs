@@ -43,6 +43,7 @@ mod issue_file;
 mod live;
 #[cfg(feature = "emulator")]
 mod local;
+mod local_clone;
 mod orders;
 mod pipeline;
 mod receipt;

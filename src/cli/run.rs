@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::live::{LineTarget, LiveOutput};
 use super::local::{HumanPresence, LocalOptions, LocalStack};
-use super::{INTERRUPTED, UsageError, issue_file, log, sample, user_settings};
+use super::{INTERRUPTED, UsageError, issue_file, local_clone, log, sample, user_settings};
 use crate::app::open_clone;
 use crate::attest::{SigningError, SigningKey, SigningKeyOrigin};
 use crate::emulator::{RepositorySource, WebPages};
@@ -171,13 +171,10 @@ fn open(path: &Path) -> anyhow::Result<git2::Repository> {
 
 /// Why work cannot start from a clone that has only part of its history; nothing where it has all of it.
 fn missing_history(repository: &git2::Repository) -> Option<&'static str> {
-    if repository.is_shallow() {
+    if local_clone::is_shallow(repository) {
         return Some("the clone is shallow, and work needs the history: `git fetch --unshallow` gets it");
     }
-    let config = repository.config().ok()?;
-    let mut promisors = config.entries(Some(r"^remote\..*\.promisor$")).ok()?;
-    let is_partial = promisors.next().is_some_and(|entry| entry.is_ok());
-    is_partial.then_some("the clone is partial, and work needs all files: clone it again without `--filter`")
+    local_clone::is_partial(repository).then_some(local_clone::PARTIAL)
 }
 
 /// The branch, and nothing else. It is new in the repository: names that exist there were avoided.

@@ -55,7 +55,15 @@ impl Workspaces {
 pub fn open_clone(path: &Path) -> Result<Repository, GitError> {
     refuse_what_waits(path)?;
     Repository::discover(path).map_err(|error| {
-        GitError::broken(format!("{}; name a git repository with at least one commit", error.message()))
+        let said = error.message();
+        let remedy = match () {
+            () if said.contains("partialclone") => "the clone is partial: clone it again without `--filter`",
+            () if said.contains("unsupported extension") || said.contains("unknown object format") => {
+                "Journeyman reads repositories as `git init` makes them by default, with SHA-1 and files for references"
+            }
+            () => "name a git repository with at least one commit",
+        };
+        GitError::broken(format!("{said}; {remedy}"))
     })
 }
 
@@ -160,6 +168,25 @@ mod tests {
         let inner = place.path().join("clone/deep");
         fs::create_dir(&inner).unwrap();
         open_clone(&inner).err().map(|error| error.message).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_clone_of_a_form_that_is_not_read_is_told_from_a_folder_that_is_none() {
+        for (settings, words) in [
+            (
+                "[extensions]\n\tpartialClone = origin\n",
+                "the clone is partial: clone it again without `--filter`",
+            ),
+            ("[extensions]\n\trefStorage = reftable\n", "with SHA-1 and files for references"),
+            ("[extensions]\n\tobjectFormat = sha256\n", "with SHA-1 and files for references"),
+        ] {
+            let text = format!("[core]\n\trepositoryformatversion = 1\n{settings}");
+            let said = said(&|git| fs::write(git.join("config"), &text).unwrap());
+            assert!(said.contains(words), "{said}");
+        }
+        let nothing = tempfile::tempdir().unwrap();
+        let said = open_clone(nothing.path()).err().map(|error| error.message).unwrap_or_default();
+        assert!(said.ends_with("name a git repository with at least one commit"), "{said}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::UsageError;
+use super::super::{UsageError, local_clone};
 use crate::app::open_clone;
 use crate::engine::SETTINGS_FILE;
 use crate::order::CommitSha;
@@ -40,7 +40,12 @@ impl LocalCheckout {
         let repository =
             open_clone(path).map_err(|error| UsageError(format!("--repo {}: {error}", path.display())))?;
         let head = repository.head().map_err(wrong)?;
-        let commit = head.peel_to_commit().map_err(wrong)?.id().to_string().parse()?;
+        let commit = head.peel_to_commit().map_err(wrong)?;
+        if local_clone::is_partial(&repository) && !local_clone::has_files_of(&repository, &commit) {
+            let problem = format!("--repo {}: {}", path.display(), local_clone::PARTIAL);
+            return Err(UsageError(problem).into());
+        }
+        let commit = commit.id().to_string().parse()?;
         let branch = head.is_branch().then(|| head.shorthand().ok().map(str::to_owned)).flatten();
         let work_tree = repository.workdir().map(Path::to_owned);
         let folder = work_tree.clone().unwrap_or_else(|| repository.path().to_owned());

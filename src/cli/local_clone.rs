@@ -1,0 +1,36 @@
+//! What a clone of the user's lacks of its repository: git fetches that when it is asked for, and we do not.
+//!
+//! May know: git's own files and settings. Must never know: what the clone is for.
+
+/// Said where files are asked for that a clone has not.
+pub(super) const PARTIAL: &str =
+    "the clone is partial, and work needs all files: clone it again without `--filter`";
+
+/// Whether the history ends somewhere. Of a work tree beside the first one, git keeps that in the first one's folder,
+/// where libgit2 does not look.
+#[cfg(feature = "emulator")]
+pub(super) fn is_shallow(repository: &git2::Repository) -> bool {
+    let ends = repository.commondir().join("shallow").metadata();
+    repository.is_shallow() || ends.is_ok_and(|found| found.len() > 0)
+}
+
+/// Whether git leaves out what nobody has asked for yet.
+pub(super) fn is_partial(repository: &git2::Repository) -> bool {
+    let Ok(config) = repository.config() else { return false };
+    let Ok(mut promisors) = config.entries(Some(r"^remote\..*\.promisor$")) else { return false };
+    promisors.next().is_some_and(|entry| entry.is_ok())
+}
+
+/// Whether it has all files of a commit, without its history.
+pub(super) fn has_files_of(repository: &git2::Repository, commit: &git2::Commit<'_>) -> bool {
+    let Ok(objects) = repository.odb() else { return false };
+    let mut is_whole = true;
+    let walked = commit.tree().and_then(|tree| {
+        tree.walk(git2::TreeWalkMode::PreOrder, |_, entry| {
+            // A submodule's commit is another repository's.
+            is_whole &= entry.kind() == Some(git2::ObjectType::Commit) || objects.exists(entry.id());
+            if is_whole { git2::TreeWalkResult::Ok } else { git2::TreeWalkResult::Abort }
+        })
+    });
+    is_whole && walked.is_ok()
+}

@@ -67,7 +67,8 @@ pub(super) fn main(arguments: &ScriptedAgentArguments) -> anyhow::Result<u8> {
     std::io::stdin().read_to_string(&mut prompt)?;
     anyhow::ensure!(
         arguments.script.is_some() || is_of_the_demo(&prompt),
-        "the script knows the issue of the demo alone, and this is another one or was edited: name an agent with --agent"
+        "the script knows one issue alone, {:?}, and this is another one or was edited: name an agent with --agent",
+        sample::issue().0
     );
     std::thread::sleep(Duration::from_millis(scene.think));
     let printed = play(scene, &prompt)?;

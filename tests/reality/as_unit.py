@@ -6,7 +6,7 @@ FOLDER is the one that may be written (StateDirectory). What cannot be made here
 known here with 1, so that a unit gets no restriction that nobody has tried. User= is not followed.
 """
 
-import ctypes, os, platform, select, struct, sys, time
+import ctypes, os, platform, resource, select, struct, sys, time
 
 libc = ctypes.CDLL(None, use_errno=True)
 NEWNS, NEWUTS, NEWUSER = 0x20000, 0x4000000, 0x10000000
@@ -217,6 +217,11 @@ def main():
     mount(folder, folder, None, BIND | REC)
     read_only(folder, False)
     os.chdir(folder)
+    os.umask(int(unit.get("UMask", "0022"), 8))
+    for key, kind in {"LimitNOFILE": resource.RLIMIT_NOFILE, "LimitCORE": resource.RLIMIT_CORE}.items():
+        most = resource.getrlimit(kind)[1]
+        wanted = int(unit.get(key, most))
+        resource.setrlimit(kind, (wanted, wanted) if most < 0 or wanted <= most else (most, most))
     become(1000)
     if unit.get("CapabilityBoundingSet") == "":
         for capability in range(64):

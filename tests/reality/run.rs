@@ -168,6 +168,35 @@ async fn nothing_of_a_clone_decides_what_runs_outside_of_the_sandbox() {
     assert!(!mark.exists(), "the clone's program ran");
 }
 
+/// The work tree is a repository's, and its file of that name would have the agent's credentials.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_lies_beside_the_settings_is_never_the_repositorys_file_of_that_name() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = Desk::new(RIGHT, Tests::There);
+    let (program, script) = (env!("CARGO_BIN_EXE_journeyman"), desk.path("script.yaml"));
+    let executable = std::fs::Permissions::from_mode(0o755);
+    let agent = "config/journeyman/agent.sh";
+    desk.write(agent, &format!("#!/bin/sh\nexec {program:?} scripted-agent --script {script:?}\n"));
+    std::fs::set_permissions(desk.path(agent), executable.clone()).expect("a program");
+    desk.write("repository/agent.sh", "#!/bin/sh\necho I am the repository\n");
+    std::fs::set_permissions(desk.path("repository/agent.sh"), executable).expect("a program");
+    desk.commit("repository/notes.txt", "Notes.\n");
+    let settings = format!(
+        "[defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\nprogram = [\"./agent.sh\"]\n\
+         read = [{program:?}, {script:?}]\n"
+    );
+    desk.write("config/journeyman/journeyman.toml", &settings);
+
+    let ended = desk.run(&[]).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert!(!ended.said.contains("I am the repository"), "{}", ended.said);
+    std::fs::remove_file(desk.path(agent)).expect("it is there");
+    let doctor = desk.journeyman(&["doctor"]).await;
+    let missing = format!("the program {:?} was not found", desk.path(agent));
+    assert!(doctor.said.contains(&missing), "{missing} is not in {}", doctor.said);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_runner_that_is_not_there_ends_it_before_any_agent_and_nothing_of_why_is_cut() {
     let desk = Desk::new(RIGHT, Tests::There);
@@ -186,6 +215,53 @@ async fn a_runner_that_is_not_there_ends_it_before_any_agent_and_nothing_of_why_
     }
     assert!(!ended.said.contains("worker"), "no agent is paid for: {}", ended.said);
     assert!(!ended.said.lines().any(|line| line.ends_with('…')), "{}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_that_cannot_be_started_by_who_runs_them_cost_no_agent_either() {
+    for (test, makefile, words) in [
+        (
+            "make test",
+            "test:\n\tnosuchrunner --all\n",
+            [
+                "The tests `make test` cannot run: make: nosuchrunner: No such file or directory",
+                "Name what installs",
+            ],
+        ),
+        (
+            "make test",
+            "test:\n\t@sh -c 'nosuchrunner 2> /dev/null'\n",
+            [
+                "The tests `make test` cannot run: make: *** [Makefile:2: test] Error 127",
+                "Name what installs",
+            ],
+        ),
+        (
+            "./test.sh",
+            "",
+            ["The tests `./test.sh` cannot run: ", "Make the file executable on the default branch"],
+        ),
+        (
+            "sh test.sh; nosuchlinter",
+            "",
+            [
+                "The tests `sh test.sh; nosuchlinter` cannot pass, whatever is changed: ",
+                "nosuchlinter: not found",
+            ],
+        ),
+    ] {
+        let desk = Desk::new(RIGHT, Tests::There);
+        desk.write("repository/Makefile", makefile);
+        desk.commit("repository/.github/journeyman.yml", &format!("test: {test}\n"));
+
+        let ended = desk.run(&[]).await;
+
+        assert_eq!(ended.code, Some(1), "{}", ended.said);
+        for words in words {
+            assert!(ended.said.contains(words), "{words:?} is not in {}", ended.said);
+        }
+        assert!(!ended.said.contains("worker"), "no agent is paid for: {}", ended.said);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -226,6 +302,18 @@ async fn a_folder_of_a_repository_stands_for_it_and_a_clone_without_its_history_
         assert_eq!(ended.code, Some(2), "{}", ended.said);
         assert!(ended.said.contains(says), "{says:?} is not in {}", ended.said);
     }
+    // A work tree beside the first one has its history from there.
+    desk.git("-C ../shallow worktree add -q ../beside -b beside");
+    let beside = desk.journeyman(&["run", "--repo", "beside", "--issue", "issue.md"]).await;
+    assert!(beside.code == Some(2) && beside.said.contains("the clone is shallow"), "{}", beside.said);
+    // Whoever only looks at one commit needs its files and no history.
+    for clone in ["shallow", "partial"] {
+        let ended = desk.journeyman(&["environment", "--repo", clone]).await;
+        assert!(ended.said.contains("The environment works."), "{}", ended.said);
+    }
+    desk.git(&format!("clone -q --filter=blob:none --no-checkout {url} ../bare"));
+    let ended = desk.journeyman(&["environment", "--repo", "bare"]).await;
+    assert!(ended.code == Some(2) && ended.said.contains("the clone is partial"), "{}", ended.said);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -315,7 +403,8 @@ async fn the_script_of_the_demo_refuses_an_issue_that_it_does_not_know() {
     let ended = desk.run(&["--agent", "scripted"]).await;
 
     assert_eq!(ended.code, Some(1), "{}", ended.said);
-    assert!(ended.said.contains("the script knows the issue of the demo alone"), "{}", ended.said);
+    let words = "the script knows one issue alone, \"median() is wrong for an even number of values\", and this is another one";
+    assert!(ended.said.contains(words), "{}", ended.said);
     assert!(desk.new_branches().is_empty());
 }
 

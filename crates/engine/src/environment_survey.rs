@@ -10,9 +10,13 @@ use crate::environment::{EnvironmentRequest, PlanFault, Preparation, ServiceFail
 use crate::testing::{BaselineOutcome, BaselineSource, CommitTester, TestRunRequest};
 use journeyman_environment::{EnvironmentPlan, EnvironmentSource, RequiredTool, ToolFit};
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
+use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, PinnedImages, TestReport, TestVerdict};
-use journeyman_verify::{missing_for_tests, telling_line, unanswered, untrusted_certificate};
+use journeyman_verify::{
+    is_forbidden_to_start, missing_for_tests, missing_program, telling_line, unanswered,
+    untrusted_certificate,
+};
 use journeyman_workspace::SourceTree;
 
 /// Where a repository says how it is set up.
@@ -185,11 +189,11 @@ impl CommitTester {
         survey: &mut EnvironmentSurvey,
     ) -> Result<(), EffectError> {
         let mut outcome = self.run_base(tests, enough).await?;
-        let mut problem = of_tests(ask, &outcome);
+        let mut problem = of_tests(ask, tests.settings.accept, &outcome);
         if outcome.kept && problem.is_some() {
             // What was missing may have been installed on this machine since.
             outcome = self.run_base(tests, BaselineSource::Run).await?;
-            problem = of_tests(ask, &outcome);
+            problem = of_tests(ask, tests.settings.accept, &outcome);
         }
         let BaselineOutcome { test, reading, tail, tests_alone, .. } = outcome;
         let Some(run) = test else { return Ok(()) };
@@ -252,13 +256,29 @@ fn of_service(failure: &ServiceFailure) -> EnvironmentProblem {
 }
 
 /// Why the tests cannot run, if they cannot.
-fn of_tests(ask: &EnvironmentRequest, outcome: &BaselineOutcome) -> Option<EnvironmentProblem> {
+fn of_tests(
+    ask: &EnvironmentRequest,
+    accept: AcceptedRun,
+    outcome: &BaselineOutcome,
+) -> Option<EnvironmentProblem> {
     let run = outcome.test.as_ref()?;
     let is_own = |module: &str| is_own(&ask.source, module);
     if let Some(line) = missing_for_tests(run.exit, &outcome.reading, &outcome.tail, &is_own) {
-        let remedy = stricter_compiler(&line).unwrap_or_else(|| change_the(&ask.plan, "setup"));
+        let remedy = match is_forbidden_to_start(run.exit, &line) {
+            true => not_executable(),
+            false => stricter_compiler(&line).unwrap_or_else(|| change_the(&ask.plan, "setup")),
+        };
         let what = format!("The tests `{}` cannot run", run.command);
         return Some(EnvironmentProblem { what, line: Some(line), remedy });
+    }
+    let missing = match accept {
+        AcceptedRun::AllPass => missing_program(run.exit, &outcome.tail),
+        // What is missing fails before and after alike, and the tests that run are judged.
+        AcceptedRun::NoNewFailures => None,
+    };
+    if missing.is_some() {
+        let what = format!("The tests `{}` cannot pass, whatever is changed", run.command);
+        return Some(EnvironmentProblem { what, line: missing, remedy: change_the(&ask.plan, "setup") });
     }
     let is_red = matches!(run.exit, Exit::Code(code) if code != 0);
     let none_ran = outcome.reading.counts.is_none_or(|counts| counts.ran() == 0);
@@ -294,6 +314,14 @@ fn of_tests(ask: &EnvironmentRequest, outcome: &BaselineOutcome) -> Option<Envir
             ),
         },
     })
+}
+
+/// What to do about a script that nobody may start.
+fn not_executable() -> String {
+    format!(
+        "Make the file executable on the default branch (`git update-index --chmod=+x FILE`), or name a `test` in \
+         {OWN_SETTINGS} that starts it by its interpreter (`sh FILE`)."
+    )
 }
 
 /// What to do about a warning that a compiler here takes for an error, and another did not.

@@ -34,7 +34,10 @@ use journeyman_order::{Exit, TestCounts, TestVerdict};
 pub use compare::may_be_flaky;
 pub use counts::{read, read_end, read_runs};
 pub use dependencies::{NewDependency, new_dependencies};
-pub use missing::{missing_for_tests, points_elsewhere, telling_line, unanswered, untrusted_certificate};
+pub use missing::{
+    is_forbidden_to_start, missing_for_tests, missing_program, points_elsewhere, telling_line, unanswered,
+    untrusted_certificate,
+};
 pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Overlay, OverlayAction};
 pub use reporting::{ReportingCommand, reporting_command};

@@ -9,6 +9,8 @@ use super::text::plain;
 const LONGEST: usize = 300;
 /// What of the end of an output is looked at, in bytes.
 const MOST_READ: usize = 256 << 10;
+/// Of an output, what is taken for its end.
+const LAST_LINES: usize = 5;
 /// As a shell ends when a program cannot be started, or is not there.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
@@ -80,6 +82,8 @@ pub fn missing_for_tests(
     let patterns = [
         r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?(?P<whole>\S+): (?:command )?not found$",
         r"^.*: (?P<whole>\S+): (?:command )?not found$",
+        // What make says by itself of a program that it starts without a shell; only it says so before its "Error 127".
+        r"^make(?:\[\d+\])?: (?P<whole>\S+): (?:No such file or directory|Permission denied)$",
         r"^.*No module named '?(?P<module>[A-Za-z0-9_]+)[\w.]*'?.*$",
         r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$",
         r"^.*error: no matching package named .*$",
@@ -117,9 +121,42 @@ pub fn missing_for_tests(
     let line = found.map(str::to_owned);
     let line = match exit {
         Exit::Code(code) if NOT_STARTED.contains(&code) => line.or_else(|| telling_line(output)),
+        Exit::Code(_) if not_started_inside(&text).is_some() => line.or_else(|| not_started_inside(&text)),
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => line,
     };
     line.map(|line| line.chars().take(LONGEST).collect())
+}
+
+/// The line with which a runner of commands says that one of them could not be started.
+fn not_started_inside(text: &str) -> Option<String> {
+    let pattern = pattern!(
+        r"(?i)^make(?:\[\d+\])?: \*\*\* .* Error 12[67]$|^error: recipe .* failed on line \d+ with exit code 12[67]$|^task: Failed to run task .*: exit status 12[67]$"
+    )?;
+    text.lines().map(str::trim).find(|line| pattern.is_match(line)).map(str::to_owned)
+}
+
+/// The line that says that a program is missing which the test command names, whatever ran before it: no change passes then.
+/// What lies in the repository may come with a change, so only programs that are found by name are meant.
+pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
+    let text = end_of(output);
+    let last: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = last.get(last.len().saturating_sub(LAST_LINES)..).unwrap_or_default();
+    let is_so = match exit {
+        Exit::Code(127) => true,
+        Exit::Code(0) | Exit::Signal(_) | Exit::TimedOut => false,
+        Exit::Code(_) => last.iter().any(|line| not_started_inside(line).is_some()),
+    };
+    let pattern = pattern!(
+        r"^(?:.*(?:sh|bash|env): (?:\d+: |line \d+: )?[^\s/]+: (?:command )?not found|make(?:\[\d+\])?: [^\s/]+: No such file or directory)$"
+    )?;
+    let line = last.iter().rfind(|line| is_so && pattern.is_match(line))?;
+    Some(line.chars().take(LONGEST).collect())
+}
+
+/// Whether what tells why a program was not started says that it may not be: it is there.
+pub fn is_forbidden_to_start(exit: Exit, line: &str) -> bool {
+    let is_said = line.to_ascii_lowercase().ends_with(": permission denied");
+    is_said && (exit == Exit::Code(126) || line.starts_with("make"))
 }
 
 fn end_of(output: &str) -> String {
@@ -143,6 +180,15 @@ mod tests {
     fn what_is_missing_around_the_tests_is_told_from_what_is_wrong_in_the_code() {
         for (code, output) in [
             (127, "sh: 1: pytest: not found\n"),
+            (126, "sh: 2: ./test.sh: Permission denied\n"),
+            (
+                2,
+                "nosuchrunner --all\nmake: nosuchrunner: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n",
+            ),
+            (2, "./test.sh\nmake: ./test.sh: Permission denied\nmake: *** [Makefile:2: test] Error 127\n"),
+            (2, "make[1]: *** [Makefile:2: test] Error 127\nmake: *** [Makefile:9: check] Error 2\n"),
+            (127, "error: Recipe `test` failed on line 2 with exit code 127\n"),
+            (201, "task: Failed to run task \"test\": exit status 127\n"),
             (1, "/usr/bin/python3: No module named pytest\n"),
             (2, "E   ModuleNotFoundError: No module named 'requests'\n1 error in 0.1s"),
             (1, "Error: Cannot find module 'vitest'\nRequire stack:"),
@@ -163,6 +209,8 @@ mod tests {
             (1, "ModuleNotFoundError: No module named 'calc.parse'"),
             (1, "Error: Cannot find module './sum'"),
             (2, "SyntaxError: invalid syntax"),
+            (2, "a.c:1: error: x\nmake: *** [Makefile:2: test] Error 1"),
+            (2, "make: *** No rule to make target 'a.c', needed by 'test'.  Stop."),
             (
                 2,
                 "-- Could NOT find Doxygen (missing: DOXYGEN_EXECUTABLE)\na.c:3:9: error: expected declaration",
@@ -172,6 +220,29 @@ mod tests {
             (1, "1 failed, 3 passed"),
         ] {
             assert_eq!(missing(code, output, None), None, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_missing_after_tests_that_ran_is_told_from_what_a_change_can_bring() {
+        let missing = |code, output: &str| missing_program(Exit::Code(code), output);
+        for (code, output) in [
+            (127, "3 passed\n/usr/bin/sh: 2: nosuchlinter: not found\n"),
+            (127, "3 passed\nbash: line 1: nosuchlinter: command not found\n"),
+            (
+                2,
+                "3 passed\nmake: nosuchlinter: No such file or directory\nmake: *** [Makefile:3: test] Error 127\n",
+            ),
+        ] {
+            assert!(missing(code, output).is_some_and(|line| line.contains("nosuchlinter")), "{output}");
+        }
+        for (code, output) in [
+            (127, "3 passed\nsh: 2: ./scripts/lint.sh: not found\n"),
+            (1, "sh: 2: nosuchlinter: not found\n1 failed, 3 passed\n"),
+            (0, "sh: 2: nosuchlinter: not found\n"),
+            (127, "sh: 2: nosuchlinter: not found\n1\n2\n3\n4\n5\n"),
+        ] {
+            assert_eq!(missing(code, output), None, "{output}");
         }
     }
 

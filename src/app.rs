@@ -58,7 +58,7 @@ use registration::AppProblem;
 
 /// How long each of server, engine and store has to end after it was asked to: ten seconds together, with a margin.
 const TIME_TO_END: Duration = Duration::from_secs(3);
-/// What the whole process has after SIGTERM, with all of the above, is fifteen seconds.
+/// What the whole process has after SIGTERM, with all of the above, is twenty seconds.
 const TIME_TO_SYNC: Duration = Duration::from_secs(5);
 
 /// Of the data folder, where large artifacts lie beside PostgreSQL.

@@ -11,14 +11,13 @@ use crate::store::Store;
 
 /// A database that is there has answered by then.
 const SOON: Duration = Duration::from_secs(2);
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) async fn open(settings: &Settings) -> anyhow::Result<Store> {
     let url = settings.store.url.expose_secret();
     let address = PostgresAddress::of(url);
     let what = address.as_ref().map_or_else(|| "the database".to_owned(), ToString::to_string);
     let mut opening = std::pin::pin!(Store::open(url));
-    let mut problem = None;
     loop {
         let looking = async {
             tokio::time::sleep(SOON).await;
@@ -29,6 +28,10 @@ pub(super) async fn open(settings: &Settings) -> anyhow::Result<Store> {
         };
         tokio::select! {
             opened = &mut opening => {
+                let problem = match (&opened, &address) {
+                    (Err(_), Some(address)) => address.reach().await.err(),
+                    (Ok(_), _) | (_, None) => None,
+                };
                 let store = opened.map_err(|error| match &problem {
                     Some(why) => anyhow::Error::new(error)
                         .context(format!("{what} cannot be reached: {why}; start it, or change store.url")),
@@ -37,9 +40,12 @@ pub(super) async fn open(settings: &Settings) -> anyhow::Result<Store> {
                 return Ok(store.keeping_files_in(&settings.data.dir.join(ARTIFACTS)));
             }
             found = looking => {
-                let why = found.as_deref().unwrap_or("it takes connections, and does not answer yet");
+                let why = match (&found, &address) {
+                    (Some(why), _) => why.as_str(),
+                    (None, Some(_)) => "it takes connections, and does not answer yet",
+                    (None, None) => "it does not answer yet",
+                };
                 tracing::warn!("waiting for {what} (store.url): {why}");
-                problem = found;
             }
         }
     }

@@ -10,6 +10,8 @@ use crate::github::{AppRegistration, ErrorKind, GitHub};
 const AGAIN: Duration = Duration::from_secs(60);
 /// What is well now may be taken away: a key is deleted, a permission withdrawn.
 const LATER: Duration = Duration::from_secs(600);
+/// So many times in a row it is true.
+const SURE: u32 = 3;
 /// GitHub was not there.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -28,10 +30,16 @@ impl AppProblem {
 
     /// Asks GitHub for as long as the server runs, and remembers what is not well.
     pub(super) async fn watch(self, github: GitHub) -> std::convert::Infallible {
-        let mut before = None;
+        // One wrong answer of something between us and GitHub takes no server out of service that was well.
+        let (mut before, mut is_known, mut in_a_row) = (None, false, 0);
         loop {
             let found = AppCheck::ask(&github).await;
             let is_news = before.as_ref() != Some(&found);
+            match &found {
+                AppCheck::Well { .. } | AppCheck::Lacking(_) => (is_known, in_a_row) = (true, 0),
+                AppCheck::Unknown(_) => in_a_row += 1,
+                AppCheck::Unanswered(_) => {}
+            }
             let pause = match &found {
                 AppCheck::Well { slug } => {
                     self.set(None);
@@ -48,7 +56,9 @@ impl AppProblem {
                     AGAIN
                 }
                 AppCheck::Unknown(why) => {
-                    self.set(Some(why.clone()));
+                    if !is_known || in_a_row >= SURE {
+                        self.set(Some(why.clone()));
+                    }
                     is_news.then(|| tracing::error!("{why}"));
                     AGAIN
                 }

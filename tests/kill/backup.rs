@@ -174,8 +174,11 @@ async fn a_backup_and_a_restore_that_were_killed_leave_nothing_to_the_next() {
     let world = World::new(Agent::Quick).await;
     let store = world.store().await;
     // What takes a while.
-    let noise: Vec<u8> =
-        (0..1 << 23).map(|number: u64| (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u8).collect();
+    let mixed = |number: u64| {
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u8
+    };
+    let noise: Vec<u8> = (0..1 << 23).map(mixed).collect();
     for number in 0..16 {
         let guid = format!("large-{number}").parse().expect("a GUID");
         let delivery = NewDelivery {

@@ -245,7 +245,7 @@ async fn tests_that_cannot_be_started_by_who_runs_them_cost_no_agent_either() {
             "sh test.sh; nosuchlinter",
             "",
             [
-                "The tests `sh test.sh; nosuchlinter` cannot pass, whatever is changed: ",
+                "The tests `sh test.sh; nosuchlinter` cannot pass while a program is missing: ",
                 "nosuchlinter: not found",
             ],
         ),

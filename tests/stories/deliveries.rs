@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use journeyman::config::DeliveryMode;
 use journeyman::emulator::{DeliveryAttempt, Emulator};
+use journeyman::order::next::OrderProjection;
+use journeyman::order::{Journal, JournalEvent, SignalKind, SlashCommand};
 use journeyman::store::DeliveryConclusion;
 use serde_json::Value;
 
@@ -234,5 +236,47 @@ async fn an_end_from_before_the_comment_does_not_end_its_order() {
     assert_eq!(world.deliver("0b989ba4-242f-11e5-81e1-c7b6966d2901", "issues", closed.as_bytes()).await, 202);
     let second = world.settled().await;
     assert_eq!((second.word(), second.order == first.order), ("verified", false), "{}", second.because());
+    world.end().await;
+}
+
+/// An hour ago somebody closed the issue and opened it again, and only now it is told, when the order goes on at a word.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_from_before_the_word_by_which_an_order_goes_on_does_not_end_it() {
+    let world = Story::of(SLOWLY).labeled().await;
+    world.until_begun("implement/1/agent").await;
+    world.comment(MAINTAINER, "/cancel").await;
+    let first = world.settled().await;
+    assert_eq!(first.word(), "cancelled", "{}", first.because());
+    let is_it =
+        |one: &DeliveryAttempt| one.event == "issues" && one.payload.contains("\"action\":\"labeled\"");
+    let told = world.github.deliveries().into_iter().find(is_it).expect("it was delivered").payload;
+    let mut closed: Value = serde_json::from_str(&told).expect("it is JSON");
+    (closed["action"], closed["issue"]["state"]) = ("closed".into(), "closed".into());
+    world.comment(MAINTAINER, "/retry").await;
+    let goes_on = |journal: &Journal, survey: &OrderProjection| {
+        let is_told = journal.entries().iter().any(|entry| match &entry.event {
+            JournalEvent::Signaled { signal, .. } => {
+                matches!(signal.kind, SignalKind::Commanded { command: SlashCommand::Retry { .. }, .. })
+            }
+            JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
+        });
+        (is_told && survey.next.settled.is_none()).then_some(())
+    };
+    world.until("it goes on", goes_on).await;
+
+    let at = chrono::Utc::now() - chrono::TimeDelta::hours(1);
+    closed["issue"]["updated_at"] = at.to_rfc3339().into();
+    let body = closed.to_string();
+    // The label is of today, and the close of before it: the word is what counts. So the label is told as older still.
+    world
+        .sql(&format!(
+            "UPDATE journal SET event = json_set(event, '$.labeled_at', '{}') WHERE seq = 1 AND order_id = '{}'",
+            (at - chrono::TimeDelta::hours(1)).to_rfc3339(),
+            first.order
+        ))
+        .await;
+    assert_eq!(world.deliver("0b989ba4-242f-11e5-81e1-c7b6966d3001", "issues", body.as_bytes()).await, 202);
+    let ended = world.settled().await;
+    assert_eq!((ended.word(), ended.order), ("verified", first.order), "{}", ended.because());
     world.end().await;
 }

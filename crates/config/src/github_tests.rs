@@ -63,6 +63,7 @@ fn a_secret_that_can_be_guessed_is_refused_wherever_it_stands() {
             "CHANGE_ME_CHANGE_ME",
             "xxxxxxxxxxxxxxxxxxxx",
             "1234512345123451",
+            "the secret that you gave to GitHub",
         ] {
             let error = home.load("", &[(variable, secret)]).unwrap_err().to_string();
             assert!(error.contains(key) && error.contains("openssl rand -hex 32"), "{secret}: {error}");
@@ -70,9 +71,6 @@ fn a_secret_that_can_be_guessed_is_refused_wherever_it_stands() {
         let made = "5f0c2a9be1d84c7d3c1f0e9a5b7d6e21";
         assert!(home.load("", &[(variable, made)]).is_ok(), "{variable}");
     }
-    let example = [("JOURNEYMAN_GITHUB__WEBHOOK_SECRET", "the secret that you gave to GitHub")];
-    let error = home.load("", &example).unwrap_err().to_string();
-    assert!(error.contains("the secret on the App's page, not the example"), "{error}");
 }
 
 #[test]
@@ -99,6 +97,16 @@ fn the_apps_key_is_where_no_agent_can_read_it() {
         let expected = "`github.private_key_path` has to be a file outside of the folders that agents and tests may read";
         assert!(error.contains(expected), "{error}");
     }
+    // With the key elsewhere, the settings' file is still there, and what a delivery is known by is in it.
+    let elsewhere = SettingsFixture::new().folder;
+    let key = elsewhere.path().join("app.pem");
+    std::fs::rename(home.key(), &key).unwrap();
+    let read = format!("[sandbox]\nread = [\"{}\"]\n", home.folder.path().display());
+    let variables = [("JOURNEYMAN_GITHUB__PRIVATE_KEY_PATH", key.to_str().unwrap())];
+    let error = home.load(&read, &variables).unwrap_err().to_string();
+    let expected =
+        "`github.webhook_secret` has to be outside of the folders that agents and tests may read (`read`)";
+    assert!(error.contains(expected), "{error}");
 }
 
 /// A work tree could have a program of that name.

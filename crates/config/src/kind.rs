@@ -98,10 +98,10 @@ impl SettingKind {
     }
 }
 
-/// Whether nobody had it made: an example that was left, or a key that was held down.
+/// Whether nobody had it made: an example that was left, such as that of journeyman.example.toml, or a key that was held down.
 fn is_guessable(secret: &str) -> bool {
     const FEWEST: usize = 6;
-    let examples = ["replaceme", "changeme", "yoursecret", "yourwebhooksecret"];
+    let examples = ["replaceme", "changeme", "yoursecret", "yourwebhooksecret", "secretthatyougavetogithub"];
     let letters: String = secret.chars().filter(|c| c.is_alphanumeric()).collect();
     let letters = letters.to_lowercase();
     secret.chars().collect::<BTreeSet<_>>().len() < FEWEST

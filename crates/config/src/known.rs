@@ -100,9 +100,6 @@ fn is_model(name: &str) -> bool {
     (1..=200).contains(&name.len()) && !name.chars().any(|c| c.is_control() || c.is_whitespace())
 }
 
-/// Stands in the example, where it is easily left.
-pub(super) const EXAMPLE_SECRET: &str = "the secret that you gave to GitHub";
-
 /// Dollars for a million tokens; more is a typing error.
 const PRICE: SettingKind = Price(100_000.0);
 
@@ -123,7 +120,7 @@ known! {
         "the server's public address";
     DRAIN_SECONDS: "server.drain_seconds", Integer(0, 86_400), Is("0"),
         "seconds that agents and tests under way may go on after SIGTERM, while nothing new is begun; set systemd's \
-         `TimeoutStopSec` to 15 more; `0`: they are stopped and run again at the next start";
+         `TimeoutStopSec` to 20 more; `0`: they are stopped and run again at the next start";
     API_TOKEN: "server.api_token", Secret(16), Optional("…"),
         "bearer token for the REST API, such as `openssl rand -hex 32` makes; without it the API is closed";
 
@@ -133,7 +130,7 @@ known! {
         "from the App's page";
     PRIVATE_KEY_PATH: "github.private_key_path", Text, Required("app.pem"),
         "the private key that you downloaded from the App's page; only the user that runs Journeyman may read it";
-    WEBHOOK_SECRET: "github.webhook_secret", Secret(16), Required(EXAMPLE_SECRET),
+    WEBHOOK_SECRET: "github.webhook_secret", Secret(16), Required("the secret that you gave to GitHub"),
         "the webhook secret that you entered on the App's page; with `deliveries = \"pull\"` none is needed";
     WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(16), Optional("…"),
         "the previous secret, also accepted while you rotate it";

@@ -138,6 +138,14 @@ impl SettingReader<'_> {
         }
     }
 
+    /// The file in which it stands; none where it is not set, or by a variable.
+    pub(super) fn file_of(self, setting: KnownSetting) -> Option<PathBuf> {
+        match &self.keys.0.get(&setting.key_of(self.name))?.location {
+            SettingLocation::File { file, .. } => Some(file.to_path_buf()),
+            SettingLocation::Variable(_) => None,
+        }
+    }
+
     /// The error for this setting, wherever it stands.
     pub(super) fn wrong(self, setting: KnownSetting, expected: impl Into<String>) -> SettingsError {
         let key = setting.key_of(self.name);

@@ -137,8 +137,21 @@ fn stays_outside(
         let expected = "left without the variable of `signing.key_env`: agents never get it";
         return Err(given.of(agent).wrong(known::ENV, expected));
     }
-    for setting in [known::SIGNING_KEY_FILE, known::PRIVATE_KEY_PATH] {
-        let Some(file) = keys.path(setting)? else { continue };
+    let named = [(keys, known::SIGNING_KEY_FILE), (keys, known::PRIVATE_KEY_PATH)];
+    let names = given.names("registries");
+    let of_registries = names.iter().map(|name| (given.of(name), known::REGISTRY_KEY_FILE));
+    let mut secret = Vec::new();
+    for (keys, setting) in named.into_iter().chain(of_registries) {
+        let expected = "a file outside of the folders that agents and tests may read (`read`)";
+        secret.extend(keys.path(setting)?.map(|file| (keys, setting, file, expected)));
+    }
+    // The settings' file itself, where it holds one.
+    let inside = [known::WEBHOOK_SECRET, known::WEBHOOK_SECRET_PREVIOUS, known::API_TOKEN];
+    let expected = "outside of the folders that agents and tests may read (`read`): move the file, or set it by its variable";
+    secret.extend(
+        inside.into_iter().filter_map(|setting| Some((keys, setting, keys.file_of(setting)?, expected))),
+    );
+    for (keys, setting, file, expected) in secret {
         let places = [std::path::absolute(&file), file.canonicalize()];
         let mut read = sandbox.read.iter().chain(agents.values().flat_map(|agent| &agent.read));
         let is_inside = |folder: &PathBuf| {
@@ -149,7 +162,6 @@ fn stays_outside(
                 .any(|folder| places.iter().flatten().any(|file| file.starts_with(folder)))
         };
         if read.any(is_inside) {
-            let expected = "a file outside of the folders that agents and tests may read (`read`)";
             return Err(keys.wrong(setting, expected));
         }
     }
@@ -194,11 +206,6 @@ fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
         return Err(keys.wrong(known::API_URL, expected));
     }
     let mut webhook_secrets = Vec::from_iter(keys.get::<SecretString>(known::WEBHOOK_SECRET)?);
-    if webhook_secrets.iter().any(|secret| secret.expose_secret() == known::EXAMPLE_SECRET) {
-        let expected =
-            "the secret on the App's page, not the example; `openssl rand -hex 32` makes one for both";
-        return Err(keys.wrong(known::WEBHOOK_SECRET, expected));
-    }
     webhook_secrets.extend(keys.get::<SecretString>(known::WEBHOOK_SECRET_PREVIOUS)?);
     Ok(GithubSettings {
         api_url,

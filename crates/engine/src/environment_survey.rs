@@ -277,7 +277,7 @@ fn of_tests(
         AcceptedRun::NoNewFailures => None,
     };
     if missing.is_some() {
-        let what = format!("The tests `{}` cannot pass, whatever is changed", run.command);
+        let what = format!("The tests `{}` cannot pass while a program is missing", run.command);
         return Some(EnvironmentProblem { what, line: missing, remedy: change_the(&ask.plan, "setup") });
     }
     let is_red = matches!(run.exit, Exit::Code(code) if code != 0);

@@ -10,8 +10,8 @@ use super::Engine;
 use journeyman_github::{GitHubError, InstalledRepository, PullRequestState};
 use journeyman_order::journal::EarlierPull;
 use journeyman_order::{
-    EffectOutcome, IssueNumber, Journal, JournalEvent, OrderId, PullNumber, RepositoryId, Requester,
-    Settlement, Signal, SignalKind, TaskText, projection,
+    AnsweredSignal, EffectOutcome, IssueNumber, Journal, JournalEvent, OrderId, PullNumber, RepositoryId,
+    Requester, Settlement, Signal, SignalAnswer, SignalKind, SlashCommand, TaskText, projection,
 };
 use journeyman_store::{OrderRow, StoreError};
 use journeyman_webhook::{RoutedSignal, SignalSubject};
@@ -96,14 +96,31 @@ impl HeardEvents {
 }
 
 /// When an order was asked for last, by GitHub's clock; none where a version opened it that did not keep that.
-fn asked_at(journal: &Journal) -> Option<DateTime<Utc>> {
+fn asked_at(journal: &Journal, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let opened = journal.opened();
     let mut heard = HeardEvents::default();
     heard.read(journal);
     let labeled = heard.labeled.map(|(at, _)| at);
+    let taken = projection(journal.pipeline(), journal, now).answers;
+    let gone_on = journal.entries().iter().rev().find(|entry| match &entry.event {
+        JournalEvent::Signaled { signal, .. } => {
+            let goes_on = matches!(
+                signal.kind,
+                SignalKind::Commanded {
+                    command: SlashCommand::Start { .. } | SlashCommand::Retry { .. } | SlashCommand::Approve,
+                    ..
+                }
+            );
+            let is_taken =
+                |known: &AnsweredSignal| known.signal == entry.seq && known.answer == SignalAnswer::Taken;
+            goes_on && taken.iter().any(is_taken)
+        }
+        JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
+    });
+    let gone_on = gone_on.map(|entry| entry.at - CLOCKS_DIFFER);
     // Over the API the issue was looked at then, and open. Clocks differ.
     let over_the_api = (opened.by == Requester::ApiToken).then(|| journal.opened_at() - CLOCKS_DIFFER);
-    labeled.max(opened.commented_at).max(over_the_api)
+    labeled.max(opened.commented_at).max(over_the_api).max(gone_on)
 }
 
 /// Whether an order was told since then that its issue or pull request was closed, or that its label was taken off.
@@ -230,7 +247,9 @@ impl Engine {
             (&incoming.signal.kind, incoming.changed_at)
         {
             let journal = self.readable_journal(order.id).await?;
-            return Ok(journal.and_then(|journal| asked_at(&journal)).is_some_and(|asked| at < asked));
+            return Ok(journal
+                .and_then(|journal| asked_at(&journal, self.parts.clock.now()))
+                .is_some_and(|asked| at < asked));
         }
         if comment_of(&incoming.signal.kind).is_none() {
             return Ok(false);

@@ -327,6 +327,10 @@ impl RepositoryLook<'_> {
             let is_command = matches!(kind, SignalKind::Commanded { .. });
             return Ok(begins || is_command && self.begun.contains(&issue.number));
         };
+        // It was told nothing, since it was said that it has ended.
+        if !order.active && order.is_unreadable() && !may_begin(&incoming) {
+            return Ok(false);
+        }
         let is_label = matches!(kind, SignalKind::Labeled { .. });
         // GitHub tells seconds: what happened in the same one may have come after. Comments are read when work begins.
         let is_before = match kind {

@@ -61,7 +61,7 @@ pub struct ThreadEvent {
     pub id: u64,
     /// What, such as `labeled` or `closed`.
     pub event: String,
-    /// Who, as deliveries name a sender.
+    /// Who, as deliveries name a sender; null where nobody is known any more.
     pub actor: Value,
     pub at: DateTime<Utc>,
     /// Of a label.
@@ -179,7 +179,7 @@ impl GitHub {
         .await
     }
 
-    /// What was done to an issue or a pull request, in its order. What nobody did is left out.
+    /// What was done to an issue or a pull request, in its order.
     ///
     /// # Errors
     /// As for every call.
@@ -198,10 +198,10 @@ impl GitHub {
         }
         let route = at.route(&format!("/issues/{thread}/events"));
         let all: Vec<Wire> = self.list(at, TokenPermissions::ReadThreads, &route).await?;
-        let events = all.into_iter().filter_map(|wire| {
+        let events = all.into_iter().map(|wire| {
             let Wire { id, event, actor, created_at, label } = wire;
             let label = label.map(|label| label.name);
-            Some(ThreadEvent { id, event, actor: actor?, at: created_at, label })
+            ThreadEvent { id, event, actor: actor.unwrap_or_default(), at: created_at, label }
         });
         Ok(events.collect())
     }

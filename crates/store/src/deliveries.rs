@@ -299,12 +299,12 @@ pub(super) async fn insert_at_once(
 }
 
 /// How long an insertion waits for the one before it.
-pub(super) const TURN_WITHIN: Duration = Duration::from_secs(5);
+pub(super) const TURN_WITHIN: Duration = Duration::from_secs(3);
 
 /// PostgreSQL numbers rows as they are inserted, and shows them as they are committed. Deliveries are read by their numbers,
 /// so one that becomes visible below those that were read would not be seen before a restart. Therefore transactions insert
 /// one after the other, also behind one that a broken connection has left without an end. Whoever waits for long is
-/// refused while GitHub still listens, which is ten seconds.
+/// refused: GitHub listens for ten seconds.
 async fn await_turn(tx: &mut WriteTransaction) -> Result<(), StoreError> {
     if let OpenTransaction::Postgres(tx) = &mut tx.on {
         sqlx::query(

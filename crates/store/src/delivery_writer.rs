@@ -103,7 +103,7 @@ async fn save_one_by_one(
             break;
         }
     }
-    let refused = || Err(StoreError::unavailable("somebody else is writing deliveries, and does not end"));
+    let refused = || Err(StoreError::unavailable("the delivery before it could not be kept in time"));
     results.resize_with(deliveries.len(), refused);
     results
 }

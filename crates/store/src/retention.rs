@@ -131,16 +131,19 @@ impl Store {
     /// # Errors
     /// When the store cannot be used.
     pub async fn forget_order(&self, order: OrderId, before: DateTime<Utc>) -> Result<bool, StoreError> {
+        let [merged, closed, _unreadable] = WITHOUT_A_PULL;
         let id = order.to_string();
         let mut tx = self.pools.begin("an order that is forgotten").await?;
         // Taken first, so that nothing is written of it until all of it is gone.
         let is_at_rest: Option<(String,)> = in_tx!(&mut tx, connection => {
             sqlx::query_as(
                 "UPDATE orders SET state = state WHERE id = $1 AND NOT active AND last_seq <= rested_seq \
-                 AND updated_at < $2 RETURNING id",
+                 AND updated_at < $2 AND (pull IS NULL OR state IN ($3, $4)) RETURNING id",
             )
             .bind(&id)
             .bind(to_micros(before))
+            .bind(merged)
+            .bind(closed)
             .fetch_optional(connection)
         })?;
         if is_at_rest.is_none() {

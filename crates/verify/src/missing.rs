@@ -79,11 +79,17 @@ pub fn missing_for_tests(
         return None;
     }
     let text = end_of(output);
+    // A program of the repository's own was started, and ended as one does that is not there.
+    if exit == Exit::Code(127) || not_started_inside(&text).is_some() {
+        let own = pattern!(r"symbol lookup error: |error while loading shared libraries: ");
+        if own.is_some_and(|own| own.is_match(&text)) {
+            return None;
+        }
+    }
     let patterns = [
         r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?(?P<whole>\S+): (?:command )?not found$",
+        r"^.*(?:sh|bash): (?:\d+: |line \d+: )?(?P<whole>\S+): Permission denied$",
         r"^.*: (?P<whole>\S+): (?:command )?not found$",
-        // What make says by itself of a program that it starts without a shell; only it says so before its "Error 127".
-        r"^make(?:\[\d+\])?: (?P<whole>\S+): (?:No such file or directory|Permission denied)$",
         r"^.*No module named '?(?P<module>[A-Za-z0-9_]+)[\w.]*'?.*$",
         r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$",
         r"^.*error: no matching package named .*$",
@@ -118,7 +124,7 @@ pub fn missing_for_tests(
                 .is_some_and(|captures| captures.name("module").is_none_or(|module| !is_own(module.as_str())))
         })
     });
-    let line = found.map(str::to_owned);
+    let line = found.map(str::to_owned).or_else(|| not_started_by_make(&text));
     let line = match exit {
         Exit::Code(code) if NOT_STARTED.contains(&code) => line.or_else(|| telling_line(output)),
         Exit::Code(_) if not_started_inside(&text).is_some() => line.or_else(|| not_started_inside(&text)),
@@ -127,20 +133,38 @@ pub fn missing_for_tests(
     line.map(|line| line.chars().take(LONGEST).collect())
 }
 
-/// The line with which a runner of commands says that one of them could not be started.
+/// The last lines that say something: what came before did not end the run.
+fn last_lines(text: &str) -> Vec<&str> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default().to_vec()
+}
+
+/// What make says by itself of a program that it starts without a shell, where it ended of it. A file of the repository's
+/// that is not there is what a change can bring; one that is there and not executable is told.
+fn not_started_by_make(text: &str) -> Option<String> {
+    not_started_inside(text)?;
+    let pattern =
+        pattern!(r"^make(?:\[\d+\])?: (?:[^\s/]+: No such file or directory|\S+: Permission denied)$")?;
+    last_lines(text).into_iter().find(|line| pattern.is_match(line)).map(str::to_owned)
+}
+
+/// The line with which a runner of commands says that one of them could not be started, where it ended of it. Where it says
+/// which file is not there, and that is the repository's, a change can bring it.
 fn not_started_inside(text: &str) -> Option<String> {
     let pattern = pattern!(
         r"(?i)^make(?:\[\d+\])?: \*\*\* .* Error 12[67]$|^error: recipe .* failed on line \d+ with exit code 12[67]$|^task: Failed to run task .*: exit status 12[67]$"
     )?;
-    text.lines().map(str::trim).find(|line| pattern.is_match(line)).map(str::to_owned)
+    let own = pattern!(r"^make(?:\[\d+\])?: \S*/\S*: No such file or directory$")?;
+    let last = last_lines(text);
+    let brought = last.iter().any(|line| own.is_match(line));
+    last.into_iter().find(|line| !brought && pattern.is_match(line)).map(str::to_owned)
 }
 
-/// The line that says that a program is missing which the test command names, whatever ran before it: no change passes then.
-/// What lies in the repository may come with a change, so only programs that are found by name are meant.
+/// The line that says that a program is missing which the test command names, whatever ran before it. What lies in the
+/// repository may come with a change, so only programs that are found by name are meant.
 pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
     let text = end_of(output);
-    let last: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = last.get(last.len().saturating_sub(LAST_LINES)..).unwrap_or_default();
+    let last = last_lines(&text);
     let is_so = match exit {
         Exit::Code(127) => true,
         Exit::Code(0) | Exit::Signal(_) | Exit::TimedOut => false,
@@ -156,7 +180,7 @@ pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
 /// Whether what tells why a program was not started says that it may not be: it is there.
 pub fn is_forbidden_to_start(exit: Exit, line: &str) -> bool {
     let is_said = line.to_ascii_lowercase().ends_with(": permission denied");
-    is_said && (exit == Exit::Code(126) || line.starts_with("make"))
+    is_said && (exit == Exit::Code(126) || line.starts_with("make") || line.contains("sh: "))
 }
 
 fn end_of(output: &str) -> String {
@@ -186,6 +210,7 @@ mod tests {
                 "nosuchrunner --all\nmake: nosuchrunner: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n",
             ),
             (2, "./test.sh\nmake: ./test.sh: Permission denied\nmake: *** [Makefile:2: test] Error 127\n"),
+            (2, "/bin/sh: 1: ./test.sh: Permission denied\nmake: *** [Makefile:2: test] Error 126\n"),
             (2, "make[1]: *** [Makefile:2: test] Error 127\nmake: *** [Makefile:9: check] Error 2\n"),
             (127, "error: Recipe `test` failed on line 2 with exit code 127\n"),
             (201, "task: Failed to run task \"test\": exit status 127\n"),
@@ -216,6 +241,16 @@ mod tests {
                 "-- Could NOT find Doxygen (missing: DOXYGEN_EXECUTABLE)\na.c:3:9: error: expected declaration",
             ),
             (101, "error[E0425]: cannot find value `x` in this scope"),
+            (
+                2,
+                "./t: symbol lookup error: ./t: undefined symbol: foo_init\nmake: *** [Makefile:9: test] Error 127\n",
+            ),
+            (2, "make: ./test.sh: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n"),
+            (
+                2,
+                "make: nosuch: No such file or directory\nmake: [Makefile:2: test] Error 127 (ignored)\nFAILED: 3 of 9\n\
+                 make: *** [Makefile:3: test] Error 1\n",
+            ),
             (0, "sh: pytest: not found, and all is well"),
             (1, "1 failed, 3 passed"),
         ] {

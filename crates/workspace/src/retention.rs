@@ -47,15 +47,13 @@ impl Workspaces {
         let alone = self.lock_of(order.to_string());
         let held = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // First: as long as the folder is there, a server that was killed here comes back to it.
-        let forgotten = self.forget_names(order, repository);
+        self.forget_names(order, repository)?;
         // At once: whoever makes it anew meanwhile loses nothing.
         let away = self.orders().join(format!("{GONE}{order}"));
         remove_all(&away)?;
         std::fs::rename(&root, &away).map_err(|error| GitError::file("take away", &root, &error))?;
         drop(held);
-        remove_all(&away)?;
-        // What is damaged keeps no folder.
-        forgotten
+        remove_all(&away)
     }
 
     /// Takes away the names of an order's commits.

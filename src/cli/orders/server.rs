@@ -88,8 +88,10 @@ impl RunningServer {
                 .into());
             }
             (None, token) => {
+                let is_named = arguments.config.is_some();
                 let (settings, _) = doctor::load(user_settings(arguments.config).as_deref())?;
-                let token = token.or(settings.server.api_token).ok_or_else(|| {
+                let own = settings.server.api_token;
+                let token = if is_named { own.or(token) } else { token.or(own) }.ok_or_else(|| {
                     UsageError(format!(
                         "server.api_token is not set, and neither is {TOKEN}: the API is closed"
                     ))

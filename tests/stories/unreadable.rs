@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
-use journeyman::emulator::{EmulatedIssueState, Emulator};
+use journeyman::emulator::{DeliveryAttempt, DeliveryResult, EmulatedIssueState, Emulator};
 use journeyman::order::OrderId;
 use journeyman::store::OrderFilter;
 use serde_json::Value;
@@ -244,8 +244,9 @@ async fn of_an_order_that_has_ended_an_older_version_says_nothing() {
     world.sql(&format!("{} '{}'", NEWER[1].1, ended.order)).await;
     world.start_bot().await;
     world.comment(MAINTAINER, "/help").await;
-    let heard =
-        |github: &Emulator| github.deliveries().iter().any(|one| one.event == "issue_comment").then_some(());
+    let is_it =
+        |one: &DeliveryAttempt| one.payload.contains("\"/help\"") && one.outcome != DeliveryResult::Queued;
+    let heard = |github: &Emulator| github.deliveries().iter().any(is_it).then_some(());
     world
         .github
         .wait_for("the comment's delivery", Duration::from_secs(30), heard)

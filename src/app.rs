@@ -56,7 +56,7 @@ pub use signer::ReceiptSigner;
 
 use registration::AppProblem;
 
-/// How long each of server, engine and store has to end after it was asked to: ten seconds together, with a margin.
+/// How long each of server, engine and store has to end after it was asked to.
 const TIME_TO_END: Duration = Duration::from_secs(3);
 /// What the whole process has after SIGTERM, with all of the above, is twenty seconds.
 const TIME_TO_SYNC: Duration = Duration::from_secs(5);

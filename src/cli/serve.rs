@@ -12,8 +12,8 @@ use crate::config::Settings;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Every key of the settings is also read from the environment, as JOURNEYMAN_SECTION__KEY.\n\
-                        On SIGTERM it begins nothing new, lets agents and tests go on for server.drain_seconds, and ends within ten \
-                        seconds then; a second SIGTERM ends it at once. Orders go on at the next start."
+                        On SIGTERM it begins nothing new, lets agents and tests go on for server.drain_seconds, and ends within \
+                        fifteen seconds then; a second SIGTERM ends it at once. Orders go on at the next start."
 )]
 pub(super) struct ServeArguments {
     /// The settings; journeyman.toml in the current folder when absent.

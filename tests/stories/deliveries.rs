@@ -5,13 +5,13 @@ use std::time::Duration;
 use journeyman::config::DeliveryMode;
 use journeyman::emulator::{DeliveryAttempt, Emulator};
 use journeyman::order::next::OrderProjection;
-use journeyman::order::{Journal, JournalEvent, SignalKind, SlashCommand};
+use journeyman::order::{Journal, JournalEvent, OrderId, SignalKind, SlashCommand};
 use journeyman::store::DeliveryConclusion;
 use serde_json::Value;
 
 use super::looks::{SLOWLY, until_the_next_is_at_work};
 use crate::world::look::BOT;
-use crate::world::{MAINTAINER, REPOSITORY, Story, WELL};
+use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nonsense_that_is_signed_is_kept_with_a_reason_and_the_work_goes_on() {
@@ -163,6 +163,19 @@ async fn one_event_under_two_guids_is_one_order_also_when_it_has_ended() {
     world.end().await;
 }
 
+/// The body of the last delivery of this event in which these words stand.
+fn told_last(world: &World, event: &str, words: &str) -> String {
+    let is_it = |one: &DeliveryAttempt| one.event == event && one.payload.contains(words);
+    world.github.deliveries().into_iter().rev().find(is_it).expect("it was delivered").payload
+}
+
+/// Another order than this one comes to its end, and the story with it.
+async fn the_next_is_verified(world: World, before: OrderId) {
+    let next = world.settled().await;
+    assert_eq!((next.word(), next.order == before), ("verified", false), "{}", next.because());
+    world.end().await;
+}
+
 /// What ended the first order comes once more, late and under another GUID, while the second is at work.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_ended_an_earlier_order_does_not_end_the_next() {
@@ -173,17 +186,14 @@ async fn what_ended_an_earlier_order_does_not_end_the_next() {
     assert_eq!(first.word(), "cancelled", "{}", first.because());
     world.unlabel().await;
     world.quiet().await;
-    let is_it = |one: &DeliveryAttempt| one.event == "issue_comment" && one.payload.contains("/cancel");
-    let cancel = world.github.deliveries().into_iter().rev().find(is_it).expect("it was delivered").payload;
+    let cancel = told_last(&world, "issue_comment", "/cancel");
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     world.label().await;
     until_the_next_is_at_work(&world, first.order).await;
 
     let guid = "0b989ba4-242f-11e5-81e1-c7b6966d2701";
     assert_eq!(world.deliver(guid, "issue_comment", cancel.as_bytes()).await, 202);
-    let second = world.settled().await;
-    assert_eq!((second.word(), second.order == first.order), ("verified", false), "{}", second.because());
-    world.end().await;
+    the_next_is_verified(world, first.order).await;
 }
 
 /// The label that was taken off, and the issue that was closed, both before the label that the second order is of: told once
@@ -212,9 +222,7 @@ async fn an_end_from_before_the_label_does_not_end_its_order() {
         let guid = format!("0b989ba4-242f-11e5-81e1-c7b6966d28{number:02}");
         assert_eq!(world.deliver(&guid, "issues", told.payload.as_bytes()).await, 202);
     }
-    let second = world.settled().await;
-    assert_eq!((second.word(), second.order == first.order), ("verified", false), "{}", second.because());
-    world.end().await;
+    the_next_is_verified(world, first.order).await;
 }
 
 /// As above, where the second order was begun by a comment.
@@ -227,16 +235,12 @@ async fn an_end_from_before_the_comment_does_not_end_its_order() {
     assert_eq!(first.word(), "cancelled", "{}", first.because());
     world.github.reopen(REPOSITORY, world.issue, MAINTAINER).await.expect("it is closed");
     world.quiet().await;
-    let is_it =
-        |one: &DeliveryAttempt| one.event == "issues" && one.payload.contains("\"action\":\"closed\"");
-    let closed = world.github.deliveries().into_iter().rev().find(is_it).expect("it was delivered").payload;
+    let closed = told_last(&world, "issues", "\"action\":\"closed\"");
     world.comment(MAINTAINER, "/journeyman").await;
     until_the_next_is_at_work(&world, first.order).await;
 
     assert_eq!(world.deliver("0b989ba4-242f-11e5-81e1-c7b6966d2901", "issues", closed.as_bytes()).await, 202);
-    let second = world.settled().await;
-    assert_eq!((second.word(), second.order == first.order), ("verified", false), "{}", second.because());
-    world.end().await;
+    the_next_is_verified(world, first.order).await;
 }
 
 /// An hour ago somebody closed the issue and opened it again, and only now it is told, when the order goes on at a word.

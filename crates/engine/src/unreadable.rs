@@ -43,12 +43,15 @@ impl Engine {
         order: OrderId,
         because: &StoreError,
     ) -> Result<DriveOutcome, StoreError> {
-        let (store, because_newer) = (&self.parts.store, "start the newer Journeyman that wrote its journal");
+        let store = &self.parts.store;
         let may_be_newer = matches!(because, StoreError::UnreadableJournal { may_be_newer: true, .. });
         let row = store.order(order).await?;
         if may_be_newer && !row.active && !row.is_unreadable() {
             // It had ended, and its last word stands: the newer version hears what it was told since.
-            tracing::error!(%order, "was told something, and waits: {because_newer}: {because}");
+            tracing::error!(
+                %order,
+                "was told something, and waits: start the newer Journeyman that wrote its journal: {because}"
+            );
             return Ok(DriveOutcome::Until(self.parts.clock.now() + REMINDED));
         }
         match may_be_newer && row.active && is_wanted(&store.latest_signals(order).await?) {

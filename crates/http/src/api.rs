@@ -143,11 +143,8 @@ pub(super) async fn readable(
     state: &HttpState,
     order: OrderId,
 ) -> Result<Option<(Journal, OrderProjection)>, StoreError> {
-    match state.store.journal(order).await {
-        Ok(journal) => {
-            let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
-            Ok(Some((journal, survey)))
-        }
+    match surveyed(state, order).await {
+        Ok(found) => Ok(Some(found)),
         Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
     }
@@ -173,7 +170,7 @@ pub(super) async fn show_receipt(
 pub(super) async fn surveyed(
     state: &HttpState,
     order: OrderId,
-) -> Result<(Journal, OrderProjection), ProblemDetails> {
+) -> Result<(Journal, OrderProjection), StoreError> {
     let journal = state.store.journal(order).await?;
     let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
     Ok((journal, survey))

@@ -17,9 +17,8 @@ use journeyman_order::{
 const FIRST_STATE: &str = "opened";
 /// What it says of one whose journal cannot be read.
 const UNREADABLE: &str = "unreadable";
-/// What it says of one whose pull request is not open any more: its word in `order::surfaces`. One that cannot be read
-/// has none that it knows of.
-pub(super) const WITHOUT_A_PULL: [&str; 3] = ["merged", "closed", UNREADABLE];
+/// What it says of one whose pull request is not open any more: its word in `order::surfaces`.
+pub(super) const PULL_ENDED: [&str; 2] = ["merged", "closed"];
 /// And of one that waits for the default branch to be mended.
 const UNPREPARED: &str = "unprepared";
 
@@ -279,7 +278,8 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub async fn orders_on_base(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
-        let [merged, closed, unreadable] = WITHOUT_A_PULL;
+        // One that cannot be read has none that it knows of.
+        let [merged, closed] = PULL_ENDED;
         let rows = select!(
             self,
             fetch_all,
@@ -287,7 +287,7 @@ impl Store {
             to_column(repository.0, "a repository's id")?,
             merged,
             closed,
-            unreadable,
+            UNREADABLE,
             UNPREPARED
         )?;
         rows.into_iter().map(order_row).collect()

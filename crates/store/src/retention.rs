@@ -11,7 +11,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::connections::Databases;
-use super::orders::{WITHOUT_A_PULL, order_id};
+use super::orders::{PULL_ENDED, order_id};
 use super::pool::{in_tx, reading};
 use super::{Store, StoreError, to_micros};
 use journeyman_order::OrderId;
@@ -110,7 +110,7 @@ impl Store {
         after: Option<OrderId>,
     ) -> Result<Vec<OrderId>, StoreError> {
         // Of one that cannot be read nobody knows.
-        let [merged, closed, _unreadable] = WITHOUT_A_PULL;
+        let [merged, closed] = PULL_ENDED;
         let rows: Vec<(String,)> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT id FROM orders WHERE NOT active AND last_seq <= rested_seq AND updated_at < $1 AND id > $2 \
@@ -131,7 +131,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be used.
     pub async fn forget_order(&self, order: OrderId, before: DateTime<Utc>) -> Result<bool, StoreError> {
-        let [merged, closed, _unreadable] = WITHOUT_A_PULL;
+        let [merged, closed] = PULL_ENDED;
         let id = order.to_string();
         let mut tx = self.pools.begin("an order that is forgotten").await?;
         // Taken first, so that nothing is written of it until all of it is gone.

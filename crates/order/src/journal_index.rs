@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, Utc};
+use foldhash::fast::RandomState;
 
 use super::effect_name::{EffectScope, MoveKey, ReservedWord};
 use super::journal_entry::{JournalEntry, JournalEvent};
@@ -74,7 +75,7 @@ pub(crate) struct EffectNumber(usize);
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct JournalIndex {
     /// The effects by their names, numbered as they came up.
-    effects: HashMap<MoveKey, EffectNumber>,
+    effects: HashMap<MoveKey, EffectNumber, RandomState>,
     /// Where each effect's entries are.
     places: Vec<Vec<usize>>,
     /// Of which effect each entry is.

@@ -139,6 +139,8 @@ fn worked(prefix: JournalPrefix<'_>, seq: u64, now: DateTime<Utc>) -> TimeDelta 
     let (mut rested, mut last) = (TimeDelta::zero(), begun);
     let mut under_way: Vec<EffectNumber> = Vec::new();
     let mut away = AwayEffects::default();
+    // What came of an effect lies elsewhere in memory: where GitHub was never away, nobody looks.
+    let was_away = prefix.of_kind(EntryKind::Outage).next().is_some();
     let entries = prefix.numbered().filter(|(entry, _)| entry.seq > seq && entry.at >= begun);
     for (entry, effect) in entries {
         let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
@@ -152,7 +154,9 @@ fn worked(prefix: JournalPrefix<'_>, seq: u64, now: DateTime<Utc>) -> TimeDelta 
             JournalEvent::Intended { .. } => under_way.push(effect),
             JournalEvent::Observed { outcome, .. } => {
                 under_way.retain(|known| *known != effect);
-                away.observe(effect, outcome);
+                if was_away {
+                    away.observe(effect, outcome);
+                }
             }
             JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
         }

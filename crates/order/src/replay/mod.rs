@@ -440,11 +440,6 @@ impl<'a> Replay<'a> {
         mut task: AgentTask,
         worker: &Worker,
     ) -> Result<(&'a AgentRun, u64), Suspension> {
-        let remaining = self.remaining(worker, key);
-        task.timeout_seconds = remaining.as_ref().map_or(0, |time| time.num_seconds().max(0).unsigned_abs());
-        if let Some(limit) = worker.timeout {
-            task.timeout_seconds = task.timeout_seconds.min(limit.0);
-        }
         let backoff = Backoff { retries: Some(worker.retry_count), ..Backoff::EFFECT };
         let patience = EffectRetryPolicy { backoff, policy: worker.retry_policy };
         let seen = self.observe_with_retries(key, patience, |session| {
@@ -456,13 +451,27 @@ impl<'a> Replay<'a> {
         match seen {
             Ok(Observation { outcome: EffectOutcome::AgentRan(run), seq, .. }) => Ok((run, seq)),
             Ok(_) => Err(self.mismatch(key)),
-            // One that is under way has its own time limit; cut off, it would be paid for and not counted.
-            Err(Suspension::PendingMove(key, task)) => match remaining {
-                Err(because) if !self.prefix.is_under_way(&key) => Err(Suspension::OverBudget { because }),
-                Ok(_) | Err(_) => Err(Suspension::PendingMove(key, task)),
-            },
+            Err(Suspension::PendingMove(key, r#move)) => Err(self.in_time(worker, key, r#move)),
             Err(halt) => Err(halt),
         }
+    }
+
+    /// What is left of the order's limits is looked up for a run that is to be made, which takes a walk over the whole
+    /// journal, and not for each that was made.
+    fn in_time(&self, worker: &Worker, key: MoveKey, mut r#move: Box<Move>) -> Suspension {
+        let remaining = self.remaining(worker, &key);
+        match &remaining {
+            // One that is under way has its own time limit; cut off, it would be paid for and not counted.
+            Err(because) if !self.prefix.is_under_way(&key) => {
+                return Suspension::OverBudget { because: because.clone() };
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let left = remaining.map_or(0, |time| time.num_seconds().max(0).unsigned_abs());
+        if let Move::RunAgent(task) = &mut *r#move {
+            task.timeout_seconds = worker.timeout.map_or(left, |limit| left.min(limit.0));
+        }
+        Suspension::PendingMove(key, r#move)
     }
 
     /// A journal that holds another kind of outcome than its move's was not written by us.

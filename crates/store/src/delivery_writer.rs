@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::checkpointer::Checkpointer;
 use super::deliveries::{
     DeliverySaveOutcome, NewDelivery, PackedDelivery, TURN_WITHIN, insert, insert_at_once,
 };
@@ -49,10 +50,12 @@ impl Store {
 }
 
 async fn save_in_groups(pools: ConnectionPools, mut waiting: mpsc::Receiver<(PackedDelivery, SaveReply)>) {
+    let mut checkpointer = Checkpointer::start(pools.file());
     let mut group = Vec::with_capacity(GROUP);
     while waiting.recv_many(&mut group, GROUP).await > 0 {
         let (deliveries, answers): (Vec<PackedDelivery>, Vec<SaveReply>) = group.drain(..).unzip();
         let begun = Instant::now();
+        checkpointer.wrote(deliveries.len());
         let results = match save_together(&pools, &deliveries).await {
             Ok(saved) => saved.into_iter().map(Ok).collect(),
             // One that the database will not take must not cost the others their place. Where all of them have waited in

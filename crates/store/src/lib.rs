@@ -9,6 +9,7 @@
 mod artifact_files;
 mod artifacts;
 mod backup;
+mod checkpointer;
 mod connections;
 mod deliveries;
 mod delivery_writer;

@@ -2,13 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sqlx::Connection;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-
 use super::faults::Fate;
 use super::people::markers;
 use super::setting::{Heard, REPOSITORY};
-use super::steps::Busy;
 use super::world::World;
 use journeyman_github::OrderLabel;
 use journeyman_order::next::OrderProjection;
@@ -224,16 +220,10 @@ fn paid(world: &World) -> Vec<String> {
 
 /// Each start of an agent is in the record of what is spent, with what it cost or may have cost.
 async fn accounted(world: &World) -> Vec<String> {
-    let busy = Busy::new();
-    let file = SqliteConnectOptions::new().filename(world.database()).read_only(true);
-    let mut database = SqliteConnection::connect_with(&file).await.expect("the database opens");
-    let rows: Vec<(String, String, i64, String, Option<i64>)> =
-        sqlx::query_as("SELECT order_id, key, attempt, state, actual_microusd FROM spending")
-            .fetch_all(&mut database)
-            .await
-            .expect("the record of what is spent");
-    drop(busy);
-    let known: BTreeMap<_, _> = rows
+    let known: BTreeMap<_, _> = world
+        .database
+        .spending()
+        .await
         .into_iter()
         .map(|(order, key, attempt, state, microusd)| ((order, key, attempt), (state, microusd)))
         .collect();

@@ -60,7 +60,7 @@ pub(super) fn live(case: &Case) -> Result<LifeReport, String> {
         if process / 2 > MOST_PROCESSES {
             return Err("does not come to an end: it dies again and again".to_owned());
         }
-        match in_a_process(|| run(&world, process, &mut heard)) {
+        match in_a_process(&world, || run(&world, process, &mut heard)) {
             ProcessEnd::Down(_) if world.steps.is_endless() => {
                 return Err(format!("does the same again and again: {:?}", world.steps.last()));
             }
@@ -72,10 +72,10 @@ pub(super) fn live(case: &Case) -> Result<LifeReport, String> {
     // What would have come later does not disturb whoever looks.
     world.steps.state().fates.clear();
     let virtual_seconds = (world.steps.now() - begun).as_seconds_f64();
-    in_a_process(|| hold::check(&world, &heard))?;
-    let before = in_a_process(|| hold::Writes::of(&world));
-    in_a_process(|| idle(&world, process + 2));
-    let after = in_a_process(|| hold::Writes::of(&world));
+    in_a_process(&world, || hold::check(&world, &heard))?;
+    let before = in_a_process(&world, || hold::Writes::of(&world));
+    in_a_process(&world, || idle(&world, process + 2));
+    let after = in_a_process(&world, || hold::Writes::of(&world));
     if before != after {
         return Err(format!("started again with nothing to do, it wrote: {before:?}, then {after:?}"));
     }
@@ -88,9 +88,12 @@ pub(super) fn live(case: &Case) -> Result<LifeReport, String> {
 }
 
 /// Each process has a runtime of its own: with it everything of a process is gone.
-fn in_a_process<T, F: Future<Output = T>>(act: impl FnOnce() -> F) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let runtime = runtime.expect("a runtime");
+fn in_a_process<T, F: Future<Output = T>>(world: &World, act: impl FnOnce() -> F) -> T {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    if world.database.is_a_server() {
+        runtime.enable_io();
+    }
+    let runtime = runtime.enable_time().start_paused(true).build().expect("a runtime");
     let done = runtime.block_on(act());
     runtime.shutdown_background();
     done
@@ -113,6 +116,7 @@ fn down(world: &World, time: Duration) {
 async fn start(world: &World, number: ProcessNumber) -> RunningProcess {
     let store = world.store(number).await;
     let busy = Busy::new();
+    world.database.is_free().await;
     store.take(&format!("process {number}")).await.expect("the database is free");
     drop(busy);
     let engine = world.engine(number, &store);
@@ -177,7 +181,7 @@ async fn serve(world: &World, number: ProcessNumber, heard: &mut Heard) -> Proce
 async fn usurped(world: &World, first: RunningProcess, heard: &mut Heard) -> RunningProcess {
     world.steps.freeze(first.number);
     tokio::time::sleep(Duration::from_secs(5)).await;
-    world.lose_the_lock();
+    world.database.lose_the_lock().await;
     let second = start(world, first.number + 1).await;
     for _ in 0..10 {
         world.people.lock().unwrap().act(&world.scene());

@@ -1,5 +1,5 @@
 //! Whole lives of orders in this process, in virtual time, with everything going wrong that may: the real `next`, engine,
-//! database (on a file), gate, markers and tokens; GitHub is the emulator, called directly; git, sandboxes and agents are
+//! database (SQLite on a file, and some lives on PostgreSQL), gate, markers and tokens; GitHub is the emulator, called directly; git, sandboxes and agents are
 //! simulated, at the seam where effects are made.
 //!
 //! A case is a seed and what happens at which step. A step is a use of the database, a request to GitHub, an effect of
@@ -7,6 +7,7 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 mod chance;
+mod database;
 mod faults;
 mod hold;
 mod life;
@@ -24,6 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use chance::Chance;
+use database::DatabaseServer;
 use faults::{Fate, FateKind};
 use life::LifeReport;
 use shrink::shrunk;
@@ -34,12 +36,16 @@ struct Case {
     seed: u64,
     /// At the first step from this number on that it can happen to.
     fates: Vec<(u64, Fate)>,
+    on: DatabaseServer,
 }
 
 /// How many lives are lived, unless `JOURNEYMAN_MATRIX_LIVES` says otherwise; with `JOURNEYMAN_TEST_ALL` as many as a night
 /// has time for.
 const LIVES: u64 = 500;
 const LIVES_OF_A_NIGHT: u64 = 10_000;
+/// On PostgreSQL, which is slower.
+const POSTGRES_LIVES: u64 = 24;
+const POSTGRES_LIVES_OF_A_NIGHT: u64 = 400;
 /// A life takes less than a second, unless GitHub is away for hours.
 const HANGS_AFTER: Duration = Duration::from_secs(180);
 /// Where the seeds begin, unless `JOURNEYMAN_MATRIX_SEED` says otherwise.
@@ -47,7 +53,7 @@ const FIRST: u64 = 1;
 
 impl Case {
     /// The case of a seed: one or two things that go wrong, in an order's life of about so many steps.
-    fn of(seed: u64) -> Self {
+    fn of(seed: u64, on: &DatabaseServer) -> Self {
         let mut chance = Chance::of(seed);
         let steps = 330;
         let kind = FateKind::ALL[(seed % FateKind::ALL.len() as u64) as usize];
@@ -65,7 +71,7 @@ impl Case {
             ];
         }
         fates.sort_by_key(|(step, _)| *step);
-        Self { seed, fates }
+        Self { seed, fates, on: on.clone() }
     }
 
     fn live(&self) -> Result<LifeReport, String> {
@@ -106,7 +112,19 @@ impl Table {
 
 #[test]
 fn whatever_goes_wrong_nothing_is_lost_and_nothing_is_done_twice() {
-    let usual = if std::env::var_os("JOURNEYMAN_TEST_ALL").is_some() { LIVES_OF_A_NIGHT } else { LIVES };
+    live_all(&DatabaseServer::Sqlite, LIVES, LIVES_OF_A_NIGHT);
+}
+
+#[test]
+fn the_same_holds_on_postgresql() {
+    match std::env::var("JOURNEYMAN_TEST_POSTGRES_URL") {
+        Ok(url) => live_all(&DatabaseServer::Postgres { url }, POSTGRES_LIVES, POSTGRES_LIVES_OF_A_NIGHT),
+        Err(_) => println!("skipped: JOURNEYMAN_TEST_POSTGRES_URL is not set"),
+    }
+}
+
+fn live_all(on: &DatabaseServer, usual: u64, of_a_night: u64) {
+    let usual = if std::env::var_os("JOURNEYMAN_TEST_ALL").is_some() { of_a_night } else { usual };
     let lives = number("JOURNEYMAN_MATRIX_LIVES", usual);
     let first = number("JOURNEYMAN_MATRIX_SEED", FIRST);
     let begun = Instant::now();
@@ -121,7 +139,7 @@ fn whatever_goes_wrong_nothing_is_lost_and_nothing_is_done_twice() {
                 for (seed, begun) in under_way.lock().unwrap().iter() {
                     if Instant::elapsed(begun) > HANGS_AFTER {
                         // Past the test's own capture, which ends with the process.
-                        let _ = writeln!(std::io::stderr(), "does not end: {:?}", Case::of(*seed));
+                        let _ = writeln!(std::io::stderr(), "does not end: {:?}", Case::of(*seed, on));
                         std::process::abort();
                     }
                 }
@@ -135,7 +153,7 @@ fn whatever_goes_wrong_nothing_is_lost_and_nothing_is_done_twice() {
                         ended.fetch_add(1, Ordering::Relaxed);
                         return;
                     }
-                    let case = Case::of(first + nth);
+                    let case = Case::of(first + nth, on);
                     under_way.lock().unwrap().insert(case.seed, Instant::now());
                     let lived = case.live();
                     under_way.lock().unwrap().remove(&case.seed);
@@ -165,11 +183,14 @@ fn whatever_goes_wrong_nothing_is_lost_and_nothing_is_done_twice() {
     }
 }
 
-/// To look at one closely: `JOURNEYMAN_MATRIX_CASE=seed`, and `JOURNEYMAN_MATRIX_TRACE=1` for what it passes.
+/// To look at one closely: `JOURNEYMAN_MATRIX_CASE=seed`, and `JOURNEYMAN_MATRIX_TRACE=1` for what it passes;
+/// `JOURNEYMAN_MATRIX_ON` is the address of a PostgreSQL where it is to be lived there.
 #[test]
 #[ignore = "for one case, by hand"]
 fn one_case() {
-    let case = Case::of(number("JOURNEYMAN_MATRIX_CASE", 1));
+    let on = std::env::var("JOURNEYMAN_MATRIX_ON");
+    let on = on.map_or(DatabaseServer::Sqlite, |url| DatabaseServer::Postgres { url });
+    let case = Case::of(number("JOURNEYMAN_MATRIX_CASE", 1), &on);
     println!("{case:?}");
     let report = case.live();
     println!("{report:#?}");

@@ -10,6 +10,7 @@ use secrecy::SecretString;
 use tempfile::TempDir;
 
 use super::Case;
+use super::database::LifeDatabase;
 use super::people::People;
 use super::setting::{PERSON, REPOSITORY, REVIEWER, RedTests, Scene, at_once};
 use super::steps::{Busy, DirectConnection, NamedEntries, ProcessNumber, Steps, WatchedStore};
@@ -46,7 +47,8 @@ pub(super) struct World {
     pub(super) people: Mutex<People>,
     git: PathBuf,
     red: RedTests,
-    place: TempDir,
+    pub(super) database: LifeDatabase,
+    _place: TempDir,
 }
 
 /// What no order here needs, and each engine has.
@@ -108,7 +110,6 @@ impl World {
             emulator.add_user(person);
             emulator.set_permission(REPOSITORY, person, RepositoryRole::Write).expect("a permission");
         }
-        std::fs::copy(&idle.database, place.path().join("journeyman.db")).expect("a database");
         let (people, red) = People::of(case.seed);
         Self {
             git: emulator.git_dir(REPOSITORY).expect("its folder"),
@@ -117,7 +118,8 @@ impl World {
             diary: Arc::default(),
             people: Mutex::new(people),
             red,
-            place,
+            database: LifeDatabase::new(&case.on, place.path(), &idle.database),
+            _place: place,
         }
     }
 
@@ -131,23 +133,13 @@ impl World {
         self.store(ProcessNumber::MAX).await
     }
 
-    pub(super) fn database(&self) -> PathBuf {
-        self.place.path().join("journeyman.db")
-    }
-
     /// Opens the database for a process.
     pub(super) async fn store(&self, process: ProcessNumber) -> Store {
         let busy = Busy::new();
-        let url = format!("sqlite://{}", self.database().display());
         let watcher = Arc::new(WatchedStore(Arc::clone(&self.steps), process));
-        let store = Store::open_watched(&url, watcher).await.expect("the database opens");
+        let store = Store::open_watched(self.database.url(), watcher).await.expect("the database opens");
         drop(busy);
         store
-    }
-
-    /// What keeps a second process away is lost, as on a network's file system.
-    pub(super) fn lose_the_lock(&self) {
-        std::fs::remove_file(self.place.path().join("journeyman.db.lock")).expect("a lock");
     }
 
     /// The engine of a process.

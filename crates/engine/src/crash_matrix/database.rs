@@ -1,0 +1,125 @@
+//! The database of a life, and what is done to it and read from it beside the store.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+use super::steps::Busy;
+
+/// Where databases are.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum DatabaseServer {
+    Sqlite,
+    Postgres { url: String },
+}
+
+/// A server hears of a process that died in so much real time.
+const FREE_WITHIN: Duration = Duration::from_secs(20);
+
+/// Which connections hold the lock of a schema.
+const HOLDERS: &str = "FROM pg_locks WHERE locktype = 'advisory' AND granted \
+                       AND objid = hashtext($1)::bit(32)::bigint::oid";
+
+/// A database of one life.
+pub(super) enum LifeDatabase {
+    File {
+        url: String,
+        path: PathBuf,
+    },
+    /// A schema of its own on the server.
+    Schema {
+        url: String,
+        schema: String,
+    },
+}
+
+/// Order, effect, try, state and cost of an agent's run.
+type SpendingRow = (String, String, i64, String, Option<i64>);
+const SPENDING: &str = "SELECT order_id, key, attempt, state, actual_microusd FROM spending";
+
+impl LifeDatabase {
+    /// On a server the store makes its tables; a file begins as a copy of `empty`.
+    pub(super) fn new(on: &DatabaseServer, place: &Path, empty: &Path) -> Self {
+        match on {
+            DatabaseServer::Sqlite => {
+                let path = place.join("journeyman.db");
+                std::fs::copy(empty, &path).expect("a database");
+                Self::File { url: format!("sqlite://{}", path.display()), path }
+            }
+            DatabaseServer::Postgres { url } => {
+                let schema = format!("life{}", uuid::Uuid::now_v7().simple());
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.expect("a runtime").block_on(async {
+                    let mut server = PgConnection::connect(url).await.expect("PostgreSQL answers");
+                    let create = sqlx::query(AssertSqlSafe(format!("CREATE SCHEMA {schema}")));
+                    create.execute(&mut server).await.expect("a schema");
+                });
+                let separator = if url.contains('?') { '&' } else { '?' };
+                Self::Schema { url: format!("{url}{separator}options[search_path]={schema}"), schema }
+            }
+        }
+    }
+
+    pub(super) fn url(&self) -> &str {
+        match self {
+            Self::File { url, .. } | Self::Schema { url, .. } => url,
+        }
+    }
+
+    pub(super) fn is_a_server(&self) -> bool {
+        match self {
+            Self::File { .. } => false,
+            Self::Schema { .. } => true,
+        }
+    }
+
+    /// What keeps a second process away is lost, as on a network's file system, or with a connection that broke.
+    pub(super) async fn lose_the_lock(&self) {
+        match self {
+            Self::File { path, .. } => {
+                std::fs::remove_file(path.with_extension("db.lock")).expect("a lock");
+            }
+            Self::Schema { url, schema } => {
+                let _busy = Busy::new();
+                let mut server = PgConnection::connect(url).await.expect("PostgreSQL answers");
+                let broken = format!("SELECT pg_terminate_backend(pid, 5000) {HOLDERS}");
+                let broken = sqlx::query(AssertSqlSafe(broken));
+                broken.bind(schema).execute(&mut server).await.expect("a lock");
+            }
+        }
+    }
+
+    /// Waits until a server has heard that the process of before is dead. It is no virtual time that this takes.
+    pub(super) async fn is_free(&self) {
+        let Self::Schema { url, schema } = self else { return };
+        let mut server = PgConnection::connect(url).await.expect("PostgreSQL answers");
+        let begun = Instant::now();
+        loop {
+            let holders = sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) {HOLDERS}")));
+            let holders: i64 = holders.bind(schema).fetch_one(&mut server).await.expect("the locks");
+            if holders == 0 {
+                return;
+            }
+            assert!(begun.elapsed() < FREE_WITHIN, "the process of before still has the database");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    pub(super) async fn spending(&self) -> Vec<SpendingRow> {
+        let _busy = Busy::new();
+        let rows = match self {
+            Self::File { path, .. } => {
+                let file = SqliteConnectOptions::new().filename(path).read_only(true);
+                let mut file = SqliteConnection::connect_with(&file).await.expect("the database opens");
+                sqlx::query_as(SPENDING).fetch_all(&mut file).await
+            }
+            Self::Schema { url, .. } => {
+                let mut server = PgConnection::connect(url).await.expect("PostgreSQL answers");
+                sqlx::query_as(SPENDING).fetch_all(&mut server).await
+            }
+        };
+        rows.expect("the record of what is spent")
+    }
+}

@@ -81,12 +81,19 @@ pub(super) struct JournalIndex {
     /// Of which effect each entry is.
     numbers: Vec<Option<EffectNumber>>,
     kinds: BTreeMap<EntryKind, Vec<usize>>,
+    /// Where an effect found nobody first, also one that is of another kind.
+    first_outage: Option<usize>,
 }
 
 impl JournalIndex {
     pub(super) fn push(&mut self, place: usize, event: &JournalEvent) {
         if let Some(kind) = EntryKind::of(event) {
             self.kinds.entry(kind).or_default().push(place);
+        }
+        if let JournalEvent::Observed { outcome, .. } = event
+            && matches!(&**outcome, EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }))
+        {
+            self.first_outage.get_or_insert(place);
         }
         let number = match event {
             JournalEvent::Intended { key, .. } | JournalEvent::Observed { key, .. } => {
@@ -136,6 +143,11 @@ impl<'a> JournalPrefix<'a> {
     /// All of them, each with its effect.
     pub(crate) fn numbered(self) -> impl Iterator<Item = (&'a JournalEntry, Option<EffectNumber>)> {
         self.entries.iter().zip(self.index.numbers.iter().copied())
+    }
+
+    /// Whether any effect found nobody.
+    pub(crate) fn has_outage(self) -> bool {
+        self.index.first_outage.is_some_and(|place| place < self.entries.len())
     }
 
     /// Those before this one.

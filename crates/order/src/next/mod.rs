@@ -23,6 +23,8 @@ use self::best_effort::BestEffortMoves;
 
 /// How often the status is tried before it is left as it is; the work does not wait for it.
 const MOST_STATUS_ATTEMPTS: usize = 4;
+/// The last one: nobody else says how an order ended, and whatever GitHub answers may be over in an hour.
+const MOST_LAST_STATUS_ATTEMPTS: usize = 12;
 /// The longest pause that GitHub may ask of the status, in seconds.
 const LONGEST_STATUS_PAUSE: i64 = 3_600;
 
@@ -105,7 +107,8 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     if let Some(due) = errands.wake_at {
         next.wake_at = Some(next.wake_at.map_or(due, |known| known.min(due)));
     }
-    if let Some(shown) = status(journal, revision, now, &mut next.wake_at) {
+    let most = if next.settled.is_some() { MOST_LAST_STATUS_ATTEMPTS } else { MOST_STATUS_ATTEMPTS };
+    if let Some(shown) = status(journal, (revision, most), now, &mut next.wake_at) {
         next.moves.push(shown);
     }
     OrderProjection {
@@ -166,7 +169,7 @@ fn revision(journal: &Journal, answers: &[AnsweredSignal], settled: Option<&Sett
 /// The status to bring up to date. One edit at a time, so that an older one never lands on a newer one.
 fn status(
     journal: &Journal,
-    revision: u64,
+    (revision, most): (u64, usize),
     now: DateTime<Utc>,
     wake_at: &mut Option<DateTime<Utc>>,
 ) -> Option<(MoveKey, Move)> {
@@ -187,8 +190,10 @@ fn status(
                 (Some(shown), EffectOutcome::StatusShown { .. }) => (open, settled_revision) = (None, shown),
                 (Some(shown), EffectOutcome::Trouble(trouble)) if *key == status_key(shown) => {
                     troubles.push((entry.at, trouble.retry));
-                    let tries = troubles.iter().filter(|(_, retry)| *retry != Retry::Outage);
-                    if tries.count() >= MOST_STATUS_ATTEMPTS {
+                    let tried =
+                        |which: fn(Retry) -> bool| troubles.iter().filter(|(_, retry)| which(*retry)).count();
+                    let is_refused = tried(|retry| retry == Retry::Never) >= MOST_STATUS_ATTEMPTS;
+                    if is_refused || tried(|retry| retry != Retry::Outage) >= most {
                         (open, settled_revision) = (None, shown);
                     }
                 }

@@ -140,7 +140,7 @@ fn worked(prefix: JournalPrefix<'_>, seq: u64, now: DateTime<Utc>) -> TimeDelta 
     let mut under_way: Vec<EffectNumber> = Vec::new();
     let mut away = AwayEffects::default();
     // What came of an effect lies elsewhere in memory: where GitHub was never away, nobody looks.
-    let was_away = prefix.of_kind(EntryKind::Outage).next().is_some();
+    let was_away = prefix.has_outage();
     let entries = prefix.numbered().filter(|(entry, _)| entry.seq > seq && entry.at >= begun);
     for (entry, effect) in entries {
         let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();

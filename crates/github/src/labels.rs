@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::endpoints::InstalledRepository;
-use super::error::{ErrorKind, Result};
+use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::queries::{LabelWire, percent_encoded};
@@ -77,7 +77,12 @@ impl GitHub {
             self.ensure_label(at, look).await?;
             let request = GitHubRequest::post(route.as_str(), json!({"labels": [look.name]}))
                 .yielding(WritePriority::Ordinary);
-            self.call(at, TokenPermissions::WriteIssues, &request).await?;
+            let answer = self.call(at, TokenPermissions::WriteIssues, &request).await?;
+            let now: Vec<LabelWire> = answer.json()?;
+            if !now.iter().any(|label| label.name.eq_ignore_ascii_case(look.name)) {
+                let because = format!("GitHub was given the label {} and does not show it", look.name);
+                return Err(GitHubError::unexpected(because));
+            }
         }
         for other in OURS {
             if on.contains(other.name) && wanted.is_none_or(|look| look.name != other.name) {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -51,6 +52,8 @@ enum RetryKey {
 pub(super) struct DeliveryIntake {
     /// Until where the store was read: what came before was concluded, or waits.
     read_until: i64,
+    /// Behind it, and taken in before others of their page.
+    ahead: BTreeSet<i64>,
     waiting: WaitingDeliveries,
     failed: RetryClock<RetryKey>,
     looked_through: Option<Instant>,
@@ -64,6 +67,7 @@ impl DeliveryIntake {
     pub(super) fn new() -> Self {
         Self {
             read_until: 0,
+            ahead: BTreeSet::new(),
             waiting: WaitingDeliveries::default(),
             failed: RetryClock::until_it_works(),
             looked_through: None,
@@ -203,19 +207,29 @@ impl Engine {
         tell: &mpsc::UnboundedSender<OrderId>,
         intake: &mut DeliveryIntake,
     ) -> Result<(), StoreError> {
+        if !self.caught_up.load(Ordering::Acquire) {
+            return Ok(());
+        }
         intake.blocked.clear();
         if intake.failed.is_any_due() || intake.looked_through.is_none_or(|at| at.elapsed() >= LOOK_THROUGH) {
             self.process_waiting(tell, intake).await?;
             intake.looked_through = Some(Instant::now());
         }
         loop {
-            let page = self.parts.store.pending_deliveries(intake.read_until, AT_ONCE).await?;
-            for delivery in &page {
-                self.process_arrived(delivery, tell, intake).await?;
-                intake.read_until = delivery.id;
+            let mut page = self.parts.store.pending_deliveries(intake.read_until, AT_ONCE).await?;
+            let is_last = page.len() < AT_ONCE as usize;
+            let last = page.last().map_or(intake.read_until, |delivery| delivery.id);
+            // Those that were sent before, and had to be asked for, have come behind others.
+            page.sort_by_key(|delivery| delivery.received_at);
+            for delivery in page {
+                if !intake.ahead.contains(&delivery.id) {
+                    self.process_arrived(&delivery, tell, intake).await?;
+                    intake.ahead.insert(delivery.id);
+                }
             }
+            (intake.read_until, intake.ahead) = (last, BTreeSet::new());
             self.write_conclusions(intake).await?;
-            if page.len() < AT_ONCE as usize {
+            if is_last {
                 return Ok(());
             }
         }

@@ -39,6 +39,7 @@ mod waiting;
 mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -130,6 +131,8 @@ pub struct Engine {
     /// Every entry as it is written, for whoever wants to watch.
     written: broadcast::Sender<(OrderId, JournalEntry)>,
     cache: Arc<cache::IntakeCache>,
+    /// What GitHub could not deliver before the start was taken in, or cannot be for now.
+    caught_up: Arc<AtomicBool>,
     /// Nothing new is begun.
     drain: CancellationToken,
     /// Nothing goes on.
@@ -148,6 +151,7 @@ impl Engine {
             signaled: Arc::default(),
             written,
             cache: Arc::default(),
+            caught_up: Arc::default(),
             drain: CancellationToken::new(),
             stop: CancellationToken::new(),
         }

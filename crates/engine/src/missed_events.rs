@@ -124,13 +124,12 @@ impl Engine {
     /// What happened before is no news to an order. It can be opened long after its label was put on, since GitHub was
     /// away: what ended it meanwhile was nobody's then.
     async fn news_since(&self, order: &OrderRow, kind: &SignalKind) -> Result<DateTime<Utc>, StoreError> {
-        let is_end = matches!(
+        // A command may be the answer to one of these: `/retry` after `/cancel`.
+        let is_for_all = matches!(
             kind,
-            SignalKind::IssueClosed
-                | SignalKind::Unlabeled { .. }
-                | SignalKind::Commanded { command: SlashCommand::Cancel, .. }
+            SignalKind::IssueClosed | SignalKind::Unlabeled { .. } | SignalKind::Commanded { .. }
         );
-        if !is_end {
+        if !is_for_all {
             return Ok(order.opened_at);
         }
         let journal = self.readable_journal(order.id).await?;
@@ -329,6 +328,10 @@ impl RepositoryLook<'_> {
         };
         // It was told nothing, since it was said that it has ended.
         if !order.active && order.is_unreadable() && !may_begin(&incoming) {
+            return Ok(false);
+        }
+        // It has ended, in whatever way.
+        if !order.active && matches!(kind, SignalKind::Commanded { command: SlashCommand::Cancel, .. }) {
             return Ok(false);
         }
         let is_label = matches!(kind, SignalKind::Labeled { .. });

@@ -3,9 +3,10 @@
 //! May know: which deliveries GitHub lists, and which the store has. Must never know: what one means.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 
 use super::Engine;
 use journeyman_github::{ErrorKind, HookDelivery};
@@ -15,6 +16,8 @@ use journeyman_webhook::events;
 
 /// What is newer than this may still be on its way, and the clocks differ.
 const OVERLAP: TimeDelta = TimeDelta::minutes(10);
+/// What comes meanwhile waits so long for what could not come before, and may be its answer: `/retry` behind `/cancel`.
+const CATCHES_UP_WITHIN: Duration = Duration::from_secs(30);
 /// When GitHub is asked again after it could not be.
 const AGAIN: Duration = Duration::from_secs(30);
 
@@ -28,7 +31,14 @@ impl Engine {
     /// Takes in what GitHub could not deliver, or what it was not to deliver where it is asked for everything.
     pub(super) async fn reconcile_forever(&self) {
         // What did come is taken in before it is looked for what did not.
-        let pause = self.reconcile_once().await;
+        let mut first = std::pin::pin!(self.reconcile_once());
+        let in_time = tokio::time::timeout(CATCHES_UP_WITHIN, &mut first).await;
+        self.caught_up.store(true, Ordering::Release);
+        self.delivery_arrived();
+        let pause = match in_time {
+            Ok(pause) => pause,
+            Err(_) => first.await,
+        };
         tokio::join!(self.reconcile_after(pause), self.look_for_missed_events());
     }
 
@@ -58,11 +68,11 @@ impl Engine {
     async fn reconcile(&self) -> Result<ReconcileReport, EffectError> {
         let (heard, since) = match self.parts.store.heard_until().await? {
             Some(heard) => (heard, heard - OVERLAP),
-            // The first start: what happens from now on is missed by nobody.
+            // The first start: what happens from now on is missed by nobody, nor what a start that failed has missed.
             None => {
                 let now = self.parts.clock.now();
                 self.parts.store.set_heard_until(now).await?;
-                (now, now)
+                (now, now - OVERLAP)
             }
         };
         let listed = self.parts.github.hook_deliveries(since).await?;
@@ -92,8 +102,8 @@ impl Engine {
                 Err(error) if error.kind == ErrorKind::NotFound => continue,
                 Err(error) => return Err(error.into()),
             };
-            let HookDelivery { guid, event, action, .. } = delivery;
-            let received_at: DateTime<Utc> = self.parts.clock.now();
+            // As if it had come: what came since then was said later.
+            let HookDelivery { guid, event, action, delivered_at: received_at, .. } = delivery;
             let new = NewDelivery { guid, event, action, body, received_at };
             if self.parts.store.save_delivery(new).await? == DeliverySaveOutcome::New {
                 taken_in += 1;

@@ -1,6 +1,7 @@
 //! One server has a database at a time. It holds a lock; and since a lock can be lost without notice (a process that was
 //! paused, a connection that broke), it also has a number that is looked at in every transaction that writes.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sqlx::postgres::{PgConnectOptions, PgPool};
@@ -11,6 +12,7 @@ use super::connections::Databases;
 use super::fence::HeldLock;
 use super::file_lock::FileLock;
 use super::pool::{OpenTransaction, in_tx, reading};
+use super::watcher::StoreWatcher;
 use super::{Store, StoreError};
 
 /// Of the lock in PostgreSQL, beside the name of the schema.
@@ -81,7 +83,7 @@ impl Store {
         let options = (*pool.connect_options()).clone();
         loop {
             if let Some(connection) = locked(&options).await? {
-                let task = tokio::spawn(keep(connection, options));
+                let task = tokio::spawn(keep(connection, options, Arc::clone(&self.pools.watcher)));
                 return Ok(HeldLock::Connection(task.abort_handle()));
             }
             if begun.elapsed() > PATIENCE {
@@ -109,18 +111,20 @@ async fn locked(options: &PgConnectOptions) -> Result<Option<PgConnection>, Stor
 
 /// Keeps the lock; where PostgreSQL was restarted, it is taken again. Another may have been quicker, which the next
 /// transaction finds out.
-async fn keep(mut connection: PgConnection, options: PgConnectOptions) {
+async fn keep(mut connection: PgConnection, options: PgConnectOptions, watcher: Arc<dyn StoreWatcher>) {
+    let mut is_broken = false;
     loop {
         tokio::time::sleep(LOOK_AGAIN).await;
-        if connection.ping().await.is_ok() {
+        let Ok(_begun) = watcher.begins("the lock").await else { continue };
+        if !is_broken && connection.ping().await.is_ok() {
             continue;
         }
-        tracing::warn!("the connection that holds the database's lock broke");
-        connection = loop {
-            match locked(&options).await {
-                Ok(Some(connection)) => break connection,
-                Ok(None) | Err(_) => tokio::time::sleep(LOOK_AGAIN).await,
-            }
-        };
+        if !is_broken {
+            tracing::warn!("the connection that holds the database's lock broke");
+        }
+        is_broken = true;
+        if let Ok(Some(again)) = locked(&options).await {
+            (connection, is_broken) = (again, false);
+        }
     }
 }

@@ -107,6 +107,25 @@ impl LifeDatabase {
         }
     }
 
+    /// What became of each delivery, for whoever looks closely.
+    pub(super) async fn conclusions(&self) -> Vec<(String, String, Option<String>)> {
+        const CONCLUSIONS: &str =
+            "SELECT guid, event || '.' || coalesce(action, ''), conclusion FROM deliveries ORDER BY id";
+        let _busy = Busy::new();
+        let rows = match self {
+            Self::File { path, .. } => {
+                let file = SqliteConnectOptions::new().filename(path).read_only(true);
+                let mut file = SqliteConnection::connect_with(&file).await.expect("the database opens");
+                sqlx::query_as(CONCLUSIONS).fetch_all(&mut file).await
+            }
+            Self::Schema { url, .. } => {
+                let mut server = PgConnection::connect(url).await.expect("PostgreSQL answers");
+                sqlx::query_as(CONCLUSIONS).fetch_all(&mut server).await
+            }
+        };
+        rows.expect("the deliveries")
+    }
+
     pub(super) async fn spending(&self) -> Vec<SpendingRow> {
         let _busy = Busy::new();
         let rows = match self {

@@ -46,7 +46,8 @@ pub(super) async fn check(world: &World, heard: &Heard) -> Result<(), String> {
     for issue in &world.people.lock().unwrap().labeled {
         let of: Vec<_> = seen.iter().filter(|one| one.row.issue.0 == *issue).collect();
         let may_more = world.steps.state().refused;
-        if of.is_empty() || (of.len() > 1 && !may_more) {
+        // Where GitHub does not say who may write, the label of whoever went away began nothing.
+        if (of.is_empty() || of.len() > 1) && !may_more {
             wrong.push(format!("issue {issue} was labeled once and has {} orders", of.len()));
         }
     }
@@ -126,10 +127,10 @@ fn replayed(one: &SeenOrder) -> Vec<String> {
             let before = Journal::new(entries[..length].to_vec()).expect("the beginning of a journal");
             projection(before.pipeline(), &before, entry.at).next.moves
         };
-        // A word can come between the decision and its entry.
-        let words = entries[..at].iter().rev();
-        let words = words.take_while(|entry| matches!(entry.event, JournalEvent::Signaled { .. })).count();
-        if !(0..=words).any(|words| named(at - words).iter().any(|(known, _)| is_same(known))) {
+        // What is decided together is begun one after the other, and words can come in between.
+        let since = entries[..at].iter().rev();
+        let since = since.take_while(|entry| !matches!(entry.event, JournalEvent::Observed { .. })).count();
+        if !(0..=since).any(|before| named(at - before).iter().any(|(known, _)| is_same(known))) {
             let named: Vec<MoveKey> = named(at).into_iter().map(|(key, _)| key).collect();
             wrong.push(format!("entry {}: {key} was begun, and the journal names {named:?}", entry.seq));
         }
@@ -259,6 +260,25 @@ impl Writes {
                 && !call.body.starts_with("{\"query\":\"query")
         });
         Self { entries: seen.iter().map(|one| one.journal.last_seq()).collect(), on_github: changes.count() }
+    }
+}
+
+/// Prints the journals, for whoever looks closely.
+pub(super) async fn tell(world: &World) {
+    let store = world.reading().await;
+    for (guid, event, conclusion) in world.database.conclusions().await {
+        println!("{guid} {event}: {}", conclusion.unwrap_or_default());
+    }
+    for one in orders(world, &store).await.unwrap_or_default() {
+        println!("order of issue {}: {}", one.row.issue, one.row.state);
+        for entry in one.journal.entries() {
+            println!(
+                "  {} {} {:.260}",
+                entry.seq,
+                entry.at.format("%H:%M:%S%.3f"),
+                format!("{:?}", entry.event)
+            );
+        }
     }
 }
 

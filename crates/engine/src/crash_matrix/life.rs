@@ -15,13 +15,15 @@ use super::world::World;
 use crate::{Engine, ShutdownReport};
 use journeyman_emulator::{DeliveryAttempt, DeliveryResult};
 use journeyman_order::DeliveryGuid;
-use journeyman_store::{NewDelivery, Store};
+use journeyman_store::{NewDelivery, Store, StoreError};
 use journeyman_webhook::events;
 
 /// Whoever does not settle within this after the last thing that went wrong does not settle.
 const SETTLES_WITHIN: TimeDelta = TimeDelta::hours(2);
 /// How often is looked whether people act and webhooks come.
 const LOOK: Duration = Duration::from_secs(2);
+/// When whoever started a process that ended starts another.
+const STARTS_AGAIN: Duration = Duration::from_secs(5);
 /// More processes than this are a fault of the tests.
 const MOST_PROCESSES: u32 = 12;
 
@@ -52,6 +54,20 @@ struct RunningProcess {
 /// Lives a case; the error says what did not hold.
 pub(super) fn live(case: &Case) -> Result<LifeReport, String> {
     let world = World::new(case);
+    let lived = live_in(&world);
+    if lived.is_err() && is_traced() {
+        world.steps.state().fates.clear();
+        in_a_process(&world, || hold::tell(&world));
+    }
+    lived
+}
+
+/// Whether somebody looks closely.
+fn is_traced() -> bool {
+    std::env::var_os("JOURNEYMAN_MATRIX_TRACE").is_some()
+}
+
+fn live_in(world: &World) -> Result<LifeReport, String> {
     let begun = world.steps.now();
     let mut heard = Heard::default();
     let mut process = 0;
@@ -60,11 +76,11 @@ pub(super) fn live(case: &Case) -> Result<LifeReport, String> {
         if process / 2 > MOST_PROCESSES {
             return Err("does not come to an end: it dies again and again".to_owned());
         }
-        match in_a_process(&world, || run(&world, process, &mut heard)) {
+        match in_a_process(world, || run(world, process, &mut heard)) {
             ProcessEnd::Down(_) if world.steps.is_endless() => {
                 return Err(format!("does the same again and again: {:?}", world.steps.last()));
             }
-            ProcessEnd::Down(time) => down(&world, time),
+            ProcessEnd::Down(time) => down(world, time),
             ProcessEnd::Settled => break,
             ProcessEnd::Never(because) => return Err(because),
         }
@@ -72,10 +88,10 @@ pub(super) fn live(case: &Case) -> Result<LifeReport, String> {
     // What would have come later does not disturb whoever looks.
     world.steps.state().fates.clear();
     let virtual_seconds = (world.steps.now() - begun).as_seconds_f64();
-    in_a_process(&world, || hold::check(&world, &heard))?;
-    let before = in_a_process(&world, || hold::Writes::of(&world));
-    in_a_process(&world, || idle(&world, process + 2));
-    let after = in_a_process(&world, || hold::Writes::of(&world));
+    in_a_process(world, || hold::check(world, &heard))?;
+    let before = in_a_process(world, || hold::Writes::of(world));
+    in_a_process(world, || idle(world, process + 2));
+    let after = in_a_process(world, || hold::Writes::of(world));
     if before != after {
         return Err(format!("started again with nothing to do, it wrote: {before:?}, then {after:?}"));
     }
@@ -113,16 +129,17 @@ fn down(world: &World, time: Duration) {
     }
 }
 
-async fn start(world: &World, number: ProcessNumber) -> RunningProcess {
+/// The error is why it does not start, as when nobody heard that it has the database: its supervisor starts another.
+async fn start(world: &World, number: ProcessNumber) -> Result<RunningProcess, StoreError> {
     let store = world.store(number).await;
     let busy = Busy::new();
     world.database.is_free().await;
-    store.take(&format!("process {number}")).await.expect("the database is free");
+    store.take(&format!("process {number}")).await?;
     drop(busy);
     let engine = world.engine(number, &store);
     let driven = engine.clone();
     let running = tokio::spawn(async move { driven.run().await });
-    RunningProcess { number, store, engine, running }
+    Ok(RunningProcess { number, store, engine, running })
 }
 
 async fn run(world: &World, number: ProcessNumber, heard: &mut Heard) -> ProcessEnd {
@@ -147,9 +164,9 @@ async fn death(world: &World) -> Duration {
 }
 
 async fn serve(world: &World, number: ProcessNumber, heard: &mut Heard) -> ProcessEnd {
-    let mut process = start(world, number).await;
+    let Ok(mut process) = start(world, number).await else { return ProcessEnd::Down(STARTS_AGAIN) };
     loop {
-        if std::env::var_os("JOURNEYMAN_MATRIX_TRACE").is_some() {
+        if is_traced() {
             eprintln!("{} {:?}", world.steps.now(), world.steps.last());
         }
         world.people.lock().unwrap().act(&world.scene());
@@ -182,7 +199,12 @@ async fn usurped(world: &World, first: RunningProcess, heard: &mut Heard) -> Run
     world.steps.freeze(first.number);
     tokio::time::sleep(Duration::from_secs(5)).await;
     world.database.lose_the_lock().await;
-    let second = start(world, first.number + 1).await;
+    let second = loop {
+        match start(world, first.number + 1).await {
+            Ok(second) => break second,
+            Err(_) => tokio::time::sleep(STARTS_AGAIN).await,
+        }
+    };
     for _ in 0..10 {
         world.people.lock().unwrap().act(&world.scene());
         deliver(world, &second, heard).await;
@@ -275,7 +297,7 @@ async fn take_in(world: &World, process: &RunningProcess, heard: &mut Heard, del
 /// One more process that finds everything done.
 async fn idle(world: &World, number: ProcessNumber) {
     world.steps.begin();
-    let process = start(world, number).await;
+    let process = start(world, number).await.expect("the database is free");
     tokio::time::sleep(Duration::from_secs(330)).await;
     process.running.abort();
     let _ = process.running.await;

@@ -115,6 +115,19 @@ fn whatever_goes_wrong_nothing_is_lost_and_nothing_is_done_twice() {
     live_all(&DatabaseServer::Sqlite, LIVES, LIVES_OF_A_NIGHT);
 }
 
+/// Seeds of lives in which something did not hold once.
+const MENDED: [u64; 17] =
+    [240, 713, 946, 1933, 2349, 2356, 2594, 3270, 4140, 4206, 5551, 5902, 6481, 6572, 8405, 9101, 9207];
+
+#[test]
+fn what_did_not_hold_once_holds() {
+    for seed in MENDED {
+        let case = Case::of(seed, &DatabaseServer::Sqlite);
+        let lived = case.live();
+        assert!(lived.is_ok(), "{case:?}\n  {}", lived.err().unwrap_or_default());
+    }
+}
+
 #[test]
 fn the_same_holds_on_postgresql() {
     match std::env::var("JOURNEYMAN_TEST_POSTGRES_URL") {

@@ -229,6 +229,14 @@ impl Thread {
         } else if world.emulator.issue(REPOSITORY, issue).is_some_and(|issue| issue.comments.is_empty()) {
             let _ = at_once(world.emulator.unlabel(REPOSITORY, issue, "journeyman", PERSON));
             let _ = at_once(world.emulator.label(REPOSITORY, issue, "journeyman", PERSON));
+        } else if *act == Act::AwaitChange {
+            // The review was nobody's as long as GitHub did not say whose it was.
+            self.act(world, &Act::Review("Name it better, please."), now, *last_act);
+        } else if ["working", "done"]
+            .iter()
+            .all(|state| !self.has_label(world, &format!("journeyman:{state}")))
+        {
+            let _ = at_once(world.emulator.comment(REPOSITORY, issue, PERSON, "/retry"));
         } else {
             return;
         }

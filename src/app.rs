@@ -403,8 +403,8 @@ fn known(settings: &Settings, public: &str) -> SecretSet {
         RuntimeKind::Claude | RuntimeKind::Command => agent.env.clone(),
     });
     for name in asked.filter(|name| agent::is_credential(name)) {
-        if let Ok(value) = std::env::var(&name) {
-            secrets.push((name, value.into()));
+        if let Some(value) = settings.variables.get(&name) {
+            secrets.push((name, value.clone()));
         }
     }
     SecretSet::beside(secrets, public)
@@ -436,7 +436,7 @@ fn rules(settings: &Settings, mut templates: Templates, public: &str) -> anyhow:
         prices: agent::Prices::new(settings.prices.clone()),
         secrets: known(settings, public),
         read_repository_settings: |yaml| repository_settings(yaml).map_err(|error| error.to_string()),
-        environment: |name| std::env::var(name).ok(),
+        variables: settings.variables.clone(),
     })
 }
 

@@ -2,6 +2,7 @@
 //! `JOURNEYMAN_UPDATE_DOCS=1` in the environment both are written anew.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use journeyman::config::{
@@ -198,6 +199,9 @@ fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
     // Files and variables that it names have to be there, and a credential is in one place only.
     let authority = folder.path().join("ca.pem");
     fs::write(&authority, "-----BEGIN CERTIFICATE-----\n").expect("a file");
+    let variables = folder.path().join("journeyman.env");
+    fs::write(&variables, "A=1\n").expect("a file");
+    fs::set_permissions(&variables, fs::Permissions::from_mode(0o600)).expect("its mode");
     let everything = everything.replace("/etc/ssl/corporate-ca.pem", &authority.display().to_string());
     let everything: Vec<&str> = everything.lines().filter(|line| !line.starts_with("key_file")).collect();
     let everything = everything.join("\n");

@@ -156,6 +156,7 @@ mod tests {
             slug: "journeyman".to_owned(),
             permissions: manifest.permissions,
             events: manifest.events,
+            html_url: None,
         };
         assert_eq!(missing(&whole), None);
         let mut less = whole;

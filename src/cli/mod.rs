@@ -56,6 +56,7 @@ mod sample;
 #[cfg(feature = "emulator")]
 mod scripted_agent;
 mod serve;
+mod setup;
 #[cfg(feature = "eval")]
 mod simulated_agent;
 mod spinner;
@@ -111,6 +112,8 @@ struct CommandLine {
 enum Subcommands {
     /// Serve a GitHub App: webhooks, workers and the API in one process.
     Serve(serve::ServeArguments),
+    /// Create the GitHub App and the settings, on a page in your browser.
+    Setup(setup::SetupArguments),
     /// Look at the settings and at this machine, and say what has to be mended.
     Doctor(doctor::DoctorArguments),
     /// List what a running server works on, and what it waits for.
@@ -195,6 +198,7 @@ pub fn main() -> ExitCode {
     let command = CommandLine::try_parse().unwrap_or_else(|error| left_out(error).exit()).command;
     match command {
         Subcommands::Serve(arguments) => wait_for(serve::main(arguments)),
+        Subcommands::Setup(arguments) => wait_for(setup::main(arguments)),
         Subcommands::Doctor(arguments) => wait_for(doctor::main(arguments)),
         Subcommands::Orders(arguments) => wait_for(orders::list(arguments)),
         Subcommands::Show(arguments) => wait_for(orders::show(arguments)),

@@ -21,6 +21,12 @@ pub(super) struct ServeArguments {
     config: Option<PathBuf>,
 }
 
+impl ServeArguments {
+    pub(super) fn of(config: PathBuf) -> Self {
+        Self { config: Some(config) }
+    }
+}
+
 pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
     // What octocrab says of a failed request is said again by whoever made it, with what to do.
     log("info,actix_server=warn,octocrab=off");

@@ -31,6 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("webhook", &["order"]),
     ("workspace", &["order"]),
     ("http", &["attest", "order", "store", "webhook"]),
+    ("setup", &["agent", "config", "github", "order"]),
     (
         "engine",
         &[

@@ -35,6 +35,7 @@ mod retention;
 mod review;
 mod rounds;
 mod sessions;
+mod setup;
 mod side_by_side;
 mod signing;
 mod task;

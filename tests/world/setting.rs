@@ -91,7 +91,7 @@ pub fn files(list: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
     list.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect()
 }
 
-pub(super) fn write_script(place: &Path, scenes: &str) {
+pub fn write_script(place: &Path, scenes: &str) {
     std::fs::write(place.join("script.yaml"), format!("{scenes}\n{PLAN}"))
         .expect("the script can be written");
 }
@@ -121,6 +121,11 @@ impl Story {
             body: "It says 41, and it should say 42.".to_owned(),
             change: Box::new(|_| ()),
         }
+    }
+
+    /// What is in the repository.
+    pub fn files(self) -> BTreeMap<String, Vec<u8>> {
+        self.files
     }
 
     /// With this file in the repository, too.
@@ -268,5 +273,6 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
         agents: BTreeMap::from([(AGENT.to_owned(), agent)]),
         pipelines: BTreeMap::new(),
         prices: BTreeMap::new(),
+        variables: std::env::vars().map(|(name, value)| (name, SecretString::from(value))).collect(),
     }
 }

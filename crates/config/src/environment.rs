@@ -1,22 +1,63 @@
-//! The environment that the server was started in.
+//! The environment that the server was started in, and the file that adds to it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 
-/// All its variables. Printing them shows no value.
-#[derive(Debug, Default)]
-pub(super) struct EnvironmentVariables(BTreeMap<String, SecretString>);
+/// All its variables. Printing them shows no value. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct EnvironmentVariables(Arc<BTreeMap<String, SecretString>>);
 
 impl EnvironmentVariables {
     /// The value of one, where it is set and not empty.
-    pub(super) fn get(&self, name: &str) -> Option<&SecretString> {
+    pub fn get(&self, name: &str) -> Option<&SecretString> {
         self.0.get(name).filter(|value| !value.expose_secret().trim().is_empty())
+    }
+
+    /// The same, for whoever hands it on to a program.
+    pub fn value(&self, name: &str) -> Option<String> {
+        self.get(name).map(|value| value.expose_secret().to_owned())
     }
 }
 
 impl FromIterator<(String, SecretString)> for EnvironmentVariables {
     fn from_iter<T: IntoIterator<Item = (String, SecretString)>>(variables: T) -> Self {
-        Self(variables.into_iter().collect())
+        Self(Arc::new(variables.into_iter().collect()))
+    }
+}
+
+/// The variables of a file: lines `NAME=VALUE`, as systemd and container runtimes read them; a value may stand in
+/// quotation marks, and `#` begins a line that is for people. The error is the number of a line and never its text.
+pub(super) fn variables_of(text: &str) -> Result<Vec<(String, String)>, usize> {
+    let mut variables = Vec::new();
+    for (line, number) in text.lines().map(str::trim).zip(1..) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (name, value) = line.split_once('=').ok_or(number)?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(is_name) {
+            return Err(number);
+        }
+        let quoted = ['"', '\''].into_iter().find_map(|mark| value.strip_prefix(mark)?.strip_suffix(mark));
+        variables.push((name.to_owned(), quoted.unwrap_or(value).to_owned()));
+    }
+    Ok(variables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_variables_is_read_as_systemd_reads_it() {
+        let text = "# the agent's\nANTHROPIC_API_KEY=sk-ant-1=2\n\nA=\"b c\"\nB='d'\nC=\n";
+        let read = variables_of(text).unwrap();
+        let read: Vec<(&str, &str)> = read.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(read, [("ANTHROPIC_API_KEY", "sk-ant-1=2"), ("A", "b c"), ("B", "d"), ("C", "")]);
+        for (text, line) in [("sk-ant-1", 1), ("A=1\nexport B=2", 2), ("=1", 1), ("1A=2", 1)] {
+            assert_eq!(variables_of(text).unwrap_err(), line, "{text}");
+        }
     }
 }

@@ -123,6 +123,9 @@ known! {
          `TimeoutStopSec` to 20 more; `0`: they are stopped and run again at the next start";
     API_TOKEN: "server.api_token", Secret(16), Optional("…"),
         "bearer token for the REST API, such as `openssl rand -hex 32` makes; without it the API is closed";
+    ENVIRONMENT_FILE: "server.environment_file", Text, Optional("journeyman.env"),
+        "a file with lines `NAME=VALUE` that are added to the environment, such as an agent's `ANTHROPIC_API_KEY`; only the \
+         user that runs Journeyman may read it";
 
     API_URL: "github.api_url", Url, Is("https://api.github.com"),
         "for GitHub Enterprise Server `https://HOST/api/v3`";

@@ -40,6 +40,7 @@ use journeyman_order::{
     CommitSigning, DayLimits, IsolationMode, JobLimits, OrderLimits, Pipeline, TestingSettings, WriteLimits,
 };
 
+pub use environment::EnvironmentVariables;
 pub use error::SettingsError;
 pub use host::{HostRegistries, HostRegistry, SkippedRegistry};
 pub use kind::SettingKind;
@@ -82,6 +83,8 @@ pub struct Settings {
     pub pipelines: BTreeMap<String, Pipeline>,
     /// `[prices."MODEL"]`, by model: what its tokens cost, where we know better than what is built in.
     pub prices: BTreeMap<String, Price>,
+    /// The environment, with what `server.environment_file` adds to it.
+    pub variables: EnvironmentVariables,
 }
 
 /// What running tests needs of the settings, without an application around it.

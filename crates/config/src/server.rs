@@ -9,9 +9,10 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use url::{Host, Url};
 
-use super::environment::EnvironmentVariables;
+use super::environment::{EnvironmentVariables, variables_of};
 use super::known::{self, KNOWN_SETTINGS, KnownSetting, SettingDefault};
 use super::raw::{SettingKeys, SettingReader};
+use super::signing::read_private;
 use super::{
     AgentSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings, LimitSettings, Prices,
     RetentionSettings, RuntimeKind, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings,
@@ -74,10 +75,25 @@ fn read(
     if let Some(file) = file {
         keys.read_file(file)?;
     }
-    let variables: Vec<(String, String)> = env.collect();
+    let mut variables: Vec<(String, String)> = env.collect();
     keys.read_environment(variables.iter().cloned())?;
+    if let Some(added) = environment_file(keys.of(""))? {
+        // What the environment itself says goes over it.
+        variables = added.into_iter().chain(variables).collect();
+        keys.read_environment(variables.iter().cloned())?;
+    }
     let variables = variables.into_iter().map(|(name, value)| (name, SecretString::from(value)));
     Ok((keys, variables.collect()))
+}
+
+fn environment_file(keys: SettingReader<'_>) -> Result<Option<Vec<(String, String)>>, SettingsError> {
+    let setting = known::ENVIRONMENT_FILE;
+    let Some(path) = keys.path(setting)? else { return Ok(None) };
+    let wrong = |why: String| keys.wrong(setting, format!("a file of variables: {}: {why}", path.display()));
+    let text = read_private(&path).map_err(wrong)?;
+    let variables = variables_of(text.expose_secret());
+    let no_variable = |line| wrong(format!("line {line} is no NAME=VALUE"));
+    variables.map(Some).map_err(no_variable)
 }
 
 fn assemble(
@@ -120,6 +136,7 @@ fn assemble(
         agents,
         pipelines: BTreeMap::new(),
         prices,
+        variables: variables.clone(),
     })
 }
 
@@ -137,7 +154,8 @@ fn stays_outside(
         let expected = "left without the variable of `signing.key_env`: agents never get it";
         return Err(given.of(agent).wrong(known::ENV, expected));
     }
-    let named = [(keys, known::SIGNING_KEY_FILE), (keys, known::PRIVATE_KEY_PATH)];
+    let named = [known::SIGNING_KEY_FILE, known::PRIVATE_KEY_PATH, known::ENVIRONMENT_FILE]
+        .map(|named| (keys, named));
     let names = given.names("registries");
     let of_registries = names.iter().map(|name| (given.of(name), known::REGISTRY_KEY_FILE));
     let mut secret = Vec::new();

@@ -77,7 +77,7 @@ fn whole(key: &str) -> SecretString {
 
 /// Reads a file that nobody else may read. One that belongs to somebody else, as systemd's credentials do, may be our
 /// group's.
-fn read_private(path: &Path) -> Result<SecretString, String> {
+pub(super) fn read_private(path: &Path) -> Result<SecretString, String> {
     let said = |error: std::io::Error| error.to_string();
     let file = std::fs::File::open(path).map_err(said)?;
     let found = file.metadata().map_err(said)?;

@@ -9,8 +9,8 @@ use super::json::time;
 use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use super::state::calls::Caller;
 use super::state::{
-    AppPermissions, EmulatedRepository, EmulatedToken, EmulatorState, PermissionLevel, RepositoryRole,
-    RepositoryVisibility, TokenHolder,
+    AppPermissions, AppStage, EmulatedRepository, EmulatedToken, EmulatorState, PermissionLevel,
+    RepositoryRole, RepositoryVisibility, TokenHolder,
 };
 use crate::clock;
 
@@ -64,6 +64,9 @@ impl EmulatorState {
     }
 
     fn check_jwt(&self, text: &str) -> Result<(), EmulatedApiError> {
+        if self.app.stage == AppStage::None {
+            return Err(EmulatedApiError::new(404, "Integration not found"));
+        }
         let mut rules = Validation::new(Algorithm::RS256);
         rules.required_spec_claims.clear();
         rules.validate_exp = false;

@@ -6,9 +6,9 @@ use uuid::Uuid;
 
 use super::json::{time, with};
 use super::repos::{self, CommitFacts};
-use super::state::EmulatorState;
 use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use super::state::thread_events::EmulatedIssueEvent;
+use super::state::{AppStage, EmulatorState};
 use crate::clock;
 
 /// What git says of an object that is not there.
@@ -70,7 +70,7 @@ impl EmulatorState {
     }
 
     fn queue(&mut self, event: &str, action: Option<&str>, repository: Option<u64>, payload: &Value) {
-        if self.app.suspended {
+        if self.app.suspended || self.app.stage != AppStage::Installed {
             return;
         }
         let owner = repository.and_then(|id| self.repositories.values().find(|one| one.id == id));

@@ -21,6 +21,7 @@ mod in_process;
 mod json;
 pub mod keys;
 mod lines;
+mod manifest;
 mod mutations;
 mod pages;
 mod reply;
@@ -39,7 +40,7 @@ pub use in_process::{InProcessAnswer, InProcessCaller};
 pub use state::calls::{ApiCall, Caller, Fault, FaultKind};
 pub use state::checks::{CheckConclusion, CheckRunAction, EmulatedAnnotation};
 pub use state::deliveries::{DeliveryAttempt, DeliveryResult};
-pub use state::{EmulatedIssueState, RepositoryRole, ReviewState};
+pub use state::{AppStage, EmulatedIssueState, RepositoryRole, ReviewState};
 pub use test_api::checks::{CheckRunView, EmulatedCi};
 pub use test_api::reviews::LineComment;
 pub use test_api::views::{CommentView, IssueView, PullView, RepositorySource, ReviewThreadView, ReviewView};
@@ -81,6 +82,8 @@ pub struct EmulatorOptions {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
     pub app_id: u64,
+    /// Whether there is an App already.
+    pub app_stage: AppStage,
     /// The App's name in addresses; its bot is `NAME[bot]`.
     pub app_slug: String,
     /// PEM of the App's public key.
@@ -112,6 +115,7 @@ impl EmulatorOptions {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             app_id,
+            app_stage: AppStage::Installed,
             app_slug: "journeyman".to_owned(),
             app_public_key_pem,
             webhook_secret,
@@ -211,7 +215,7 @@ fn routes(config: &mut web::ServiceConfig, pages: WebPages) {
         .service(web::scope("/api").default_service(web::to(api::serve)));
     match pages {
         WebPages::Shown => {
-            config.configure(pages::routes).configure(pages::forms::routes);
+            config.configure(manifest::routes).configure(pages::routes).configure(pages::forms::routes);
         }
         WebPages::Hidden => {}
     }
@@ -228,6 +232,7 @@ fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorSta
     }
     let app = EmulatedApp {
         id: options.app_id,
+        stage: options.app_stage,
         bot: 1_001,
         installation: 1_002,
         apart: BTreeMap::new(),
@@ -246,6 +251,7 @@ fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorSta
         app,
         repositories: BTreeMap::new(),
         moved: BTreeMap::new(),
+        manifests: BTreeMap::new(),
         attachments: Vec::new(),
         tokens: HashMap::new(),
         deliveries: Vec::new(),

@@ -48,7 +48,7 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use journeyman_agent::{Agents, Prices};
-use journeyman_config::{LimitSettings, RetentionSettings};
+use journeyman_config::{EnvironmentVariables, LimitSettings, RetentionSettings};
 use journeyman_github::GitHub;
 use journeyman_order::{JournalEntry, OrderId, Pipeline, RepositorySettings, Role, TestingSettings};
 use journeyman_sandbox::Sandbox;
@@ -110,8 +110,15 @@ pub struct EngineSettings {
     pub secrets: SecretSet,
     /// Reads `.github/journeyman.yml`; the error says what is wrong and where.
     pub read_repository_settings: fn(&[u8]) -> Result<RepositorySettings, String>,
-    /// Reads our own environment, for the variables that an agent's settings name.
-    pub environment: fn(&str) -> Option<String>,
+    /// Our own environment, for the variables that an agent's settings name.
+    pub variables: EnvironmentVariables,
+}
+
+impl EngineSettings {
+    /// Looks up a variable that an agent's settings name.
+    pub(crate) fn lookup(&self) -> impl Fn(&str) -> Option<String> + '_ {
+        |name| self.variables.value(name)
+    }
 }
 
 /// Where a repository keeps its settings, on its default branch.

@@ -19,6 +19,8 @@ pub struct AppRegistration {
     pub permissions: BTreeMap<String, String>,
     #[serde(default)]
     pub events: Vec<String>,
+    /// Its page for people.
+    pub html_url: Option<String>,
 }
 
 /// Who wrote a comment, as REST tells it. Some servers and proxies leave out the App.

@@ -15,35 +15,35 @@ use journeyman_order::IssueNumber;
 
 pub use journeyman_order::surfaces::OrderLabel;
 
-struct LabelDefinition {
-    name: &'static str,
+struct LabelDefinition<'a> {
+    name: &'a str,
     color: &'static str,
     description: &'static str,
 }
 
-const WORKING: LabelDefinition = LabelDefinition {
+const WORKING: LabelDefinition<'_> = LabelDefinition {
     name: "journeyman:working",
     color: "1d76db",
     description: "Journeyman is working on this",
 };
-const NEEDS_HUMAN: LabelDefinition = LabelDefinition {
+const NEEDS_HUMAN: LabelDefinition<'_> = LabelDefinition {
     name: "journeyman:needs-human",
     color: "d93f0b",
     description: "Journeyman waits for a person",
 };
-const NEEDS_INFO: LabelDefinition = LabelDefinition {
+const NEEDS_INFO: LabelDefinition<'_> = LabelDefinition {
     name: "journeyman:needs-info",
     color: "fbca04",
     description: "Journeyman has asked something and waits for an answer",
 };
-const DONE: LabelDefinition = LabelDefinition {
+const DONE: LabelDefinition<'_> = LabelDefinition {
     name: "journeyman:done",
     color: "0e8a16",
     description: "Journeyman has opened a pull request for this",
 };
-const OURS: [&LabelDefinition; 4] = [&WORKING, &NEEDS_HUMAN, &NEEDS_INFO, &DONE];
+const OURS: [&LabelDefinition<'_>; 4] = [&WORKING, &NEEDS_HUMAN, &NEEDS_INFO, &DONE];
 
-fn label_definition(label: OrderLabel) -> Option<&'static LabelDefinition> {
+fn label_definition(label: OrderLabel) -> Option<&'static LabelDefinition<'static>> {
     match label {
         OrderLabel::Working => Some(&WORKING),
         OrderLabel::NeedsHuman => Some(&NEEDS_HUMAN),
@@ -97,8 +97,21 @@ impl GitHub {
         Ok(())
     }
 
+    /// Makes the labels that a repository lacks: the one by which people ask, and ours.
+    ///
+    /// # Errors
+    /// As for every call; the same again goes on where it stopped.
+    pub async fn make_labels(&self, at: &InstalledRepository, asks: &str) -> Result<()> {
+        let description = "Journeyman takes this on";
+        self.ensure_label(at, &LabelDefinition { name: asks, color: "5319e7", description }).await?;
+        for ours in OURS {
+            self.ensure_label(at, ours).await?;
+        }
+        Ok(())
+    }
+
     /// Without this GitHub would make the label itself, grey and without a word of explanation.
-    async fn ensure_label(&self, at: &InstalledRepository, look: &LabelDefinition) -> Result<()> {
+    async fn ensure_label(&self, at: &InstalledRepository, look: &LabelDefinition<'_>) -> Result<()> {
         let one = GitHubRequest::get(at.route(&format!("/labels/{}", percent_encoded(look.name))));
         match self.call(at, TokenPermissions::ReadIssues, &one).await {
             Err(error) if error.kind == ErrorKind::NotFound => {}

@@ -8,6 +8,7 @@
 //! write has passed its installation's gate, so that GitHub's limits for them are kept. And one that may already have
 //! been made is looked for before it is made again, so that repeating any call here is harmless.
 
+mod app_manifest;
 mod attachments;
 mod branches;
 mod checks;
@@ -39,6 +40,7 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
+pub use app_manifest::{ConvertedApp, convert_manifest, web_address};
 pub use attachments::{AttachmentLink, AttachmentSource, FetchedAttachment};
 pub use branches::BranchDeletion;
 pub use checks::{CHECK_NAME, CheckButton, OrderCheckRun};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{DoctorFinding, finding};
 use crate::agent::{AgentProgram, Agents, KeyProbe, Runtime, RuntimeKind};
 use crate::app::open_sandbox;
-use crate::config::Settings;
+use crate::config::{EnvironmentVariables, Settings};
 use crate::order::moves::AgentTask;
 use crate::sandbox::Sandbox;
 
@@ -25,9 +25,9 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for (name, own) in &settings.agents {
         let problems = match agents.get(name) {
-            Ok(Runtime::Program(program)) => missing(name, program.as_ref(), &sandbox),
+            Ok(Runtime::Program(program)) => missing(name, program.as_ref(), &sandbox, &settings.variables),
             Ok(Runtime::Api(api)) => {
-                match api.probe(&api.key(&|name| std::env::var(name).ok()), PATIENCE).await {
+                match api.probe(&api.key(&|name| settings.variables.value(name)), PATIENCE).await {
                     KeyProbe::Accepted | KeyProbe::Unknown => Vec::new(),
                     KeyProbe::Refused(why) => vec![why],
                 }
@@ -53,8 +53,13 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
     findings
 }
 
-fn missing(name: &str, program: &dyn AgentProgram, sandbox: &Sandbox) -> Vec<String> {
-    let invocation = program.invocation(&AgentTask::default(), None, "", &|name| std::env::var(name).ok());
+fn missing(
+    name: &str,
+    program: &dyn AgentProgram,
+    sandbox: &Sandbox,
+    variables: &EnvironmentVariables,
+) -> Vec<String> {
+    let invocation = program.invocation(&AgentTask::default(), None, "", &|name| variables.value(name));
     let mut problems = Vec::new();
     let executable = invocation.executable();
     if sandbox.find(executable).is_err() {

@@ -25,7 +25,7 @@ pub(crate) fn routes(config: &mut web::ServiceConfig) {
 }
 
 /// A form counts only when it was sent from one of our own pages.
-fn foreign(request: &HttpRequest) -> bool {
+pub(crate) fn foreign(request: &HttpRequest) -> bool {
     let site = header(request.headers(), "sec-fetch-site");
     let origin = header(request.headers(), "origin");
     let host = header(request.headers(), "host");
@@ -33,7 +33,7 @@ fn foreign(request: &HttpRequest) -> bool {
         || !(origin.is_empty() || origin == format!("http://{host}"))
 }
 
-fn refused() -> HttpResponse {
+pub(crate) fn refused() -> HttpResponse {
     problem(403, "this form was not sent from a page of the emulator")
 }
 

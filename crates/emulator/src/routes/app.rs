@@ -6,7 +6,7 @@ use crate::auth::Credentials;
 use crate::json::delivery_json;
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page, page_by_cursor};
 use crate::request::EmulatedApiRequest;
-use crate::state::{EmulatorState, TokenHolder};
+use crate::state::{AppStage, EmulatorState, TokenHolder};
 
 pub(crate) fn serve(
     world: &mut EmulatorState,
@@ -44,6 +44,9 @@ pub(crate) fn serve(
         }
         ("GET", ["repos", login, name, "installation"]) => {
             let owner = world.require_repository(&format!("{login}/{name}"))?.owner;
+            if world.app.stage != AppStage::Installed {
+                return Err(EmulatedApiError::not_found());
+            }
             Ok(EmulatedApiReply::ok(world.installation_json(owner)))
         }
         ("GET", ["app", "hook", "deliveries"]) => {
@@ -70,6 +73,9 @@ pub(crate) fn serve(
 /// One owner for each installation.
 fn owners(world: &EmulatorState) -> Vec<u64> {
     let mut owners: Vec<u64> = Vec::new();
+    if world.app.stage != AppStage::Installed {
+        return owners;
+    }
     for repository in world.repositories.values() {
         let installation = world.installation_of(repository.owner);
         if owners.iter().all(|owner| world.installation_of(*owner) != installation) {

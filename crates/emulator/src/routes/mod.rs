@@ -10,10 +10,10 @@ mod repositories;
 mod reviews;
 mod rules;
 
-use crate::graphql;
 use crate::reply::{EmulatedApiError, EmulatedApiResult};
 use crate::request::EmulatedApiRequest;
 use crate::state::EmulatorState;
+use crate::{graphql, manifest};
 
 pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
     let full_name;
@@ -32,6 +32,7 @@ pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
         return Err(EmulatedApiError { location, ..EmulatedApiError::new(301, "Moved Permanently") });
     }
     match segments.as_slice() {
+        ["app-manifests", code, "conversions"] if request.method == "POST" => manifest::convert(world, code),
         ["graphql"] => graphql::serve(world, request),
         ["app" | "installation", ..] | ["repos", _, _, "installation"] => {
             app::serve(world, request, &segments)

@@ -275,8 +275,28 @@ pub(crate) struct EmulatedToken {
     pub expires_at: DateTime<Utc>,
 }
 
+/// A manifest that somebody has sent. GitHub keeps it for an hour, until its code is converted.
+#[derive(Debug, Clone)]
+pub(crate) struct PendingManifest {
+    pub manifest: serde_json::Value,
+    /// As whoever made it called it: the page lets people choose.
+    pub name: String,
+    pub owner: String,
+}
+
+/// How far an App has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppStage {
+    /// Nobody has made one.
+    None,
+    /// It is made, and installed nowhere.
+    Made,
+    Installed,
+}
+
 pub(crate) struct EmulatedApp {
     pub id: u64,
+    pub stage: AppStage,
     pub slug: String,
     pub bot: u64,
     pub installation: u64,
@@ -299,6 +319,8 @@ pub(crate) struct EmulatorState {
     pub repositories: BTreeMap<String, EmulatedRepository>,
     /// Names that repositories had before, in lower case, with their ids.
     pub moved: BTreeMap<String, u64>,
+    /// By the codes that they are converted with.
+    pub manifests: BTreeMap<String, PendingManifest>,
     pub attachments: Vec<EmulatedAttachment>,
     pub tokens: HashMap<String, EmulatedToken>,
     pub deliveries: Vec<DeliveryAttempt>,

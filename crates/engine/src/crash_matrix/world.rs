@@ -207,6 +207,6 @@ fn settings(testing: TestingSettings) -> EngineSettings {
         read_repository_settings: |yaml| {
             journeyman_config::repository_settings(yaml).map_err(|error| error.to_string())
         },
-        environment: |_| None,
+        variables: Default::default(),
     }
 }

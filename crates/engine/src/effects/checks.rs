@@ -116,7 +116,7 @@ impl EffectContext {
 
     /// CI may have been given the same keys as our agents.
     fn without_our_keys(&self, text: &str) -> String {
-        let environment = &self.parts.settings.environment;
+        let environment = &self.parts.settings.lookup();
         let mut text = text.to_owned();
         for name in self.parts.agents.names() {
             text = match self.parts.agents.get(name) {

@@ -40,7 +40,7 @@ impl EffectContext {
         let mut notes = Vec::new();
         for name in self.needed().into_keys() {
             let Ok(Runtime::Program(program)) = self.parts.agents.get(&name) else { continue };
-            let environment = &self.parts.settings.environment;
+            let environment = &self.parts.settings.lookup();
             let invocation = program.invocation(&AgentTask::default(), None, "", environment);
             let program = Path::new(invocation.executable());
             if let Some(because) = self.parts.environments.unstartable(image, program).await? {
@@ -95,7 +95,7 @@ impl EffectContext {
     }
 
     fn program(&self, name: &str, program: &dyn AgentProgram, found: &mut PreflightReport) {
-        let environment = &self.parts.settings.environment;
+        let environment = &self.parts.settings.lookup();
         let invocation = program.invocation(&AgentTask::default(), None, "", environment);
         let first = invocation.executable();
         if self.parts.sandbox.find(first).is_err() {
@@ -122,7 +122,7 @@ impl EffectContext {
     }
 
     async fn api(&self, name: &str, api: &ModelApi, found: &mut PreflightReport) {
-        let key = api.key(&self.parts.settings.environment);
+        let key = api.key(&self.parts.settings.lookup());
         match api.probe(&key, PATIENCE).await {
             KeyProbe::Accepted | KeyProbe::Unknown => {}
             KeyProbe::Refused(why) => found.problem(format!("The agent {name} cannot work: {why}.")),

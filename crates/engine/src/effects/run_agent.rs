@@ -56,7 +56,7 @@ impl EffectContext {
             match self.cut_off(&**program, &task, (&folder, STREAM)).await? {
                 Some(CutOffRun::Ended(mut run)) => {
                     tracing::info!(order = %self.order, key = %self.key, "had said its last word; not run again");
-                    let invocation = program.invocation(&task, None, "", &self.parts.settings.environment);
+                    let invocation = program.invocation(&task, None, "", &self.parts.settings.lookup());
                     cleanse(&mut run, &invocation, &task.agent);
                     return self.conclude(*run, &folder, runtime, &task).await;
                 }
@@ -149,7 +149,7 @@ impl EffectContext {
                     false => prompt,
                 };
                 let role = self.journal.role(&task.role);
-                let invocation = program.invocation(task, role, prompt, &self.parts.settings.environment);
+                let invocation = program.invocation(task, role, prompt, &self.parts.settings.lookup());
                 self.start(task, place, &invocation, program.transcript(), folder).await
             }
             Runtime::Api(api) => self.ask(task, api, prompt, folder).await,
@@ -164,7 +164,7 @@ impl EffectContext {
         prompt: &str,
         folder: &Path,
     ) -> Result<AgentRun, EffectError> {
-        let key = api.key(&self.parts.settings.environment);
+        let key = api.key(&self.parts.settings.lookup());
         let role = self.journal.role(&task.role);
         let call = ModelCall {
             system: role.map(|role| role.system_prompt.trim()).filter(|system| !system.is_empty()),
@@ -179,7 +179,7 @@ impl EffectContext {
 
     /// What has to be taken out of what this agent leaves.
     fn redaction(&self, runtime: &Runtime, task: &AgentTask) -> RedactFn {
-        let environment = &self.parts.settings.environment;
+        let environment = &self.parts.settings.lookup();
         match runtime {
             Runtime::Program(program) => {
                 let invocation = program.invocation(task, None, "", environment);

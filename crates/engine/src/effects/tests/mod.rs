@@ -308,7 +308,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
             read_repository_settings: |yaml| {
                 journeyman_config::repository_settings(yaml).map_err(|error| error.to_string())
             },
-            environment: |_| None,
+            variables: Default::default(),
         },
     }
 }

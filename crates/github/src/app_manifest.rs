@@ -1,0 +1,82 @@
+//! How an App comes to be: a person sends its manifest to GitHub with a form, and GitHub sends the person back with a code
+//! that can be exchanged once for the App's id, its key and its secrets.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+use serde::Deserialize;
+use url::Url;
+
+use super::connection::CONNECT_TIMEOUT;
+use super::endpoints::Endpoints;
+use super::error::{ErrorKind, GitHubError, Result};
+use super::logs::{API_VERSION, unreachable};
+use journeyman_order::OutgoingNetwork;
+
+/// How long the exchange may take.
+const WHOLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// What errors are about.
+const WHAT: &str = "the new App";
+
+/// An App that was just made. What is secret in it is told this once.
+#[derive(Debug, Deserialize)]
+pub struct ConvertedApp {
+    pub id: u64,
+    /// Its name in addresses.
+    pub slug: String,
+    pub client_id: String,
+    pub client_secret: SecretString,
+    pub webhook_secret: Option<SecretString>,
+    /// Its private key.
+    pub pem: SecretString,
+}
+
+/// Where people meet GitHub, by `github.api_url`.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn web_address(api_url: &Url) -> Result<Url> {
+    Ok(Endpoints::of(api_url)?.web)
+}
+
+/// Exchanges the code that GitHub gave for a manifest.
+///
+/// # Errors
+/// [`ErrorKind::NotFound`] when the code is used, older than an hour, or none of GitHub's.
+pub async fn convert_manifest(api_url: &Url, outgoing: &OutgoingNetwork, code: &str) -> Result<ConvertedApp> {
+    let is_code = (1..=200).contains(&code.len()) && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let unknown = || {
+        GitHubError::new(
+            ErrorKind::NotFound,
+            "GitHub does not know the code it sent: it holds for an hour, and once; create the App again",
+        )
+    };
+    if !is_code {
+        return Err(unknown());
+    }
+    let endpoints = Endpoints::of(api_url)?;
+    let unusable = |error: journeyman_outgoing::InvalidOutgoing| GitHubError::unexpected(error.to_string());
+    let builder = journeyman_outgoing::client_builder(outgoing).map_err(unusable)?;
+    let builder = builder.connect_timeout(CONNECT_TIMEOUT).timeout(WHOLE_TIMEOUT).user_agent("journeyman");
+    let client = journeyman_outgoing::build(builder).map_err(unusable)?;
+    let request = client
+        .post(format!("{}/app-manifests/{code}/conversions", endpoints.rest))
+        .header("accept", "application/vnd.github+json")
+        .header("x-github-api-version", API_VERSION);
+    let answer = request.send().await.map_err(|error| unreachable(WHAT, &error))?;
+    match answer.status().as_u16() {
+        201 => {
+            let body = answer.bytes().await.map_err(|error| unreachable(WHAT, &error))?;
+            // The parser's words would show what is secret.
+            serde_json::from_slice(&body).map_err(|_| {
+                GitHubError::unexpected(
+                    "GitHub's answer about the new App is not what its documentation says",
+                )
+            })
+        }
+        404 => Err(unknown()),
+        status => {
+            Err(GitHubError::unavailable(format!("GitHub answered {status} when asked for the new App")))
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The files that `setup` writes: settings, the App's key, variables. Nobody but their user reads them, and each is there
+//! whole or not at all.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use aws_lc_rs::rand;
+use journeyman_github::ConvertedApp;
+use secrecy::{ExposeSecret, SecretString};
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use crate::answers::AppAnswers;
+
+/// What a new file begins with.
+const BEGINNING: &str =
+    "# Made by `journeyman setup`, which may be run again. journeyman.example.toml has all settings.\n\n";
+/// Beside the settings, where they name no other.
+const VARIABLES: &str = "journeyman.env";
+/// GitHub's own, where `github.api_url` need not be said.
+const GITHUB: &str = "https://api.github.com/";
+
+/// Keeps the App: its key in a file of its own beside the settings, the rest in them. What else they say stays.
+pub(crate) fn keep_app(settings: &Path, answers: &AppAnswers, app: &ConvertedApp) -> anyhow::Result<()> {
+    let key = format!("{}.private-key.pem", file_name(&app.slug));
+    // First: settings that name a file which is not there could not be read.
+    write_private(&beside(settings, &key), app.pem.expose_secret())?;
+    let is_new = !settings.exists();
+    let mut document = read(settings)?;
+    let github = section(&mut document, "github")?;
+    if answers.api_url.as_str() != GITHUB {
+        github["api_url"] = value(answers.api_url.as_str());
+    }
+    github["app_id"] = value(i64::try_from(app.id).context("the App's id is too large")?);
+    github["private_key_path"] = value(key);
+    match (&app.webhook_secret, &answers.public_url) {
+        (Some(secret), _) => github["webhook_secret"] = value(secret.expose_secret()),
+        (None, None) => {}
+        (None, Some(_)) => anyhow::bail!("GitHub gave the App no webhook secret: make one on the App's page"),
+    }
+    match answers.public_url {
+        Some(_) => drop(github.remove("deliveries")),
+        None => github["deliveries"] = value("pull"),
+    }
+    let server = section(&mut document, "server")?;
+    match &answers.public_url {
+        Some(url) => server["public_url"] = value(url.as_str()),
+        None => drop(server.remove("public_url")),
+    }
+    if !server.contains_key("api_token") {
+        server["api_token"] = value(random_hex()?);
+    }
+    let beginning = if is_new { BEGINNING } else { "" };
+    write_private(settings, &format!("{beginning}{document}"))
+}
+
+/// Keeps a variable in the file of `server.environment_file`, which the settings name from then on.
+pub(crate) fn keep_variable(settings: &Path, name: &str, secret: &SecretString) -> anyhow::Result<()> {
+    let mut document = read(settings)?;
+    let server = section(&mut document, "server")?;
+    let named = server.get("environment_file").and_then(Item::as_str).map(str::to_owned);
+    let file = beside(settings, named.as_deref().unwrap_or(VARIABLES));
+    let before = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
+    };
+    let is_other = |line: &&str| line.split_once('=').is_none_or(|(known, _)| known.trim() != name);
+    let mut lines: Vec<String> = before.lines().filter(is_other).map(str::to_owned).collect();
+    lines.push(format!("{name}={}\n", secret.expose_secret()));
+    write_private(&file, &lines.join("\n"))?;
+    if named.is_none() {
+        server["environment_file"] = value(VARIABLES);
+        write_private(settings, &document.to_string())?;
+    }
+    Ok(())
+}
+
+/// Unguessable, as `openssl rand -hex 32` makes it.
+pub(crate) fn random_hex() -> anyhow::Result<String> {
+    let mut bytes = [0; 32];
+    rand::fill(&mut bytes).map_err(|_| anyhow::anyhow!("this machine has no randomness"))?;
+    Ok(hex::encode(bytes))
+}
+
+fn read(settings: &Path) -> anyhow::Result<DocumentMut> {
+    let text = match std::fs::read_to_string(settings) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", settings.display())),
+    };
+    // The parser's own words would show the line, and with it perhaps a secret.
+    text.parse().map_err(|_| anyhow::anyhow!("{} is no TOML: mend it, or move it away", settings.display()))
+}
+
+fn section<'a>(document: &'a mut DocumentMut, name: &str) -> anyhow::Result<&'a mut Table> {
+    let section = document.entry(name).or_insert_with(|| Item::Table(Table::new()));
+    section.as_table_mut().with_context(|| format!("{name} is no section of the settings: write [{name}]"))
+}
+
+/// A path of the settings, which begins at their folder.
+fn beside(settings: &Path, path: &str) -> PathBuf {
+    settings.parent().map_or_else(|| PathBuf::from(path), |folder| folder.join(path))
+}
+
+fn file_name(slug: &str) -> String {
+    slug.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
+}
+
+fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or_else(|| Path::new("."));
+    let written = || -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        // Only its user reads such a file.
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        std::fs::File::open(folder)?.sync_all()
+    };
+    written().with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn app() -> ConvertedApp {
+        serde_json::from_value(serde_json::json!({
+            "id": 7, "slug": "journeyman-octo", "client_id": "Iv1.1", "client_secret": "c",
+            "webhook_secret": "0123456789abcdef", "pem": "PEM\n",
+        }))
+        .unwrap()
+    }
+
+    fn answers(public_url: &str) -> AppAnswers {
+        let fields = [("name", "journeyman-octo"), ("public_url", public_url)];
+        AppAnswers::parse(&fields.map(|(name, value)| (name.to_owned(), value.to_owned())).into()).unwrap()
+    }
+
+    #[test]
+    fn settings_are_made_and_completed_and_what_a_person_wrote_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("new/journeyman.toml");
+        keep_app(&file, &answers(""), &app()).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let token = text.split("api_token = \"").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!(token.len(), 64);
+        assert_eq!(
+            text.replace(token, "TOKEN"),
+            "# Made by `journeyman setup`, which may be run again. journeyman.example.toml has all settings.\n\n\
+             [github]\napp_id = 7\nprivate_key_path = \"journeyman-octo.private-key.pem\"\n\
+             webhook_secret = \"0123456789abcdef\"\ndeliveries = \"pull\"\n\n[server]\napi_token = \"TOKEN\"\n"
+        );
+        let key = folder.path().join("new/journeyman-octo.private-key.pem");
+        assert_eq!(std::fs::read_to_string(&key).unwrap(), "PEM\n");
+        for file in [&file, &key] {
+            assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+
+        std::fs::write(
+            &file,
+            "# Ours.\n[limits]\norder_usd = 2.0 # dollars\n[server]\napi_token = \"kept\"\n",
+        )
+        .unwrap();
+        keep_app(&file, &answers("journeyman.example.org"), &app()).unwrap();
+        keep_variable(&file, "ANTHROPIC_API_KEY", &"sk-1".into()).unwrap();
+        keep_variable(&file, "OTHER", &"2".into()).unwrap();
+        keep_variable(&file, "ANTHROPIC_API_KEY", &"sk-3".into()).unwrap();
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            "# Ours.\n[limits]\norder_usd = 2.0 # dollars\n[server]\napi_token = \"kept\"\n\
+             public_url = \"https://journeyman.example.org/\"\nenvironment_file = \"journeyman.env\"\n\n\
+             [github]\napp_id = 7\nprivate_key_path = \"journeyman-octo.private-key.pem\"\n\
+             webhook_secret = \"0123456789abcdef\"\n"
+        );
+        let variables = std::fs::read_to_string(folder.path().join("new/journeyman.env")).unwrap();
+        assert_eq!(variables, "OTHER=2\nANTHROPIC_API_KEY=sk-3\n");
+    }
+
+    #[test]
+    fn a_file_that_is_no_toml_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("journeyman.toml");
+        std::fs::write(&file, "webhook_secret = secret").unwrap();
+        let error = keep_app(&file, &answers(""), &app()).unwrap_err().to_string();
+        assert!(error.ends_with("is no TOML: mend it, or move it away"), "{error}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "webhook_secret = secret");
+    }
+}

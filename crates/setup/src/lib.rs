@@ -1,0 +1,49 @@
+//! `journeyman setup`: pages on loopback that lead a person from nothing to a server that works: the App, its key and its
+//! secrets, where it is installed, its labels, the agent's key, and whether all of it works.
+//!
+//! What is done is seen in the files and on GitHub, and remembered nowhere else: whoever comes again goes on where they
+//! stopped.
+//!
+//! May know: the settings' file, GitHub's pages and its App. Must never know: orders, agents, how work is done.
+
+mod answers;
+mod files;
+mod manifest;
+mod pages;
+mod progress;
+mod server;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use journeyman_config::Settings;
+
+pub use progress::{SetupProgress, SetupStep};
+pub use server::{SetupEnd, SetupServer, start};
+
+/// What `setup` begins with.
+#[derive(Clone)]
+pub struct SetupOptions {
+    /// The settings' file, which is made or completed.
+    pub settings: PathBuf,
+    /// Where the pages are; loopback.
+    pub listen: SocketAddr,
+    pub doctor: Arc<dyn SetupDoctor>,
+}
+
+/// Looks whether a server with these settings works.
+#[async_trait]
+pub trait SetupDoctor: Send + Sync {
+    async fn examine(&self, settings: &Settings) -> Vec<SetupCheck>;
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupCheck {
+    pub about: String,
+    /// What is there, or what is wrong and how to mend it. Without secrets.
+    pub text: String,
+    pub is_good: bool,
+}

@@ -1,0 +1,118 @@
+//! The pages.
+
+use actix_web::HttpResponse;
+use actix_web::http::header;
+use askama::Template;
+
+use crate::progress::SetupStep;
+use crate::{SetupCheck, SetupProgress};
+
+pub(crate) const STYLE: &str = include_str!("../templates/setup/style.css");
+
+/// What each page shows beside its own.
+pub(crate) struct SetupOutline {
+    pub(crate) step: SetupStep,
+    /// What a person has to know first.
+    pub(crate) problem: Option<String>,
+    pub(crate) file: String,
+}
+
+impl SetupOutline {
+    /// For the list of steps: what is done, what is next, what comes later.
+    fn state(&self, step: u8) -> &'static str {
+        let at = match self.step {
+            SetupStep::App => 1,
+            SetupStep::Install => 2,
+            SetupStep::Agent => 3,
+            SetupStep::Check => 4,
+        };
+        match step.cmp(&at) {
+            std::cmp::Ordering::Less => "done",
+            std::cmp::Ordering::Equal => "now",
+            std::cmp::Ordering::Greater => "later",
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "setup/app.html")]
+pub(crate) struct AppPage {
+    pub(crate) outline: SetupOutline,
+    pub(crate) github: String,
+    pub(crate) organization: String,
+    pub(crate) name: String,
+    pub(crate) public_url: String,
+}
+
+/// What GitHub will be asked for.
+#[derive(Template)]
+#[template(path = "setup/create.html")]
+pub(crate) struct CreatePage {
+    pub(crate) outline: SetupOutline,
+    pub(crate) action: String,
+    pub(crate) manifest: String,
+    pub(crate) web: String,
+    pub(crate) permissions: Vec<String>,
+    pub(crate) events: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "setup/install.html")]
+pub(crate) struct InstallPage {
+    pub(crate) outline: SetupOutline,
+    pub(crate) slug: String,
+    pub(crate) install: String,
+}
+
+#[derive(Template)]
+#[template(path = "setup/agent.html")]
+pub(crate) struct AgentPage {
+    pub(crate) outline: SetupOutline,
+    pub(crate) progress: SetupProgress,
+    pub(crate) variables: &'static [&'static str],
+}
+
+#[derive(Template)]
+#[template(path = "setup/check.html")]
+pub(crate) struct CheckPage {
+    pub(crate) outline: SetupOutline,
+    pub(crate) progress: SetupProgress,
+    /// None as long as they are being looked at.
+    pub(crate) checks: Option<Vec<SetupCheck>>,
+    pub(crate) is_well: bool,
+    pub(crate) first_issue: Option<String>,
+    pub(crate) label: String,
+}
+
+#[derive(Template)]
+#[template(path = "setup/end.html")]
+pub(crate) struct EndPage {
+    pub(crate) outline: SetupOutline,
+    pub(crate) is_started: bool,
+}
+
+/// `forms` is where forms may be sent to beside here.
+pub(crate) fn shown(page: &impl Template, forms: &str, refresh: Option<u8>) -> HttpResponse {
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; form-action 'self'{forms}; frame-ancestors 'none'; base-uri 'none'"
+    );
+    match page.render() {
+        Ok(html) => {
+            let mut answer = HttpResponse::Ok();
+            answer
+                .insert_header((header::CONTENT_TYPE, "text/html; charset=utf-8"))
+                .insert_header((header::CONTENT_SECURITY_POLICY, policy))
+                .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+                // The address of these pages is what opens them.
+                .insert_header((header::REFERRER_POLICY, "origin"))
+                .insert_header((header::CACHE_CONTROL, "no-store"));
+            if let Some(seconds) = refresh {
+                answer.insert_header((header::REFRESH, seconds.to_string()));
+            }
+            answer.body(html)
+        }
+        Err(error) => {
+            HttpResponse::InternalServerError().body(format!("the page could not be made: {error}"))
+        }
+    }
+}

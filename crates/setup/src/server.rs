@@ -1,0 +1,332 @@
+//! The pages' server: on loopback, behind an address that nobody guesses, until the setup ends.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::http::header;
+use actix_web::web::{self, Data, Form, Query};
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, guard};
+use anyhow::Context as _;
+use journeyman_config::AppManifest;
+use journeyman_github::convert_manifest;
+use journeyman_order::{OutgoingNetwork, RepositoryName};
+use secrecy::SecretString;
+use tokio::sync::watch;
+use url::Url;
+
+use crate::answers::AppAnswers;
+use crate::manifest::manifest;
+use crate::pages::{
+    AgentPage, AppPage, CheckPage, CreatePage, EndPage, InstallPage, STYLE, SetupOutline, shown,
+};
+use crate::{SetupCheck, SetupOptions, SetupProgress, SetupStep, files};
+
+/// Seconds after which a page that waits looks again.
+const AGAIN: u8 = 2;
+/// The last page is on its way, and will ask for its style.
+const LAST_PAGE: Duration = Duration::from_millis(800);
+/// What Claude Code takes.
+const VARIABLES: [&str; 2] = ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"];
+const LONGEST_KEY: usize = 4_096;
+/// Bytes of a form.
+const LARGEST_FORM: usize = 64 * 1024;
+
+/// How a setup ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupEnd {
+    /// The server is to be started.
+    Serve,
+    /// A person starts it.
+    Leave,
+}
+
+/// The pages that are being served.
+pub struct SetupServer {
+    /// Where a person begins.
+    pub address: Url,
+    handle: ServerHandle,
+    ended: watch::Receiver<Option<SetupEnd>>,
+}
+
+impl SetupServer {
+    /// Waits until a person has ended the setup.
+    pub async fn ended(mut self) -> SetupEnd {
+        let end = self.ended.wait_for(Option::is_some).await.ok().and_then(|end| *end);
+        tokio::time::sleep(LAST_PAGE).await;
+        self.handle.stop(true).await;
+        end.unwrap_or(SetupEnd::Leave)
+    }
+}
+
+#[derive(Default)]
+struct SetupMemory {
+    /// What GitHub is asked for at the moment, and the word by which its answer is known.
+    asked: Option<(String, AppAnswers)>,
+    labeled: BTreeSet<RepositoryName>,
+    checks: CheckState,
+    /// For the next page.
+    problem: Option<String>,
+}
+
+#[derive(Default)]
+enum CheckState {
+    #[default]
+    NotBegun,
+    UnderWay,
+    Done(Vec<SetupCheck>),
+}
+
+struct SetupState {
+    options: SetupOptions,
+    base: Url,
+    memory: Mutex<SetupMemory>,
+    /// Files are written, and GitHub is asked, by one page at a time.
+    turn: tokio::sync::Mutex<()>,
+    ended: watch::Sender<Option<SetupEnd>>,
+}
+
+/// Serves the pages.
+///
+/// # Errors
+/// When the address is no loopback address or is taken.
+pub fn start(options: SetupOptions) -> anyhow::Result<SetupServer> {
+    anyhow::ensure!(
+        options.listen.ip().is_loopback(),
+        "the pages are for this machine alone: --listen 127.0.0.1:PORT"
+    );
+    let listener = TcpListener::bind(options.listen)
+        .with_context(|| format!("cannot listen on {}: choose another port with --listen", options.listen))?;
+    let local: SocketAddr = listener.local_addr()?;
+    let key: String = files::random_hex()?.chars().take(32).collect();
+    let base = Url::parse(&format!("http://{local}/{key}/"))?;
+    let (ended, waiting) = watch::channel(None);
+    let memory = Mutex::default();
+    let state = SetupState { options, base: base.clone(), memory, turn: tokio::sync::Mutex::new(()), ended };
+    let state = Data::new(state);
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(state.clone())
+            .app_data(web::FormConfig::default().limit(LARGEST_FORM))
+            .service(
+                web::scope(&format!("/{key}"))
+                    .guard(guard::fn_guard(|asked| is_of_this_machine(asked.head().headers())))
+                    .route("/", web::get().to(front))
+                    .route("/style.css", web::get().to(style))
+                    .route("/app", web::post().to(answer))
+                    .route("/made", web::get().to(made))
+                    .route("/agent", web::post().to(keep_key))
+                    .route("/check", web::post().to(check_again))
+                    .route("/serve", web::post().to(serve))
+                    .route("/end", web::post().to(leave)),
+            )
+            .default_service(web::to(nowhere))
+    })
+    .workers(1)
+    .disable_signals()
+    .shutdown_timeout(2)
+    .listen(listener)?
+    .run();
+    let handle = server.handle();
+    tokio::spawn(server);
+    Ok(SetupServer { address: base, handle, ended: waiting })
+}
+
+/// A page of somebody else, under a name that leads here, is not served.
+fn is_of_this_machine(headers: &header::HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    matches!(name, "127.0.0.1" | "localhost" | "[::1]")
+}
+
+impl SetupState {
+    fn memory(&self) -> MutexGuard<'_, SetupMemory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn observe(&self) -> SetupProgress {
+        let mut labeled = self.memory().labeled.clone();
+        let progress = SetupProgress::observe(&self.options.settings, &mut labeled).await;
+        self.memory().labeled = labeled;
+        progress
+    }
+
+    fn outline(&self, step: SetupStep, problem: Option<String>) -> SetupOutline {
+        SetupOutline { step, problem, file: self.options.settings.display().to_string() }
+    }
+
+    fn app_page(&self, problem: Option<String>, fields: &HashMap<String, String>) -> HttpResponse {
+        let field = |name: &str, usual: &str| fields.get(name).map_or(usual, String::as_str).to_owned();
+        let name = files::random_hex().unwrap_or_default().chars().take(6).collect::<String>();
+        let page = AppPage {
+            outline: self.outline(SetupStep::App, problem),
+            github: field("github", "https://github.com"),
+            organization: field("organization", ""),
+            name: field("name", &format!("journeyman-{name}")),
+            public_url: field("public_url", ""),
+        };
+        shown(&page, "", None)
+    }
+
+    /// What the next page says, and the way there.
+    fn back(&self, problem: Option<String>) -> HttpResponse {
+        self.memory().problem = problem;
+        HttpResponse::SeeOther().insert_header((header::LOCATION, self.base.as_str())).finish()
+    }
+
+    fn end(&self, end: SetupEnd) -> HttpResponse {
+        let is_started = end == SetupEnd::Serve;
+        let page = EndPage { outline: self.outline(SetupStep::Check, None), is_started };
+        let answer = shown(&page, "", None);
+        self.ended.send_replace(Some(end));
+        answer
+    }
+}
+
+async fn front(state: Data<SetupState>) -> HttpResponse {
+    let _turn = state.turn.lock().await;
+    let mut progress = state.observe().await;
+    let problem = state.memory().problem.take().or(progress.problem.take());
+    let step = progress.step();
+    let outline = state.outline(step, problem);
+    match (step, &progress.app) {
+        (SetupStep::App, _) | (_, None) => state.app_page(outline.problem, &HashMap::new()),
+        (SetupStep::Install, Some(app)) => {
+            let install = format!("{}/installations/new", app.page.as_str().trim_end_matches('/'));
+            let page = InstallPage { outline, slug: app.slug.clone(), install };
+            shown(&page, "", Some(AGAIN))
+        }
+        (SetupStep::Agent, Some(_)) => {
+            shown(&AgentPage { outline, progress, variables: &VARIABLES }, "", None)
+        }
+        (SetupStep::Check, Some(app)) => {
+            let label =
+                progress.settings.as_ref().map_or_else(String::new, |known| known.defaults.label.clone());
+            let first_issue =
+                progress.repositories.first().map(|repository| first_issue(&app.web, repository, &label));
+            let checks = checks(&state, &progress);
+            let refresh = checks.is_none().then_some(AGAIN);
+            let is_well = checks.iter().flatten().all(|check| check.is_good);
+            shown(&CheckPage { outline, progress, checks, is_well, first_issue, label }, "", refresh)
+        }
+    }
+}
+
+/// The doctor's findings; none yet while it looks.
+fn checks(state: &Data<SetupState>, progress: &SetupProgress) -> Option<Vec<SetupCheck>> {
+    let mut memory = state.memory();
+    match &memory.checks {
+        CheckState::Done(checks) => return Some(checks.clone()),
+        CheckState::UnderWay => return None,
+        CheckState::NotBegun => memory.checks = CheckState::UnderWay,
+    }
+    drop(memory);
+    let (state, settings) = (state.clone(), progress.settings.clone()?);
+    let doctor = Arc::clone(&state.options.doctor);
+    tokio::spawn(async move {
+        let found = doctor.examine(&settings).await;
+        state.memory().checks = CheckState::Done(found);
+    });
+    None
+}
+
+fn first_issue(web: &Url, repository: &RepositoryName, label: &str) -> String {
+    let mut issue = web.clone();
+    issue.set_path(&format!("{}/{repository}/issues/new", web.path().trim_end_matches('/')));
+    issue.query_pairs_mut().append_pair("labels", label);
+    issue.to_string()
+}
+
+async fn answer(state: Data<SetupState>, fields: Form<HashMap<String, String>>) -> HttpResponse {
+    let _turn = state.turn.lock().await;
+    let answers = match AppAnswers::parse(&fields) {
+        Ok(answers) => answers,
+        Err(problem) => return state.app_page(Some(problem), &fields),
+    };
+    if state.observe().await.app.is_some() {
+        return state.back(Some("There is an App already.".to_owned()));
+    }
+    let (word, back) = match (files::random_hex(), state.base.join("made")) {
+        (Ok(word), Ok(back)) => (word, back),
+        (Err(error), _) => return state.app_page(Some(error.to_string()), &fields),
+        (_, Err(error)) => return state.app_page(Some(error.to_string()), &fields),
+    };
+    let shipped = AppManifest::shipped();
+    let page = CreatePage {
+        outline: state.outline(SetupStep::App, None),
+        action: answers.form_address(&word).to_string(),
+        manifest: manifest(&answers, &back).to_string(),
+        web: answers.web.host_str().unwrap_or_default().to_owned(),
+        permissions: shipped.permissions.iter().map(|(name, level)| format!("{name}: {level}")).collect(),
+        events: shipped.events,
+    };
+    let github = answers.web.origin().ascii_serialization();
+    state.memory().asked = Some((word, answers));
+    shown(&page, &format!(" {github}"), None)
+}
+
+/// GitHub sends the person back.
+async fn made(state: Data<SetupState>, query: Query<HashMap<String, String>>) -> HttpResponse {
+    let _turn = state.turn.lock().await;
+    let field = |name: &str| query.get(name).map_or("", String::as_str);
+    let asked = state.memory().asked.take();
+    let Some((_, answers)) = asked.filter(|(word, _)| word == field("state")) else {
+        return state.back(Some("GitHub's answer is of another attempt: begin again.".to_owned()));
+    };
+    // Settings that are there already may say how GitHub is reached.
+    let outgoing = outgoing(&state);
+    let kept = match convert_manifest(&answers.api_url, &outgoing, field("code")).await {
+        Ok(app) => {
+            files::keep_app(&state.options.settings, &answers, &app).map_err(|error| format!("{error:#}"))
+        }
+        Err(error) => Err(error.to_string()),
+    };
+    state.back(kept.err())
+}
+
+fn outgoing(state: &SetupState) -> OutgoingNetwork {
+    let file = Some(&*state.options.settings).filter(|file| file.exists());
+    let known = journeyman_config::TestRunSettings::load(file, std::env::vars());
+    known.map(|known| known.testing.outgoing).unwrap_or_default()
+}
+
+async fn keep_key(state: Data<SetupState>, fields: Form<HashMap<String, String>>) -> HttpResponse {
+    let _turn = state.turn.lock().await;
+    let field = |name: &str| fields.get(name).map_or("", |value| value.trim());
+    let (variable, key) = (field("variable"), field("key"));
+    let is_key = (8..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_plain = !key.starts_with(['"', '\'']);
+    if !VARIABLES.contains(&variable) || !is_key || !is_plain {
+        return state.back(Some("Key: one line without spaces, as it was given to you.".to_owned()));
+    }
+    let kept = files::keep_variable(&state.options.settings, variable, &SecretString::from(key));
+    state.back(kept.err().map(|error| format!("{error:#}")))
+}
+
+async fn check_again(state: Data<SetupState>) -> HttpResponse {
+    let mut memory = state.memory();
+    if let CheckState::Done(_) = memory.checks {
+        memory.checks = CheckState::NotBegun;
+    }
+    drop(memory);
+    state.back(None)
+}
+
+async fn serve(state: Data<SetupState>) -> HttpResponse {
+    state.end(SetupEnd::Serve)
+}
+
+async fn leave(state: Data<SetupState>) -> HttpResponse {
+    state.end(SetupEnd::Leave)
+}
+
+async fn style() -> HttpResponse {
+    HttpResponse::Ok().insert_header((header::CONTENT_TYPE, "text/css; charset=utf-8")).body(STYLE)
+}
+
+async fn nowhere(_request: HttpRequest) -> HttpResponse {
+    HttpResponse::NotFound()
+        .body("There is nothing here. Use the whole address that `journeyman setup` printed.\n")
+}

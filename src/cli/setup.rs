@@ -1,0 +1,114 @@
+//! `journeyman setup`: pages that lead from nothing to a server that works.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use clap::Args;
+
+use super::{SETTINGS, log, serve};
+use crate::app::{DoctorScope, examine};
+use crate::config::Settings;
+use crate::setup::{SetupCheck, SetupDoctor, SetupEnd, SetupOptions, SetupProgress, SetupStep, start};
+
+/// What `setup` is told.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "It prints the address of a page on this machine. There you create a GitHub App of your own with one click, \
+                        install it on repositories, and give the agent's key; labels are made, and everything is checked. What \
+                        it learns is written to the settings and to files beside them that only you can read. It may be run \
+                        again at any time, and goes on where it stopped.\n\
+                        On a server that you reach through SSH, open the page through a tunnel; how is printed.\n\
+                        With --non-interactive it opens no page: it makes the labels, checks, and says what is missing.\n\
+                        Exit codes: 0 all is there, 1 something is missing or has to be mended.\n\n\
+                        Example:\n  journeyman setup --config journeyman.toml"
+)]
+pub(super) struct SetupArguments {
+    /// The settings, which are made or completed; journeyman.toml in the current folder when absent.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the page is; a free port when absent.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// Open no page: make the labels, check, and say what is missing.
+    #[arg(long)]
+    non_interactive: bool,
+}
+
+struct Doctor;
+
+#[async_trait]
+impl SetupDoctor for Doctor {
+    async fn examine(&self, settings: &Settings) -> Vec<SetupCheck> {
+        let found = examine(settings, DoctorScope::Server).await;
+        found
+            .into_iter()
+            .map(|one| SetupCheck { about: one.about, text: one.text, is_good: one.is_good })
+            .collect()
+    }
+}
+
+pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
+    let file = std::path::absolute(arguments.config.unwrap_or_else(|| PathBuf::from(SETTINGS)))?;
+    if arguments.non_interactive {
+        return without_pages(&file).await;
+    }
+    // The server says the rest itself, if it is started from the last page.
+    let options = SetupOptions { settings: file.clone(), listen: arguments.listen, doctor: Arc::new(Doctor) };
+    let server = start(options)?;
+    println!("Open this page in your browser:\n\n  {}\n", server.address);
+    if std::env::var_os("SSH_CONNECTION").is_some() {
+        let port = server.address.port().unwrap_or_default();
+        println!("From your own machine, first:  ssh -L {port}:127.0.0.1:{port} THIS-SERVER\n");
+    }
+    println!("It ends with the last page, or with Ctrl-C; run it again to go on.");
+    match server.ended().await {
+        SetupEnd::Serve => serve::main(serve::ServeArguments::of(file)).await,
+        SetupEnd::Leave => {
+            println!("Start the server:  journeyman serve --config {}", file.display());
+            Ok(0)
+        }
+    }
+}
+
+async fn without_pages(file: &std::path::Path) -> anyhow::Result<u8> {
+    log("warn,octocrab=off");
+    let progress = SetupProgress::of(file).await;
+    if let Some(problem) = &progress.problem {
+        println!("MEND  {problem}");
+    }
+    if let Some(app) = &progress.app {
+        println!("ok    the App: {}", app.page);
+    }
+    for repository in &progress.repositories {
+        println!("ok    installed, with its labels: {repository}");
+    }
+    let missing = match progress.step() {
+        SetupStep::App if progress.problem.is_some() => None,
+        SetupStep::App => Some(format!(
+            "there is no App in {}: run `journeyman setup` without --non-interactive, or create it by hand (README, \"Create the GitHub App\")",
+            file.display()
+        )),
+        SetupStep::Install => {
+            let page = progress.app.as_ref().map(|app| app.page.to_string()).unwrap_or_default();
+            Some(format!("the App is installed nowhere: open {page}/installations/new"))
+        }
+        SetupStep::Agent => Some(
+            "the agent has no key: put it into the file of server.environment_file, or into the environment"
+                .to_owned(),
+        ),
+        SetupStep::Check => None,
+    };
+    if let Some(missing) = &missing {
+        println!("MEND  {missing}");
+    }
+    let mut is_well = progress.step() == SetupStep::Check;
+    if let Some(settings) = &progress.settings {
+        for check in Doctor.examine(settings).await {
+            is_well &= check.is_good;
+            println!("{}  {}: {}", if check.is_good { "ok  " } else { "MEND" }, check.about, check.text);
+        }
+    }
+    Ok(u8::from(!is_well))
+}

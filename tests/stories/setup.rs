@@ -1,0 +1,220 @@
+//! From nothing to a verified pull request, in a browser: `journeyman setup` beside a GitHub that has no App yet.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use journeyman::emulator::{AppStage, Emulator, EmulatorOptions, RepositoryRole, RepositorySource};
+use secrecy::SecretString;
+
+use crate::browser::Browser;
+use crate::world::setting::{Story, keys, write_script};
+use crate::world::{MAINTAINER, REPOSITORY, WELL};
+
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// A GitHub with a repository, on which nobody has made an App.
+async fn github() -> Emulator {
+    let secret = SecretString::from("nobody knows it");
+    let options = EmulatorOptions::local(1, keys().public_pem.clone(), secret);
+    let github = Emulator::start(EmulatorOptions { app_stage: AppStage::None, ..options }).await.unwrap();
+    let files = RepositorySource::Files(Story::of(WELL).files());
+    github.create_repository(REPOSITORY, files).await.unwrap();
+    github.set_permission(REPOSITORY, MAINTAINER, RepositoryRole::Write).unwrap();
+    github
+}
+
+/// Settings as a person has them before: what is theirs, and nothing of an App.
+fn settings(place: &Path) -> std::path::PathBuf {
+    write_script(place, WELL);
+    let (program, script) = (env!("CARGO_BIN_EXE_journeyman"), place.join("script.yaml"));
+    let folder = place.join("settings");
+    std::fs::create_dir(&folder).unwrap();
+    let file = folder.join("journeyman.toml");
+    let text = format!(
+        "# Ours.\n[server]\nlisten = \"127.0.0.1:0\"\n\n[store]\nurl = \"sqlite://{place}/journeyman.db\"\n\n\
+         [data]\ndir = \"{place}/data\"\n\n[defaults]\nagent = \"scripted\"\n\n[agents.scripted]\n\
+         runtime = \"command\"\nprogram = [{program:?}, \"scripted-agent\", \"--script\", {script:?}]\n\
+         read = [{program:?}, {script:?}]\nenv = [\"ANTHROPIC_API_KEY\"]\n",
+        place = place.display(),
+    );
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// `journeyman setup`, and what it prints.
+struct Setup {
+    program: Child,
+    _lines: BufReader<std::process::ChildStdout>,
+    page: String,
+}
+
+impl Setup {
+    fn start(file: &Path) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+        command
+            .arg("setup")
+            .arg("--config")
+            .arg(file)
+            .env_remove("ANTHROPIC_API_KEY")
+            .env("RUST_LOG", "info");
+        let log = std::fs::File::create(file.with_extension("log")).unwrap();
+        let mut program = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
+        let mut lines = BufReader::new(program.stdout.take().unwrap());
+        let mut page = String::new();
+        while !page.trim().starts_with("http://") {
+            page.clear();
+            assert!(lines.read_line(&mut page).unwrap() > 0, "it names its page");
+        }
+        Self { program, _lines: lines, page: page.trim().to_owned() }
+    }
+}
+
+impl Drop for Setup {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+fn mode(file: &Path) -> u32 {
+    std::fs::metadata(file).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_with_a_browser_comes_from_nothing_to_a_verified_pull_request() {
+    let Some(mut browser) = tokio::task::block_in_place(Browser::start) else { return };
+    let github = github().await;
+    let place = tempfile::Builder::new().prefix("journeyman-story-").tempdir().unwrap();
+    let file = settings(place.path());
+    let _setup = tokio::task::block_in_place(|| {
+        let setup = Setup::start(&file);
+        browser.size(1100, 900);
+        browser.open(&setup.page);
+        browser.is_for_everybody("setup-app");
+        // Something that cannot be is said, and what was written stays.
+        browser.fill("[name=github]", "ftp://nowhere");
+        browser.follow("main form button");
+        assert!(browser.text().contains("GitHub: https://github.com, or the address"), "{}", browser.text());
+        // 1: where GitHub is. 2: what the App may do. 3: GitHub asks.
+        browser.fill("[name=github]", &github.origin());
+        browser.fill("[name=name]", "Journeyman of Octo");
+        browser.follow("main form button");
+        browser.is_for_everybody("setup-create");
+        browser.follow("main form button");
+        assert!(browser.text().contains("Create GitHub App"), "{}", browser.text());
+        browser.follow("form button");
+        // 4: where it is installed. The person is back, and the page waits.
+        let text = browser.text();
+        assert!(text.contains("Install journeyman-of-octo on repositories"), "{text}");
+        browser.is_for_everybody("setup-install");
+        let install = browser.eval("document.querySelector('main a.button').href");
+        let mut other = Browser::start().expect("a second page");
+        other.open(install.as_str().unwrap());
+        other.follow("form button");
+        // 5: the key.
+        browser.until("document.querySelector('[name=key]')");
+        browser.is_for_everybody("setup-agent");
+        browser.fill("[name=key]", "sk-of-the-agent");
+        browser.follow("main form button");
+        browser.until("document.querySelector('.checks')");
+        browser.is_for_everybody("setup-check");
+        let text = browser.text();
+        assert!(text.contains("Everything is there"), "{text}");
+        let issue = browser.eval("document.querySelector('main a').href");
+        assert_eq!(issue, format!("{}/{REPOSITORY}/issues/new?labels=journeyman", github.origin()));
+        // 6: it starts.
+        browser.follow("form[action=serve] button");
+        browser.picture("setup-end");
+        assert_eq!(browser.complaints, Vec::<String>::new());
+
+        let labels = github.repository_labels(REPOSITORY);
+        for label in ["journeyman", "journeyman:working", "journeyman:done", "journeyman:needs-human"] {
+            assert!(labels.iter().any(|known| known == label), "{label}: {labels:?}");
+        }
+        let kept = std::fs::read_to_string(&file).unwrap();
+        assert!(kept.starts_with("# Ours.\n[server]\nlisten = \"127.0.0.1:0\"\napi_token = \""), "{kept}");
+        for line in ["deliveries = \"pull\"", "environment_file = \"journeyman.env\"", "agent = \"scripted\""]
+        {
+            assert!(kept.lines().any(|own| own == line), "{line}: {kept}");
+        }
+        let folder = file.parent().unwrap();
+        let variables = std::fs::read_to_string(folder.join("journeyman.env")).unwrap();
+        assert_eq!(variables, "ANTHROPIC_API_KEY=sk-of-the-agent\n");
+        for name in ["journeyman.toml", "journeyman.env", "journeyman-of-octo.private-key.pem"] {
+            assert_eq!(mode(&folder.join(name)), 0o600, "{name}");
+        }
+        setup
+    });
+    // The same process serves now; a person labels an issue.
+    let issue = github.open_issue(REPOSITORY, MAINTAINER, "The answer is wrong", "It says 41, not 42.").await;
+    let issue = issue.unwrap();
+    github.label(REPOSITORY, issue, "journeyman", MAINTAINER).await.unwrap();
+    let begun = Instant::now();
+    let pull = loop {
+        let found = github.pulls(REPOSITORY).into_iter().find(|pull| !pull.draft);
+        match found {
+            Some(pull) => break pull,
+            None => assert!(
+                begun.elapsed() < DEADLINE,
+                "{}",
+                std::fs::read_to_string(file.with_extension("log")).unwrap()
+            ),
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    assert!(pull.issue.body.contains("Verified"), "{}", pull.issue.body);
+    github.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_page_it_says_what_is_missing() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("journeyman.toml");
+    let said = tokio::task::block_in_place(|| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+        command.args(["setup", "--non-interactive", "--config"]).arg(&file).output().unwrap()
+    });
+    assert_eq!(said.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8(said.stdout).unwrap(),
+        format!(
+            "MEND  there is no App in {}: run `journeyman setup` without --non-interactive, or create it by hand \
+             (README, \"Create the GitHub App\")\n",
+            file.display()
+        )
+    );
+    assert!(!file.exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_reaches_the_pages_by_another_name_or_without_their_whole_address() {
+    let place = tempfile::tempdir().unwrap();
+    let setup = tokio::task::block_in_place(|| Setup::start(&place.path().join("journeyman.toml")));
+    let client = reqwest::Client::new();
+    let ask = |url: String, host: Option<&str>| {
+        let request = client.get(url).timeout(Duration::from_secs(20));
+        host.map_or_else(|| request.try_clone(), |host| Some(request.try_clone()?.header("host", host)))
+            .unwrap()
+            .send()
+    };
+    let page = setup.page.clone();
+    let shown = ask(page.clone(), None).await.unwrap();
+    assert_eq!(shown.status(), 200);
+    let policy = shown.headers()["content-security-policy"].to_str().unwrap();
+    assert_eq!(
+        policy,
+        "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    );
+    assert_eq!(ask(page.clone(), Some("attacker.example")).await.unwrap().status(), 404);
+    let other = page.trim_end_matches('/').rsplit_once('/').unwrap().0;
+    for path in ["/", "/0123456789abcdef0123456789abcdef/", "/made?code=a&state=b"] {
+        assert_eq!(ask(format!("{other}{path}"), None).await.unwrap().status(), 404, "{path}");
+    }
+    // A code that nobody asked for makes nothing.
+    let made = ask(format!("{page}made?code=abc&state=x"), None).await.unwrap();
+    assert!(made.text().await.unwrap().contains("GitHub&#39;s answer is of another attempt"));
+    assert!(!place.path().join("journeyman.toml").exists());
+}

@@ -50,7 +50,10 @@ impl SetupDoctor for Doctor {
 }
 
 pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
-    let file = std::path::absolute(arguments.config.unwrap_or_else(|| PathBuf::from(SETTINGS)))?;
+    let file = match arguments.config {
+        Some(file) => std::path::absolute(file)?,
+        None => usual()?,
+    };
     if arguments.non_interactive {
         return without_pages(&file).await;
     }
@@ -72,9 +75,24 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
     }
 }
 
+/// In the current folder, as `serve` has it. A repository's own file of that name is somebody else's.
+fn usual() -> anyhow::Result<PathBuf> {
+    let file = std::path::absolute(SETTINGS)?;
+    let is_repository = file.ancestors().any(|folder| folder.join(".git").exists());
+    anyhow::ensure!(
+        !is_repository,
+        "this folder is in a git work tree: name the settings with --config FILE"
+    );
+    Ok(file)
+}
+
 async fn without_pages(file: &std::path::Path) -> anyhow::Result<u8> {
     log("warn,octocrab=off");
-    let progress = SetupProgress::of(file).await;
+    let mut progress = SetupProgress::of(file).await;
+    while progress.unlabeled > 0 {
+        eprintln!("making labels: {} repositories are left", progress.unlabeled);
+        progress = progress.on(file).await;
+    }
     if let Some(problem) = &progress.problem {
         println!("MEND  {problem}");
     }

@@ -130,7 +130,7 @@ async fn the_label_again_after_a_pull_request_was_turned_down_is_a_new_order_tha
     world.end().await;
 }
 
-/// The delivery that tells of the end is lost.
+/// The delivery that tells of the end is lost, and GitHub lists it nowhere.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn github_is_asked_whether_the_pull_request_is_open_still() {
     let mut world = Story::of(WELL).labeled().await;
@@ -138,6 +138,7 @@ async fn github_is_asked_whether_the_pull_request_is_open_still() {
     world.github.set_webhook_url("http://127.0.0.1:9/webhook");
     world.github.close(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it is open");
     world.stop_bot().await;
+    world.github.forget_deliveries();
     world.start_bot().await;
     label_again(&world, MAINTAINER).await;
     let again = world.settled().await;

@@ -123,7 +123,7 @@ async fn a_person_with_a_browser_comes_from_nothing_to_a_verified_pull_request()
         browser.is_for_everybody("setup-check");
         let text = browser.text();
         assert!(text.contains("Everything is there"), "{text}");
-        let issue = browser.eval("document.querySelector('main a').href");
+        let issue = browser.eval("document.querySelector('main a[target=_blank]').href");
         assert_eq!(issue, format!("{}/{REPOSITORY}/issues/new?labels=journeyman", github.origin()));
         // 6: it starts.
         browser.follow("form[action=serve] button");

@@ -330,8 +330,9 @@ impl RepositoryLook<'_> {
         if !order.active && order.is_unreadable() && !may_begin(&incoming) {
             return Ok(false);
         }
-        // It has ended, in whatever way.
-        if !order.active && matches!(kind, SignalKind::Commanded { command: SlashCommand::Cancel, .. }) {
+        // Nothing brings it back that could be cancelled then.
+        let is_over = order.state == "merged";
+        if is_over && matches!(kind, SignalKind::Commanded { command: SlashCommand::Cancel, .. }) {
             return Ok(false);
         }
         let is_label = matches!(kind, SignalKind::Labeled { .. });

@@ -30,7 +30,7 @@ struct ReconcileReport {
 impl Engine {
     /// Takes in what GitHub could not deliver, or what it was not to deliver where it is asked for everything.
     pub(super) async fn reconcile_forever(&self) {
-        // What did come is taken in before it is looked for what did not.
+        // What came since the start waits for it, and what no delivery tells of is looked for after it.
         let mut first = std::pin::pin!(self.reconcile_once());
         let in_time = tokio::time::timeout(CATCHES_UP_WITHIN, &mut first).await;
         self.caught_up.store(true, Ordering::Release);
@@ -66,16 +66,18 @@ impl Engine {
     }
 
     async fn reconcile(&self) -> Result<ReconcileReport, EffectError> {
-        let (heard, since) = match self.parts.store.heard_until().await? {
-            Some(heard) => (heard, heard - OVERLAP),
+        let (heard, since, is_first) = match self.parts.store.heard_until().await? {
+            Some(heard) => (heard, heard - OVERLAP, false),
             // The first start: what happens from now on is missed by nobody, nor what a start that failed has missed.
             None => {
                 let now = self.parts.clock.now();
                 self.parts.store.set_heard_until(now).await?;
-                (now, now - OVERLAP)
+                (now, now - OVERLAP, true)
             }
         };
-        let listed = self.parts.github.hook_deliveries(since).await?;
+        let mut listed = self.parts.github.hook_deliveries(since).await?;
+        // What somebody has taken in before us is theirs.
+        listed.retain(|one| !(is_first && one.was_taken_in));
         let newest = listed.iter().map(|one| one.delivered_at).max().unwrap_or(heard).max(heard);
         let taken_in = self.take_in(listed).await?;
         if heard < newest {

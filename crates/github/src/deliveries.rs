@@ -22,6 +22,8 @@ pub struct HookDelivery {
     pub event: String,
     pub action: Option<String>,
     pub delivered_at: DateTime<Utc>,
+    /// Whether it was answered with success.
+    pub was_taken_in: bool,
 }
 
 impl GitHub {
@@ -37,6 +39,8 @@ impl GitHub {
             event: String,
             action: Option<String>,
             delivered_at: DateTime<Utc>,
+            #[serde(default)]
+            status_code: u16,
         }
         let mut all = Vec::new();
         let mut route = "/app/hook/deliveries?per_page=100".to_owned();
@@ -45,12 +49,13 @@ impl GitHub {
             let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
             let page: Vec<Wire> = answer.json()?;
             let is_last = page.iter().any(|one| one.delivered_at < since);
-            for Wire { id, guid, event, action, delivered_at } in page {
+            for Wire { id, guid, event, action, delivered_at, status_code } in page {
                 if delivered_at < since {
                     continue;
                 }
                 let Ok(guid) = guid.parse() else { continue };
-                all.push(HookDelivery { id, guid, event, action, delivered_at });
+                let was_taken_in = (200..300).contains(&status_code);
+                all.push(HookDelivery { id, guid, event, action, delivered_at, was_taken_in });
             }
             let cursor = answer.next_cursor.filter(|cursor| !is_last && is_plain(cursor));
             let Some(cursor) = cursor else { return Ok(all) };

@@ -1,7 +1,9 @@
 //! The files that `setup` writes: settings, the App's key, variables. Nobody but their user reads them, and each is there
 //! whole or not at all.
 
+use std::fs::Permissions;
 use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -28,6 +30,10 @@ pub(crate) fn keep_app(settings: &Path, answers: &AppAnswers, app: &ConvertedApp
     let is_new = !settings.exists();
     let mut document = read(settings)?;
     let github = section(&mut document, "github")?;
+    // What is of another App, or of another GitHub, is not this one's.
+    for stale in ["api_url", "webhook_secret", "webhook_secret_previous", "deliveries"] {
+        github.remove(stale);
+    }
     if answers.api_url.as_str() != GITHUB {
         github["api_url"] = value(answers.api_url.as_str());
     }
@@ -38,9 +44,8 @@ pub(crate) fn keep_app(settings: &Path, answers: &AppAnswers, app: &ConvertedApp
         (None, None) => {}
         (None, Some(_)) => anyhow::bail!("GitHub gave the App no webhook secret: make one on the App's page"),
     }
-    match answers.public_url {
-        Some(_) => drop(github.remove("deliveries")),
-        None => github["deliveries"] = value("pull"),
+    if answers.public_url.is_none() {
+        github["deliveries"] = value("pull");
     }
     let server = section(&mut document, "server")?;
     match &answers.public_url {
@@ -52,6 +57,23 @@ pub(crate) fn keep_app(settings: &Path, answers: &AppAnswers, app: &ConvertedApp
     }
     let beginning = if is_new { BEGINNING } else { "" };
     write_private(settings, &format!("{beginning}{document}"))
+}
+
+/// Whether an App could be kept: GitHub tells its key once, and then it is too late to find out.
+pub(crate) fn check(settings: &Path) -> anyhow::Result<()> {
+    let mut document = read(settings)?;
+    for name in ["github", "server"] {
+        section(&mut document, name)?;
+    }
+    let folder = folder_of(settings);
+    let tried = || -> std::io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        let probe = tempfile::NamedTempFile::new_in(folder)?;
+        let (from, to) = (probe.path().to_owned(), probe.path().with_extension("probe"));
+        std::fs::rename(&from, &to)?;
+        std::fs::remove_file(to)
+    };
+    tried().with_context(|| format!("cannot write in {}", folder.display()))
 }
 
 /// Keeps a variable in the file of `server.environment_file`, which the settings name from then on.
@@ -103,16 +125,28 @@ fn beside(settings: &Path, path: &str) -> PathBuf {
     settings.parent().map_or_else(|| PathBuf::from(path), |folder| folder.join(path))
 }
 
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or_else(|| Path::new("."))
+}
+
 fn file_name(slug: &str) -> String {
     slug.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
 }
 
 fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or_else(|| Path::new("."));
+    // A link stays, and what it leads to is written.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = folder_of(path);
     let written = || -> std::io::Result<()> {
         std::fs::create_dir_all(folder)?;
-        // Only its user reads such a file.
+        // Only its user reads such a file, and whoever could read the one before: a service has a user of its own.
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        if let Ok(before) = std::fs::metadata(path) {
+            std::os::unix::fs::fchown(file.as_file(), Some(before.uid()), Some(before.gid()))?;
+            // One that all could read was not closed to others by anybody.
+            let mode = if before.mode() & 0o007 == 0 { before.mode() & 0o770 } else { 0o600 };
+            file.as_file().set_permissions(Permissions::from_mode(mode))?;
+        }
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
         file.persist(path)?;
@@ -123,8 +157,6 @@ fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
     fn app() -> ConvertedApp {
@@ -160,9 +192,11 @@ mod tests {
             assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
         }
 
+        // A service of another user reads it by its group. What is of another App goes.
+        std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         std::fs::write(
             &file,
-            "# Ours.\n[limits]\norder_usd = 2.0 # dollars\n[server]\napi_token = \"kept\"\n",
+            "# Ours.\n[github]\napi_url = \"https://git.example.org/api/v3\"\nwebhook_secret_previous = \"of another\"\n[limits]\norder_usd = 2.0 # dollars\n[server]\napi_token = \"kept\"\n",
         )
         .unwrap();
         keep_app(&file, &answers("journeyman.example.org"), &app()).unwrap();
@@ -171,11 +205,12 @@ mod tests {
         keep_variable(&file, "ANTHROPIC_API_KEY", &"sk-3".into()).unwrap();
         assert_eq!(
             std::fs::read_to_string(&file).unwrap(),
-            "# Ours.\n[limits]\norder_usd = 2.0 # dollars\n[server]\napi_token = \"kept\"\n\
-             public_url = \"https://journeyman.example.org/\"\nenvironment_file = \"journeyman.env\"\n\n\
-             [github]\napp_id = 7\nprivate_key_path = \"journeyman-octo.private-key.pem\"\n\
-             webhook_secret = \"0123456789abcdef\"\n"
+            "# Ours.\n[github]\napp_id = 7\nprivate_key_path = \"journeyman-octo.private-key.pem\"\n\
+             webhook_secret = \"0123456789abcdef\"\n[limits]\norder_usd = 2.0 # dollars\n[server]\n\
+             api_token = \"kept\"\npublic_url = \"https://journeyman.example.org/\"\n\
+             environment_file = \"journeyman.env\"\n"
         );
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
         let variables = std::fs::read_to_string(folder.path().join("new/journeyman.env")).unwrap();
         assert_eq!(variables, "OTHER=2\nANTHROPIC_API_KEY=sk-3\n");
     }

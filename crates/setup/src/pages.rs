@@ -62,6 +62,16 @@ pub(crate) struct InstallPage {
     pub(crate) outline: SetupOutline,
     pub(crate) slug: String,
     pub(crate) install: String,
+    /// Repositories, and how many of them have no labels yet.
+    pub(crate) all: usize,
+    pub(crate) left: usize,
+}
+
+/// What is said of an App cannot be used.
+#[derive(Template)]
+#[template(path = "setup/trouble.html")]
+pub(crate) struct TroublePage {
+    pub(crate) outline: SetupOutline,
 }
 
 #[derive(Template)]
@@ -69,7 +79,7 @@ pub(crate) struct InstallPage {
 pub(crate) struct AgentPage {
     pub(crate) outline: SetupOutline,
     pub(crate) progress: SetupProgress,
-    pub(crate) variables: &'static [&'static str],
+    pub(crate) variables: Vec<String>,
 }
 
 #[derive(Template)]

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use journeyman_agent::{CLAUDE_VARIABLES, is_credential};
-use journeyman_config::{KNOWN_SETTINGS, RuntimeKind, SettingDefault, Settings, SettingsError};
-use journeyman_github::{AppCredentials, ErrorKind, GitHub, GitHubError, web_address};
+use journeyman_agent::is_credential;
+use journeyman_config::{RuntimeKind, Settings, SettingsError};
+use journeyman_github::{AppCredentials, ErrorKind, GitHub, GitHubError, InstalledRepository, web_address};
 use journeyman_order::RepositoryName;
 use url::Url;
+
+/// A page that waits for labels is shown again after this; GitHub lets nobody write quickly.
+const LABELS_AT_ONCE: Duration = Duration::from_secs(4);
 
 /// What has to be done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,11 +31,16 @@ pub enum SetupStep {
 pub struct SetupProgress {
     /// As the file has them, where they can be read.
     pub settings: Option<Settings>,
-    /// Why what is there is of no use, with what to do about it.
+    /// Something is said of an App: no other one is made in its place.
+    pub is_configured: bool,
+    /// What is not well, with what to do about it.
     pub problem: Option<String>,
     pub app: Option<SetupApp>,
     /// Where it is installed; labels are made there.
     pub repositories: Vec<RepositoryName>,
+    /// How many of them have no labels yet.
+    pub unlabeled: usize,
+    labeled: Vec<RepositoryName>,
     /// Where the agent that works by default has its key from.
     pub agent_key: Option<String>,
 }
@@ -50,7 +59,7 @@ impl SetupProgress {
     pub fn step(&self) -> SetupStep {
         if self.app.is_none() {
             SetupStep::App
-        } else if self.repositories.is_empty() {
+        } else if self.repositories.is_empty() || self.unlabeled > 0 {
             SetupStep::Install
         } else if self.agent_key.is_none() {
             SetupStep::Agent
@@ -64,33 +73,72 @@ impl SetupProgress {
         Self::observe(file, &mut BTreeSet::new()).await
     }
 
+    /// Looks again, and goes on with the labels.
+    pub async fn on(self, file: &Path) -> Self {
+        let mut labeled: BTreeSet<RepositoryName> = self.labeled.into_iter().collect();
+        Self::observe(file, &mut labeled).await
+    }
+
     /// Looks; repositories of `labeled` have their labels, and the others get them.
     pub(crate) async fn observe(file: &Path, labeled: &mut BTreeSet<RepositoryName>) -> Self {
-        let mut progress = Self::default();
+        let mut progress = Self { is_configured: true, ..Self::default() };
         let settings = match Settings::load(Some(file).filter(|file| file.exists()), std::env::vars()) {
             Ok(settings) => settings,
+            Err(error) if is_new(&error) => return Self::default(),
             Err(error) => {
-                progress.problem = (!is_new(&error)).then(|| error.to_string());
+                progress.problem = Some(error.to_string());
                 return progress;
             }
         };
         progress.agent_key = agent_key(&settings);
-        match app(&settings, labeled).await {
-            Ok((app, repositories)) => (progress.app, progress.repositories) = (Some(app), repositories),
+        match app(&settings).await {
+            Ok((app, github)) => {
+                progress.app = Some(app);
+                progress.installed(&github, &settings.defaults.label, labeled).await;
+            }
             Err(error) => progress.problem = Some(said(&error)),
         }
         progress.settings = Some(settings);
         progress
     }
+
+    /// Where it is installed, with the labels that are missing there. One repository in which they cannot be made stands in
+    /// nobody's way.
+    async fn installed(&mut self, github: &GitHub, label: &str, labeled: &mut BTreeSet<RepositoryName>) {
+        let begun = Instant::now();
+        let listed = match listed(github).await {
+            Ok(listed) => listed,
+            Err(error) => {
+                self.problem = Some(format!("GitHub does not say where the App is installed: {error}"));
+                return;
+            }
+        };
+        for at in listed {
+            let name = at.repository.clone();
+            self.repositories.push(name.clone());
+            if labeled.contains(&name) {
+                continue;
+            }
+            if begun.elapsed() > LABELS_AT_ONCE {
+                self.unlabeled += 1;
+                continue;
+            }
+            if let Err(error) = github.make_labels(&at, label).await {
+                self.problem = Some(format!("The labels of {name} could not be made: {error}"));
+            }
+            labeled.insert(name);
+        }
+        self.repositories.sort();
+        self.labeled = labeled.iter().cloned().collect();
+    }
 }
 
 /// Nothing was said of an App yet.
 fn is_new(error: &SettingsError) -> bool {
-    let is_required =
-        |known: &&journeyman_config::KnownSetting| matches!(known.default, SettingDefault::Required(_));
-    let all = KNOWN_SETTINGS.iter().filter(is_required).count();
     match error {
-        SettingsError::Missing { keys } => keys.len() >= all - 1,
+        SettingsError::Missing { keys } => ["github.app_id", "github.private_key_path"]
+            .iter()
+            .all(|key| keys.iter().any(|missing| missing == key)),
         SettingsError::File { .. }
         | SettingsError::Toml { .. }
         | SettingsError::Unknown { .. }
@@ -101,8 +149,8 @@ fn is_new(error: &SettingsError) -> bool {
 fn said(error: &GitHubError) -> String {
     match error.kind {
         ErrorKind::Unauthorized | ErrorKind::NotFound => format!(
-            "GitHub does not know the App of the settings ({error}): check github.app_id and github.private_key_path, or take \
-             [github] out of the file to create another App"
+            "GitHub does not know the App of the settings ({error}): check github.app_id, github.private_key_path, \
+             github.api_url and this machine's clock. To create another App, take these keys out of the file."
         ),
         ErrorKind::Unavailable { .. }
         | ErrorKind::Forbidden
@@ -112,10 +160,7 @@ fn said(error: &GitHubError) -> String {
     }
 }
 
-async fn app(
-    settings: &Settings,
-    labeled: &mut BTreeSet<RepositoryName>,
-) -> Result<(SetupApp, Vec<RepositoryName>), GitHubError> {
+async fn app(settings: &Settings) -> Result<(SetupApp, GitHub), GitHubError> {
     let github = &settings.github;
     let web = web_address(&github.api_url)?;
     let credentials = AppCredentials {
@@ -126,44 +171,44 @@ async fn app(
     };
     let asked = GitHub::new(credentials, github.writes)?;
     let known = asked.registration().await?;
-    let page = known.html_url.as_deref().and_then(|url| Url::parse(url).ok()).unwrap_or_else(|| {
+    let told = known.html_url.as_deref().and_then(|url| Url::parse(url).ok());
+    let page = told.filter(|page| page.origin() == web.origin()).unwrap_or_else(|| {
         let mut page = web.clone();
         page.set_path(&format!("{}/apps/{}", web.path().trim_end_matches('/'), known.slug));
         page
     });
-    let app = SetupApp { slug: known.slug, web, page };
-    let mut repositories = Vec::new();
-    for installation in asked.installations().await? {
-        if installation.suspended {
-            continue;
-        }
-        for listed in asked.installed_repositories(installation.id).await? {
-            if listed.archived {
-                continue;
-            }
-            let name = listed.at.repository.clone();
-            if !labeled.contains(&name) {
-                asked.make_labels(&listed.at, &settings.defaults.label).await?;
-                labeled.insert(name.clone());
-            }
-            repositories.push(name);
-        }
-    }
-    repositories.sort();
-    Ok((app, repositories))
+    Ok((SetupApp { slug: known.slug, web, page }, asked))
 }
 
-/// Where the key of the agent that works by default comes from; none where there is none.
-fn agent_key(settings: &Settings) -> Option<String> {
-    let agent = settings.agents.get(&settings.defaults.agent)?;
+async fn listed(github: &GitHub) -> Result<Vec<InstalledRepository>, GitHubError> {
+    let mut all = Vec::new();
+    for installation in github.installations().await?.into_iter().filter(|one| !one.suspended) {
+        let repositories = github.installed_repositories(installation.id).await?;
+        all.extend(repositories.into_iter().filter(|one| !one.archived).map(|one| one.at));
+    }
+    Ok(all)
+}
+
+/// The variables in which the agent that works by default may have its key.
+pub(crate) fn key_variables(settings: &Settings) -> Vec<String> {
+    let Some(agent) = settings.agents.get(&settings.defaults.agent) else { return Vec::new() };
     let names: Vec<String> = match &agent.runtime {
-        RuntimeKind::Claude if agent.env.is_empty() => CLAUDE_VARIABLES.map(str::to_owned).to_vec(),
+        RuntimeKind::Claude if agent.env.is_empty() => {
+            ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"]
+                .map(str::to_owned)
+                .to_vec()
+        }
         RuntimeKind::Claude | RuntimeKind::Command => agent.env.clone(),
         RuntimeKind::Api(api) => api.key_env.iter().cloned().collect(),
     };
-    let mut credentials = names.into_iter().filter(|name| is_credential(name)).peekable();
-    if credentials.peek().is_none() {
+    names.into_iter().filter(|name| is_credential(name)).collect()
+}
+
+/// Where its key comes from; none where there is none.
+fn agent_key(settings: &Settings) -> Option<String> {
+    let variables = key_variables(settings);
+    if variables.is_empty() {
         return Some(format!("the agent {} needs none", settings.defaults.agent));
     }
-    credentials.find(|name| settings.variables.get(name).is_some())
+    variables.into_iter().find(|name| settings.variables.get(name).is_some())
 }

@@ -20,16 +20,15 @@ use url::Url;
 use crate::answers::AppAnswers;
 use crate::manifest::manifest;
 use crate::pages::{
-    AgentPage, AppPage, CheckPage, CreatePage, EndPage, InstallPage, STYLE, SetupOutline, shown,
+    AgentPage, AppPage, CheckPage, CreatePage, EndPage, InstallPage, STYLE, SetupOutline, TroublePage, shown,
 };
+use crate::progress::key_variables;
 use crate::{SetupCheck, SetupOptions, SetupProgress, SetupStep, files};
 
 /// Seconds after which a page that waits looks again.
 const AGAIN: u8 = 2;
 /// The last page is on its way, and will ask for its style.
 const LAST_PAGE: Duration = Duration::from_millis(800);
-/// What Claude Code takes.
-const VARIABLES: [&str; 2] = ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"];
 const LONGEST_KEY: usize = 4_096;
 /// Bytes of a form.
 const LARGEST_FORM: usize = 64 * 1024;
@@ -66,6 +65,8 @@ struct SetupMemory {
     /// What GitHub is asked for at the moment, and the word by which its answer is known.
     asked: Option<(String, AppAnswers)>,
     labeled: BTreeSet<RepositoryName>,
+    /// The agent gets its key in another way.
+    skips_key: bool,
     checks: CheckState,
     /// For the next page.
     problem: Option<String>,
@@ -118,6 +119,8 @@ pub fn start(options: SetupOptions) -> anyhow::Result<SetupServer> {
                     .route("/app", web::post().to(answer))
                     .route("/made", web::get().to(made))
                     .route("/agent", web::post().to(keep_key))
+                    .route("/agent", web::get().to(another_key))
+                    .route("/skip", web::post().to(skip_key))
                     .route("/check", web::post().to(check_again))
                     .route("/serve", web::post().to(serve))
                     .route("/end", web::post().to(leave)),
@@ -148,8 +151,12 @@ impl SetupState {
 
     async fn observe(&self) -> SetupProgress {
         let mut labeled = self.memory().labeled.clone();
-        let progress = SetupProgress::observe(&self.options.settings, &mut labeled).await;
-        self.memory().labeled = labeled;
+        let mut progress = SetupProgress::observe(&self.options.settings, &mut labeled).await;
+        let mut memory = self.memory();
+        memory.labeled = labeled;
+        if memory.skips_key && progress.agent_key.is_none() {
+            progress.agent_key = Some("none is seen here".to_owned());
+        }
         progress
     }
 
@@ -192,15 +199,17 @@ async fn front(state: Data<SetupState>) -> HttpResponse {
     let step = progress.step();
     let outline = state.outline(step, problem);
     match (step, &progress.app) {
+        (SetupStep::App, _) | (_, None) if progress.is_configured => {
+            shown(&TroublePage { outline }, "", None)
+        }
         (SetupStep::App, _) | (_, None) => state.app_page(outline.problem, &HashMap::new()),
         (SetupStep::Install, Some(app)) => {
             let install = format!("{}/installations/new", app.page.as_str().trim_end_matches('/'));
-            let page = InstallPage { outline, slug: app.slug.clone(), install };
+            let (all, left) = (progress.repositories.len(), progress.unlabeled);
+            let page = InstallPage { outline, slug: app.slug.clone(), install, all, left };
             shown(&page, "", Some(AGAIN))
         }
-        (SetupStep::Agent, Some(_)) => {
-            shown(&AgentPage { outline, progress, variables: &VARIABLES }, "", None)
-        }
+        (SetupStep::Agent, Some(_)) => agent_page(outline, progress),
         (SetupStep::Check, Some(app)) => {
             let label =
                 progress.settings.as_ref().map_or_else(String::new, |known| known.defaults.label.clone());
@@ -212,6 +221,23 @@ async fn front(state: Data<SetupState>) -> HttpResponse {
             shown(&CheckPage { outline, progress, checks, is_well, first_issue, label }, "", refresh)
         }
     }
+}
+
+fn agent_page(outline: SetupOutline, progress: SetupProgress) -> HttpResponse {
+    let variables = progress.settings.as_ref().map(key_variables).unwrap_or_default();
+    shown(&AgentPage { outline, progress, variables }, "", None)
+}
+
+/// Another key than the one that is there.
+async fn another_key(state: Data<SetupState>) -> HttpResponse {
+    let _turn = state.turn.lock().await;
+    let progress = state.observe().await;
+    agent_page(state.outline(SetupStep::Agent, None), progress)
+}
+
+async fn skip_key(state: Data<SetupState>) -> HttpResponse {
+    state.memory().skips_key = true;
+    state.back(None)
 }
 
 /// The doctor's findings; none yet while it looks.
@@ -226,8 +252,8 @@ fn checks(state: &Data<SetupState>, progress: &SetupProgress) -> Option<Vec<Setu
     let (state, settings) = (state.clone(), progress.settings.clone()?);
     let doctor = Arc::clone(&state.options.doctor);
     tokio::spawn(async move {
-        let found = doctor.examine(&settings).await;
-        state.memory().checks = CheckState::Done(found);
+        let looked = tokio::spawn(async move { doctor.examine(&settings).await }).await;
+        state.memory().checks = looked.map_or(CheckState::NotBegun, CheckState::Done);
     });
     None
 }
@@ -245,8 +271,12 @@ async fn answer(state: Data<SetupState>, fields: Form<HashMap<String, String>>) 
         Ok(answers) => answers,
         Err(problem) => return state.app_page(Some(problem), &fields),
     };
-    if state.observe().await.app.is_some() {
-        return state.back(Some("There is an App already.".to_owned()));
+    if state.observe().await.is_configured {
+        return state.back(Some("The settings name an App already.".to_owned()));
+    }
+    // Once GitHub has made it, its key is told once.
+    if let Err(error) = files::check(&state.options.settings) {
+        return state.app_page(Some(format!("{error:#}")), &fields);
     }
     let (word, back) = match (files::random_hex(), state.base.join("made")) {
         (Ok(word), Ok(back)) => (word, back),
@@ -271,17 +301,27 @@ async fn answer(state: Data<SetupState>, fields: Form<HashMap<String, String>>) 
 async fn made(state: Data<SetupState>, query: Query<HashMap<String, String>>) -> HttpResponse {
     let _turn = state.turn.lock().await;
     let field = |name: &str| query.get(name).map_or("", String::as_str);
-    let asked = state.memory().asked.take();
+    let asked = state.memory().asked.clone();
     let Some((_, answers)) = asked.filter(|(word, _)| word == field("state")) else {
-        return state.back(Some("GitHub's answer is of another attempt: begin again.".to_owned()));
+        return state.back(Some(
+            "GitHub's answer is of another attempt. If it has made an App, delete that one on its page (Settings, Developer \
+             settings, GitHub Apps), and begin again."
+                .to_owned(),
+        ));
     };
     // Settings that are there already may say how GitHub is reached.
     let outgoing = outgoing(&state);
     let kept = match convert_manifest(&answers.api_url, &outgoing, field("code")).await {
         Ok(app) => {
-            files::keep_app(&state.options.settings, &answers, &app).map_err(|error| format!("{error:#}"))
+            state.memory().asked = None;
+            let kept = files::keep_app(&state.options.settings, &answers, &app);
+            kept.map_err(|error| {
+                format!("GitHub has made the App {}, and its key could not be kept: {error:#}. Make another key on its page.", app.slug)
+            })
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(format!(
+            "{error}. Reload the page before this one to try again: GitHub's code holds for an hour."
+        )),
     };
     state.back(kept.err())
 }
@@ -298,11 +338,21 @@ async fn keep_key(state: Data<SetupState>, fields: Form<HashMap<String, String>>
     let (variable, key) = (field("variable"), field("key"));
     let is_key = (8..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
     let is_plain = !key.starts_with(['"', '\'']);
-    if !VARIABLES.contains(&variable) || !is_key || !is_plain {
+    let known = state.observe().await.settings.as_ref().map(key_variables).unwrap_or_default();
+    if !known.iter().any(|name| name == variable) || !is_key || !is_plain {
         return state.back(Some("Key: one line without spaces, as it was given to you.".to_owned()));
     }
     let kept = files::keep_variable(&state.options.settings, variable, &SecretString::from(key));
-    state.back(kept.err().map(|error| format!("{error:#}")))
+    state.memory().checks = CheckState::NotBegun;
+    let problem = match kept {
+        Err(error) => Some(format!("{error:#}")),
+        Ok(()) if state.observe().await.agent_key.is_none() => Some(format!(
+            "The key is kept, and is not seen: is {variable} empty in the environment of this program, or \
+             JOURNEYMAN_SERVER__ENVIRONMENT_FILE set?"
+        )),
+        Ok(()) => None,
+    };
+    state.back(problem)
 }
 
 async fn check_again(state: Data<SetupState>) -> HttpResponse {

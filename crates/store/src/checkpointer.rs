@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions as _, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::sync::mpsc;
 
 /// After so many deliveries: each writes a page or two, and the log is full at 4,000.
@@ -40,25 +40,17 @@ impl Checkpointer {
 }
 
 async fn checkpoint(file: PathBuf, mut woken: mpsc::Receiver<()>) {
-    let mut kept = None;
     while woken.recv().await.is_some() {
-        kept = match copy(&file, kept).await {
-            Ok(connection) => Some(connection),
-            // Whoever commits does it then, and is told what is wrong.
-            Err(error) => {
-                tracing::debug!("the database's log was not copied: {error}");
-                None
-            }
-        };
+        // Otherwise whoever commits does it.
+        if let Err(error) = copy(&file).await {
+            tracing::debug!("the database's log was not copied: {error}");
+        }
     }
 }
 
-/// Nobody is waited for, and nobody waits.
-async fn copy(file: &Path, kept: Option<SqliteConnection>) -> Result<SqliteConnection, sqlx::Error> {
-    let mut connection = match kept {
-        Some(connection) => connection,
-        None => SqliteConnectOptions::new().filename(file).connect().await?,
-    };
+/// Nobody is waited for, and nobody waits. The connection is not kept: whoever closes the database closes its last one.
+async fn copy(file: &Path) -> Result<(), sqlx::Error> {
+    let mut connection = SqliteConnectOptions::new().filename(file).connect().await?;
     sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await?;
-    Ok(connection)
+    connection.close().await
 }

@@ -107,8 +107,8 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     if let Some(due) = errands.wake_at {
         next.wake_at = Some(next.wake_at.map_or(due, |known| known.min(due)));
     }
-    let most = if next.settled.is_some() { MOST_LAST_STATUS_ATTEMPTS } else { MOST_STATUS_ATTEMPTS };
-    if let Some(shown) = status(journal, (revision, most), now, &mut next.wake_at) {
+    let is_last = next.settled.is_some();
+    if let Some(shown) = status(journal, (revision, is_last), now, &mut next.wake_at) {
         next.moves.push(shown);
     }
     OrderProjection {
@@ -169,7 +169,7 @@ fn revision(journal: &Journal, answers: &[AnsweredSignal], settled: Option<&Sett
 /// The status to bring up to date. One edit at a time, so that an older one never lands on a newer one.
 fn status(
     journal: &Journal,
-    (revision, most): (u64, usize),
+    (revision, is_last): (u64, bool),
     now: DateTime<Utc>,
     wake_at: &mut Option<DateTime<Utc>>,
 ) -> Option<(MoveKey, Move)> {
@@ -190,10 +190,10 @@ fn status(
                 (Some(shown), EffectOutcome::StatusShown { .. }) => (open, settled_revision) = (None, shown),
                 (Some(shown), EffectOutcome::Trouble(trouble)) if *key == status_key(shown) => {
                     troubles.push((entry.at, trouble.retry));
-                    let tried =
-                        |which: fn(Retry) -> bool| troubles.iter().filter(|(_, retry)| which(*retry)).count();
-                    let is_refused = tried(|retry| retry == Retry::Never) >= MOST_STATUS_ATTEMPTS;
-                    if is_refused || tried(|retry| retry != Retry::Outage) >= most {
+                    let tries = troubles.iter().filter(|(_, retry)| *retry != Retry::Outage);
+                    let is_owed = is_last && shown == revision;
+                    let most = if is_owed { MOST_LAST_STATUS_ATTEMPTS } else { MOST_STATUS_ATTEMPTS };
+                    if tries.count() >= most {
                         (open, settled_revision) = (None, shown);
                     }
                 }

@@ -61,6 +61,7 @@ async fn what_waits_for_github_is_not_read_again_when_another_delivery_comes() {
         github: GitHub::new(nobody, WriteLimits::NONE).expect("our side of GitHub"),
         ..EngineParts::clone(&world.parts)
     });
+    engine.caught_up.store(true, Ordering::Relaxed);
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut intake = DeliveryIntake::new();
     for number in 0..WAITING {
@@ -74,7 +75,7 @@ async fn what_waits_for_github_is_not_read_again_when_another_delivery_comes() {
     let read = reads.0.load(Ordering::Relaxed) - before;
 
     // The new one; and the first of all, with what it is about, where its time has come meanwhile.
-    assert!(read <= 6, "the store was read {read} times");
+    assert!((1..=6).contains(&read), "the store was read {read} times");
     assert!(told.try_recv().is_err(), "no order was told anything");
     let left = store.pending_deliveries(0, 1_000).await.expect("a list").len();
     assert_eq!(left, WAITING as usize + 1, "all of them wait");

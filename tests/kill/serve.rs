@@ -70,6 +70,15 @@ impl Serving {
         kill_process(id.expect("it runs"), signal).expect("it hears signals");
     }
 
+    /// It stops where it is, and does not know it.
+    pub(super) fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    pub(super) fn resume(&self) {
+        self.signal(Signal::CONT);
+    }
+
     /// Asks it to end; how long that took, and the exit code.
     pub(super) async fn terminate(&mut self) -> (Duration, Option<i32>) {
         let begun = Instant::now();

@@ -10,7 +10,9 @@ use clap::Args;
 use super::{SETTINGS, log, serve};
 use crate::app::{DoctorScope, examine};
 use crate::config::Settings;
-use crate::setup::{SetupCheck, SetupDoctor, SetupEnd, SetupOptions, SetupProgress, SetupStep, start};
+use crate::setup::{
+    SetupApp, SetupCheck, SetupDoctor, SetupEnd, SetupOptions, SetupProgress, SetupStep, start,
+};
 
 /// What `setup` is told.
 #[derive(Debug, Args)]
@@ -89,8 +91,8 @@ fn usual() -> anyhow::Result<PathBuf> {
 async fn without_pages(file: &std::path::Path) -> anyhow::Result<u8> {
     log("warn,octocrab=off");
     let mut progress = SetupProgress::of(file).await;
-    while progress.unlabeled > 0 {
-        eprintln!("making labels: {} repositories are left", progress.unlabeled);
+    while progress.unlabeled() > 0 {
+        eprintln!("making labels: {} repositories are left", progress.unlabeled());
         progress = progress.on(file).await;
     }
     if let Some(problem) = &progress.problem {
@@ -100,7 +102,8 @@ async fn without_pages(file: &std::path::Path) -> anyhow::Result<u8> {
         println!("ok    the App: {}", app.page);
     }
     for repository in &progress.repositories {
-        println!("ok    installed, with its labels: {repository}");
+        let with = if progress.has_labels(repository) { ", with its labels" } else { "" };
+        println!("ok    installed{with}: {repository}");
     }
     let missing = match progress.step() {
         SetupStep::App if progress.problem.is_some() => None,
@@ -109,8 +112,8 @@ async fn without_pages(file: &std::path::Path) -> anyhow::Result<u8> {
             file.display()
         )),
         SetupStep::Install => {
-            let page = progress.app.as_ref().map(|app| app.page.to_string()).unwrap_or_default();
-            Some(format!("the App is installed nowhere: open {page}/installations/new"))
+            let page = progress.app.as_ref().map(SetupApp::install_page).unwrap_or_default();
+            Some(format!("the App is installed nowhere: open {page}"))
         }
         SetupStep::Agent => Some(
             "the agent has no key: put it into the file of server.environment_file, or into the environment"

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::keys;
 use crate::pages::forms::{foreign, refused};
-use crate::pages::problem;
+use crate::pages::{problem, show_with};
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
 use crate::state::{
     AppPermissions, AppStage, EmulatorState, PendingManifest, PermissionLevel, SharedEmulatorState,
@@ -51,13 +51,7 @@ struct InstallAppPage {
 
 /// It leads to whoever asked for the App, which is another site.
 fn show(page: &impl Template) -> HttpResponse {
-    match page.render() {
-        Ok(html) => HttpResponse::Ok()
-            .insert_header(("Content-Type", "text/html; charset=utf-8"))
-            .insert_header(("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"))
-            .body(html),
-        Err(error) => problem(500, &format!("the page could not be made: {error}")),
-    }
+    show_with(page, "default-src 'none'; style-src 'unsafe-inline'")
 }
 
 async fn ask_person(request: HttpRequest, fields: FormFields) -> HttpResponse {

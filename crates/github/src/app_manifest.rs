@@ -1,20 +1,15 @@
 //! How an App comes to be: a person sends its manifest to GitHub with a form, and GitHub sends the person back with a code
 //! that can be exchanged once for the App's id, its key and its secrets.
 
-use std::time::Duration;
-
 use secrecy::SecretString;
 use serde::Deserialize;
 use url::Url;
 
-use super::connection::CONNECT_TIMEOUT;
 use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::logs::{API_VERSION, unreachable};
+use super::logs::{API_VERSION, client, unreachable};
 use journeyman_order::OutgoingNetwork;
 
-/// How long the exchange may take.
-const WHOLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// What errors are about.
 const WHAT: &str = "the new App";
 
@@ -55,11 +50,7 @@ pub async fn convert_manifest(api_url: &Url, outgoing: &OutgoingNetwork, code: &
         return Err(unknown());
     }
     let endpoints = Endpoints::of(api_url)?;
-    let unusable = |error: journeyman_outgoing::InvalidOutgoing| GitHubError::unexpected(error.to_string());
-    let builder = journeyman_outgoing::client_builder(outgoing).map_err(unusable)?;
-    let builder = builder.connect_timeout(CONNECT_TIMEOUT).timeout(WHOLE_TIMEOUT).user_agent("journeyman");
-    let client = journeyman_outgoing::build(builder).map_err(unusable)?;
-    let request = client
+    let request = client(outgoing)?
         .post(format!("{}/app-manifests/{code}/conversions", endpoints.rest))
         .header("accept", "application/vnd.github+json")
         .header("x-github-api-version", API_VERSION);

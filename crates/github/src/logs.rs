@@ -28,8 +28,8 @@ const WHAT: &str = "the log of a job";
 /// How long all of it may take.
 const WHOLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The client for logs. It follows no redirect by itself: the token is for GitHub alone.
-fn client(outgoing: &OutgoingNetwork) -> Result<Client> {
+/// A client beside octocrab's. It follows no redirect by itself: tokens and codes are for GitHub alone.
+pub(super) fn client(outgoing: &OutgoingNetwork) -> Result<Client> {
     let builder = journeyman_outgoing::client_builder(outgoing);
     let builder = builder.map_err(|error| GitHubError::unexpected(error.to_string()))?;
     let builder = builder

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use journeyman_config::Settings;
 
-pub use progress::{SetupProgress, SetupStep};
+pub use progress::{SetupApp, SetupProgress, SetupStep};
 pub use server::{SetupEnd, SetupServer, start};
 
 /// What `setup` begins with.

@@ -1,6 +1,6 @@
 //! How far a setup has come, by the files and by GitHub.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -38,9 +38,8 @@ pub struct SetupProgress {
     pub app: Option<SetupApp>,
     /// Where it is installed; labels are made there.
     pub repositories: Vec<RepositoryName>,
-    /// How many of them have no labels yet.
-    pub unlabeled: usize,
-    labeled: Vec<RepositoryName>,
+    /// What became of the labels there: nothing where they are made, and else why they could not be.
+    pub labels: BTreeMap<RepositoryName, Option<String>>,
     /// Where the agent that works by default has its key from.
     pub agent_key: Option<String>,
 }
@@ -55,11 +54,28 @@ pub struct SetupApp {
     pub page: Url,
 }
 
+impl SetupApp {
+    /// Where people choose its repositories.
+    pub fn install_page(&self) -> String {
+        format!("{}/installations/new", self.page.as_str().trim_end_matches('/'))
+    }
+}
+
 impl SetupProgress {
+    /// How many repositories have to wait for their labels.
+    pub fn unlabeled(&self) -> usize {
+        self.repositories.iter().filter(|name| !self.labels.contains_key(*name)).count()
+    }
+
+    /// Whether the labels are there.
+    pub fn has_labels(&self, repository: &RepositoryName) -> bool {
+        self.labels.get(repository).is_some_and(Option::is_none)
+    }
+
     pub fn step(&self) -> SetupStep {
         if self.app.is_none() {
             SetupStep::App
-        } else if self.repositories.is_empty() || self.unlabeled > 0 {
+        } else if self.repositories.is_empty() || self.unlabeled() > 0 {
             SetupStep::Install
         } else if self.agent_key.is_none() {
             SetupStep::Agent
@@ -70,18 +86,17 @@ impl SetupProgress {
 
     /// Looks, and makes the labels that are missing.
     pub async fn of(file: &Path) -> Self {
-        Self::observe(file, &mut BTreeSet::new()).await
+        Self::observe(file, BTreeMap::new()).await
     }
 
     /// Looks again, and goes on with the labels.
     pub async fn on(self, file: &Path) -> Self {
-        let mut labeled: BTreeSet<RepositoryName> = self.labeled.into_iter().collect();
-        Self::observe(file, &mut labeled).await
+        Self::observe(file, self.labels).await
     }
 
-    /// Looks; repositories of `labeled` have their labels, and the others get them.
-    pub(crate) async fn observe(file: &Path, labeled: &mut BTreeSet<RepositoryName>) -> Self {
-        let mut progress = Self { is_configured: true, ..Self::default() };
+    /// Looks; the labels of repositories of which nothing is known are made.
+    pub(crate) async fn observe(file: &Path, labels: BTreeMap<RepositoryName, Option<String>>) -> Self {
+        let mut progress = Self { is_configured: true, labels, ..Self::default() };
         let settings = match Settings::load(Some(file).filter(|file| file.exists()), std::env::vars()) {
             Ok(settings) => settings,
             Err(error) if is_new(&error) => return Self::default(),
@@ -94,7 +109,7 @@ impl SetupProgress {
         match app(&settings).await {
             Ok((app, github)) => {
                 progress.app = Some(app);
-                progress.installed(&github, &settings.defaults.label, labeled).await;
+                progress.installed(&github, &settings.defaults.label).await;
             }
             Err(error) => progress.problem = Some(said(&error)),
         }
@@ -104,7 +119,7 @@ impl SetupProgress {
 
     /// Where it is installed, with the labels that are missing there. One repository in which they cannot be made stands in
     /// nobody's way.
-    async fn installed(&mut self, github: &GitHub, label: &str, labeled: &mut BTreeSet<RepositoryName>) {
+    async fn installed(&mut self, github: &GitHub, label: &str) {
         let begun = Instant::now();
         let listed = match listed(github).await {
             Ok(listed) => listed,
@@ -116,20 +131,14 @@ impl SetupProgress {
         for at in listed {
             let name = at.repository.clone();
             self.repositories.push(name.clone());
-            if labeled.contains(&name) {
-                continue;
+            if !self.labels.contains_key(&name) && begun.elapsed() <= LABELS_AT_ONCE {
+                let refused = github.make_labels(&at, label).await.err();
+                self.labels.insert(name, refused.map(|error| error.to_string()));
             }
-            if begun.elapsed() > LABELS_AT_ONCE {
-                self.unlabeled += 1;
-                continue;
-            }
-            if let Err(error) = github.make_labels(&at, label).await {
-                self.problem = Some(format!("The labels of {name} could not be made: {error}"));
-            }
-            labeled.insert(name);
         }
         self.repositories.sort();
-        self.labeled = labeled.iter().cloned().collect();
+        let refused = self.labels.iter().find_map(|(name, refused)| Some((name, refused.as_ref()?)));
+        self.problem = refused.map(|(name, why)| format!("The labels of {name} could not be made: {why}"));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The pages' server: on loopback, behind an address that nobody guesses, until the setup ends.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl SetupServer {
 struct SetupMemory {
     /// What GitHub is asked for at the moment, and the word by which its answer is known.
     asked: Option<(String, AppAnswers)>,
-    labeled: BTreeSet<RepositoryName>,
+    labels: BTreeMap<RepositoryName, Option<String>>,
     /// The agent gets its key in another way.
     skips_key: bool,
     checks: CheckState,
@@ -150,10 +150,10 @@ impl SetupState {
     }
 
     async fn observe(&self) -> SetupProgress {
-        let mut labeled = self.memory().labeled.clone();
-        let mut progress = SetupProgress::observe(&self.options.settings, &mut labeled).await;
+        let labels = self.memory().labels.clone();
+        let mut progress = SetupProgress::observe(&self.options.settings, labels).await;
         let mut memory = self.memory();
-        memory.labeled = labeled;
+        memory.labels.clone_from(&progress.labels);
         if memory.skips_key && progress.agent_key.is_none() {
             progress.agent_key = Some("none is seen here".to_owned());
         }
@@ -204,9 +204,9 @@ async fn front(state: Data<SetupState>) -> HttpResponse {
         }
         (SetupStep::App, _) | (_, None) => state.app_page(outline.problem, &HashMap::new()),
         (SetupStep::Install, Some(app)) => {
-            let install = format!("{}/installations/new", app.page.as_str().trim_end_matches('/'));
-            let (all, left) = (progress.repositories.len(), progress.unlabeled);
-            let page = InstallPage { outline, slug: app.slug.clone(), install, all, left };
+            let (all, left) = (progress.repositories.len(), progress.unlabeled());
+            let page =
+                InstallPage { outline, slug: app.slug.clone(), install: app.install_page(), all, left };
             shown(&page, "", Some(AGAIN))
         }
         (SetupStep::Agent, Some(_)) => agent_page(outline, progress),

@@ -62,10 +62,18 @@ fn frame(
 }
 
 fn show(page: &impl Template) -> HttpResponse {
+    show_with(
+        page,
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; form-action 'self'",
+    )
+}
+
+/// With another policy of what it may lead to.
+pub(crate) fn show_with(page: &impl Template, policy: &str) -> HttpResponse {
     match page.render() {
         Ok(html) => HttpResponse::Ok()
             .insert_header(("Content-Type", "text/html; charset=utf-8"))
-            .insert_header(("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; form-action 'self'"))
+            .insert_header(("Content-Security-Policy", policy))
             .body(html),
         Err(error) => problem(500, &format!("the page could not be made: {error}")),
     }

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Connection, FromRow, PgConnection};
 
 use super::steps::Busy;
 
@@ -37,7 +38,6 @@ pub(super) enum LifeDatabase {
 
 /// Order, effect, try, state and cost of an agent's run.
 type SpendingRow = (String, String, i64, String, Option<i64>);
-const SPENDING: &str = "SELECT order_id, key, attempt, state, actual_microusd FROM spending";
 
 impl LifeDatabase {
     /// On a server the store makes its tables; a file begins as a copy of `empty`.
@@ -109,36 +109,30 @@ impl LifeDatabase {
 
     /// What became of each delivery, for whoever looks closely.
     pub(super) async fn conclusions(&self) -> Vec<(String, String, Option<String>)> {
-        const CONCLUSIONS: &str =
-            "SELECT guid, event || '.' || coalesce(action, ''), conclusion FROM deliveries ORDER BY id";
-        let _busy = Busy::new();
-        let rows = match self {
-            Self::File { path, .. } => {
-                let file = SqliteConnectOptions::new().filename(path).read_only(true);
-                let mut file = SqliteConnection::connect_with(&file).await.expect("the database opens");
-                sqlx::query_as(CONCLUSIONS).fetch_all(&mut file).await
-            }
-            Self::Schema { url, .. } => {
-                let mut server = PgConnection::connect(url).await.expect("PostgreSQL answers");
-                sqlx::query_as(CONCLUSIONS).fetch_all(&mut server).await
-            }
-        };
-        rows.expect("the deliveries")
+        self.rows("SELECT guid, event || '.' || coalesce(action, ''), conclusion FROM deliveries ORDER BY id")
+            .await
     }
 
     pub(super) async fn spending(&self) -> Vec<SpendingRow> {
+        self.rows("SELECT order_id, key, attempt, state, actual_microusd FROM spending").await
+    }
+
+    async fn rows<Row>(&self, query: &'static str) -> Vec<Row>
+    where
+        Row: Send + Unpin + for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow>,
+    {
         let _busy = Busy::new();
         let rows = match self {
             Self::File { path, .. } => {
                 let file = SqliteConnectOptions::new().filename(path).read_only(true);
                 let mut file = SqliteConnection::connect_with(&file).await.expect("the database opens");
-                sqlx::query_as(SPENDING).fetch_all(&mut file).await
+                sqlx::query_as(query).fetch_all(&mut file).await
             }
             Self::Schema { url, .. } => {
                 let mut server = PgConnection::connect(url).await.expect("PostgreSQL answers");
-                sqlx::query_as(SPENDING).fetch_all(&mut server).await
+                sqlx::query_as(query).fetch_all(&mut server).await
             }
         };
-        rows.expect("the record of what is spent")
+        rows.expect("the rows")
     }
 }

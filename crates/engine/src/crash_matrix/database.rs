@@ -36,8 +36,24 @@ pub(super) enum LifeDatabase {
     },
 }
 
+/// A night has hundreds of lives.
+impl Drop for LifeDatabase {
+    fn drop(&mut self) {
+        let Self::Schema { url, schema } = self else { return };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            let Ok(mut server) = PgConnection::connect(url).await else { return };
+            let drop = sqlx::query(AssertSqlSafe(format!("DROP SCHEMA {schema} CASCADE")));
+            let _ = drop.execute(&mut server).await;
+        });
+    }
+}
+
 /// Order, effect, try, state and cost of an agent's run.
 type SpendingRow = (String, String, i64, String, Option<i64>);
+
+/// GUID and event of a delivery, what became of it, and why.
+type DeliveryRow = (String, String, Option<String>, Option<String>);
 
 impl LifeDatabase {
     /// On a server the store makes its tables; a file begins as a copy of `empty`.
@@ -108,9 +124,10 @@ impl LifeDatabase {
     }
 
     /// What became of each delivery, for whoever looks closely.
-    pub(super) async fn conclusions(&self) -> Vec<(String, String, Option<String>)> {
-        self.rows("SELECT guid, event || '.' || coalesce(action, ''), conclusion FROM deliveries ORDER BY id")
-            .await
+    pub(super) async fn conclusions(&self) -> Vec<DeliveryRow> {
+        let query = "SELECT guid, event || '.' || coalesce(action, ''), conclusion, because \
+                     FROM deliveries ORDER BY id";
+        self.rows(query).await
     }
 
     pub(super) async fn spending(&self) -> Vec<SpendingRow> {

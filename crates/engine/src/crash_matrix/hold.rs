@@ -8,7 +8,7 @@ use super::setting::{Heard, REPOSITORY};
 use super::world::World;
 use journeyman_github::OrderLabel;
 use journeyman_order::next::OrderProjection;
-use journeyman_order::{Journal, JournalEvent, MoveKey, projection};
+use journeyman_order::{Journal, JournalEvent, MoveKey, SignalAnswer, projection};
 use journeyman_render as render;
 use journeyman_store::{JournalStore, OrderFilter, OrderRow, Store};
 
@@ -43,14 +43,17 @@ pub(super) async fn check(world: &World, heard: &Heard) -> Result<(), String> {
     if !lost.is_empty() {
         wrong.push(format!("acknowledged and lost: {lost:?}"));
     }
-    for issue in &world.people.lock().unwrap().labeled {
-        let of: Vec<_> = seen.iter().filter(|one| one.row.issue.0 == *issue).collect();
-        let may_more = world.steps.state().refused;
-        // Where GitHub does not say who may write, the label of whoever went away began nothing.
-        if (of.is_empty() || of.len() > 1) && !may_more {
-            wrong.push(format!("issue {issue} was labeled once and has {} orders", of.len()));
+    let said = said(world).await;
+    for (issue, times) in &world.people.lock().unwrap().labeled {
+        let of = seen.iter().filter(|one| one.row.issue.0 == *issue).count();
+        let labels = said.iter().filter(|one| one.thread == *issue && one.event == "issues.labeled");
+        // GitHub would not say what is needed to begin, and the log says so.
+        let may_be_none = labels.into_iter().all(|one| one.conclusion == "refused");
+        if of > *times || (of == 0 && !may_be_none) {
+            wrong.push(format!("issue {issue} was labeled {times} times and has {of} orders"));
         }
     }
+    wrong.extend(unheard(world, &said, &seen));
     for one in &seen {
         wrong.extend(shown(world, one));
         wrong.extend(replayed(one));
@@ -65,6 +68,77 @@ pub(super) async fn check(world: &World, heard: &Heard) -> Result<(), String> {
     wrong.extend(paid(world));
     wrong.extend(accounted(world).await);
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n  ")) }
+}
+
+/// What a person asked for, and what became of its delivery.
+#[derive(Debug)]
+struct SaidDelivery {
+    event: String,
+    /// The number of the issue or pull request.
+    thread: u64,
+    conclusion: String,
+    because: String,
+}
+
+/// All that people asked for, whether its webhook came or not.
+async fn said(world: &World) -> Vec<SaidDelivery> {
+    let concluded: BTreeMap<String, (String, String)> = world
+        .database
+        .conclusions()
+        .await
+        .into_iter()
+        .map(|(guid, _, became, because)| (guid, (became.unwrap_or_default(), because.unwrap_or_default())))
+        .collect();
+    let mut said = BTreeMap::new();
+    for delivery in world.emulator.deliveries() {
+        let payload: serde_json::Value = serde_json::from_str(&delivery.payload).expect("a payload");
+        let event = format!("{}.{}", delivery.event, delivery.action.as_deref().unwrap_or_default());
+        let text = |path: &str| payload.pointer(path).and_then(|value| value.as_str()).unwrap_or_default();
+        let asks = match event.as_str() {
+            "issues.labeled" => text("/label/name") == "journeyman",
+            "issue_comment.created" => text("/comment/body").starts_with('/'),
+            "pull_request_review.submitted" => text("/review/state") == "changes_requested",
+            _ => false,
+        };
+        if !asks {
+            continue;
+        }
+        let number = ["/issue/number", "/pull_request/number"].map(|path| payload.pointer(path));
+        let thread = number.into_iter().flatten().find_map(|value| value.as_u64()).unwrap_or_default();
+        let (conclusion, because) = concluded.get(&delivery.guid).cloned().unwrap_or_default();
+        said.insert(delivery.guid, SaidDelivery { event, thread, conclusion, because });
+    }
+    said.into_values().collect()
+}
+
+/// What a person asked for was heard by an order, unless GitHub refused what is needed to hear it.
+fn unheard(world: &World, said: &[SaidDelivery], seen: &[SeenOrder]) -> Vec<String> {
+    let refused = &world.steps.state().refused;
+    let mut wrong = Vec::new();
+    for one in said {
+        let is_heard = match one.conclusion.as_str() {
+            "opened" | "signaled" => true,
+            // Another delivery, or whoever looked at the issue, was there before.
+            "ignored" => one.because == "an order of the issue has heard of it",
+            "refused" => !refused.is_empty(),
+            _ => false,
+        };
+        if !is_heard {
+            wrong.push(format!("{one:?} was not heard"));
+        }
+    }
+    for one in seen {
+        for answered in &one.survey.answers {
+            match &answered.answer {
+                SignalAnswer::NoRight(who) if refused.is_empty() => {
+                    wrong.push(format!("{who} was told to have no right"));
+                }
+                SignalAnswer::Asking => wrong.push(format!("it is still asked whether {answered:?} may")),
+                _ => {}
+            }
+        }
+    }
+    wrong
 }
 
 /// Status, label and check say what the journal says.
@@ -130,7 +204,16 @@ fn replayed(one: &SeenOrder) -> Vec<String> {
         // What is decided together is begun one after the other, and words can come in between.
         let since = entries[..at].iter().rev();
         let since = since.take_while(|entry| !matches!(entry.event, JournalEvent::Observed { .. })).count();
-        if !(0..=since).any(|before| named(at - before).iter().any(|(known, _)| is_same(known))) {
+        let is_decided_at = |length: usize| {
+            let named = named(length);
+            let is_named = |key: &MoveKey| named.iter().any(|(known, _)| known == key);
+            named.iter().any(|(known, _)| is_same(known))
+                && entries[length..at].iter().all(|entry| match &entry.event {
+                    JournalEvent::Intended { key, .. } => is_named(key) || is_status(key),
+                    _ => true,
+                })
+        };
+        if !(0..=since).any(|before| is_decided_at(at - before)) {
             let named: Vec<MoveKey> = named(at).into_iter().map(|(key, _)| key).collect();
             wrong.push(format!("entry {}: {key} was begun, and the journal names {named:?}", entry.seq));
         }
@@ -266,8 +349,9 @@ impl Writes {
 /// Prints the journals, for whoever looks closely.
 pub(super) async fn tell(world: &World) {
     let store = world.reading().await;
-    for (guid, event, conclusion) in world.database.conclusions().await {
-        println!("{guid} {event}: {}", conclusion.unwrap_or_default());
+    for (guid, event, conclusion, because) in world.database.conclusions().await {
+        let (conclusion, because) = (conclusion.unwrap_or_default(), because.unwrap_or_default());
+        println!("{guid} {event}: {conclusion} {because}");
     }
     for one in orders(world, &store).await.unwrap_or_default() {
         println!("order of issue {}: {}", one.row.issue, one.row.state);

@@ -164,7 +164,15 @@ async fn death(world: &World) -> Duration {
 }
 
 async fn serve(world: &World, number: ProcessNumber, heard: &mut Heard) -> ProcessEnd {
-    let Ok(mut process) = start(world, number).await else { return ProcessEnd::Down(STARTS_AGAIN) };
+    let struck = world.steps.state().struck.len();
+    let mut process = match start(world, number).await {
+        Ok(process) => process,
+        // The database refuses, or nobody heard that this process has it.
+        Err(_) if world.steps.refuses() || world.steps.state().struck.len() > struck => {
+            return ProcessEnd::Down(STARTS_AGAIN);
+        }
+        Err(error) => return ProcessEnd::Never(format!("does not start, and nothing is wrong: {error}")),
+    };
     loop {
         if is_traced() {
             eprintln!("{} {:?}", world.steps.now(), world.steps.last());

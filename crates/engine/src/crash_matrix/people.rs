@@ -42,8 +42,8 @@ struct Thread {
 pub(super) struct People {
     threads: Vec<Thread>,
     pub(super) last_act: DateTime<Utc>,
-    /// Issues that were labeled.
-    pub(super) labeled: Vec<u64>,
+    /// How often each issue was labeled.
+    pub(super) labeled: BTreeMap<u64, usize>,
     /// How often an agent was stopped by what they did.
     pub(super) stops: u32,
 }
@@ -102,7 +102,7 @@ impl People {
         if red != RedTests::UntilAdvice && chance.one_in(6) {
             threads.push(thread(vec![pause(&mut chance), Act::Label, Act::AwaitReady, Act::Merge]));
         }
-        (Self { threads, last_act: DateTime::UNIX_EPOCH, labeled: Vec::new(), stops: 0 }, red)
+        (Self { threads, last_act: DateTime::UNIX_EPOCH, labeled: BTreeMap::new(), stops: 0 }, red)
     }
 
     pub(super) fn are_done(&self) -> bool {
@@ -124,7 +124,9 @@ impl People {
             while let Some(act) = thread.acts.first().cloned() {
                 let has_acted = thread.act(world, &act, now, self.last_act);
                 if !has_acted {
-                    thread.ask_again(world, &act, now, &mut self.last_act);
+                    if thread.ask_again(world, &act, now, &mut self.last_act) == Some(Act::Label) {
+                        labeled.extend(thread.issue);
+                    }
                     break;
                 }
                 match act {
@@ -138,7 +140,9 @@ impl People {
                 self.last_act = now;
             }
         }
-        self.labeled.extend(labeled);
+        for issue in labeled {
+            *self.labeled.entry(issue).or_default() += 1;
+        }
         self.stops += stops;
     }
 }
@@ -212,35 +216,48 @@ impl Thread {
         }
     }
 
-    /// An order that GitHub has refused something ends with a word, and a person says so to go on.
-    fn ask_again(&mut self, world: &Scene, act: &Act, now: DateTime<Utc>, last_act: &mut DateTime<Utc>) {
+    /// An order that GitHub has refused something ends with a word, and a person says so to go on. What was said again is
+    /// answered.
+    fn ask_again(
+        &mut self,
+        world: &Scene,
+        act: &Act,
+        now: DateTime<Utc>,
+        last_act: &mut DateTime<Utc>,
+    ) -> Option<Act> {
         let is_waiting = matches!(act, Act::AwaitReady | Act::AwaitHelp | Act::AwaitChange);
         if !is_waiting
-            || !world.steps.state().refused
+            || world.steps.state().refused.is_empty()
             || now - *last_act < TimeDelta::minutes(8)
             || self.retries >= 4
         {
-            return;
+            return None;
         }
         self.retries += 1;
-        let Some(issue) = self.issue else { return };
-        if self.has_label(world, "journeyman:needs-human") {
+        let issue = self.issue?;
+        let again = if self.has_label(world, "journeyman:needs-human") {
             let _ = at_once(world.emulator.comment(REPOSITORY, issue, PERSON, "/retry"));
+            Act::Say("/retry")
         } else if world.emulator.issue(REPOSITORY, issue).is_some_and(|issue| issue.comments.is_empty()) {
             let _ = at_once(world.emulator.unlabel(REPOSITORY, issue, "journeyman", PERSON));
             let _ = at_once(world.emulator.label(REPOSITORY, issue, "journeyman", PERSON));
+            Act::Label
         } else if *act == Act::AwaitChange {
             // The review was nobody's as long as GitHub did not say whose it was.
-            self.act(world, &Act::Review("Name it better, please."), now, *last_act);
+            let again = Act::Review("Name it better, please.");
+            self.act(world, &again, now, *last_act);
+            again
         } else if ["working", "done"]
             .iter()
             .all(|state| !self.has_label(world, &format!("journeyman:{state}")))
         {
             let _ = at_once(world.emulator.comment(REPOSITORY, issue, PERSON, "/retry"));
+            Act::Say("/retry")
         } else {
-            return;
-        }
+            return None;
+        };
         *last_act = now;
+        Some(again)
     }
 }
 

@@ -60,7 +60,8 @@ pub(super) struct StepsState {
     refuses_until: DateTime<Utc>,
     /// When the last thing went wrong, or will have.
     pub(super) trouble_until: DateTime<Utc>,
-    pub(super) refused: bool,
+    /// The requests that GitHub refused, or answered senselessly.
+    pub(super) refused: BTreeSet<String>,
     entry: Option<String>,
     committing: Directive,
 }
@@ -98,7 +99,7 @@ impl Steps {
             outage_until: now,
             refuses_until: now,
             trouble_until: now,
-            refused: false,
+            refused: BTreeSet::new(),
             entry: None,
             committing: Directive::default(),
         };
@@ -219,9 +220,7 @@ impl Steps {
                     self.news.notify_one();
                 }
                 Fate::GitHub { answer, applied, times } => {
-                    let mut state = self.state();
-                    state.answers = Some((answer, applied, times));
-                    state.refused |= answer.is_refusal();
+                    self.state().answers = Some((answer, applied, times));
                 }
                 Fate::Outage { lasts } => {
                     let until = self.trouble_for(lasts);
@@ -249,6 +248,9 @@ impl Steps {
             let mut state = self.state();
             if let Some((answer, applied, times)) = state.answers.take() {
                 directive.answer = Some((answer, applied));
+                if answer.is_refusal() {
+                    state.refused.insert(point.to_owned());
+                }
                 if times > 1 {
                     state.answers = Some((answer, applied, times - 1));
                 }
@@ -274,6 +276,11 @@ impl Steps {
     pub(super) fn last(&self) -> (u64, String) {
         let state = self.state();
         (state.count, state.last.clone())
+    }
+
+    /// Whether the database refuses everything.
+    pub(super) fn refuses(&self) -> bool {
+        self.now() < self.state().refuses_until
     }
 
     fn is_out(&self) -> bool {
@@ -313,7 +320,7 @@ impl StoreWatcher for WatchedStore {
     async fn begins(&self, _what: &'static str) -> Result<Box<dyn Send>, StoreError> {
         let Self(steps, process) = self;
         steps.alive(*process, None).await;
-        if steps.now() < steps.state().refuses_until {
+        if steps.refuses() {
             // It does not say so at once.
             tokio::time::sleep(Duration::from_millis(100)).await;
             return Err(StoreError::Unavailable { because: "the disk is full".to_owned() });

@@ -96,7 +96,8 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     next.moves.splice(0..0, heard.pending.iter().cloned());
 
     let verdict = Verdict::of(pipeline, &trace, next.settled.as_ref());
-    let revision = revision(journal, &heard.answers, next.settled.as_ref());
+    let ended = heard.closed().map(|closure| closure.seq).or(heard.cancelled().map(|(seq, _)| seq));
+    let revision = revision(journal, &heard.answers, (next.settled.as_ref(), ended));
     let mut errands = BestEffortMoves::of(journal, now);
     errands.say_what_became(&heard, next.settled.as_ref());
     errands.say_that_the_text_stays(&heard, next.settled.as_ref());
@@ -123,7 +124,11 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
 }
 
 /// How many times there was something new to show. Nothing is shown for people who may not ask for work.
-fn revision(journal: &Journal, answers: &[AnsweredSignal], settled: Option<&Settlement>) -> u64 {
+fn revision(
+    journal: &Journal,
+    answers: &[AnsweredSignal],
+    (settled, ended): (Option<&Settlement>, Option<u64>),
+) -> u64 {
     let mut revision = 0;
     let mut plans: Vec<&MoveKey> = Vec::new();
     for entry in journal.entries() {
@@ -153,7 +158,10 @@ fn revision(journal: &Journal, answers: &[AnsweredSignal], settled: Option<&Sett
             // What is waited for must not look like work.
             JournalEvent::Observed { outcome, .. } => u64::from(
                 matches!(&**outcome, EffectOutcome::AgentRan(run) if run.failure.is_some())
-                    || matches!(**outcome, EffectOutcome::PullOpened { .. }),
+                    || matches!(**outcome, EffectOutcome::PullOpened { .. })
+                    // What was under way when a person ended the order, and no later news will show.
+                    || (matches!(**outcome, EffectOutcome::Pushed | EffectOutcome::PullFinished)
+                        && ended.is_some_and(|seq| seq < entry.seq)),
             ),
             JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => 0,
         };

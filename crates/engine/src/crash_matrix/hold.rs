@@ -386,9 +386,13 @@ pub(super) async fn unsettled(world: &World, store: &Store) -> String {
         })
         .collect();
     let waits = world.people.lock().unwrap().wait_for();
+    let labels = seen.iter().filter_map(|one| world.emulator.issue(REPOSITORY, one.row.issue.0));
+    let labels: Vec<_> = labels.map(|issue| issue.labels).collect();
+    let pulls = world.emulator.pulls(REPOSITORY);
+    let drafts: Vec<_> = pulls.iter().map(|pull| (&pull.head, pull.draft)).collect();
     let pending = store.pending_deliveries(0, 5).await;
     format!(
-        "does not settle within two hours; people wait for {waits}; waking {waking:?}; pending {:?}; {states:#?}",
+        "does not settle within two hours; people wait for {waits}; labels {labels:?}; drafts {drafts:?}; waking {waking:?}; pending {:?}; {states:#?}",
         pending.map(|all| all.len()),
     )
 }

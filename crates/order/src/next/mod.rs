@@ -96,8 +96,7 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
     next.moves.splice(0..0, heard.pending.iter().cloned());
 
     let verdict = Verdict::of(pipeline, &trace, next.settled.as_ref());
-    let ended = heard.closed().map(|closure| closure.seq).or(heard.cancelled().map(|(seq, _)| seq));
-    let revision = revision(journal, &heard.answers, (next.settled.as_ref(), ended));
+    let revision = revision(journal, &heard.answers, (next.settled.as_ref(), heard.first_end()));
     let mut errands = BestEffortMoves::of(journal, now);
     errands.say_what_became(&heard, next.settled.as_ref());
     errands.say_that_the_text_stays(&heard, next.settled.as_ref());

@@ -280,6 +280,12 @@ impl SignalLog {
             .map(|cancel| (cancel.seq, cancel.because.as_str()))
     }
 
+    /// The first word that ended the order, whether it has gone on since or not.
+    pub(crate) fn first_end(&self) -> Option<u64> {
+        let cancels = self.cancels.iter().map(|cancel| cancel.seq);
+        cancels.chain(self.closures.iter().map(|closure| closure.seq)).min()
+    }
+
     /// How the pull request was closed, if it is.
     pub(crate) fn closed(&self) -> Option<&PullClosure> {
         self.closures.last().filter(|closure| closure.how != PullClosureKind::Reopened)

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use journeyman::emulator::{Emulator, EmulatorOptions, keys};
+use journeyman::emulator::{DeliveryResult, Emulator, EmulatorOptions, RepositorySource, keys};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
@@ -98,6 +98,8 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
     assert_eq!((code, &said["ok"], &said["server"]), (Some(1), &false.into(), &true.into()), "{said:#}");
     let words = "lacks the permissions statuses: read: add them on its page on GitHub";
     assert!(about(&said, "github").0.contains(words), "{said:#}");
+    assert!(about(&said, "webhook").0.starts_with("the App has no webhook: set its address"), "{said:#}");
+    assert_eq!(about(&said, "clock"), ("it agrees with GitHub's", true), "{said:#}");
     for (key, words) in [
         ("store.url", "journeyman.db will be created"),
         ("data.dir", " GiB are free"),
@@ -109,6 +111,28 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
         assert!((is_good || key == "data.dir") && text.contains(words), "{key}: {said:#}");
     }
     assert!(!home.join("kept").exists(), "it looks, and makes nothing");
+
+    // GitHub sends elsewhere, and nobody is there; the address is mended; then GitHub is asked, and needs none.
+    github.set_webhook_url("http://127.0.0.1:9/webhook");
+    github.create_repository("octo/sums", RepositorySource::Files(Default::default())).await.expect("one");
+    for title in ["One", "Two", "Three"] {
+        github.open_issue("octo/sums", "mona", title, "It is off by one.").await.expect("an issue");
+    }
+    let failed = || github.deliveries().iter().all(|one| matches!(one.outcome, DeliveryResult::Failed(_)));
+    while !failed() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let public = ("JOURNEYMAN_SERVER__PUBLIC_URL", "http://127.0.0.1:9");
+    let elsewhere = ("JOURNEYMAN_SERVER__PUBLIC_URL", "https://bot.example.org");
+    let (_, said) = tokio::task::block_in_place(|| asked(home, &[elsewhere]));
+    let words = "GitHub sends to http://127.0.0.1:9/webhook, and server.public_url says https://bot.example.org/webhook";
+    assert!(about(&said, "webhook").0.starts_with(words), "{said:#}");
+    let (text, is_good) = about(&said, "deliveries");
+    assert!(!is_good && text.contains("was not taken in, ") && text.contains(" in a row"), "{said:#}");
+    let (_, said) = tokio::task::block_in_place(|| asked(home, &[public]));
+    assert_eq!(about(&said, "webhook"), ("GitHub sends to http://127.0.0.1:9/webhook", true), "{said:#}");
+    let (_, said) = tokio::task::block_in_place(|| asked(home, &[("JOURNEYMAN_GITHUB__DELIVERIES", "pull")]));
+    assert!(about(&said, "webhook").0.starts_with("GitHub is asked for them"), "{said:#}");
 
     write_private(&home.join("journeyman.toml"), &settings("/no/such/agent"));
     std::fs::write(home.join("kept"), "in the way").expect("a file");

@@ -15,8 +15,9 @@ use crate::order::WriteLimits;
 #[command(
     after_help = "It looks at the sandbox and its limits, at git, at the agents, at [network], at where setups get their \
                         packages from: [registries] and what this machine's own package managers are set to, and at the key that \
-                        commits are signed with. With [github] in the settings it also looks at what `serve` needs: the App, the \
-                        store, the disk, the port. No secret is shown.\nExit codes: 0 all is well, 1 something has to be mended, \
+                        commits are signed with. With [github] in the settings it also looks at what `serve` needs: the App, \
+                        where its webhook goes and what became of the last deliveries, the clock, the store, the disk, the port. \
+                        No secret is shown.\nExit codes: 0 all is well, 1 something has to be mended, \
                         2 the settings cannot be read.\n\nExample:\n  journeyman doctor --config journeyman.toml"
 )]
 pub(super) struct DoctorArguments {

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::error::{GitHubError, Result};
+use super::error::{ErrorKind, GitHubError, Result};
 use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::DeliveryGuid;
@@ -26,37 +26,76 @@ pub struct HookDelivery {
     pub was_taken_in: bool,
 }
 
+#[derive(Deserialize)]
+struct HookDeliveryWire {
+    id: u64,
+    guid: String,
+    event: String,
+    action: Option<String>,
+    delivered_at: DateTime<Utc>,
+    #[serde(default)]
+    status_code: u16,
+}
+
+impl HookDeliveryWire {
+    /// None where its GUID is none.
+    fn read(self) -> Option<HookDelivery> {
+        let Self { id, guid, event, action, delivered_at, status_code } = self;
+        let guid = guid.parse().ok()?;
+        let was_taken_in = (200..300).contains(&status_code);
+        Some(HookDelivery { id, guid, event, action, delivered_at, was_taken_in })
+    }
+}
+
+/// How GitHub delivers, as it says itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookReport {
+    /// Where deliveries go, if they go anywhere.
+    pub url: Option<String>,
+    /// The newest, a hundred at most; the newest first.
+    pub newest: Vec<HookDelivery>,
+    /// What GitHub's clock said.
+    pub answered_at: Option<DateTime<Utc>>,
+}
+
 impl GitHub {
+    /// How the App's webhook does.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn hook_report(&self) -> Result<HookReport> {
+        #[derive(Deserialize)]
+        struct Wire {
+            url: Option<String>,
+        }
+        let request = GitHubRequest::get("/app/hook/config");
+        let url = match self.repeating(|| async { self.send_as_app(&request).await }).await {
+            Ok(answer) => answer.json::<Wire>()?.url.filter(|url| !url.is_empty()),
+            // The App has no webhook.
+            Err(error) if error.kind == ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let request = GitHubRequest::get("/app/hook/deliveries?per_page=100");
+        let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
+        let newest: Vec<HookDeliveryWire> = answer.json()?;
+        let newest = newest.into_iter().filter_map(HookDeliveryWire::read).collect();
+        Ok(HookReport { url, newest, answered_at: answer.answered_at })
+    }
+
     /// What was delivered, or was to be, since then; the newest first. All of it: whoever asks moves on from the newest.
     ///
     /// # Errors
     /// As for every call.
     pub async fn hook_deliveries(&self, since: DateTime<Utc>) -> Result<Vec<HookDelivery>> {
-        #[derive(Deserialize)]
-        struct Wire {
-            id: u64,
-            guid: String,
-            event: String,
-            action: Option<String>,
-            delivered_at: DateTime<Utc>,
-            #[serde(default)]
-            status_code: u16,
-        }
         let mut all = Vec::new();
         let mut route = "/app/hook/deliveries?per_page=100".to_owned();
         for _ in 0..MOST_PAGES {
             let request = GitHubRequest::get(route.as_str());
             let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
-            let page: Vec<Wire> = answer.json()?;
+            let page: Vec<HookDeliveryWire> = answer.json()?;
             let is_last = page.iter().any(|one| one.delivered_at < since);
-            for Wire { id, guid, event, action, delivered_at, status_code } in page {
-                if delivered_at < since {
-                    continue;
-                }
-                let Ok(guid) = guid.parse() else { continue };
-                let was_taken_in = (200..300).contains(&status_code);
-                all.push(HookDelivery { id, guid, event, action, delivered_at, was_taken_in });
-            }
+            let page = page.into_iter().filter(|one| one.delivered_at >= since);
+            all.extend(page.filter_map(HookDeliveryWire::read));
             let cursor = answer.next_cursor.filter(|cursor| !is_last && is_plain(cursor));
             let Some(cursor) = cursor else { return Ok(all) };
             route = format!("/app/hook/deliveries?per_page=100&cursor={cursor}");
@@ -67,7 +106,7 @@ impl GitHub {
     /// The payload of a delivery, as JSON.
     ///
     /// # Errors
-    /// As for every call; [`ErrorKind::NotFound`](super::ErrorKind::NotFound) when GitHub does not keep it any more.
+    /// As for every call; [`ErrorKind::NotFound`] when GitHub does not keep it any more.
     pub async fn hook_payload(&self, delivery: &HookDelivery) -> Result<Vec<u8>> {
         #[derive(Deserialize)]
         struct Wire {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -69,6 +70,8 @@ pub(super) struct GitHubResponse {
     pub(super) has_next: Option<bool>,
     /// Where the next page begins, of a list that is read by cursors.
     pub(super) next_cursor: Option<String>,
+    /// By GitHub's clock.
+    pub(super) answered_at: Option<DateTime<Utc>>,
     request: String,
 }
 
@@ -121,7 +124,10 @@ async fn send_within(
     if (200..300).contains(&answer.status) {
         let has_next = header("link").map(|link| link.contains("rel=\"next\""));
         let next_cursor = header("link").and_then(next_cursor);
-        return Ok(GitHubResponse { body: answer.body, has_next, next_cursor, request: request.name() });
+        let answered_at = header("date").and_then(|date| DateTime::parse_from_rfc2822(date).ok());
+        let answered_at = answered_at.map(|at| at.to_utc());
+        let body = answer.body;
+        return Ok(GitHubResponse { body, has_next, next_cursor, answered_at, request: request.name() });
     }
     Err(GitHubErrorResponse::read(answer.status, header, &answer.body).error(&request.name(), name))
 }

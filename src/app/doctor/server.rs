@@ -1,9 +1,10 @@
-//! What `serve` needs besides: GitHub, a store, room, a port.
+//! What `serve` needs besides: GitHub and its webhook, a clock that is right, a store, room, a port.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use secrecy::ExposeSecret;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -11,30 +12,108 @@ use super::{DoctorFinding, finding};
 use crate::app::database::PostgresAddress;
 use crate::app::github;
 use crate::app::registration::AppCheck;
-use crate::config::Settings;
+use crate::config::{DeliveryMode, Settings};
+use crate::github::{HookDelivery, HookReport};
 
 /// With less, the first large repository fills the disk.
 const LEAST_FREE_GIB: u64 = 5;
 const PATIENCE: Duration = Duration::from_secs(2);
+const WEBHOOK: &str = "webhook";
+/// GitHub takes no token that says it was made more than a minute later.
+const MOST_SECONDS_APART: i64 = 30;
+/// One or two may have come while the server was started again.
+const FAILS_IN_A_ROW: usize = 3;
 
 pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
-    vec![app(settings).await, store(settings).await, room(settings), port(settings.server.listen).await]
+    let mut findings = app(settings).await;
+    findings.extend([store(settings).await, room(settings), port(settings.server.listen).await]);
+    findings
 }
 
-async fn app(settings: &Settings) -> DoctorFinding {
+async fn app(settings: &Settings) -> Vec<DoctorFinding> {
     let about = "github";
     let github = match github(&settings.github, settings.testing.outgoing.clone()) {
         Ok(github) => github,
-        Err(error) => return finding(about, format!("{error:#}"), false),
+        Err(error) => return vec![finding(about, format!("{error:#}"), false)],
     };
-    match AppCheck::ask(&github).await {
+    let (app, is_known) = match AppCheck::ask(&github).await {
         AppCheck::Well { slug } => {
-            finding(about, format!("the App {slug}, with the permissions and events it needs"), true)
+            (finding(about, format!("the App {slug}, with the permissions and events it needs"), true), true)
         }
-        AppCheck::Lacking(problem) | AppCheck::Unknown(problem) | AppCheck::Unanswered(problem) => {
-            finding(about, problem, false)
+        AppCheck::Lacking(problem) => (finding(about, problem, false), true),
+        AppCheck::Unknown(problem) | AppCheck::Unanswered(problem) => (finding(about, problem, false), false),
+    };
+    let mut findings = vec![app];
+    if is_known {
+        match github.hook_report().await {
+            Ok(report) => findings.extend(webhook(&report, settings, Utc::now())),
+            Err(error) => {
+                let text = format!("GitHub cannot be asked about the App's webhook: {error}");
+                findings.push(finding(WEBHOOK, text, false));
+            }
         }
     }
+    findings
+}
+
+/// Where GitHub sends what happens, whether it came, and how far the clocks are apart.
+fn webhook(report: &HookReport, settings: &Settings, now: DateTime<Utc>) -> Vec<DoctorFinding> {
+    let mut findings = Vec::new();
+    let wanted = settings
+        .server
+        .public_url
+        .as_ref()
+        .map(|url| format!("{}/webhook", url.as_str().trim_end_matches('/')));
+    findings.push(match (settings.github.deliveries, &report.url, &wanted) {
+        (DeliveryMode::Pull, _, _) => {
+            let text = "GitHub is asked for them every few seconds: no public address is needed".to_owned();
+            finding(WEBHOOK, text, true)
+        }
+        (DeliveryMode::Webhook, None, _) => {
+            let text = "the App has no webhook: set its address on the App's page on GitHub, or set github.deliveries \
+                        to \"pull\"";
+            finding(WEBHOOK, text.to_owned(), false)
+        }
+        (DeliveryMode::Webhook, Some(url), Some(wanted)) if url != wanted => {
+            let text = format!(
+                "GitHub sends to {url}, and server.public_url says {wanted}: change the one that is wrong"
+            );
+            finding(WEBHOOK, text, false)
+        }
+        (DeliveryMode::Webhook, Some(url), _) => finding(WEBHOOK, format!("GitHub sends to {url}"), true),
+    });
+    if settings.github.deliveries == DeliveryMode::Webhook {
+        findings.extend(delivered(&report.newest));
+    }
+    if let Some(at) = report.answered_at {
+        let apart = (now - at).num_seconds().abs();
+        let text = match apart {
+            0..=MOST_SECONDS_APART => "it agrees with GitHub's".to_owned(),
+            _ => format!(
+                "it is {apart} seconds from GitHub's: set it, as with NTP; GitHub refuses our tokens else"
+            ),
+        };
+        findings.push(finding("clock", text, apart <= MOST_SECONDS_APART));
+    }
+    findings
+}
+
+/// What became of the newest deliveries. What failed while no server ran is fetched when one starts.
+fn delivered(newest: &[HookDelivery]) -> Option<DoctorFinding> {
+    let last = newest.first()?;
+    let failed = newest.iter().filter(|one| !one.was_taken_in).count();
+    let at = last.delivered_at.format("%Y-%m-%d %H:%M UTC");
+    let (event, of) = (&last.event, newest.len());
+    if last.was_taken_in {
+        let text = format!("the newest ({event}, {at}) was taken in; {failed} of the last {of} were not");
+        return Some(finding("deliveries", text, true));
+    }
+    let in_a_row = newest.iter().take_while(|one| !one.was_taken_in).count();
+    let text = format!(
+        "the newest ({event}, {at}) was not taken in, {in_a_row} in a row: `serve` fetches what failed when it starts; if \
+         it runs, GitHub does not reach it"
+    );
+    Some(finding("deliveries", text, in_a_row < FAILS_IN_A_ROW))
 }
 
 /// It is not opened to be written: that would bring its tables up to date, which is for the server to do.

@@ -49,6 +49,12 @@ pub(crate) fn serve(
             }
             Ok(EmulatedApiReply::ok(world.installation_json(owner)))
         }
+        ("GET", ["app", "hook", "config"]) => {
+            let url = &world.webhook_url;
+            let config =
+                json!({"content_type": "json", "insecure_ssl": "0", "secret": "********", "url": url});
+            Ok(EmulatedApiReply::ok(config))
+        }
         ("GET", ["app", "hook", "deliveries"]) => {
             let list: Vec<Value> =
                 world.deliveries.iter().rev().map(|one| delivery_json(one, false)).collect();

@@ -75,7 +75,7 @@ fn scripts_are_sound_and_executable() {
     let folder = fs::read_dir(root.join("scripts")).expect("there are scripts");
     let mut scripts: Vec<PathBuf> = folder.map(|entry| entry.expect("an entry").path()).collect();
     scripts.retain(|path| path.extension().is_some_and(|extension| extension == "sh"));
-    scripts.push(root.join(".ci/run"));
+    scripts.extend([root.join(".ci/run"), root.join("install.sh")]);
     assert!(scripts.len() >= 4, "{scripts:?}");
     for script in scripts {
         use std::os::unix::fs::PermissionsExt;

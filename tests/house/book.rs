@@ -126,8 +126,15 @@ fn all_pages_and_scripts_name_the_repository_that_cargo_names() {
     let owner =
         repository.strip_prefix("https://github.com/").and_then(|rest| rest.strip_suffix("/journeyman"));
     let owner = owner.expect("https://github.com/OWNER/journeyman");
+    assert!(file("install.sh").contains(&format!("\nrepository={owner}/journeyman\n")), "install.sh");
     let docs = pages().into_keys().map(|name| format!("docs/{name}"));
-    let others = ["README.md", "docs/book.toml"];
+    let others = [
+        "README.md",
+        "install.sh",
+        "docs/book.toml",
+        "deploy/helm/journeyman/Chart.yaml",
+        "deploy/helm/journeyman/values.yaml",
+    ];
     for path in docs.chain(others.map(str::to_owned)) {
         for host in ["github.com/", "ghcr.io/"] {
             for rest in file(&path).split(host).skip(1) {

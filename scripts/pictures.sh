@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the pictures of the README anew: the demo in a terminal (docs/demo.svg), and the pages that it leaves behind
-# (docs/issue.png, docs/pull-request.png, docs/review.png: a person reviews, and is answered). Needs a Chromium and a font
+# Makes the pictures of the documents anew: the demo in a terminal (docs/demo.svg, by recording.py), and the pages that it
+# leaves behind (docs/issue.png, docs/pull-request.png, docs/review.png: a person reviews, and is answered). Needs a Chromium and a font
 # with emoji; CHROMIUM names another program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -59,25 +59,6 @@ sleep 3
 curl --silent "$page/pull/2" | sed 's/<details class="thread">/<details class="thread" open>/' >"$place/review.html"
 page=file://$place shoot review.html 960,1640 review.png
 
-# In a terminal what is under way is a spinner, so those lines are left out. Escaped first, then one line of text each.
-{
-    echo '$ make demo'
-    grep -v -e '^  …' -e '^GitHub,' -e '^Journeyman:' -e 'Look around' -e '://' "$place/work"
-    cat "$place/summary"
-} | cat -s | LC_ALL=C.UTF-8 sed -E 's/^(.{112}).+$/\1…/; s/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/ /\xc2\xa0/g' | awk '
-    { lines[NR] = $0 }
-    END {
-        height = NR * 19 + 40
-        print "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"960\" height=\"" height "\" viewBox=\"0 0 960 " height "\" role=\"img\" aria-label=\"make demo in a terminal\">"
-        print "<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#0d1117\"/>"
-        print "<g font-family=\"ui-monospace,SFMono-Regular,Menlo,DejaVu Sans Mono,monospace\" font-size=\"13.5\" fill=\"#c9d1d9\">"
-        for (i = 1; i <= NR; i++) {
-            line = lines[i]
-            sub(/✔/, "<tspan fill=\"#3fb950\">✔</tspan>", line)
-            sub(/✘/, "<tspan fill=\"#f85149\">✘</tspan>", line)
-            if (line != "") print "<text x=\"22\" y=\"" (i * 19 + 17) "\">" line "</text>"
-        }
-        print "</g></svg>"
-    }' >docs/demo.svg
+scripts/recording.py target/debug/journeyman
 
 ls -l docs/demo.svg docs/issue.png docs/pull-request.png

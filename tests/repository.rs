@@ -75,7 +75,7 @@ fn scripts_are_sound_and_executable() {
     let folder = fs::read_dir(root.join("scripts")).expect("there are scripts");
     let mut scripts: Vec<PathBuf> = folder.map(|entry| entry.expect("an entry").path()).collect();
     scripts.retain(|path| path.extension().is_some_and(|extension| extension == "sh"));
-    scripts.push(root.join(".ci/run"));
+    scripts.extend([root.join(".ci/run"), root.join("install.sh")]);
     assert!(scripts.len() >= 4, "{scripts:?}");
     for script in scripts {
         use std::os::unix::fs::PermissionsExt;
@@ -110,5 +110,32 @@ fn the_examples_of_environments_are_settings() {
     for block in page.split("```yaml\n").skip(1) {
         let yaml = block.split("```").next().unwrap_or_default();
         repository_settings(yaml.as_bytes()).unwrap_or_else(|error| panic!("{yaml}: {error}"));
+    }
+}
+
+#[test]
+fn the_chart_is_of_the_version_that_cargo_names() {
+    let manifest: toml::Table = file("Cargo.toml").parse().expect("it is TOML");
+    let version = manifest["workspace"]["package"]["version"].as_str().expect("a version").to_owned();
+    let chart: serde_json::Value =
+        serde_saphyr::from_str(&file("deploy/helm/journeyman/Chart.yaml")).expect("it is YAML");
+    assert_eq!((&chart["version"], &chart["appVersion"]), (&version.clone().into(), &version.into()));
+}
+
+/// Kubernetes knows no conditions on capabilities in such a profile, and would take each rule as unconditional.
+#[test]
+fn the_filter_of_the_container_names_what_it_allows_and_nothing_by_condition() {
+    let filter: serde_json::Value = serde_json::from_str(&file("deploy/seccomp.json")).expect("it is JSON");
+    assert_eq!(filter["defaultAction"], "SCMP_ACT_ERRNO");
+    let rules = filter["syscalls"].as_array().expect("rules");
+    let is_plain = |rule: &&serde_json::Value| rule["includes"].is_null() && rule["excludes"].is_null();
+    assert_eq!(rules.iter().filter(is_plain).count(), rules.len());
+    let names: Vec<&str> =
+        rules[0]["names"].as_array().expect("names").iter().filter_map(|name| name.as_str()).collect();
+    for needed in ["clone", "unshare", "mount", "pivot_root", "sethostname"] {
+        assert!(names.contains(&needed), "bubblewrap needs {needed}");
+    }
+    for refused in ["bpf", "init_module", "kexec_load", "open_by_handle_at", "perf_event_open", "swapon"] {
+        assert!(!names.contains(&refused), "{refused}");
     }
 }

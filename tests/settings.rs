@@ -1,4 +1,4 @@
-//! What README.md and `journeyman.example.toml` say about settings is what the program knows of them. With
+//! What docs/SETTINGS.md and `journeyman.example.toml` say about settings is what the program knows of them. With
 //! `JOURNEYMAN_UPDATE_DOCS=1` in the environment both are written anew.
 
 use std::fs;
@@ -9,6 +9,8 @@ use journeyman::config::{
     DeliveryMode, GithubSettings, KNOWN_SETTINGS, KnownSetting, SettingDefault, Settings,
 };
 use journeyman::order::WriteLimits;
+
+const PAGE: &str = "docs/SETTINGS.md";
 
 /// A table of the example: of which section, what is said above it, its header, and which settings it shows.
 type ExampleTable = (&'static str, &'static str, &'static str, fn(&KnownSetting) -> bool);
@@ -76,7 +78,7 @@ fn file(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A row of the README's table.
+/// A row of the page's table.
 fn row(known: &KnownSetting) -> String {
     let default = match known.default {
         SettingDefault::Is(_) => format!("`{}` ", known.toml().trim_matches('"')),
@@ -148,9 +150,9 @@ fn example() -> String {
     all.join("\n\n") + "\n"
 }
 
-/// The README with the table of now.
-fn readme() -> String {
-    let before = file("README.md");
+/// The page with the table of now.
+fn page() -> String {
+    let before = file(PAGE);
     let is_of_table = |line: &&str| line.starts_with('|');
     let head = "| key | default | what it is |";
     let begins = before.lines().position(|line| line == head).expect("the settings' table");
@@ -162,8 +164,8 @@ fn readme() -> String {
 }
 
 #[test]
-fn the_readme_and_the_example_say_what_the_program_knows() {
-    for (path, text) in [("README.md", readme()), ("journeyman.example.toml", example())] {
+fn the_page_and_the_example_say_what_the_program_knows() {
+    for (path, text) in [(PAGE, page()), ("journeyman.example.toml", example())] {
         if std::env::var_os("JOURNEYMAN_UPDATE_DOCS").is_some() {
             fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(path), &text).expect("it can be written");
         }

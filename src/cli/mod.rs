@@ -44,6 +44,7 @@ mod live;
 #[cfg(feature = "emulator")]
 mod local;
 mod local_clone;
+mod manual;
 mod orders;
 mod pipeline;
 mod receipt;
@@ -148,6 +149,10 @@ enum Subcommands {
     Pipeline(pipeline::PipelineArguments),
     /// Show a signed receipt in words, or run its tests again and compare.
     Receipt(receipt::ReceiptArguments),
+    /// Print what a shell completes the command line with.
+    Completions(manual::CompletionsArguments),
+    /// Write the manual pages into a folder.
+    Man(manual::ManArguments),
     /// The agent of the demo: does what a script says, stage by stage.
     #[cfg(feature = "emulator")]
     #[command(hide = true)]
@@ -217,6 +222,8 @@ pub fn main() -> ExitCode {
         Subcommands::Eval(arguments) => wait_for(eval::main(arguments)),
         Subcommands::Pipeline(arguments) => exit(pipeline::main(&arguments)),
         Subcommands::Receipt(arguments) => wait_for(receipt::main(arguments)),
+        Subcommands::Completions(arguments) => exit(manual::completions(&arguments, CommandLine::command())),
+        Subcommands::Man(arguments) => exit(manual::man(&arguments, CommandLine::command())),
         // Agents run inside the sandbox and need no runtime.
         #[cfg(feature = "emulator")]
         Subcommands::ScriptedAgent(arguments) => exit(scripted_agent::main(&arguments)),

@@ -108,7 +108,7 @@ async fn without_pages(file: &std::path::Path) -> anyhow::Result<u8> {
     let missing = match progress.step() {
         SetupStep::App if progress.problem.is_some() => None,
         SetupStep::App => Some(format!(
-            "there is no App in {}: run `journeyman setup` without --non-interactive, or create it by hand (README, \"Create the GitHub App\")",
+            "there is no App in {}: run `journeyman setup` without --non-interactive, or create it by hand (docs/INSTALL.md, \"Create the GitHub App\")",
             file.display()
         )),
         SetupStep::Install => {

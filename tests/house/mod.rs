@@ -2,6 +2,7 @@
 //!
 //! The map is in `docs/ARCHITECTURE.md`. To change an arrow, change [`ARROWS`] and the map together.
 
+mod book;
 mod cycles;
 mod security;
 mod source;

@@ -182,7 +182,7 @@ async fn without_a_page_it_says_what_is_missing() {
         String::from_utf8(said.stdout).unwrap(),
         format!(
             "MEND  there is no App in {}: run `journeyman setup` without --non-interactive, or create it by hand \
-             (README, \"Create the GitHub App\")\n",
+             (docs/INSTALL.md, \"Create the GitHub App\")\n",
             file.display()
         )
     );

@@ -1,5 +1,5 @@
 //! Every setting there is, each in one place: key, kind with its bounds, default, and what it is. What is read, what is
-//! refused and how, the table in README.md and `journeyman.example.toml` all come from here.
+//! refused and how, the table in docs/SETTINGS.md and `journeyman.example.toml` all come from here.
 //!
 //! A table of our own because serde's and toml's errors repeat values, and know neither the environment nor bounds.
 

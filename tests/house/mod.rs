@@ -15,6 +15,7 @@ use source::{FOLDERS, Source, sources};
 
 /// What each crate of ours may depend on; the compiler sees to the rest. Adapters do not know one another.
 const ARROWS: &[(&str, &[&str])] = &[
+    ("metrics", &[]),
     ("order", &[]),
     ("outgoing", &["order"]),
     ("agent", &["order", "outgoing"]),
@@ -23,15 +24,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("emulator", &["order"]),
     ("environment", &["order"]),
     ("gateway", &["order", "outgoing"]),
-    ("github", &["order", "outgoing"]),
+    ("github", &["metrics", "order", "outgoing"]),
     ("image", &["order", "outgoing"]),
     ("render", &["order"]),
-    ("sandbox", &["order"]),
-    ("store", &["order"]),
+    ("sandbox", &["metrics", "order"]),
+    ("store", &["metrics", "order"]),
     ("verify", &["order"]),
     ("webhook", &["order"]),
     ("workspace", &["order"]),
-    ("http", &["attest", "order", "store", "webhook"]),
+    ("http", &["attest", "metrics", "order", "store", "webhook"]),
     ("setup", &["agent", "config", "github", "order"]),
     (
         "engine",
@@ -42,6 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "gateway",
             "github",
             "image",
+            "metrics",
             "order",
             "render",
             "sandbox",

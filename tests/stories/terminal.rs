@@ -57,6 +57,23 @@ async fn what_is_at_work_is_listed_with_what_it_waits_for_and_can_be_followed_to
     assert!(followed.contains("asked GitHub: the sender may write here"), "{followed}");
     assert!(followed.lines().last().is_some_and(|line| line.contains("pull request")), "{followed}");
 
+    let (_, metrics) = world.api("GET", "/metrics", None).await;
+    let metrics = metrics.as_str().expect("text");
+    for line in [
+        "journeyman_orders_ended_total{end=\"verified\"} ",
+        "journeyman_round_seconds_count{stage=\"implement\",passed=\"true\"} ",
+        "journeyman_stage_seconds_count{stage=\"implement\",end=\"passed\"} ",
+        "journeyman_agent_runs_total{agent=\"scripted\",model=\"\",end=\"done\"} ",
+        "journeyman_agent_usd_total{agent=\"scripted\",model=\"\"} 0.",
+        "journeyman_effect_seconds_count{effect=\"tests\",done=\"true\"} ",
+        "journeyman_github_requests_total{answer=\"2xx\"} ",
+        "journeyman_deliveries_concluded_total{conclusion=\"opened\"} ",
+        "journeyman_sandbox_starts_total{started=\"true\"} ",
+        "journeyman_store_write_seconds_count{what=\"an entry\"} ",
+    ] {
+        assert!(metrics.lines().any(|own| own.starts_with(line)), "{line}: {metrics}");
+    }
+
     let shown = printed(&world, &["show", &name]);
     assert!(shown.starts_with(&format!("{name}: verified\n  order        {}\n", ended.order)), "{shown}");
     for words in ["✔ implement, round 1, scripted, ", "spent        $0.", "pull request #2"] {

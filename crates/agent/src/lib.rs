@@ -54,6 +54,8 @@ pub use templates::{InvalidCommandName, built_in, built_in_names, command_name, 
 /// The agents of the settings, by name.
 pub struct Agents {
     runtimes: BTreeMap<String, Runtime>,
+    /// What the settings name as an agent's model.
+    models: BTreeMap<String, String>,
 }
 
 /// No agent of that name is in the settings.
@@ -81,9 +83,12 @@ impl Agents {
         settings: BTreeMap<String, AgentSettings>,
         outgoing: &OutgoingNetwork,
     ) -> Result<Self, InvalidAgent> {
-        let mut runtimes = BTreeMap::new();
+        let (mut runtimes, mut models) = (BTreeMap::new(), BTreeMap::new());
         for (name, agent) in settings {
             agent.hold_to_rules(&name)?;
+            if let Some(model) = &agent.model {
+                models.insert(name.clone(), model.clone());
+            }
             let runtime = match agent.runtime {
                 RuntimeKind::Claude => Runtime::Program(Box::new(claude::ClaudeProgram::new(agent))),
                 RuntimeKind::Command => Runtime::Program(Box::new(command::CommandProgram::new(agent))),
@@ -94,7 +99,7 @@ impl Agents {
             };
             runtimes.insert(name, runtime);
         }
-        Ok(Self { runtimes })
+        Ok(Self { runtimes, models })
     }
 
     /// The runtime of the agent of that name.
@@ -106,6 +111,11 @@ impl Agents {
             name: name.chars().take(80).collect(),
             known: self.runtimes.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
         })
+    }
+
+    /// The model that the settings name for an agent, where they name one.
+    pub fn model(&self, name: &str) -> Option<&str> {
+        self.models.get(name).map(String::as_str)
     }
 
     /// The names of all, sorted.

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+use tokio::time::Instant;
 
 use super::Engine;
 use super::clock::Clock;
 use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
+use super::order_counting::{OrderCounting, count_run, effect_kind};
 use super::slow_effect::{remarkable_after, told_when_slow};
 use super::store_patience::StorePatience;
+use journeyman_metrics::metrics;
 use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{EffectError, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId};
@@ -69,10 +72,12 @@ impl Engine {
             effects: JoinSet::new(),
         };
         let mut shown = None;
+        let mut counting = OrderCounting::default();
         loop {
             let turn = drive.turns.borrow().clone();
             let JournalSnapshot { journal, survey } = &turn;
             drive.stop_unplanned(survey);
+            counting.turn(journal, &survey.trace);
             let summary = summary(survey);
             // Before anything is done: this is also how an order that `/retry` opened again takes the place.
             if shown.as_ref() != Some(&summary) {
@@ -80,7 +85,10 @@ impl Engine {
                 let summarized =
                     StorePatience::outlast(order, || self.parts.store.set_summary(order, &summary, None));
                 match summarized.await {
-                    Ok(()) => {}
+                    Ok(before) if !summary.active && before != summary.state => {
+                        metrics().order_ended(&summary.state);
+                    }
+                    Ok(_) => {}
                     Err(StoreError::Refused { .. }) => return self.give_way(order, summary, journal).await,
                     Err(error) => return Err(error),
                 }
@@ -183,9 +191,13 @@ impl OrderDriver {
             let effect = effects::Effect { key: key.clone(), attempt, r#move: r#move.clone() };
             let turns = self.turns.subscribe();
             let (order, name, after) = (self.order, key.clone(), remarkable_after(r#move));
+            let kind = effect_kind(r#move);
             let effect = self.effects.spawn(async move {
+                let begun = Instant::now();
                 let task = effects.perform(parts, order, effect, turns);
                 let outcome = told_when_slow((order, &name), after, task).await;
+                let done = !matches!(outcome, EffectOutcome::Trouble(_));
+                metrics().effect_ended(kind, done, begun.elapsed());
                 (name, outcome)
             });
             self.running.insert(key.clone(), (r#move.clone(), effect));
@@ -207,7 +219,7 @@ impl OrderDriver {
         else {
             return Ok(());
         };
-        self.running.remove(&key);
+        let begun = self.running.remove(&key);
         let outcome = match done {
             Ok((_, (_, outcome))) => outcome,
             Err(error) if error.is_cancelled() => return Ok(()),
@@ -220,6 +232,9 @@ impl OrderDriver {
             tracing::warn!(order = %self.order, %key, message = trouble.message, "could not be done");
         } else {
             tracing::info!(order = %self.order, %key, "observed");
+        }
+        if let (Some((Move::RunAgent(task), _)), EffectOutcome::AgentRan(run)) = (&begun, &outcome) {
+            count_run(&self.engine.parts.agents, &self.turns.borrow().journal, task, run);
         }
         self.write(JournalEvent::Observed { key, outcome: Box::new(outcome) }).await
     }

@@ -26,6 +26,7 @@ mod job;
 mod live_journal;
 mod missed_events;
 mod order_api;
+mod order_counting;
 mod place;
 mod progress;
 mod reconcile;

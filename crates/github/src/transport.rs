@@ -13,6 +13,7 @@ use super::error::{GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::RequestAuth;
 use super::refusal::GitHubErrorResponse;
+use journeyman_metrics::metrics;
 
 /// A request, on a route relative to the API's base.
 #[derive(Debug, Clone)]
@@ -119,8 +120,10 @@ async fn send_within(
             request.name(),
             whole.as_secs()
         ))
-    })??;
+    });
+    let answer = answer.flatten().inspect_err(|_| metrics().github_answered(0))?;
     let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
+    count(answer.status, header);
     if (200..300).contains(&answer.status) {
         let has_next = header("link").map(|link| link.contains("rel=\"next\""));
         let next_cursor = header("link").and_then(next_cursor);
@@ -130,6 +133,16 @@ async fn send_within(
         return Ok(GitHubResponse { body, has_next, next_cursor, answered_at, request: request.name() });
     }
     Err(GitHubErrorResponse::read(answer.status, header, &answer.body).error(&request.name(), name))
+}
+
+fn count<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) {
+    metrics().github_answered(status);
+    let number = |name: &str| header(name).and_then(|text| text.parse().ok());
+    let limits = (number("x-ratelimit-limit"), number("x-ratelimit-remaining"));
+    if let (Some(limit), Some(remaining)) = limits {
+        let resource = header("x-ratelimit-resource").unwrap_or("core");
+        metrics().github_rate(resource, limit, remaining);
+    }
 }
 
 /// The `cursor` of the link with `rel="next"`, as it stands there.

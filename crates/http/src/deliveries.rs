@@ -14,6 +14,7 @@ use serde_json::json;
 use super::HttpState;
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
+use journeyman_metrics::metrics;
 use journeyman_order::DeliveryGuid;
 use journeyman_store::{DeliverySaveOutcome, NewDelivery};
 use journeyman_webhook::{SignatureError, verify};
@@ -26,6 +27,7 @@ pub(super) async fn receive(
 ) -> Result<HttpResponse, ProblemDetails> {
     let taken = take(&request, body, &state, &room).await;
     if let Err(refused) = &taken {
+        metrics().delivery_received("refused");
         log_refusal(refused, text(&request, SIGNATURE).is_some());
     }
     taken
@@ -73,10 +75,14 @@ async fn take(
     tracing::debug!(%guid, event, ?saved, "delivery");
     let answer = match saved {
         DeliverySaveOutcome::New => {
+            metrics().delivery_received("new");
             state.orders.delivery_arrived();
             r#"{"status":"accepted"}"#
         }
-        DeliverySaveOutcome::Seen => r#"{"status":"duplicate"}"#,
+        DeliverySaveOutcome::Seen => {
+            metrics().delivery_received("seen");
+            r#"{"status":"duplicate"}"#
+        }
     };
     Ok(HttpResponse::Accepted().content_type(ContentType::json()).body(answer))
 }

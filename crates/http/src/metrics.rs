@@ -17,6 +17,7 @@ use super::api::{ApiResult, readable};
 use super::auth::require_token;
 use super::problem::ProblemDetails;
 use super::{HttpState, Readiness};
+use journeyman_metrics::metrics;
 use journeyman_order::OrderWait;
 use journeyman_store::{OrderFilter, StoreError};
 
@@ -93,6 +94,7 @@ async fn gather(state: &HttpState, now: DateTime<Utc>) -> Result<Registry, Store
             registry.register("disk_free_bytes", "Of the disk that has the least room", free);
         }
     }
+    metrics().register(&mut registry);
     Ok(registry)
 }
 

@@ -1,6 +1,7 @@
 //! Stories told to a real server on loopback, over a real store.
 
 mod attestations;
+mod metrics;
 mod ready;
 
 use std::io::{Read, Write};

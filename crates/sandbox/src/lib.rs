@@ -61,6 +61,7 @@ pub use shared_network::SharedNetwork;
 use bubblewrap::Bubblewrap;
 use cgroup::CgroupParent;
 use egress::ListenerHandler;
+use journeyman_metrics::metrics;
 use journeyman_order::Exit;
 use no_sandbox::NoSandbox;
 use podman::Podman;
@@ -189,7 +190,9 @@ impl Sandbox {
         job.check()?;
         job.limits = job.limits.at_most(self.limits);
         let begun = Instant::now();
-        let JobExit { exit, output_cut, limit } = self.enclosure.run(job, sink).await?;
+        let ran = self.enclosure.run(job, sink).await;
+        metrics().sandbox_started(ran.is_ok());
+        let JobExit { exit, output_cut, limit } = ran?;
         Ok(JobResult { exit, duration: begun.elapsed(), output_cut, limit })
     }
 

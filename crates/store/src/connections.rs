@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::SqlSafeStr;
 use sqlx::error::DatabaseError;
@@ -18,6 +18,7 @@ use sqlx::{Connection as _, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePo
 
 use super::StoreError;
 use super::watcher::StoreWatcher;
+use journeyman_metrics::metrics;
 
 const READERS: u32 = 4;
 const POSTGRES_CONNECTIONS: u32 = 10;
@@ -73,6 +74,7 @@ pub(super) enum Databases {
 pub(super) struct WriteTransaction {
     pub(super) on: OpenTransaction,
     what: &'static str,
+    since: Instant,
     watcher: Arc<dyn StoreWatcher>,
     _begun: Box<dyn Send>,
 }
@@ -127,23 +129,27 @@ impl Databases {
         watcher: &Arc<dyn StoreWatcher>,
     ) -> Result<WriteTransaction, StoreError> {
         let begun = watcher.begins(what).await?;
+        let since = Instant::now();
         let on = match self {
             Self::Sqlite { writer, .. } => {
-                OpenTransaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)
+                writer.begin_with("BEGIN IMMEDIATE").await.map(OpenTransaction::Sqlite)
             }
-            Self::Postgres(pool) => OpenTransaction::Postgres(pool.begin().await?),
+            Self::Postgres(pool) => pool.begin().await.map(OpenTransaction::Postgres),
         };
-        Ok(WriteTransaction { on, what, watcher: Arc::clone(watcher), _begun: begun })
+        let on = on.inspect_err(|_| metrics().store_failed(what))?;
+        Ok(WriteTransaction { on, what, since, watcher: Arc::clone(watcher), _begun: begun })
     }
 }
 
 impl WriteTransaction {
     pub(super) async fn commit(self) -> Result<(), StoreError> {
         self.watcher.commits(self.what).await?;
-        match self.on {
-            OpenTransaction::Sqlite(tx) => tx.commit().await?,
-            OpenTransaction::Postgres(tx) => tx.commit().await?,
-        }
+        let kept = match self.on {
+            OpenTransaction::Sqlite(tx) => tx.commit().await,
+            OpenTransaction::Postgres(tx) => tx.commit().await,
+        };
+        kept.inspect_err(|_| metrics().store_failed(self.what))?;
+        metrics().store_wrote(self.what, self.since.elapsed());
         self.watcher.committed(self.what).await
     }
 }

@@ -1,7 +1,7 @@
 //! Deliveries: kept before GitHub hears 2xx, concluded once, whoever works on them.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
@@ -9,6 +9,7 @@ use sqlx::QueryBuilder;
 use super::connections::Databases;
 use super::pool::{ConnectionPools, OpenTransaction, WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_micros, to_micros};
+use journeyman_metrics::metrics;
 use journeyman_order::{DeliveryGuid, OrderId};
 
 /// A delivery whose signature was right.
@@ -293,7 +294,10 @@ pub(super) async fn insert_at_once(
         None => query.push("TRUE"),
     };
     query.push(WHERE_NEW);
-    let inserted: Vec<(String,)> = query.build_query_as().fetch_all(writer).await?;
+    let begun = Instant::now();
+    let inserted: Vec<(String,)> =
+        query.build_query_as().fetch_all(writer).await.inspect_err(|_| metrics().store_failed(WHAT))?;
+    metrics().store_wrote(WHAT, begun.elapsed());
     pools.watcher.committed(WHAT).await?;
     Ok(inserted.into_iter().map(|(guid,)| guid).collect())
 }
@@ -387,6 +391,7 @@ pub(super) async fn conclude(
         .fetch_optional(connection)
     })?;
     if updated.is_some() {
+        metrics().delivery_concluded(word);
         return Ok(ConclusionWrite::Now);
     }
     let there: Option<(i64,)> = in_tx!(tx, connection => {

@@ -393,6 +393,7 @@ impl Store {
 
     /// Rewrites what lists and look-ups say of an order. `rested` is the last entry of the journal that it was left
     /// at rest with; none while it is at work.
+    /// Answers what was said of it before.
     ///
     /// # Errors
     /// [`StoreError::Refused`] when it is to be active and another order of the issue is;
@@ -402,10 +403,16 @@ impl Store {
         order: OrderId,
         summary: &OrderSummary,
         rested: Option<u64>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<String, StoreError> {
         let rested = rested.map(|seq| to_column(seq, "an entry's number")).transpose()?;
         let pull = summary.pull.map(|pull| to_column(pull.0, "a pull request's number")).transpose()?;
         let mut tx = self.pools.begin("a summary").await?;
+        let before: Option<(String,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as("SELECT state FROM orders WHERE id = $1")
+                .bind(order.to_string())
+                .fetch_optional(connection)
+        })?;
+        let (before,) = before.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
         let updated: Option<(String,)> = in_tx!(&mut tx, connection => {
             sqlx::query_as(
                 "UPDATE orders SET active = $2, state = $3, branch = $4, pull = $5, \
@@ -420,7 +427,8 @@ impl Store {
             .fetch_optional(connection)
         })?;
         updated.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
-        tx.commit().await
+        tx.commit().await?;
+        Ok(before)
     }
 }
 

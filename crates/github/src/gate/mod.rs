@@ -23,6 +23,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::error::{GitHubError, Result};
+use journeyman_metrics::metrics;
 use journeyman_order::{InstallationId, WriteLimits};
 
 pub(super) use queue::WritePermit;
@@ -67,6 +68,7 @@ impl WriteGate {
         let asked = Instant::now();
         let passed = self.queue(installation).pass(priority).await;
         let waited = asked.elapsed();
+        metrics().github_write_waited(passed.is_ok(), waited);
         if waited > NOTABLE {
             let (passed, waited_ms) = (passed.is_ok(), waited.as_millis());
             tracing::info!(%installation, ?priority, request, waited_ms, passed, "a write waited for its turn");
@@ -102,6 +104,7 @@ impl WriteGate {
     /// GitHub asks for a pause: for so long nothing is sent for this installation.
     pub(super) fn hold(&self, installation: InstallationId, wait: Duration) {
         tracing::warn!(%installation, seconds = wait.as_secs(), "GitHub limits us; requests are held back");
+        metrics().github_paused(wait);
         self.queue(installation).hold(wait);
     }
 

@@ -1,0 +1,124 @@
+//! Counts what orders come to, from turn to turn: stages, rounds, agents' runs, ends.
+//!
+//! May know: what a turn of an order shows. Must never know: what is done with the numbers, and whose issue it is.
+
+use journeyman_agent::Agents;
+use journeyman_metrics::{CountedAgentRun, metrics};
+use journeyman_order::agent_run::AgentFailureKind;
+use journeyman_order::moves::AgentTask;
+use journeyman_order::steps::{Step, steps};
+use journeyman_order::trace::{OrderTrace, StageState};
+use journeyman_order::{AgentRun, Journal, Move};
+
+/// Where an order was in the turn before.
+#[derive(Debug, Default)]
+pub(super) struct OrderCounting {
+    stage: Option<(String, u32)>,
+}
+
+impl OrderCounting {
+    /// What ended since the turn before. What ended while nobody drove the order is not counted.
+    pub(super) fn turn(&mut self, journal: &Journal, trace: &OrderTrace) {
+        let running = trace.running();
+        let now =
+            running.map(|stage| (stage.name.as_str(), stage.rounds.last().map_or(0, |round| round.round)));
+        let was = self.stage.as_ref().map(|(stage, round)| (stage.as_str(), *round));
+        if was == now {
+            return;
+        }
+        if let Some((stage, round)) = was {
+            let steps = steps(journal);
+            let of_round = |step: &&Step| step.stage == stage && step.round == Some(round);
+            if let Some(seconds) = length(steps.iter().filter(of_round)) {
+                metrics().round_ended(stage, has_passed(trace, stage, round), seconds);
+            }
+            let state = trace.stages.iter().rfind(|known| known.name == stage).map(|known| known.state);
+            if let Some(end) = state.and_then(end)
+                && let Some(seconds) = length(steps.iter().filter(|step| step.stage == stage))
+            {
+                metrics().stage_ended(stage, end, seconds);
+            }
+        }
+        self.stage = now.map(|(stage, round)| (stage.to_owned(), round));
+    }
+}
+
+/// From the first of these to the end of the last.
+fn length<'a>(steps: impl Iterator<Item = &'a Step> + Clone) -> Option<f64> {
+    let begun = steps.clone().map(|step| step.started_at).min()?;
+    let until = |step: &Step| {
+        let before = step.started_at.signed_duration_since(begun).as_seconds_f64();
+        before + step.duration_seconds.unwrap_or_default()
+    };
+    steps.map(until).reduce(f64::max)
+}
+
+fn has_passed(trace: &OrderTrace, stage: &str, round: u32) -> bool {
+    let stage = trace.stages.iter().rfind(|known| known.name == stage);
+    let round = stage.and_then(|stage| stage.rounds.iter().find(|known| known.round == round));
+    round.is_some_and(|round| round.feedback.is_none())
+}
+
+/// How a stage ended, if it has.
+fn end(state: StageState) -> Option<&'static str> {
+    match state {
+        StageState::Running | StageState::Skipped | StageState::NotReached => None,
+        StageState::Passed => Some("passed"),
+        StageState::Failed => Some("failed"),
+        StageState::Escalated => Some("escalated"),
+        StageState::Approved => Some("approved"),
+    }
+}
+
+/// A run of an agent came to its end.
+pub(super) fn count_run(agents: &Agents, journal: &Journal, task: &AgentTask, run: &AgentRun) {
+    let of_role = journal.role(&task.role).and_then(|role| role.model.as_deref());
+    metrics().agent_ran(&CountedAgentRun {
+        agent: &task.agent,
+        model: of_role.or_else(|| agents.model(&task.agent)).unwrap_or_default(),
+        end: run.failure.as_ref().map_or("done", |failure| match failure.kind {
+            AgentFailureKind::Unavailable => "unavailable",
+            AgentFailureKind::Misconfigured => "misconfigured",
+            AgentFailureKind::UnknownSession => "unknown_session",
+            AgentFailureKind::LimitReached => "limit_reached",
+            AgentFailureKind::Ended => "ended",
+        }),
+        seconds: run.duration_seconds,
+        input_tokens: run.usage.input_tokens,
+        output_tokens: run.usage.output_tokens,
+        usd: run.usage.usd,
+    });
+}
+
+/// What an effect is about, in few words.
+pub(super) fn effect_kind(r#move: &Move) -> &'static str {
+    match r#move {
+        Move::RunAgent(_) => "agent",
+        Move::RunTests { .. } => "tests",
+        Move::PrepareEnvironment => "environment",
+        Move::Prepare | Move::Preflight => "prepare",
+        Move::Push { .. } => "push",
+        Move::FindFiles { .. }
+        | Move::Import { .. }
+        | Move::Commit { .. }
+        | Move::WriteArtifact { .. }
+        | Move::Archive { .. }
+        | Move::TakeIn { .. }
+        | Move::UpdateBranch { .. } => "repository",
+        Move::Authorize { .. }
+        | Move::OpenPull { .. }
+        | Move::FinishPull { .. }
+        | Move::ShowReview(_)
+        | Move::ShowStatus { .. }
+        | Move::RerunJobs { .. }
+        | Move::ShowCheck { .. }
+        | Move::ReadIssue
+        | Move::ReadPull { .. }
+        | Move::AnswerThreads { .. }
+        | Move::RequestReview { .. }
+        | Move::ShowAnswer(_)
+        | Move::React { .. }
+        | Move::Say { .. }
+        | Move::Tidy { .. } => "github",
+    }
+}

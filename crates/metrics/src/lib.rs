@@ -1,0 +1,316 @@
+//! What is counted where it happens, for `GET /metrics`: ends, durations, costs, limits. What can be read from the
+//! store at any moment is not counted here.
+//!
+//! May know: names of things that the settings or this program name. Must never know: what an issue, a repository or
+//! a person is called: each name would be a series of its own, and numbers are shown to whoever holds the token.
+//!
+//! There is one set of counters for a process, as Prometheus' own libraries have it; they begin at 0 with it.
+
+mod label_words;
+
+use std::sync::LazyLock;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use label_words::LabelWords;
+
+type Labels = Vec<(&'static str, String)>;
+type Counts = Family<Labels, Counter>;
+type Amounts = Family<Labels, Counter<f64, AtomicU64>>;
+type Levels = Family<Labels, Gauge>;
+type Durations = Family<Labels, Histogram, fn() -> Histogram>;
+
+/// The counters of this process.
+pub fn metrics() -> &'static ServerMetrics {
+    static METRICS: LazyLock<ServerMetrics> = LazyLock::new(ServerMetrics::new);
+    &METRICS
+}
+
+/// How a run of an agent ended, and what it came to.
+#[derive(Debug, Clone, Copy)]
+pub struct CountedAgentRun<'a> {
+    /// The agent's name in the settings.
+    pub agent: &'a str,
+    /// The model that the settings name for it; empty where they name none.
+    pub model: &'a str,
+    /// `done`, or the kind of its failure.
+    pub end: &'static str,
+    pub seconds: f64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub usd: f64,
+}
+
+/// All counters. Each method counts one thing that happened.
+#[derive(Debug)]
+pub struct ServerMetrics {
+    orders_ended: Counts,
+    stage_seconds: Durations,
+    round_seconds: Durations,
+    effect_seconds: Durations,
+    /// Stages are named by repositories, too.
+    stages: LabelWords,
+    /// Roles name models, and repositories may have roles of their own.
+    models: LabelWords,
+    agent_runs: Counts,
+    agent_seconds: Durations,
+    agent_usd: Amounts,
+    agent_tokens: Counts,
+    github_requests: Counts,
+    github_rate_limit: Levels,
+    github_rate_remaining: Levels,
+    /// GitHub may name others one day.
+    resources: LabelWords,
+    github_pauses: Counts,
+    github_pause_seconds: Amounts,
+    github_write_wait_seconds: Durations,
+    deliveries_received: Counts,
+    deliveries_concluded: Counts,
+    sandbox_starts: Counts,
+    store_write_seconds: Durations,
+    store_write_failures: Counts,
+    notifications: Counts,
+}
+
+impl ServerMetrics {
+    fn new() -> Self {
+        Self {
+            orders_ended: Counts::default(),
+            stage_seconds: long_durations(),
+            round_seconds: long_durations(),
+            effect_seconds: long_durations(),
+            stages: LabelWords::default(),
+            models: LabelWords::default(),
+            agent_runs: Counts::default(),
+            agent_seconds: long_durations(),
+            agent_usd: Amounts::default(),
+            agent_tokens: Counts::default(),
+            github_requests: Counts::default(),
+            github_rate_limit: Levels::default(),
+            github_rate_remaining: Levels::default(),
+            resources: LabelWords::default(),
+            github_pauses: Counts::default(),
+            github_pause_seconds: Amounts::default(),
+            github_write_wait_seconds: short_durations(),
+            deliveries_received: Counts::default(),
+            deliveries_concluded: Counts::default(),
+            sandbox_starts: Counts::default(),
+            store_write_seconds: short_durations(),
+            store_write_failures: Counts::default(),
+            notifications: Counts::default(),
+        }
+    }
+
+    /// An order came to an end, in the word that lists show; also when it comes to another one.
+    pub fn order_ended(&self, end: &str) {
+        count(&self.orders_ended, vec![("end", end.to_owned())]);
+    }
+
+    pub fn stage_ended(&self, stage: &str, end: &'static str, seconds: f64) {
+        let labels = vec![("stage", self.stages.word(stage)), ("end", end.to_owned())];
+        self.stage_seconds.get_or_create(&labels).observe(seconds);
+    }
+
+    pub fn round_ended(&self, stage: &str, passed: bool, seconds: f64) {
+        let labels = vec![("stage", self.stages.word(stage)), ("passed", passed.to_string())];
+        self.round_seconds.get_or_create(&labels).observe(seconds);
+    }
+
+    /// An effect was made, or could not be: a run of an agent, a run of the tests, a request to GitHub.
+    pub fn effect_ended(&self, effect: &str, done: bool, took: Duration) {
+        let labels = vec![("effect", effect.to_owned()), ("done", done.to_string())];
+        self.effect_seconds.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    pub fn agent_ran(&self, run: &CountedAgentRun<'_>) {
+        let with = |more: Option<(&'static str, &str)>| {
+            let mut labels = vec![("agent", run.agent.to_owned()), ("model", self.models.word(run.model))];
+            labels.extend(more.map(|(name, value)| (name, value.to_owned())));
+            labels
+        };
+        count(&self.agent_runs, with(Some(("end", run.end))));
+        self.agent_seconds.get_or_create(&with(None)).observe(run.seconds);
+        add(&self.agent_usd, &with(None), run.usd);
+        let tokens = |direction, number| {
+            self.agent_tokens.get_or_create(&with(Some(("direction", direction)))).inc_by(number);
+        };
+        tokens("input", run.input_tokens);
+        tokens("output", run.output_tokens);
+    }
+
+    /// GitHub answered with this status; 0: there was no answer.
+    pub fn github_answered(&self, status: u16) {
+        let class = if status == 0 { "none".to_owned() } else { format!("{}xx", status / 100) };
+        count(&self.github_requests, vec![("answer", class)]);
+    }
+
+    /// What GitHub said of a rate limit in an answer.
+    pub fn github_rate(&self, resource: &str, limit: u64, remaining: u64) {
+        let labels = vec![("resource", self.resources.word(resource))];
+        self.github_rate_limit.get_or_create(&labels).set(gauge(limit));
+        self.github_rate_remaining.get_or_create(&labels).set(gauge(remaining));
+    }
+
+    /// GitHub asked for a pause.
+    pub fn github_paused(&self, wait: Duration) {
+        count(&self.github_pauses, Vec::new());
+        add(&self.github_pause_seconds, &Vec::new(), wait.as_secs_f64());
+    }
+
+    /// A write had its turn, or was told to come again later.
+    pub fn github_write_waited(&self, passed: bool, waited: Duration) {
+        let labels = vec![("passed", passed.to_string())];
+        self.github_write_wait_seconds.get_or_create(&labels).observe(waited.as_secs_f64());
+    }
+
+    /// `new`, `seen` before, or `refused`.
+    pub fn delivery_received(&self, outcome: &'static str) {
+        count(&self.deliveries_received, vec![("outcome", outcome.to_owned())]);
+    }
+
+    pub fn delivery_concluded(&self, conclusion: &'static str) {
+        count(&self.deliveries_concluded, vec![("conclusion", conclusion.to_owned())]);
+    }
+
+    /// A sandbox was started for a job, or could not be.
+    pub fn sandbox_started(&self, started: bool) {
+        count(&self.sandbox_starts, vec![("started", started.to_string())]);
+    }
+
+    /// A transaction that wrote was kept.
+    pub fn store_wrote(&self, what: &'static str, took: Duration) {
+        self.store_write_seconds.get_or_create(&vec![("what", what.to_owned())]).observe(took.as_secs_f64());
+    }
+
+    /// A transaction could not be begun or kept.
+    pub fn store_failed(&self, what: &'static str) {
+        count(&self.store_write_failures, vec![("what", what.to_owned())]);
+    }
+
+    /// A notification was sent, or given up.
+    pub fn notified(&self, sent: bool) {
+        count(&self.notifications, vec![("sent", sent.to_string())]);
+    }
+
+    /// Shows all of them in a registry that has the prefix already.
+    pub fn register(&self, registry: &mut Registry) {
+        let Self {
+            orders_ended,
+            stage_seconds,
+            round_seconds,
+            effect_seconds,
+            stages: _,
+            models: _,
+            agent_runs,
+            agent_seconds,
+            agent_usd,
+            agent_tokens,
+            github_requests,
+            github_rate_limit,
+            github_rate_remaining,
+            resources: _,
+            github_pauses,
+            github_pause_seconds,
+            github_write_wait_seconds,
+            deliveries_received,
+            deliveries_concluded,
+            sandbox_starts,
+            store_write_seconds,
+            store_write_failures,
+            notifications,
+        } = self;
+        registry.register("orders_ended", "Ends that orders came to", orders_ended.clone());
+        registry.register("stage_seconds", "From the first to the last of a stage", stage_seconds.clone());
+        registry.register("round_seconds", "A worker's run and the checks after it", round_seconds.clone());
+        registry.register("effect_seconds", "What orders had done for them", effect_seconds.clone());
+        registry.register("agent_runs", "Runs of agents", agent_runs.clone());
+        registry.register("agent_run_seconds", "How long agents' runs took", agent_seconds.clone());
+        registry.register(
+            "agent_usd",
+            "Dollars, as agents say, or by the prices of the settings",
+            agent_usd.clone(),
+        );
+        registry.register("agent_tokens", "Tokens, as agents say", agent_tokens.clone());
+        registry.register("github_requests", "Requests to GitHub, by its answer", github_requests.clone());
+        registry.register(
+            "github_rate_limit",
+            "Requests an hour, as GitHub said last",
+            github_rate_limit.clone(),
+        );
+        let help = "Requests left in the hour, as GitHub said last";
+        registry.register("github_rate_remaining", help, github_rate_remaining.clone());
+        registry.register("github_pauses", "Pauses that GitHub asked for", github_pauses.clone());
+        registry.register("github_pause_seconds", "Their length together", github_pause_seconds.clone());
+        let help = "How long writes to GitHub waited for their turn";
+        registry.register("github_write_wait_seconds", help, github_write_wait_seconds.clone());
+        registry.register("deliveries_received", "Webhooks that came in", deliveries_received.clone());
+        registry.register("deliveries_concluded", "What became of deliveries", deliveries_concluded.clone());
+        registry.register("sandbox_starts", "Jobs that a sandbox was started for", sandbox_starts.clone());
+        let help = "Transactions that wrote, from their begin until they were kept";
+        registry.register("store_write_seconds", help, store_write_seconds.clone());
+        registry.register(
+            "store_write_failures",
+            "Transactions that were not kept",
+            store_write_failures.clone(),
+        );
+        registry.register("notifications", "Outgoing notifications", notifications.clone());
+    }
+}
+
+fn count(family: &Counts, labels: Labels) {
+    family.get_or_create(&labels).inc();
+}
+
+/// What agents say of themselves may be anything; a counter never falls.
+fn add(family: &Amounts, labels: &Labels, amount: f64) {
+    if amount.is_finite() && amount >= 0.0 {
+        family.get_or_create(labels).inc_by(amount);
+    }
+}
+
+fn gauge(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Of what takes seconds to hours.
+fn long_durations() -> Durations {
+    Family::new_with_constructor(|| {
+        Histogram::new([1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1_800.0, 3_600.0, 10_800.0])
+    })
+}
+
+/// Of what takes milliseconds to minutes.
+fn short_durations() -> Durations {
+    Family::new_with_constructor(|| {
+        Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 60.0])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_says_it_cost_never_makes_a_counter_fall() {
+        let metrics = ServerMetrics::new();
+        for usd in [0.5, -3.0, f64::NAN, f64::INFINITY, 0.25] {
+            metrics.agent_ran(&CountedAgentRun {
+                agent: "a",
+                model: "",
+                end: "done",
+                seconds: 1.0,
+                input_tokens: 1,
+                output_tokens: 1,
+                usd,
+            });
+        }
+        let labels = vec![("agent", "a".to_owned()), ("model", String::new())];
+        assert!((metrics.agent_usd.get_or_create(&labels).get() - 0.75).abs() < 1e-9);
+    }
+}

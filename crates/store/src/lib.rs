@@ -18,6 +18,7 @@ mod fence;
 mod file_lock;
 mod health;
 mod journal;
+mod order_list;
 mod orders;
 mod pool;
 mod repositories;
@@ -39,7 +40,8 @@ pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, NewDelivery, Store
 pub use error::StoreError;
 pub use file_lock::FileLock;
 pub use journal::JournalStore;
-pub use orders::{OpenOutcome, OrderFilter, OrderRow, OrderSummary};
+pub use order_list::{OrderFilter, OrderTally};
+pub use orders::{OpenOutcome, OrderRow, OrderSummary};
 pub use spending::{
     BudgetReservation, BudgetScope, DailyLimitExceeded, DailyLimitUsage, PlannedAgentRun, RunCost, RunEnd,
 };

@@ -12,6 +12,7 @@ mod backup;
 mod checkpointer;
 mod connections;
 mod deliveries;
+mod delivery_list;
 mod delivery_writer;
 mod error;
 mod fence;
@@ -24,6 +25,7 @@ mod pool;
 mod repositories;
 mod retention;
 mod spending;
+mod statistics;
 mod tenure;
 #[cfg(test)]
 mod tests;
@@ -37,6 +39,7 @@ pub use artifacts::{Artifact, ArtifactInfo};
 pub use backup::DatabaseFiles;
 pub use connections::problem_of_sqlite;
 pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, NewDelivery, StoredDelivery};
+pub use delivery_list::DeliveryRow;
 pub use error::StoreError;
 pub use file_lock::FileLock;
 pub use journal::JournalStore;
@@ -46,6 +49,7 @@ pub use spending::{
     BudgetReservation, BudgetScope, DailyLimitExceeded, DailyLimitUsage, PlannedAgentRun, RunCost, RunEnd,
 };
 
+pub use statistics::{StatisticsGrouping, StatisticsLine};
 pub use watcher::StoreWatcher;
 
 use pool::ConnectionPools;

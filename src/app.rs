@@ -28,7 +28,7 @@ use tokio::task::spawn_blocking;
 
 use crate::agent::{self, Agents, RuntimeKind};
 use crate::attest::{SigningKey, SigningKeyOrigin};
-use crate::config::{self, Settings, Templates, repository_settings};
+use crate::config::{self, EffectiveSetting, Settings, Templates, repository_settings};
 use crate::dashboard::DashboardState;
 use crate::engine::testing::CommitTester;
 use crate::engine::{Clock, Engine, EngineParts, EngineSettings, Environments, SETTINGS_FILE};
@@ -178,6 +178,11 @@ impl Application {
     /// Asks GitHub whether it knows the App, now and from time to time. `GET /ready` says what is not well.
     pub fn watch_app(&self) {
         tokio::spawn(self.app_problem.clone().watch(self.github.clone()));
+    }
+
+    /// Has the dashboard show these settings.
+    pub fn show_settings(&mut self, settings: Vec<EffectiveSetting>) {
+        self.dashboard.settings = Arc::new(settings);
     }
 
     /// What can be done with it while it runs.

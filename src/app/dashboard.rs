@@ -1,5 +1,7 @@
 //! What the dashboard asks of the engine: entries as they are written, and what agents print.
 
+use std::sync::Arc;
+
 use tokio::sync::broadcast;
 
 use crate::dashboard::{DashboardState, LiveTranscript, LiveWork};
@@ -41,6 +43,7 @@ pub(super) fn dashboard(engine: &Engine, api: &HttpState, public_url: Option<Url
         api_token: api.api_token.clone(),
         public_url,
         orders: api.orders.clone(),
-        live: std::sync::Arc::new(EngineLive(engine.clone())),
+        live: Arc::new(EngineLive(engine.clone())),
+        settings: Arc::default(),
     }
 }

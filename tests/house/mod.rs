@@ -31,7 +31,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("webhook", &["order"]),
     ("workspace", &["order"]),
     ("http", &["attest", "order", "store", "webhook"]),
-    ("dashboard", &["http", "order", "store"]),
+    ("dashboard", &["config", "http", "order", "store"]),
     ("setup", &["agent", "config", "github", "order"]),
     (
         "engine",

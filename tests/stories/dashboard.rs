@@ -8,27 +8,30 @@ use serde_json::{Value, json};
 use crate::browser::Browser;
 use crate::world::{API_TOKEN, Story};
 
-/// In round 1 it says what it does for a while, and ends when it is stopped. In round 2 it does what it is advised.
+/// It says for a while what it does, and does it when it is advised.
 const SLOW: &str = r#"
 - stage: implement
-  round: 1
   raw: true
   run: |
     say() { printf '{"type":"assistant","message":{"content":[%s]}}\n' "$1"; }
+    prompt=$(cat)
     echo '{"type":"system","subtype":"init","session_id":"8c3f4b52-7c50-4b5c-a7a5-1f6f3f1c2d3e"}'
+    case "$prompt" in *"The sum is 42."*)
+      echo 42 > answer
+      git commit -q -a -m 'Give the right answer' -m 'It was off by one.' && git push -q origin HEAD
+      echo '{"type":"result","is_error":false,"result":"The answer is right now.","total_cost_usd":0.05}'
+      exit;;
+    esac
     say '{"type":"text","text":"I read <b>the question</b> first. \u001b[31mRed\u001b[0m"}'
     say '{"type":"tool_use","name":"Bash","input":{"command":"cat question"}}'
-    printf '{"type":"user","message":{"content":[{"type":"tool_result","content":"How many roads\\nmust a man walk down?"}]}}\n'
+    echo '{"type":"user","message":{"content":[{"type":"tool_result","content":"How many roads\nmust a man walk down?"}]}}'
     say '{"type":"tool_use","name":"Edit","input":{"file_path":"answer","old_string":"41","new_string":"42"}}'
-    for turn in $(seq 1 20); do sleep 0.15; say "{\"type\":\"text\",\"text\":\"It is $(date +%s%3N) now.\"}"; done
+    for turn in $(seq 1 40); do sleep 0.15; say "{\"type\":\"text\",\"text\":\"It is $(date +%s%3N) now.\"}"; done
     sleep 60
-- stage: implement
-  usd: 0.05
-  run: |
-    cat
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' -m 'It was off by one.' && git push -q origin HEAD
 "#;
+
+/// What the agent says at work.
+const SAID: &str = "document.querySelector('#run-implement-1-agent .said')";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_person_follows_an_order_cancels_it_and_has_it_done_with_advice() {
@@ -46,6 +49,8 @@ async fn a_person_follows_an_order_cancels_it_and_has_it_done_with_advice() {
         browser.fill("[name=token]", "not the token");
         browser.follow("main form button");
         assert!(browser.text().contains("That is not the token"), "{}", browser.text());
+        // A browser notes that it was turned away.
+        browser.complaints.clear();
         browser.fill("[name=token]", API_TOKEN);
         browser.follow("main form button");
         // Whoever was on the way to an order is there.
@@ -59,10 +64,9 @@ async fn a_person_follows_an_order_cancels_it_and_has_it_done_with_advice() {
              for (const said of (node.textContent || '').matchAll(/It is (\\d+) now/g)) window.lags.push(Date.now() - said[1]); \
              }))).observe(document.getElementById('runs'), {childList: true, subtree: true})",
         );
-        browser.until("document.querySelector('#runs .said .words')");
-        browser.until("document.querySelector('#runs .said').innerText.includes('I read <b>the question</b> first. Red')");
-        browser.until("document.querySelectorAll('#runs .said .tool').length === 2");
-        assert_eq!(browser.eval("document.querySelector('#runs .diff .added').textContent"), "+42");
+        browser.until(&format!("{SAID}?.innerText.includes('I read <b>the question</b> first. Red')"));
+        browser.until(&format!("{SAID}.querySelectorAll('.tool').length === 2"));
+        assert_eq!(browser.eval(&format!("{SAID}.querySelector('.diff .added').textContent")), "+42");
         browser.until("window.lags.length >= 15");
         let lags = browser.eval("window.lags");
         eprintln!("milliseconds from an agent's word to the page: {lags}");
@@ -71,7 +75,7 @@ async fn a_person_follows_an_order_cancels_it_and_has_it_done_with_advice() {
 
         // The list has it at work.
         browser.open(&format!("{}/?state=working&text=WRONG", world.address()));
-        assert!(browser.text().contains("implement, round 1"), "{}", browser.text());
+        assert!(browser.text().contains("at implement/1/agent"), "{}", browser.text());
         browser.is_for_everybody("orders");
 
         // Cancelled with the keyboard alone, after a question.
@@ -99,13 +103,22 @@ async fn a_person_follows_an_order_cancels_it_and_has_it_done_with_advice() {
         browser.eval("document.querySelectorAll('#steps details').forEach((one) => { one.open = true; })");
         browser.is_for_everybody("order-verified");
         // A transcript can be read when the run is over.
-        browser.follow("#steps a[href*='/runs/implement']");
+        browser.follow("#steps li:has(.diff) a[href*='/runs/implement']");
         browser.is_for_everybody("transcript");
+        for (path, shown) in [
+            ("/statistics", "Week of opening"),
+            ("/deliveries", "issues.labeled"),
+            ("/settings", "Settings that hold"),
+            ("/?text=nothing-has-this", "No order fits"),
+        ] {
+            browser.open(&format!("{}{path}", world.address()));
+            assert!(browser.text().contains(shown), "{path}: {}", browser.text());
+            browser.is_for_everybody(&path.replace(['/', '?', '='], ""));
+        }
         assert_eq!(browser.complaints, Vec::<String>::new());
     });
     let again = world.settled().await;
     assert_eq!((again.word(), again.order), ("verified", order), "{}", again.because());
-    assert!(again.said("implement/2/agent").contains("The sum is 42."), "the agent was told");
     world.end().await;
 }
 

@@ -25,7 +25,9 @@
   const runs = document.getElementById("runs");
   const run = (name) => document.getElementById("run-" + name);
   const begin = (name, title) => {
+    // What is over can be read with its step.
     run(name)?.remove();
+    runs.querySelectorAll("[data-ended]").forEach((one) => one.remove());
     const section = document.createElement("section");
     section.className = "live";
     section.id = "run-" + name;
@@ -53,6 +55,7 @@
     "run-begun"({ run: name, name: title }) { begin(name, title); },
     "run-ended"({ run: name }) {
       const mark = run(name)?.querySelector(".badge");
+      if (run(name)) run(name).dataset.ended = "";
       if (mark) { mark.textContent = "ended"; mark.className = "badge quiet"; }
     },
     words({ run: name, html }) {

@@ -1,11 +1,12 @@
 //! The dashboard: pages for people, of what the journals say. Made on the server, followed by server-sent events.
 //!
-//! May know: `order` and `store` to read, `http` for what an order can be told and for the API's token.
+//! May know: `order` and `store` to read, what a setting is, `http` for what an order can be told and for the API's token.
 //! Must never know: the engine, agents, GitHub. It decides nothing: a button says what a comment would say, and what
 //! becomes of that is the order's to say.
 
 mod answer;
 mod buttons;
+mod delivery_page;
 mod diff;
 mod events;
 mod findings;
@@ -15,6 +16,8 @@ mod parts;
 mod receipt_view;
 mod run_page;
 mod session;
+mod settings_page;
+mod statistics_page;
 mod step_view;
 mod text;
 mod transcript;
@@ -26,6 +29,7 @@ use secrecy::SecretString;
 use tokio::sync::broadcast;
 use url::Url;
 
+use journeyman_config::EffectiveSetting;
 use journeyman_http::WorkOrders;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{JournalEntry, MoveKey, OrderId};
@@ -42,6 +46,8 @@ pub struct DashboardState {
     /// Who hears what a person says with a button.
     pub orders: Arc<dyn WorkOrders>,
     pub live: Arc<dyn LiveWork>,
+    /// The settings that hold; empty where nobody gave them.
+    pub settings: Arc<Vec<EffectiveSetting>>,
 }
 
 /// The work while it happens; the composition root has one.
@@ -76,6 +82,10 @@ pub fn configure(state: &DashboardState, config: &mut ServiceConfig) {
         .route("/sign-out", web::post().to(session::sign_out))
         .route("/assets/dashboard.css", web::get().to(answer::style))
         .route("/assets/dashboard.js", web::get().to(answer::script))
+        .route("/deliveries", web::get().to(delivery_page::show))
+        .route("/deliveries/again", web::post().to(delivery_page::take_in_again))
+        .route("/settings", web::get().to(settings_page::show))
+        .route("/statistics", web::get().to(statistics_page::show))
         .route("/orders/{id}", web::get().to(order_page::show))
         .route("/orders/{id}/events", web::get().to(events::follow))
         .route("/orders/{id}/runs/{run}", web::get().to(run_page::show))

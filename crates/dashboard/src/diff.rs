@@ -7,7 +7,7 @@ const MOST_LINES: usize = 1_500;
 
 /// One line, and the class that it is coloured by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DiffLine {
+pub(crate) struct ShownDiffLine {
     pub(crate) class: &'static str,
     pub(crate) text: String,
 }
@@ -15,7 +15,7 @@ pub(crate) struct DiffLine {
 /// A diff as it is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct DiffView {
-    pub(crate) lines: Vec<DiffLine>,
+    pub(crate) lines: Vec<ShownDiffLine>,
     pub(crate) left_out: usize,
     pub(crate) added: usize,
     pub(crate) removed: usize,
@@ -39,7 +39,7 @@ impl DiffView {
             view.added += usize::from(class == "added");
             view.removed += usize::from(class == "removed");
             if view.lines.len() < MOST_LINES {
-                view.lines.push(DiffLine { class, text: line.to_owned() });
+                view.lines.push(ShownDiffLine { class, text: line.to_owned() });
             } else {
                 view.left_out += 1;
             }

@@ -4,7 +4,7 @@
 use askama::Template;
 use serde_json::Value;
 
-use super::diff::{DiffLine, DiffView};
+use super::diff::{DiffView, ShownDiffLine};
 use super::text::{beginning, count, dollars, duration, line};
 
 const LONGEST_WORDS: usize = 20_000;
@@ -186,8 +186,8 @@ fn edit(input: &Value) -> Option<DiffView> {
     let (old, new) = (input.get("old_string")?.as_str()?, input.get("new_string")?.as_str()?);
     let (old, _) = beginning(old, LONGEST_OUTPUT);
     let (new, _) = beginning(new, LONGEST_OUTPUT);
-    let lines = |text: &str, class: &'static str, sign: char| -> Vec<DiffLine> {
-        text.lines().map(|text| DiffLine { class, text: format!("{sign}{text}") }).collect()
+    let lines = |text: &str, class: &'static str, sign: char| -> Vec<ShownDiffLine> {
+        text.lines().map(|text| ShownDiffLine { class, text: format!("{sign}{text}") }).collect()
     };
     let (removed, added) = (lines(&old, "removed", '-'), lines(&new, "added", '+'));
     Some(DiffView {

@@ -5,6 +5,7 @@
 //! Must never know: who called it.
 
 mod backup;
+mod dashboard;
 mod database;
 mod doctor;
 mod environment;
@@ -27,7 +28,8 @@ use tokio::task::spawn_blocking;
 
 use crate::agent::{self, Agents, RuntimeKind};
 use crate::attest::{SigningKey, SigningKeyOrigin};
-use crate::config::{self, Settings, Templates, repository_settings};
+use crate::config::{self, EffectiveSetting, Settings, Templates, repository_settings};
+use crate::dashboard::DashboardState;
 use crate::engine::testing::CommitTester;
 use crate::engine::{Clock, Engine, EngineParts, EngineSettings, Environments, SETTINGS_FILE};
 use crate::github::{AppCredentials, GitHub};
@@ -72,6 +74,7 @@ pub struct Application {
     bench: EvalSandbox,
     listener: TcpListener,
     state: HttpState,
+    dashboard: DashboardState,
     github: GitHub,
     app_problem: AppProblem,
     /// Held until the end.
@@ -152,6 +155,7 @@ impl Application {
             ready: ready(&engine, &settings, app_problem.clone()),
             limits: BodyLimits::default(),
         };
+        let dashboard = dashboard::dashboard(&engine, &state, settings.server.public_url.clone());
         Ok(Self {
             address: listener.local_addr()?,
             engine,
@@ -159,6 +163,7 @@ impl Application {
             bench,
             listener,
             state,
+            dashboard,
             github,
             app_problem,
             _data: data,
@@ -175,6 +180,11 @@ impl Application {
         tokio::spawn(self.app_problem.clone().watch(self.github.clone()));
     }
 
+    /// Has the dashboard show these settings.
+    pub fn show_settings(&mut self, settings: Vec<EffectiveSetting>) {
+        self.dashboard.settings = Arc::new(settings);
+    }
+
     /// What can be done with it while it runs.
     pub fn handle(&self) -> ApplicationHandle {
         ApplicationHandle {
@@ -189,7 +199,10 @@ impl Application {
     /// # Errors
     /// When the server fails by itself.
     pub async fn run(self) -> anyhow::Result<()> {
-        let (server, serving) = http::start(self.listener, self.state)?;
+        let pages = self.dashboard;
+        let (server, serving) = http::start(self.listener, self.state, move |config| {
+            crate::dashboard::configure(&pages, config)
+        })?;
         let engine = self.engine.clone();
         let working = tokio::spawn(async move { engine.run().await });
         let engine = self.engine.clone();

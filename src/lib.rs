@@ -3,7 +3,7 @@
 //! The house, from the door to the heart. Each room is a crate in `crates/`, so that the compiler holds the arrows:
 //!
 //! ```text
-//! main → cli → app → {http, engine} → {webhook, store, agent, workspace, environment, verify, sandbox, github, render, attest} → order
+//! main → cli → app → {dashboard → http, engine} → {webhook, store, agent, workspace, environment, verify, sandbox, github, render, attest} → order
 //! ```
 //!
 //! The adapters do not know one another; `order` knows nobody; `emulator` is known to `cli` and the tests only.
@@ -11,6 +11,7 @@
 pub use journeyman_agent as agent;
 pub use journeyman_attest as attest;
 pub use journeyman_config as config;
+pub use journeyman_dashboard as dashboard;
 #[cfg(feature = "emulator")]
 pub use journeyman_emulator as emulator;
 pub use journeyman_engine as engine;

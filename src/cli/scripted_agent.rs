@@ -44,7 +44,7 @@ struct ScriptStep {
     think: u64,
     #[serde(default)]
     exit: u8,
-    /// What `run` printed is the whole stream, as it is.
+    /// What `run` prints is the whole stream, as it is and as it comes.
     #[serde(default)]
     raw: bool,
 }
@@ -73,7 +73,6 @@ pub(super) fn main(arguments: &ScriptedAgentArguments) -> anyhow::Result<u8> {
     std::thread::sleep(Duration::from_millis(scene.think));
     let printed = play(scene, &prompt)?;
     if scene.raw {
-        std::io::stdout().write_all(&printed)?;
         return Ok(scene.exit);
     }
     let said = scene.say.clone().unwrap_or_else(|| String::from_utf8_lossy(&printed).trim().to_owned());
@@ -117,7 +116,7 @@ fn play(scene: &ScriptStep, prompt: &str) -> anyhow::Result<Vec<u8>> {
     let mut shell = Command::new("sh")
         .args(["-c", &scene.run])
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
+        .stdout(if scene.raw { Stdio::inherit() } else { Stdio::piped() })
         .spawn()
         .context("sh")?;
     if let Some(mut stdin) = shell.stdin.take() {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{SETTINGS, StopSignals, log};
 use crate::app::Application;
-use crate::config::Settings;
+use crate::config::{Settings, effective_settings};
 
 /// What `serve` is told.
 #[derive(Debug, Args)]
@@ -32,9 +32,12 @@ pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
     log("info,actix_server=warn,octocrab=off");
     // A server runs in a folder of its own, which no repository fills.
     let usual = || Some(PathBuf::from(SETTINGS)).filter(|file| file.exists());
-    let settings = Settings::load(arguments.config.or_else(usual).as_deref(), std::env::vars())?;
-    let application = Application::build(settings).await?;
+    let file = arguments.config.or_else(usual);
+    let settings = Settings::load(file.as_deref(), std::env::vars())?;
+    let shown = effective_settings(file.as_deref(), std::env::vars())?;
+    let mut application = Application::build(settings).await?;
     tracing::info!("listening on http://{}, webhooks at /webhook", application.address());
+    application.show_settings(shown);
     application.watch_app();
     let handle = application.handle();
     let mut asked = StopSignals::listen()?;

@@ -33,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("webhook", &["order"]),
     ("workspace", &["order"]),
     ("http", &["attest", "metrics", "order", "store", "webhook"]),
+    ("dashboard", &["config", "http", "order", "store"]),
     ("setup", &["agent", "config", "github", "order"]),
     (
         "engine",

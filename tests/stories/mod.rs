@@ -11,6 +11,7 @@ mod budget;
 mod checks;
 mod conversation;
 mod damage;
+mod dashboard;
 mod database;
 mod deliveries;
 mod elsewhere;

@@ -16,6 +16,7 @@ mod failure;
 mod history;
 mod instructions;
 mod lines;
+mod live_redactor;
 mod prompt;
 mod reach;
 mod record;
@@ -45,6 +46,7 @@ pub use api::{
 pub use claude::ENVIRONMENT as CLAUDE_VARIABLES;
 pub use expand::{ExpandedTemplate, expand};
 pub use instructions::instructions;
+pub use live_redactor::LiveRedactor;
 pub use prompt::{Prompt, prompt};
 pub use reach::{AgentNetwork, EndpointKey, ModelEndpoint};
 pub use sessions::{SESSION_FOLDERS, is_session_file};
@@ -242,6 +244,14 @@ impl Invocation {
         values.fold(self.redact(stream), |clean, (name, value)| {
             without_pieces(clean, &value.as_str().into(), format!("[{name}]"))
         })
+    }
+}
+
+impl Invocation {
+    /// The same for a stream that is shown while it grows.
+    pub fn live_redactor(&self) -> LiveRedactor {
+        let values = self.forwarded.values.iter();
+        LiveRedactor::of(values.map(|(name, value)| (name.clone(), value.as_str().into())))
     }
 }
 

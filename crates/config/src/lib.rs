@@ -7,6 +7,7 @@
 //! value may be a secret that was put in the wrong place.
 
 mod api;
+mod effective;
 mod environment;
 mod error;
 #[cfg(test)]
@@ -40,6 +41,7 @@ use journeyman_order::{
     CommitSigning, DayLimits, IsolationMode, JobLimits, OrderLimits, Pipeline, TestingSettings, WriteLimits,
 };
 
+pub use effective::{EffectiveSetting, effective_settings};
 pub use environment::EnvironmentVariables;
 pub use error::SettingsError;
 pub use host::{HostRegistries, HostRegistry, SkippedRegistry};

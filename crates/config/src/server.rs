@@ -67,7 +67,7 @@ impl TestRunSettings {
     }
 }
 
-fn read(
+pub(super) fn read(
     file: Option<&Path>,
     env: impl Iterator<Item = (String, String)>,
 ) -> Result<(SettingKeys, EnvironmentVariables), SettingsError> {

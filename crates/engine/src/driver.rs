@@ -18,6 +18,7 @@ use super::store_patience::StorePatience;
 use journeyman_metrics::metrics;
 use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;
+use journeyman_order::surfaces::OrderLabel;
 use journeyman_order::{EffectError, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId};
 use journeyman_store::{OrderSummary, StoreError};
 
@@ -78,7 +79,7 @@ impl Engine {
             let JournalSnapshot { journal, survey } = &turn;
             drive.stop_unplanned(survey);
             counting.turn(journal, &survey.trace);
-            let summary = summary(survey);
+            let summary = summary(journal, survey);
             // Before anything is done: this is also how an order that `/retry` opened again takes the place.
             if shown.as_ref() != Some(&summary) {
                 // What is running for it must not be lost to a store that is away.
@@ -251,7 +252,7 @@ fn takes_long(r#move: &Move) -> bool {
     matches!(r#move, Move::RunAgent(_) | Move::RunTests { .. } | Move::Prepare)
 }
 
-fn summary(survey: &OrderProjection) -> OrderSummary {
+fn summary(journal: &Journal, survey: &OrderProjection) -> OrderSummary {
     let state = match (&survey.next.settled, survey.trace.running()) {
         (Some(_), _) => survey.surfaces().outcome.to_owned(),
         (None, Some(stage)) => match stage.rounds.last() {
@@ -265,7 +266,23 @@ fn summary(survey: &OrderProjection) -> OrderSummary {
         state,
         branch: survey.trace.branch.clone(),
         pull: survey.trace.pull.as_ref().map(|pull| pull.number),
+        pull_at: survey.trace.pull.is_some().then(|| pull_opened_at(journal)).flatten(),
+        needs_person: match journeyman_render::label(survey) {
+            OrderLabel::NeedsHuman | OrderLabel::NeedsInfo => true,
+            OrderLabel::Working | OrderLabel::Done | OrderLabel::None => false,
+        },
+        verified: survey.surfaces().verified,
+        rounds: u32::try_from(survey.trace.rounds_of_work().count()).unwrap_or(u32::MAX),
+        microusd: (survey.trace.usage.usd.max(0.0) * 1e6).round() as u64,
     }
+}
+
+fn pull_opened_at(journal: &Journal) -> Option<DateTime<Utc>> {
+    let is_opening = |event: &JournalEvent| match event {
+        JournalEvent::Observed { outcome, .. } => matches!(**outcome, EffectOutcome::PullOpened { .. }),
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => false,
+    };
+    journal.entries().iter().find(|entry| is_opening(&entry.event)).map(|entry| entry.at)
 }
 
 async fn until(moment: Option<DateTime<Utc>>, clock: &Clock) {

@@ -31,6 +31,7 @@ mod place;
 mod progress;
 mod reconcile;
 mod retry_clock;
+mod run_stream;
 mod slow_effect;
 mod store_patience;
 mod supervisor;
@@ -61,6 +62,7 @@ pub use environment::Environments;
 pub use environment_survey::EnvironmentSurvey;
 pub use journeyman_image::{PullProgress, PullStep};
 pub use progress::EnvironmentProgress;
+pub use run_stream::RunStream;
 pub use supervisor::ShutdownReport;
 
 /// What the engine works with. Put together by the composition root.

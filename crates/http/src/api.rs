@@ -107,6 +107,7 @@ pub(super) async fn list(
         issue: page.issue.map(|number| IssueNumber(number.min(LARGEST_NUMBER))),
         before: page.before.map(|order| order.parse().map_err(invalid)).transpose()?,
         limit,
+        ..OrderFilter::default()
     };
     let rows = state.store.orders(&filter).await?;
     let is_full = u32::try_from(rows.len()).is_ok_and(|length| length == limit);

@@ -29,17 +29,18 @@ pub(super) fn require_token(
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .map(|(_, carried)| carried.trim());
-    // Digests have one length, so that not even the token's length can be measured.
-    let digest = |text: &str| Sha256::digest(text.as_bytes());
     match carried {
-        Some(carried)
-            if verify_slices_are_equal(&digest(carried), &digest(token.expose_secret())).is_ok() =>
-        {
-            Ok(())
-        }
+        Some(carried) if is_same_secret(carried, token) => Ok(()),
         Some(_) => Err(unauthorized("the bearer token is not the one of server.api_token")),
         None => Err(unauthorized("send the header `Authorization: Bearer TOKEN`, with server.api_token")),
     }
+}
+
+/// Whether somebody has shown the secret, in a time that tells nothing of it.
+pub fn is_same_secret(shown: &str, secret: &SecretString) -> bool {
+    // Digests have one length, so that not even the secret's length can be measured.
+    let digest = |text: &str| Sha256::digest(text.as_bytes());
+    verify_slices_are_equal(&digest(shown), &digest(secret.expose_secret())).is_ok()
 }
 
 fn unauthorized(detail: &str) -> ProblemDetails {

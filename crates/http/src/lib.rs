@@ -32,6 +32,7 @@ use journeyman_order::order_api::{OpenOrderResult, OrderRequestError};
 use journeyman_order::{IssueNumber, Journal, OrderId, RepositoryName, SlashCommand};
 use journeyman_store::Store;
 
+pub use auth::is_same_secret;
 pub use server::start;
 
 /// What the routes need.

@@ -20,11 +20,15 @@ const LAST_WORDS: u64 = 5;
 const MOST_CONNECTIONS: usize = 2_000;
 
 /// Serves on `listener`. The server runs while the second of the pair is awaited, inside a Tokio runtime; the
-/// handle stops it. It does not listen to signals: whoever composes the application does.
+/// handle stops it. It does not listen to signals: whoever composes the application does. `pages` adds routes of others.
 ///
 /// # Errors
 /// When the listener cannot be used.
-pub fn start(listener: TcpListener, state: HttpState) -> io::Result<(ServerHandle, Server)> {
+pub fn start(
+    listener: TcpListener,
+    state: HttpState,
+    pages: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+) -> io::Result<(ServerHandle, Server)> {
     listener.set_nonblocking(true)?;
     let room = Data::new(BodyBudget::new(state.limits));
     let state = Data::new(state);
@@ -33,6 +37,7 @@ pub fn start(listener: TcpListener, state: HttpState) -> io::Result<(ServerHandl
             .app_data(state.clone())
             .app_data(room.clone())
             .configure(routes)
+            .configure(&pages)
             .default_service(web::to(pages::nowhere))
     })
     .workers(WORKERS)
@@ -52,7 +57,6 @@ fn routes(config: &mut ServiceConfig) {
         .service(resource("/health", "GET, HEAD").route(get().to(pages::health)))
         .service(resource("/ready", "GET, HEAD").route(get().to(pages::ready)))
         .service(resource("/metrics", "GET, HEAD").route(get().to(metrics::show)))
-        .service(resource("/", "GET, HEAD").route(get().to(pages::front)))
         .service(
             resource("/api/v1/work-orders", "GET, HEAD, POST")
                 .route(web::post().to(api::create))

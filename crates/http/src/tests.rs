@@ -130,7 +130,7 @@ async fn http_fixture_with(change: impl FnOnce(HttpState) -> HttpState) -> HttpF
     });
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let (handle, server) = start(listener, state).unwrap();
+    let (handle, server) = start(listener, state, |_| ()).unwrap();
     let server = tokio::spawn(server);
     HttpFixture { address, store, orders: desk, client: Client::new(), handle, server, _folder: folder }
 }

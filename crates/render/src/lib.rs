@@ -34,6 +34,7 @@ pub use answer::{answer, reply};
 pub use check::check;
 pub use markdown::markdown;
 pub use notice::notice;
+pub use pages::order_page;
 pub use pull::pull;
 pub use review::{earlier_review, review};
 pub use status::status;

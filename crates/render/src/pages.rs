@@ -4,7 +4,7 @@ use url::Url;
 
 use super::text::code_span;
 use journeyman_order::length::shorten;
-use journeyman_order::{CommitSha, IssueNumber, Journal};
+use journeyman_order::{CommitSha, IssueNumber, Journal, OrderId};
 
 /// The pages of a repository. Without a known address there are no links, and the same is said without them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,6 +79,11 @@ impl<'a> FileLocation<'a> {
 pub(super) fn is_linkable(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
         && url.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:/".contains(&b))
+}
+
+/// The dashboard's page of an order.
+pub fn order_page(public_url: &Url, order: OrderId) -> String {
+    format!("{}/orders/{order}", public_url.as_str().trim_end_matches('/'))
 }
 
 /// A path in an address: everything but letters, digits and a few harmless signs by its number.

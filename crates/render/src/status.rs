@@ -3,7 +3,7 @@
 use url::Url;
 
 use super::markdown::quoted_within;
-use super::pages::is_linkable;
+use super::pages::{is_linkable, order_page};
 use super::stages::{now, stages};
 use super::text::{code_span, dollars, duration, passing, plain};
 use super::time::{last_news, seconds_at_work};
@@ -28,7 +28,7 @@ const MOST_LEFT_OUT: usize = 6;
 pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&Url>) -> String {
     let trace = &survey.trace;
     let mut parts = vec![format!("### {}", plain(&shorten(&headline(survey), 200)))];
-    parts.extend(links(survey, public_url));
+    parts.extend(links(journal, survey, public_url));
     let now = if survey.next.settled.is_none() { now(journal) } else { Vec::new() };
     if !now.is_empty() {
         let now: Vec<String> = now.iter().take(4).map(|what| plain(&shorten(what, 120))).collect();
@@ -64,15 +64,15 @@ pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&U
     format!("{}\n\n{end}", fit(&parts.join("\n\n"), room))
 }
 
-fn links(survey: &OrderProjection, public_url: Option<&Url>) -> Option<String> {
+fn links(journal: &Journal, survey: &OrderProjection, public_url: Option<&Url>) -> Option<String> {
     let pull = survey.trace.pull.as_ref().map(|pull| {
         // Linked when the page has an address that Markdown can hold.
         let (number, url) = (pull.number, &pull.url);
         let shown = if is_linkable(url) { format!("[#{number}]({url})") } else { format!("#{number}") };
         format!("**Pull request:** {shown}")
     });
-    let dashboard = public_url.map(Url::as_str).filter(|url| is_linkable(url));
-    let dashboard = dashboard.map(|url| format!("[dashboard]({url})"));
+    let page = public_url.map(|url| order_page(url, journal.opened().order)).filter(|url| is_linkable(url));
+    let dashboard = page.map(|url| format!("[dashboard]({url})"));
     let links: Vec<String> = pull.into_iter().chain(dashboard).collect();
     (!links.is_empty()).then(|| links.join(" · "))
 }

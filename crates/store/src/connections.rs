@@ -28,9 +28,19 @@ const CHECKPOINT_PAGES: &str = "4000";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 9] =
-    ["first", "branches", "spending", "server", "retention", "waking", "repositories", "looks", "packed"];
-const SQLITE_TABLES: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
+    "first",
+    "branches",
+    "spending",
+    "server",
+    "retention",
+    "waking",
+    "repositories",
+    "looks",
+    "packed",
+    "lists",
+];
+const SQLITE_TABLES: [&str; 10] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
@@ -40,8 +50,9 @@ const SQLITE_TABLES: [&str; 9] = [
     include_str!("../migrations/sqlite/0007_repositories.sql"),
     include_str!("../migrations/sqlite/0008_looks.sql"),
     include_str!("../migrations/sqlite/0009_packed.sql"),
+    include_str!("../migrations/sqlite/0010_lists.sql"),
 ];
-const POSTGRES_TABLES: [&str; 9] = [
+const POSTGRES_TABLES: [&str; 10] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_branches.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
@@ -51,10 +62,11 @@ const POSTGRES_TABLES: [&str; 9] = [
     include_str!("../migrations/postgres/0007_repositories.sql"),
     include_str!("../migrations/postgres/0008_looks.sql"),
     include_str!("../migrations/postgres/0009_packed.sql"),
+    include_str!("../migrations/postgres/0010_lists.sql"),
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 9]) -> Migrator {
+fn migrator(files: [&'static str; 10]) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
         Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
     });

@@ -12,17 +12,20 @@ mod backup;
 mod checkpointer;
 mod connections;
 mod deliveries;
+mod delivery_list;
 mod delivery_writer;
 mod error;
 mod fence;
 mod file_lock;
 mod health;
 mod journal;
+mod order_list;
 mod orders;
 mod pool;
 mod repositories;
 mod retention;
 mod spending;
+mod statistics;
 mod tenure;
 #[cfg(test)]
 mod tests;
@@ -36,14 +39,17 @@ pub use artifacts::{Artifact, ArtifactInfo};
 pub use backup::DatabaseFiles;
 pub use connections::problem_of_sqlite;
 pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, NewDelivery, StoredDelivery};
+pub use delivery_list::DeliveryRow;
 pub use error::StoreError;
 pub use file_lock::FileLock;
 pub use journal::JournalStore;
-pub use orders::{OpenOutcome, OrderFilter, OrderRow, OrderSummary};
+pub use order_list::{OrderFilter, OrderTally};
+pub use orders::{OpenOutcome, OrderRow, OrderSummary};
 pub use spending::{
     BudgetReservation, BudgetScope, DailyLimitExceeded, DailyLimitUsage, PlannedAgentRun, RunCost, RunEnd,
 };
 
+pub use statistics::{StatisticsGrouping, StatisticsLine};
 pub use watcher::StoreWatcher;
 
 use pool::ConnectionPools;

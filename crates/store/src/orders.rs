@@ -1,4 +1,4 @@
-//! Orders: opened together with the first entry of their journal, listed from an index derived from it.
+//! Orders: opened together with the first entry of their journal, and looked up by what their rows derive from it.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,9 @@ use journeyman_order::{
     RepositoryId, RepositoryName, Signal,
 };
 
+/// Characters of a title, and of an agent's name, that a row keeps.
+const LONGEST_TITLE: usize = 300;
+const LONGEST_AGENT: usize = 100;
 /// What an order's row says until the engine has looked at its journal.
 const FIRST_STATE: &str = "opened";
 /// What it says of one whose journal cannot be read.
@@ -44,10 +47,20 @@ pub struct OrderRow {
     pub opened_at: DateTime<Utc>,
     /// When its journal last grew.
     pub updated_at: DateTime<Utc>,
+    /// The issue's title when it was opened, cut; empty where nobody kept it.
+    pub title: String,
+    /// The agent that was asked for, or the server's; empty where nobody kept it.
+    pub agent: String,
+    /// Whether nothing goes on before a person has said something.
+    pub needs_person: bool,
+    /// Rounds of work, as the engine last counted them.
+    pub rounds: u32,
+    /// What its agents cost, in millionths of a dollar.
+    pub microusd: u64,
 }
 
 /// What the engine derives from a journal for lists and look-ups.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OrderSummary {
     /// Whether it holds the issue's one place.
     pub active: bool,
@@ -56,21 +69,16 @@ pub struct OrderSummary {
     pub branch: Option<BranchName>,
     /// Its pull request, once there is one.
     pub pull: Option<PullNumber>,
-}
-
-/// Which orders to list.
-#[derive(Debug, Clone, Default)]
-pub struct OrderFilter {
-    /// Only those that are, or are not, active.
-    pub active: Option<bool>,
-    /// Only those of this repository, by its name when they were opened.
-    pub repository: Option<RepositoryName>,
-    /// Only those of the issue with this number.
-    pub issue: Option<IssueNumber>,
-    /// Only those opened before this one: the last of the page before.
-    pub before: Option<OrderId>,
-    /// At most so many.
-    pub limit: u32,
+    /// When that was opened.
+    pub pull_at: Option<DateTime<Utc>>,
+    /// Whether nothing goes on before a person has said something.
+    pub needs_person: bool,
+    /// Whether it ended verified.
+    pub verified: bool,
+    /// Rounds of work.
+    pub rounds: u32,
+    /// What its agents cost, in millionths of a dollar.
+    pub microusd: u64,
 }
 
 /// What came of the wish to open an order.
@@ -84,15 +92,31 @@ pub enum OpenOutcome {
     DeliveryConcluded,
 }
 
-type OrderColumns = (String, String, i64, i64, String, bool, Option<String>, Option<i64>, i64, i64);
+pub(super) type OrderColumns = (
+    String,
+    String,
+    i64,
+    i64,
+    String,
+    bool,
+    Option<String>,
+    Option<i64>,
+    i64,
+    i64,
+    String,
+    String,
+    bool,
+    i64,
+    i64,
+);
 
 /// Reads orders: what follows `FROM orders`, how it is fetched, and what is bound.
 macro_rules! select {
     ($store:expr, $fetch:ident, $rest:literal $(, $bound:expr)*) => {
         reading!(&$store.pools, pool => {
             sqlx::query_as::<_, OrderColumns>(concat!(
-                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
-                 FROM orders ",
+                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at, \
+                 title, agent, needs_person, rounds, microusd FROM orders ",
                 $rest,
             ))
             $(.bind($bound))*
@@ -293,40 +317,6 @@ impl Store {
         rows.into_iter().map(order_row).collect()
     }
 
-    /// Orders, the latest first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub async fn orders(&self, filter: &OrderFilter) -> Result<Vec<OrderRow>, StoreError> {
-        let repository = filter.repository.as_ref().map(ToString::to_string);
-        let before = filter.before.map(|order| order.to_string());
-        let issue = filter.issue.map(|issue| to_column(issue.0, "an issue's number")).transpose()?;
-        let rows = select!(
-            self,
-            fetch_all,
-            "WHERE ($1 IS NULL OR active = $1) AND ($2 IS NULL OR repository = $2) \
-                 AND ($3 IS NULL OR id < $3) AND ($4 IS NULL OR issue = $4) ORDER BY id DESC LIMIT $5",
-            filter.active,
-            repository.as_deref(),
-            before.as_deref(),
-            issue,
-            i64::from(filter.limit)
-        )?;
-        rows.into_iter().map(order_row).collect()
-    }
-
-    /// How many orders there are, by what their rows say and whether they are active.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub async fn count_orders(&self) -> Result<Vec<(String, bool, u64)>, StoreError> {
-        let rows: Vec<(String, bool, i64)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT state, active, COUNT(*) FROM orders GROUP BY state, active ORDER BY state, active")
-                .fetch_all(pool)
-        })?;
-        Ok(rows.into_iter().map(|(state, active, count)| (state, active, count.unsigned_abs())).collect())
-    }
-
     /// Ends an order whose journal cannot be read: the issue's place is free, and its row says so. Whether it had not
     /// ended in this way before.
     ///
@@ -406,6 +396,7 @@ impl Store {
     ) -> Result<String, StoreError> {
         let rested = rested.map(|seq| to_column(seq, "an entry's number")).transpose()?;
         let pull = summary.pull.map(|pull| to_column(pull.0, "a pull request's number")).transpose()?;
+        let cost = to_column(summary.microusd, "a cost")?;
         let mut tx = self.pools.begin("a summary").await?;
         let before: Option<(String,)> = in_tx!(&mut tx, connection => {
             sqlx::query_as("SELECT state FROM orders WHERE id = $1")
@@ -416,7 +407,8 @@ impl Store {
         let updated: Option<(String,)> = in_tx!(&mut tx, connection => {
             sqlx::query_as(
                 "UPDATE orders SET active = $2, state = $3, branch = $4, pull = $5, \
-                 rested_seq = COALESCE($6, rested_seq) WHERE id = $1 RETURNING id",
+                 rested_seq = COALESCE($6, rested_seq), needs_person = $7, verified = $8, rounds = $9, \
+                 microusd = $10, pull_at = $11 WHERE id = $1 RETURNING id",
             )
             .bind(order.to_string())
             .bind(summary.active)
@@ -424,6 +416,11 @@ impl Store {
             .bind(summary.branch.as_ref().map(BranchName::as_str))
             .bind(pull)
             .bind(rested)
+            .bind(summary.needs_person)
+            .bind(summary.verified)
+            .bind(i64::from(summary.rounds))
+            .bind(cost)
+            .bind(summary.pull_at.map(to_micros))
             .fetch_optional(connection)
         })?;
         updated.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
@@ -440,10 +437,14 @@ async fn insert(
 ) -> Result<bool, StoreError> {
     let repository_id = to_column(opened.repository_id.0, "a repository's id")?;
     let issue = to_column(opened.issue.number.0, "an issue's number")?;
+    let beginning = |text: &str, most| text.chars().filter(|c| *c != '\0').take(most).collect::<String>();
+    let title = beginning(&opened.issue.title, LONGEST_TITLE);
+    let agent = beginning(opened.request.agent().unwrap_or(&opened.agent), LONGEST_AGENT);
+    let words = format!("{title} {} #{issue}", opened.repository).to_lowercase();
     let inserted: Option<(String,)> = in_tx!(tx, connection => {
         sqlx::query_as(
             "INSERT INTO orders (id, repository, repository_id, issue, state, active, opened_at, updated_at, \
-             last_seq, rested_seq) VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0, 0) \
+             last_seq, rested_seq, title, agent, words) VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0, 0, $7, $8, $9) \
              ON CONFLICT (repository_id, issue) WHERE active DO NOTHING RETURNING id",
         )
         .bind(opened.order.to_string())
@@ -452,6 +453,9 @@ async fn insert(
         .bind(issue)
         .bind(FIRST_STATE)
         .bind(to_micros(at))
+        .bind(title.as_str())
+        .bind(agent.as_str())
+        .bind(words.as_str())
         .fetch_optional(connection)
     })?;
     Ok(inserted.is_some())
@@ -474,8 +478,24 @@ pub(super) fn order_id(id: &str) -> Result<OrderId, StoreError> {
     id.parse().map_err(|error| StoreError::broken(format!("order {id:?}"), error))
 }
 
-fn order_row(row: OrderColumns) -> Result<OrderRow, StoreError> {
-    let (id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at) = row;
+pub(super) fn order_row(row: OrderColumns) -> Result<OrderRow, StoreError> {
+    let (
+        id,
+        repository,
+        repository_id,
+        issue,
+        state,
+        active,
+        branch,
+        pull,
+        opened_at,
+        updated_at,
+        title,
+        agent,
+        needs,
+        rounds,
+        cost,
+    ) = row;
     let what = format!("order {id}");
     let broken = |error: journeyman_order::ids::InvalidId| StoreError::broken(what.clone(), error);
     Ok(OrderRow {
@@ -489,5 +509,10 @@ fn order_row(row: OrderColumns) -> Result<OrderRow, StoreError> {
         pull: pull.map(|pull| from_column(pull, &what).map(PullNumber)).transpose()?,
         opened_at: from_micros(opened_at, &what)?,
         updated_at: from_micros(updated_at, &what)?,
+        title,
+        agent,
+        needs_person: needs,
+        rounds: u32::try_from(rounds).map_err(|error| StoreError::broken(what.clone(), error))?,
+        microusd: from_column(cost, &what)?,
     })
 }

@@ -283,6 +283,7 @@ async fn a_settled_order_makes_room_for_the_next_and_cannot_come_back_beside_it(
             state: "done".to_owned(),
             branch: Some("journeyman/issue-1-sum".parse().unwrap()),
             pull: Some(PullNumber(4)),
+            ..OrderSummary::default()
         };
         store.set_summary(old, &settled, Some(1)).await.unwrap();
         assert_eq!(store.open_order(second, now(), None).await.unwrap(), OpenOutcome::Opened);
@@ -295,7 +296,7 @@ async fn a_settled_order_makes_room_for_the_next_and_cannot_come_back_beside_it(
         let back = store.set_summary(old, &OrderSummary { active: true, ..settled }, None).await;
         assert!(matches!(back, Err(StoreError::Refused { .. })), "{back:?}");
         let nobody = OrderId(uuid::Uuid::now_v7());
-        let settled = OrderSummary { active: false, state: String::new(), branch: None, pull: None };
+        let settled = OrderSummary::default();
         assert!(matches!(store.set_summary(nobody, &settled, None).await, Err(StoreError::NotFound { .. })));
     }
 }
@@ -379,7 +380,8 @@ async fn orders_are_listed_latest_first_in_pages() {
             store.open_order(next, now(), None).await.unwrap();
         }
         ids.reverse();
-        let settled = OrderSummary { active: false, state: "done".to_owned(), branch: None, pull: None };
+        let settled =
+            OrderSummary { state: "done".to_owned(), needs_person: true, ..OrderSummary::default() };
         store.set_summary(ids[0], &settled, Some(1)).await.unwrap();
         let list = async |filter: OrderFilter| -> Vec<OrderId> {
             store.orders(&filter).await.unwrap().into_iter().map(|row| row.id).collect()
@@ -395,6 +397,13 @@ async fn orders_are_listed_latest_first_in_pages() {
             list(OrderFilter { repository: here, active: Some(true), limit: 9, ..page.clone() }).await,
             ids[1..]
         );
+        let said = |text: &str| OrderFilter { text: Some(text.to_owned()), limit: 9, ..page.clone() };
+        assert_eq!(list(said("SUMS #3")).await, [ids[2]], "the issues are 5, 4, 3, 2, 1");
+        assert_eq!(list(said("_ums")).await, [], "what is looked for is no pattern");
+        assert_eq!(list(OrderFilter { needs_person: Some(true), ..page.clone() }).await, ids[..1]);
+        assert_eq!(list(OrderFilter { state: Some("done".to_owned()), ..page.clone() }).await, ids[..1]);
+        assert_eq!(list(OrderFilter { agent: Some("nobody".to_owned()), ..page.clone() }).await, []);
+        assert_eq!(store.tally().await.unwrap(), OrderTally { active: 4, needs_person: 1 });
     }
 }
 

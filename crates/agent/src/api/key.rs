@@ -2,7 +2,7 @@
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::super::without_pieces;
+use super::super::{LiveRedactor, without_pieces};
 
 /// The key that an agent's settings name, as it is in our environment now. Printing it shows its name alone.
 #[derive(Debug, Clone)]
@@ -39,6 +39,14 @@ impl ModelApiKey {
                 text.replace(value.expose_secret(), &format!("[{name}]"))
             }
             Self::Given { .. } | Self::Missing { .. } | Self::NotNeeded => text.to_owned(),
+        }
+    }
+
+    /// The same for a stream that is shown while it grows.
+    pub fn live_redactor(&self) -> LiveRedactor {
+        match self {
+            Self::Given { name, value } => LiveRedactor::of([(name.clone(), value.clone())]),
+            Self::Missing { .. } | Self::NotNeeded => LiveRedactor::default(),
         }
     }
 

@@ -12,6 +12,7 @@ use journeyman_order::conversation::{CheckRunState, ChecksSnapshot, FailingJob};
 use journeyman_order::moves::AgentTask;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{CommitSha, EffectError, EffectOutcome};
+use journeyman_render::order_page;
 
 /// Failing checks that are looked into; of more only the names are told.
 const MOST_LOOKED_INTO: usize = 10;
@@ -24,7 +25,9 @@ impl EffectContext {
         let at = self.at().await?;
         let text = journeyman_render::check(&self.journal, &self.survey, head, state);
         let buttons = buttons(&self.survey);
-        let details = self.parts.settings.public_url.as_ref();
+        let page = self.parts.settings.public_url.as_ref().map(|url| order_page(url, self.order));
+        let details = page.as_deref().and_then(|page| url::Url::parse(page).ok());
+        let details = details.as_ref();
         let run = OrderCheckRun { head, order: self.order, state, text: &text, details, buttons: &buttons };
         self.parts.github.show_check(&at, run).await?;
         Ok(EffectOutcome::Done)

@@ -39,6 +39,8 @@ use super::EngineParts;
 use super::effect_error::{never, soon};
 use super::live_journal::JournalSnapshot;
 use super::whereabouts;
+pub(crate) use run_agent::STREAM;
+
 use journeyman_github::{GitHubError, InstalledRepository};
 use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;

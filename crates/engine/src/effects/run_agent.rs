@@ -29,7 +29,7 @@ const MOST_KEPT: u64 = 16 * 1024 * 1024;
 /// What a run came to.
 const OUTCOME: &str = "outcome.json";
 /// Where a run's stream is until it is an artifact.
-const STREAM: &str = "stream.jsonl";
+pub(crate) const STREAM: &str = "stream.jsonl";
 /// Where what a model's API was asked is until then.
 const REQUEST: &str = "request.json";
 /// What a run may leave for people who look into it, with the end of its artifact's name and its type.

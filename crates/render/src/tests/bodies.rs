@@ -75,7 +75,7 @@ fn what_is_over_is_folded_and_what_was_said_and_found_stands_below() {
     assert_eq!(
         status(&journal, &survey, Some(&"https://bot.example.org/".parse().unwrap())),
         "### Merged by `@mona`\n\n\
-         **Pull request:** [#12](https://github.com/octo/hello/pull/12) · [dashboard](https://bot.example.org/)\n\n\
+         **Pull request:** [#12](https://github.com/octo/hello/pull/12) · [dashboard](https://bot.example.org/orders/00000000-0000-0000-0000-000000000001)\n\n\
          <details>\n<summary>1 of 3 stages passed</summary>\n\n\
          - [x] plan · 1m 4s\n\
          - [ ] ❌ **implement** · round 2 of 3, \\`test\\_sum\\` fails, see `@x` · 3d 1h\n\

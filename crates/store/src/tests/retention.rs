@@ -15,7 +15,7 @@ pub(super) fn large(first: u8) -> Vec<u8> {
 
 async fn at_rest(store: &Store, order: OrderId) {
     let last = store.journal(order).await.unwrap().last_seq();
-    let summary = OrderSummary { active: false, state: "verified".to_owned(), branch: None, pull: None };
+    let summary = OrderSummary { state: "verified".to_owned(), ..OrderSummary::default() };
     store.set_summary(order, &summary, Some(last)).await.unwrap();
 }
 
@@ -224,7 +224,7 @@ async fn of_orders_that_have_rested_for_long_nothing_stays_unless_their_pull_req
             store.put_artifact(order, "small", "text/plain", b"small").await.unwrap();
             let last = store.journal(order).await.unwrap().last_seq();
             let pull = pull.map(PullNumber);
-            let summary = OrderSummary { active: false, state: state.to_owned(), branch: None, pull };
+            let summary = OrderSummary { state: state.to_owned(), pull, ..OrderSummary::default() };
             store.set_summary(order, &summary, Some(last)).await.unwrap();
         }
         let by = Requester::ApiToken;

@@ -91,7 +91,7 @@ async fn orders_are_found_by_their_branch_and_by_their_open_pull_request() {
             let order = next.order;
             ids.push(order);
             assert_eq!(store.open_order(next, now(), None).await.unwrap(), OpenOutcome::Opened);
-            let summary = OrderSummary { active: false, state: state.to_owned(), branch, pull };
+            let summary = OrderSummary { state: state.to_owned(), branch, pull, ..OrderSummary::default() };
             store.set_summary(order, &summary, None).await.unwrap();
         }
         let find = async |repository, name: &str| {

@@ -104,7 +104,7 @@ async fn leave_an_order(world: &EffectsFixture, template: &OrderInput, number: u
     }
     leave_files(world, order, &base, number);
     let last = world.parts.journals.journal(order).await.expect("a journal").last_seq();
-    let summary = OrderSummary { active: false, state: "verified".to_owned(), branch: None, pull: None };
+    let summary = OrderSummary { state: "verified".to_owned(), ..OrderSummary::default() };
     store.set_summary(order, &summary, Some(last)).await.expect("it is at rest");
 }
 

@@ -1,0 +1,85 @@
+//! An agent's stream while it grows, without what was passed on to the agent.
+//!
+//! May know: values and their names. Must never know: where the stream is, who watches.
+
+use journeyman_order::secret_redactor::SecretRedactor;
+use secrecy::{ExposeSecret as _, SecretString};
+
+/// What is shorter is too common in ordinary text to be taken out.
+const SHORTEST: usize = 8;
+/// A longer line is not shown while the agent works.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// Takes values out of a stream as it comes, also where one stands in pieces, a few letters a line.
+#[derive(Default)]
+pub struct LiveRedactor {
+    /// With what stands in their place.
+    values: Vec<(SecretString, String)>,
+    pieces: Vec<SecretRedactor>,
+    /// A line without its end.
+    begun: Vec<u8>,
+    /// The line that comes is too long, and is left out to its end.
+    skips: bool,
+}
+
+impl LiveRedactor {
+    /// For these values, by the names of their variables.
+    pub(crate) fn of(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
+        let long = values.into_iter().filter(|(_, value)| value.expose_secret().len() >= SHORTEST);
+        let values: Vec<(SecretString, String)> =
+            long.map(|(name, value)| (value, format!("[{name}]"))).collect();
+        let pieces = values.iter().filter_map(|(value, mask)| SecretRedactor::of(value, mask.clone()));
+        Self { pieces: pieces.collect(), values, begun: Vec::new(), skips: false }
+    }
+
+    /// The whole lines that may be shown of what came.
+    pub fn feed(&mut self, bytes: &[u8]) -> String {
+        let mut lines = Vec::new();
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let is_whole = part.ends_with(b"\n");
+            if !self.skips {
+                self.begun.extend_from_slice(part);
+            }
+            if self.begun.len() > LONGEST_LINE {
+                self.begun.clear();
+                self.skips = true;
+            }
+            if is_whole {
+                lines.append(&mut self.begun);
+                self.skips = false;
+            }
+        }
+        let clean = self.pieces.iter_mut().fold(lines, |lines, pieces| pieces.feed(&lines));
+        let clean = String::from_utf8_lossy(&clean).into_owned();
+        self.values.iter().fold(clean, |clean, (value, mask)| clean.replace(value.expose_secret(), mask))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_gone_whole_and_in_pieces_however_the_stream_is_cut() {
+        let secret = "sk-ant-0123456789abcdef";
+        let stream = format!(
+            "{{\"text\":\"it is {secret}\"}}\nplain {secret}\n{{\"delta\":\"sk-ant-01234\"}}\n{{\"delta\":\"56789abcdef\"}}\n\
+             {{\"delta\":\" and no more\"}}\n"
+        );
+        for size in [1, 7, 31, 1000] {
+            let mut redactor = LiveRedactor::of([("KEY".to_owned(), SecretString::from(secret))]);
+            let shown: String = stream.as_bytes().chunks(size).map(|part| redactor.feed(part)).collect();
+            assert!(!shown.contains("0123"), "{size}: {shown}");
+            assert!(!shown.contains("56789abcdef"), "{size}: {shown}");
+            assert!(shown.contains("plain [KEY]") && shown.contains("and no more"), "{size}: {shown}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_left_out_and_the_next_is_shown() {
+        let mut redactor = LiveRedactor::default();
+        let long = "x".repeat(LONGEST_LINE + 10);
+        assert_eq!(redactor.feed(long.as_bytes()), "");
+        assert_eq!(redactor.feed(b"more\nnext\n"), "next\n");
+    }
+}

@@ -1,0 +1,116 @@
+//! Answers: pages with what a browser is held to, and the few files they need.
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpResponse, HttpResponseBuilder};
+use askama::Template;
+
+use journeyman_store::StoreError;
+
+/// Bytes of a form.
+pub(crate) const LARGEST_FORM: usize = 64 * 1024;
+const STYLE: &str = include_str!("../assets/dashboard.css");
+const SCRIPT: &str = include_str!("../assets/dashboard.js");
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
+                      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+#[derive(Template)]
+#[template(path = "dashboard/trouble.html")]
+struct TroublePage<'a> {
+    heading: &'a str,
+    text: &'a str,
+    form_word: String,
+    here: &'static str,
+}
+
+pub(crate) fn shown(page: &impl Template) -> HttpResponse {
+    shown_as(StatusCode::OK, page)
+}
+
+pub(crate) fn shown_as(status: StatusCode, page: &impl Template) -> HttpResponse {
+    match page.render() {
+        Ok(html) => held(HttpResponse::build(status)).body(html),
+        Err(error) => {
+            tracing::error!(%error, "a page could not be made");
+            HttpResponse::InternalServerError().body("The page could not be made; see the server's log.\n")
+        }
+    }
+}
+
+/// With what a browser is held to.
+fn held(mut answer: HttpResponseBuilder) -> HttpResponseBuilder {
+    answer
+        .insert_header((header::CONTENT_TYPE, "text/html; charset=utf-8"))
+        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((header::X_FRAME_OPTIONS, "DENY"))
+        .insert_header((header::REFERRER_POLICY, "same-origin"))
+        .insert_header((header::CACHE_CONTROL, "no-store"));
+    answer
+}
+
+fn trouble(status: StatusCode, heading: &str, text: &str) -> HttpResponse {
+    shown_as(status, &TroublePage { heading, text, form_word: String::new(), here: "" })
+}
+
+/// Somewhere else.
+pub(crate) fn to(path: &str) -> HttpResponse {
+    HttpResponse::SeeOther()
+        .insert_header((header::LOCATION, path))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .finish()
+}
+
+pub(crate) fn nothing(text: &str) -> HttpResponse {
+    trouble(StatusCode::NOT_FOUND, "There is nothing here", text)
+}
+
+pub(crate) fn refused(text: &str) -> HttpResponse {
+    trouble(StatusCode::FORBIDDEN, "That was not done", text)
+}
+
+pub(crate) fn conflict(text: &str) -> HttpResponse {
+    trouble(StatusCode::CONFLICT, "That was not done", text)
+}
+
+pub(crate) fn broken(text: &str) -> HttpResponse {
+    trouble(StatusCode::INTERNAL_SERVER_ERROR, "Something is wrong here", text)
+}
+
+/// What the database said is for the log.
+pub(crate) fn of_store(error: &StoreError) -> HttpResponse {
+    match error {
+        StoreError::NotFound { what } => nothing(&format!("There is no {what}.")),
+        StoreError::Refused { .. } => refused(&error.to_string()),
+        StoreError::Unavailable { .. } => {
+            tracing::error!(%error, "the store is unavailable");
+            let text = "The database cannot be used right now. Reload the page in a moment.";
+            trouble(StatusCode::SERVICE_UNAVAILABLE, "Not right now", text)
+        }
+        StoreError::UnreadableJournal { order, .. } => {
+            tracing::warn!("{error}");
+            broken(&format!(
+                "This version of Journeyman cannot read the journal of order {order}; the log says why."
+            ))
+        }
+        StoreError::Broken { .. } => {
+            tracing::error!(%error, "the store is broken");
+            broken("Something in the database cannot be read; the log and `journeyman doctor` say what.")
+        }
+    }
+}
+
+pub(crate) async fn style() -> HttpResponse {
+    file("text/css; charset=utf-8", STYLE)
+}
+
+pub(crate) async fn script() -> HttpResponse {
+    file("text/javascript; charset=utf-8", SCRIPT)
+}
+
+fn file(media_type: &'static str, text: &'static str) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, media_type))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((header::CACHE_CONTROL, "max-age=300"))
+        .body(text)
+}

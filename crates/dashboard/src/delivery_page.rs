@@ -1,0 +1,118 @@
+//! `/deliveries`: what GitHub has sent, what became of it, and one that was refused taken in again.
+
+use actix_web::web::{Data, Form, Query};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use serde::Deserialize;
+
+use journeyman_order::DeliveryGuid;
+use journeyman_store::DeliveryRow;
+
+use super::DashboardState;
+use super::answer::{conflict, nothing, of_store, shown, to};
+use super::session::{may_change, signed_in};
+use super::text::{MomentView, line};
+
+const PAGE: u32 = 50;
+
+#[derive(Deserialize)]
+pub(crate) struct DeliveriesQuery {
+    before: Option<i64>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct AgainForm {
+    #[serde(default)]
+    word: String,
+    guid: String,
+}
+
+struct DeliveryLine {
+    guid: String,
+    event: String,
+    received: MomentView,
+    class: &'static str,
+    conclusion: String,
+    because: Option<String>,
+    orders: Vec<String>,
+    /// Whether it can be taken in again.
+    is_refused: bool,
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/deliveries.html")]
+struct DeliveriesPage {
+    deliveries: Vec<DeliveryLine>,
+    older: Option<i64>,
+    form_word: String,
+    here: &'static str,
+}
+
+pub(crate) async fn show(
+    request: HttpRequest,
+    query: Query<DeliveriesQuery>,
+    state: Data<DashboardState>,
+) -> HttpResponse {
+    let session = match signed_in(&request, &state) {
+        Ok(session) => session,
+        Err(refused) => return *refused,
+    };
+    let mut rows = match state.store.deliveries(query.before.unwrap_or(i64::MAX), PAGE + 1).await {
+        Ok(rows) => rows,
+        Err(error) => return of_store(&error),
+    };
+    let has_more = rows.len() > PAGE as usize;
+    rows.truncate(PAGE as usize);
+    let older = rows.last().map(|row| row.id).filter(|_| has_more);
+    let deliveries = rows.into_iter().map(delivery_line).collect();
+    shown(&DeliveriesPage { deliveries, older, form_word: session.form_word, here: "deliveries" })
+}
+
+fn delivery_line(row: DeliveryRow) -> DeliveryLine {
+    let conclusion = row.conclusion.as_deref().unwrap_or("waits");
+    DeliveryLine {
+        class: match conclusion {
+            "opened" | "signaled" => "good",
+            "refused" => "bad",
+            "waits" => "working",
+            _ => "quiet",
+        },
+        is_refused: conclusion == "refused" && row.has_body,
+        conclusion: conclusion.to_owned(),
+        guid: row.guid.to_string(),
+        event: row.action.map_or(row.event.clone(), |action| format!("{}.{action}", row.event)),
+        received: MomentView::of(row.received_at),
+        because: row.because.as_deref().map(|because| line(because, 400)),
+        orders: row.orders.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// As a redelivery of GitHub's would.
+pub(crate) async fn take_in_again(
+    request: HttpRequest,
+    form: Form<AgainForm>,
+    state: Data<DashboardState>,
+) -> HttpResponse {
+    if let Err(refused) = may_change(&request, &state, &form.word) {
+        return *refused;
+    }
+    let Ok(guid) = form.guid.parse::<DeliveryGuid>() else { return nothing("There is no such delivery.") };
+    let refused = match state.store.conclusion(&guid).await {
+        Ok(Some(journeyman_store::DeliveryConclusion::Refused { .. })) => state.store.delivery(&guid).await,
+        Ok(_) => {
+            return conflict("Only what was refused can be taken in again: all else has had its effect.");
+        }
+        Err(error) => return of_store(&error),
+    };
+    let saved = match refused {
+        Ok(delivery) => state.store.save_delivery(delivery).await,
+        Err(error) => return of_store(&error),
+    };
+    match saved {
+        Ok(_) => {
+            state.orders.delivery_arrived();
+            to("/deliveries")
+        }
+        Err(error) => of_store(&error),
+    }
+}

@@ -1,0 +1,287 @@
+//! The list of orders: what is at work, what waits for whom, what ended how. Its filters are in the address.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use actix_web::web::{Data, Query};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use journeyman_order::{OrderId, OrderWait, RepositoryName, projection};
+use journeyman_store::{JournalStore as _, OrderFilter, OrderRow, OrderTally, StoreError};
+
+use super::DashboardState;
+use super::answer::{of_store, shown};
+use super::session::signed_in;
+use super::text::{MomentView, ago, dollars, line, query};
+
+const PAGE: u32 = 30;
+/// Orders whose waits are kept at hand.
+const MOST_KNOWN: usize = 2_000;
+const LONGEST_QUERY: usize = 200;
+
+/// What an order at work waits for costs a look at its journal: kept until that has grown.
+type KnownWaits = HashMap<OrderId, (DateTime<Utc>, Option<String>)>;
+static KNOWN_WAITS: LazyLock<Mutex<KnownWaits>> = LazyLock::new(Mutex::default);
+
+#[derive(Default, Deserialize)]
+pub(crate) struct ListQuery {
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    repository: String,
+    #[serde(default)]
+    agent: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    before: String,
+}
+
+/// A state that can be asked for, and how the list's choice names it.
+const STATES: [(&str, &str); 14] = [
+    ("working", "at work"),
+    ("person", "needs a person"),
+    ("verified", "verified"),
+    ("merged", "merged"),
+    ("approved", "approved"),
+    ("unverified", "unverified"),
+    ("unproven", "passing, not proven"),
+    ("escalated", "escalated"),
+    ("blocked", "blocked"),
+    ("failed", "failed"),
+    ("unprepared", "waits for the repository"),
+    ("cancelled", "cancelled"),
+    ("closed", "closed"),
+    ("refused", "refused"),
+];
+
+struct StateChoice {
+    value: &'static str,
+    name: &'static str,
+    is_chosen: bool,
+}
+
+/// One order in the list.
+struct OrderLine {
+    id: String,
+    title: String,
+    repository: String,
+    issue: String,
+    pull: Option<String>,
+    agent: String,
+    state: StateBadge,
+    /// What it waits for, or since when nothing is to be done.
+    waits: Option<String>,
+    rounds: u32,
+    cost: String,
+    updated: MomentView,
+    ago: String,
+}
+
+/// How an order stands, in a word and a colour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StateBadge {
+    pub(crate) class: &'static str,
+    pub(crate) word: String,
+}
+
+impl StateBadge {
+    pub(crate) fn of(state: &str, is_active: bool, needs_person: bool) -> Self {
+        let class = match state {
+            _ if is_active && needs_person => "person",
+            _ if is_active => "working",
+            "verified" | "merged" | "approved" => "good",
+            "cancelled" | "closed" | "refused" => "quiet",
+            _ if needs_person => "person",
+            _ => "bad",
+        };
+        let word = STATES.iter().find(|(value, _)| *value == state).map_or(state, |(_, name)| name);
+        Self { class, word: line(word, 60) }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/orders.html")]
+struct OrdersPage {
+    states: Vec<StateChoice>,
+    query: ListQuery,
+    is_filtered: bool,
+    problem: Option<String>,
+    tally: OrderTally,
+    orders: Vec<OrderLine>,
+    is_later_page: bool,
+    first: String,
+    older: Option<String>,
+    form_word: String,
+    here: &'static str,
+}
+
+pub(crate) async fn show(
+    request: HttpRequest,
+    asked: Result<Query<ListQuery>, actix_web::Error>,
+    state: Data<DashboardState>,
+) -> HttpResponse {
+    let session = match signed_in(&request, &state) {
+        Ok(session) => session,
+        Err(refused) => return *refused,
+    };
+    let (asked, mut problem) = match asked {
+        Ok(Query(asked)) => (asked, None),
+        Err(_) => {
+            (ListQuery::default(), Some("The address could not be read; this is the whole list.".to_owned()))
+        }
+    };
+    let filter = match filter(&asked) {
+        Ok(filter) => Some(filter),
+        Err(because) => {
+            problem = Some(because);
+            None
+        }
+    };
+    match page(&state, asked, filter, session.form_word).await {
+        Ok(page) => shown(&OrdersPage { problem, ..page }),
+        Err(error) => of_store(&error),
+    }
+}
+
+fn filter(asked: &ListQuery) -> Result<OrderFilter, String> {
+    let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    if [&asked.repository, &asked.agent, &asked.text].iter().any(|text| text.chars().count() > LONGEST_QUERY)
+    {
+        return Err(format!("At most {LONGEST_QUERY} characters can be looked for."));
+    }
+    let repository = given(&asked.repository).map(|name| {
+        name.parse::<RepositoryName>().map_err(|_| "A repository is written owner/name.".to_owned())
+    });
+    let before = given(&asked.before)
+        .map(|id| id.parse::<OrderId>().map_err(|_| "The page that was asked for is none.".to_owned()));
+    let state = given(&asked.state);
+    if let Some(state) = &state
+        && !STATES.iter().any(|(value, _)| value == state)
+    {
+        return Err("There is no such state.".to_owned());
+    }
+    let is = |word: &str| state.as_deref() == Some(word);
+    Ok(OrderFilter {
+        active: is("working").then_some(true),
+        needs_person: is("person").then_some(true),
+        state: state.clone().filter(|_| !is("working") && !is("person")),
+        repository: repository.transpose()?,
+        issue: None,
+        agent: given(&asked.agent),
+        text: given(&asked.text),
+        before: before.transpose()?,
+        // One more tells whether there is another page.
+        limit: PAGE + 1,
+    })
+}
+
+async fn page(
+    state: &DashboardState,
+    asked: ListQuery,
+    filter: Option<OrderFilter>,
+    form_word: String,
+) -> Result<OrdersPage, StoreError> {
+    let mut rows = match &filter {
+        Some(filter) => state.store.orders(filter).await?,
+        None => Vec::new(),
+    };
+    let has_more = rows.len() > PAGE as usize;
+    rows.truncate(PAGE as usize);
+    let address = |before: Option<&str>| {
+        query(&[
+            ("state", Some(&asked.state)),
+            ("repository", Some(&asked.repository)),
+            ("agent", Some(&asked.agent)),
+            ("text", Some(&asked.text)),
+            ("before", before),
+        ])
+    };
+    let last = rows.last().map(|row| row.id.to_string());
+    let older = last.filter(|_| has_more).map(|last| address(Some(&last)));
+    let mut orders = Vec::with_capacity(rows.len());
+    for row in rows {
+        let waits = if row.active { waits(state, &row).await? } else { None };
+        orders.push(order_line(row, waits));
+    }
+    let choice = |(value, name): &(&'static str, &'static str)| StateChoice {
+        value,
+        name,
+        is_chosen: asked.state == *value,
+    };
+    Ok(OrdersPage {
+        states: STATES.iter().map(choice).collect(),
+        is_filtered: [&asked.state, &asked.repository, &asked.agent, &asked.text]
+            .iter()
+            .any(|text| !text.is_empty()),
+        problem: None,
+        tally: state.store.tally().await?,
+        orders,
+        is_later_page: !asked.before.is_empty(),
+        first: address(None),
+        older,
+        form_word,
+        here: "orders",
+        query: asked,
+    })
+}
+
+fn order_line(row: OrderRow, waits: Option<String>) -> OrderLine {
+    let title = if row.title.is_empty() { "(no title was kept)".to_owned() } else { line(&row.title, 200) };
+    OrderLine {
+        id: row.id.to_string(),
+        title,
+        repository: row.repository.to_string(),
+        issue: row.issue.to_string(),
+        pull: row.pull.map(|pull| pull.to_string()),
+        agent: line(&row.agent, 60),
+        state: StateBadge::of(&row.state, row.active, row.needs_person),
+        waits,
+        rounds: row.rounds,
+        cost: dollars(row.microusd as f64 / 1e6),
+        updated: MomentView::of(row.updated_at),
+        ago: ago(row.updated_at, Utc::now()),
+    }
+}
+
+/// What an order at work waits for, in a line.
+async fn waits(state: &DashboardState, row: &OrderRow) -> Result<Option<String>, StoreError> {
+    let known = {
+        let all = KNOWN_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&row.id).filter(|(at, _)| *at == row.updated_at).map(|(_, waits)| waits.clone())
+    };
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let waits = match state.store.journal(row.id).await {
+        Ok(journal) => {
+            let survey = projection(journal.pipeline(), &journal, Utc::now());
+            let waits: Vec<String> = OrderWait::of(&journal, &survey).iter().map(said).collect();
+            (!waits.is_empty()).then(|| line(&waits.join(" · "), 300))
+        }
+        Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {
+            Some("its journal cannot be read by this version".to_owned())
+        }
+        Err(error) => return Err(error),
+    };
+    let mut all = KNOWN_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+    if all.len() >= MOST_KNOWN {
+        all.clear();
+    }
+    all.insert(row.id, (row.updated_at, waits.clone()));
+    Ok(waits)
+}
+
+/// What is waited for, in words.
+pub(crate) fn said(wait: &OrderWait) -> String {
+    match wait {
+        OrderWait::Effect { key, .. } => format!("at {key}"),
+        OrderWait::Attempt { because, until } => {
+            format!("next try at {} UTC: {because}", until.format("%H:%M:%S"))
+        }
+        OrderWait::Person { to } => format!("a person has to {to}"),
+    }
+}

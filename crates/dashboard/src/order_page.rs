@@ -1,0 +1,77 @@
+//! `/orders/{id}`: one order, from its journal. What is new comes to the page by itself.
+
+use actix_web::web::{Data, Path};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+
+use journeyman_order::OrderId;
+use journeyman_store::JournalStore as _;
+
+use super::DashboardState;
+use super::answer::{broken, nothing, of_store, shown};
+use super::parts::{PagePart, parts, summary, survey};
+use super::session::signed_in;
+use super::text::line;
+
+#[derive(Template)]
+#[template(path = "dashboard/order.html")]
+struct OrderPage {
+    title: String,
+    summary: String,
+    order: String,
+    top: Vec<PagePart>,
+    steps: Vec<PagePart>,
+    rest: Vec<PagePart>,
+    /// The last entry that it shows.
+    seq: u64,
+    form_word: String,
+    here: &'static str,
+}
+
+/// The order that an address names.
+///
+/// # Errors
+/// The page that says that there is none.
+pub(crate) fn order_id(text: &str) -> Result<OrderId, Box<HttpResponse>> {
+    text.parse().map_err(|_| Box::new(nothing("That is not the id of an order.")))
+}
+
+pub(crate) async fn show(
+    request: HttpRequest,
+    path: Path<String>,
+    state: Data<DashboardState>,
+) -> HttpResponse {
+    let session = match signed_in(&request, &state) {
+        Ok(session) => session,
+        Err(refused) => return *refused,
+    };
+    let order = match order_id(&path) {
+        Ok(order) => order,
+        Err(nothing) => return *nothing,
+    };
+    let journal = match state.store.journal(order).await {
+        Ok(journal) => journal,
+        Err(error) => return of_store(&error),
+    };
+    let survey = survey(&journal);
+    let all = match parts(&journal, &survey, state.public_url.as_ref()) {
+        Ok(all) => all,
+        Err(error) => return broken(&error.to_string()),
+    };
+    let of = |place: &str| all.iter().filter(|part| part.into == place).cloned().collect();
+    shown(&OrderPage {
+        title: format!(
+            "{}#{}",
+            journal.opened().repository,
+            line(&journal.opened().issue.number.to_string(), 20)
+        ),
+        summary: summary(&survey),
+        order: order.to_string(),
+        top: of("top"),
+        steps: of("steps"),
+        rest: of("rest"),
+        seq: journal.last_seq(),
+        form_word: session.form_word,
+        here: "",
+    })
+}

@@ -1,0 +1,289 @@
+//! The page of an order in parts: each is made alone, so that a page that is open gets what is new and keeps the rest.
+
+use askama::Template;
+use chrono::Utc;
+use url::Url;
+
+use super::findings::{FindingView, finding_views};
+use super::list::{StateBadge, said};
+use super::receipt_view::{ReceiptView, receipt_view};
+use super::step_view::{StepView, step_views};
+use super::text::{MomentView, count, dollars, line};
+use journeyman_order::next::OrderProjection;
+use journeyman_order::trace::PendingApproval;
+use journeyman_order::{
+    AnsweredSignal, Journal, JournalEvent, Move, MoveKey, OrderWait, Settlement, SignalAnswer, SignalKind,
+    SlashCommand,
+};
+
+/// What of the page has a name of its own, and its HTML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PagePart {
+    pub(crate) id: String,
+    /// Where it is put when it is new.
+    pub(crate) into: &'static str,
+    pub(crate) html: String,
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/part_head.html")]
+struct HeadPart {
+    title: String,
+    repository: String,
+    issue: String,
+    issue_url: Option<String>,
+    pull: Option<(String, Option<String>)>,
+    badge: StateBadge,
+    headline: String,
+    by: String,
+    agent: String,
+    opened: MomentView,
+    problems: Vec<String>,
+    because: Option<String>,
+    waits: Vec<String>,
+    buttons: Vec<ButtonView>,
+    order: String,
+}
+
+/// Something that a person can say.
+pub(crate) struct ButtonView {
+    pub(crate) path: &'static str,
+    pub(crate) name: &'static str,
+    class: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/part_budget.html")]
+struct BudgetPart {
+    meters: Vec<MeterView>,
+}
+
+struct MeterView {
+    name: &'static str,
+    spent: f64,
+    limit: f64,
+    high: f64,
+    text: String,
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/part_step.html")]
+struct StepPart {
+    step: StepView,
+    order: String,
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/part_said.html")]
+struct SaidPart {
+    said: Vec<SaidView>,
+}
+
+struct SaidView {
+    at: MomentView,
+    by: String,
+    what: String,
+    text: Option<String>,
+    answer: String,
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/part_findings.html")]
+struct FindingsPart {
+    findings: Vec<FindingView>,
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/part_receipt.html")]
+struct ReceiptPart {
+    receipt: Option<ReceiptView>,
+}
+
+/// Every part, in the order of the page.
+pub(crate) fn parts(
+    journal: &Journal,
+    survey: &OrderProjection,
+    public_url: Option<&Url>,
+) -> Result<Vec<PagePart>, askama::Error> {
+    let order = journal.opened().order.to_string();
+    let mut parts = Vec::new();
+    let mut add = |id: String, into: &'static str, html: String| parts.push(PagePart { id, into, html });
+    add("head".to_owned(), "top", head(journal, survey).render()?);
+    add("budget".to_owned(), "top", budget(survey).render()?);
+    for step in step_views(journal) {
+        let id = format!("step-{}", step.number);
+        add(id, "steps", StepPart { step, order: order.clone() }.render()?);
+    }
+    add("said".to_owned(), "rest", SaidPart { said: said_views(journal, survey) }.render()?);
+    add("findings".to_owned(), "rest", FindingsPart { findings: finding_views(survey) }.render()?);
+    let receipt = receipt_view(journal, survey, public_url);
+    add("receipt".to_owned(), "rest", ReceiptPart { receipt }.render()?);
+    Ok(parts)
+}
+
+/// Runs of agents that are under way.
+pub(crate) fn runs_under_way(journal: &Journal, survey: &OrderProjection) -> Vec<MoveKey> {
+    let is_run = |r#move: &Move| matches!(r#move, Move::RunAgent(_));
+    let planned = survey.next.moves.iter().filter(|(_, planned)| is_run(planned));
+    planned.map(|(key, _)| key).filter(|key| journal.is_under_way(key)).cloned().collect()
+}
+
+/// A page of GitHub's, if it is one.
+fn page(url: &str) -> Option<String> {
+    let parsed = Url::parse(url).ok()?;
+    matches!(parsed.scheme(), "https" | "http").then(|| parsed.to_string())
+}
+
+fn head(journal: &Journal, survey: &OrderProjection) -> HeadPart {
+    let opened = journal.opened();
+    let shown = survey.surfaces();
+    let is_active = survey.next.settled.is_none();
+    let asks = survey.trace.asks.filter(|_| is_active);
+    let state = match (survey.trace.running(), is_active) {
+        (Some(stage), true) => stage
+            .rounds
+            .last()
+            .map_or(stage.name.clone(), |round| format!("{}, round {}", stage.name, round.round)),
+        (None, true) => "starting".to_owned(),
+        (_, false) => shown.outcome.to_owned(),
+    };
+    let needs_person = asks.is_some() || shown.can_be_retried;
+    let headline = match asks {
+        Some(PendingApproval::Plan) => "The plan is waiting for approval".to_owned(),
+        Some(PendingApproval::Answers) => "Waiting for answers before code is written".to_owned(),
+        None => shown.headline.clone(),
+    };
+    let waits = OrderWait::of(journal, survey);
+    HeadPart {
+        title: line(&journal.task().title, 300),
+        repository: opened.repository.to_string(),
+        issue: opened.issue.number.to_string(),
+        issue_url: page(&opened.issue.url),
+        pull: survey.trace.pull.as_ref().map(|pull| (pull.number.to_string(), page(&pull.url))),
+        badge: StateBadge::of(&state, is_active, needs_person),
+        headline: line(&headline, 300),
+        by: line(&opened.by.to_string(), 100),
+        agent: line(opened.request.agent().unwrap_or(&opened.agent), 100),
+        opened: MomentView::of(journal.opened_at()),
+        problems: survey.trace.problems.iter().take(20).map(|text| line(text, 600)).collect(),
+        because: shown.because.as_deref().map(|because| line(because, 1_500)),
+        waits: waits.iter().map(|wait| line(&said(wait), 400)).collect(),
+        buttons: buttons(survey),
+        order: opened.order.to_string(),
+    }
+}
+
+/// What a person can say of it as it stands.
+pub(crate) fn buttons(survey: &OrderProjection) -> Vec<ButtonView> {
+    let button = |path, name, class| ButtonView { path, name, class };
+    let shown = survey.surfaces();
+    let mut buttons = Vec::new();
+    match &survey.next.settled {
+        None => {
+            if let Some(asks) = survey.trace.asks {
+                buttons.push(match asks {
+                    PendingApproval::Plan => button("approve", "Approve the plan", ""),
+                    PendingApproval::Answers => button("approve", "Continue without answers", ""),
+                });
+                buttons.push(button("plan", "Plan again, with advice", "plain"));
+            }
+            buttons.push(button("cancel", "Cancel", "danger"));
+        }
+        Some(
+            Settlement::Finished { .. }
+            | Settlement::Escalated { .. }
+            | Settlement::Blocked { .. }
+            | Settlement::Failed { .. }
+            | Settlement::Unprepared { .. }
+            | Settlement::Cancelled { .. },
+        ) => {
+            buttons.push(button("retry", "Retry with advice", ""));
+            if shown.can_be_approved {
+                buttons.push(button("approve", "Approve as it is", "plain"));
+            }
+        }
+        Some(Settlement::Merged { .. } | Settlement::Closed { .. } | Settlement::Refused { .. }) => {}
+    }
+    buttons
+}
+
+fn budget(survey: &OrderProjection) -> BudgetPart {
+    let budget = &survey.budget;
+    let meter = |name, spent: f64, limit: f64, text| MeterView {
+        name,
+        spent: spent.min(limit),
+        limit,
+        high: limit * 0.8,
+        text,
+    };
+    let (minutes, most) = (budget.minutes_spent, budget.minutes_limit);
+    let (runs, most_runs) = (budget.runs_spent, budget.runs_limit);
+    BudgetPart {
+        meters: vec![
+            meter(
+                "Dollars",
+                budget.usd_spent,
+                budget.usd_limit,
+                format!("{} of {}", dollars(budget.usd_spent), dollars(budget.usd_limit)),
+            ),
+            meter("Minutes", minutes as f64, most as f64, format!("{minutes} of {most}")),
+            meter("Agent runs", f64::from(runs), f64::from(most_runs), format!("{runs} of {most_runs}")),
+        ],
+    }
+}
+
+/// What people told it, and what became of that.
+fn said_views(journal: &Journal, survey: &OrderProjection) -> Vec<SaidView> {
+    survey.answers.iter().filter_map(|answered| said_view(journal, answered)).collect()
+}
+
+fn said_view(journal: &Journal, answered: &AnsweredSignal) -> Option<SaidView> {
+    let place = usize::try_from(answered.signal.checked_sub(1)?).ok()?;
+    let entry = journal.entries().get(place)?;
+    let JournalEvent::Signaled { signal, .. } = &entry.event else { return None };
+    let (what, text) = said_words(&signal.kind)?;
+    let answer = match &answered.answer {
+        SignalAnswer::Taken => "taken".to_owned(),
+        SignalAnswer::Noted => "noted until the pull request is read".to_owned(),
+        SignalAnswer::Asking => "it is being asked whether they may".to_owned(),
+        SignalAnswer::NoRight(because) | SignalAnswer::Ignored(because) => {
+            format!("no effect: {}", line(because, 400))
+        }
+    };
+    Some(SaidView {
+        at: MomentView::of(entry.at),
+        by: line(&signal.by.to_string(), 100),
+        what,
+        text: text.map(|text| super::text::beginning(text, 4_000).0),
+        answer,
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "what people do elsewhere is told where it is done")]
+fn said_words(kind: &SignalKind) -> Option<(String, Option<&str>)> {
+    match kind {
+        SignalKind::Commanded { command, .. } => {
+            let text = match command {
+                SlashCommand::Retry { guidance } | SlashCommand::Plan { guidance, .. } => guidance.as_deref(),
+                SlashCommand::Start { request } => request.advice.as_deref(),
+                SlashCommand::Cancel | SlashCommand::Approve | SlashCommand::Status | SlashCommand::Help => {
+                    None
+                }
+            };
+            Some((format!("/{}", command.word()), text))
+        }
+        SignalKind::Labeled { label, .. } => Some((format!("the label {}", line(label, 60)), None)),
+        _ => None,
+    }
+}
+
+/// For the page's head: how much there is.
+pub(crate) fn summary(survey: &OrderProjection) -> String {
+    let rounds = survey.trace.rounds_of_work().count();
+    format!("{}, {}", count(rounds as u64, "round"), dollars(survey.trace.usage.usd))
+}
+
+/// Now, for the projection.
+pub(crate) fn survey(journal: &Journal) -> OrderProjection {
+    journeyman_order::projection(journal.pipeline(), journal, Utc::now())
+}

@@ -1,0 +1,70 @@
+//! The receipt as it stands, and how to check it without trusting this page.
+
+use journeyman_order::next::OrderProjection;
+use journeyman_order::{Journal, Receipt};
+use url::Url;
+
+use super::text::{dollars, duration, line};
+
+pub(crate) struct ReceiptView {
+    pub(crate) class: &'static str,
+    pub(crate) verdict: String,
+    pub(crate) because: Option<String>,
+    pub(crate) pairs: Vec<(&'static str, String)>,
+    pub(crate) notes: Vec<String>,
+    /// What to type in a clone of the repository.
+    pub(crate) commands: String,
+    pub(crate) is_checkable: bool,
+}
+
+/// There is one as soon as there is something to answer for: a commit, or an end.
+pub(crate) fn receipt_view(
+    journal: &Journal,
+    survey: &OrderProjection,
+    public_url: Option<&Url>,
+) -> Option<ReceiptView> {
+    if survey.next.settled.is_none() && survey.trace.work.is_none() {
+        return None;
+    }
+    let receipt = Receipt::of(journal, survey);
+    let mut pairs = vec![("Pipeline", line(&receipt.pipeline, 100))];
+    pairs.extend(receipt.commit.as_ref().map(|commit| ("Commit", commit.to_string())));
+    pairs.extend(receipt.tree.as_ref().map(|tree| ("Tree", tree.to_string())));
+    pairs.extend(receipt.base.as_ref().map(|base| ("Base", base.to_string())));
+    pairs.extend(receipt.branch.as_ref().map(|branch| {
+        let remote = if receipt.on_remote { "the remote has the commit" } else { "not seen on the remote" };
+        ("Branch", format!("{branch} ({remote})"))
+    }));
+    if let Some(tests) = &receipt.tests {
+        let command = tests.test.as_ref().map(|test| format!("{} ({})", line(&test.command, 200), test.exit));
+        pairs.extend(command.map(|command| ("Tests", command)));
+        let image = tests.image.as_deref().map(|image| format!(", image {}", line(image, 200)));
+        pairs.push(("Sandbox", format!("{}{}", tests.sandbox, image.unwrap_or_default())));
+    }
+    pairs.extend(receipt.approved_by.as_deref().map(|by| ("Approved by", line(by, 100))));
+    pairs.push(("Cost", dollars(receipt.usage.usd)));
+    pairs.push(("Time", duration(receipt.seconds.max(0) as f64)));
+    pairs.extend((!receipt.held.is_empty()).then(|| {
+        ("Held by agents", receipt.held.iter().map(|name| line(name, 80)).collect::<Vec<_>>().join(", "))
+    }));
+    let server = public_url.map_or("http://127.0.0.1:3000", Url::as_str).trim_end_matches('/');
+    let commit = receipt.commit.as_ref().map(ToString::to_string).unwrap_or_default();
+    let commands = format!(
+        "curl -fsS {server}/api/v1/receipt-key > receipt-key.pem\n\
+         curl -fsS -H \"Authorization: Bearer $JOURNEYMAN_TOKEN\" {server}/api/v1/work-orders/{}/attestation > receipt.json\n\
+         journeyman receipt verify receipt.json --repo . --key receipt-key.pem --commit {commit}",
+        receipt.order
+    );
+    Some(ReceiptView {
+        class: if receipt.verified { "good" } else { "person" },
+        verdict: receipt
+            .verdict
+            .unwrap_or(if survey.next.settled.is_some() { "no commit" } else { "not yet" })
+            .to_owned(),
+        because: receipt.because.as_deref().map(|because| line(because, 1_000)),
+        pairs,
+        notes: receipt.notes.iter().take(20).map(|note| line(note, 400)).collect(),
+        commands,
+        is_checkable: !commit.is_empty(),
+    })
+}

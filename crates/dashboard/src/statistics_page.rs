@@ -1,0 +1,128 @@
+//! `/statistics`: what orders came to over time. Drawn, with the table beside it.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use chrono::{DateTime, TimeDelta, Utc};
+
+use journeyman_store::{StatisticsGrouping, StatisticsLine, StoreError};
+
+use super::DashboardState;
+use super::answer::{of_store, shown};
+use super::session::signed_in;
+use super::text::{dollars, duration, line};
+
+const WEEKS: i64 = 26;
+/// Of the drawing, in its own units.
+const HEIGHT: u64 = 120;
+const STRIDE: u64 = 24;
+
+struct FigureLine {
+    name: String,
+    opened: u64,
+    verified: String,
+    rounds: String,
+    cost: String,
+    time: String,
+}
+
+/// One week in the drawing.
+struct WeekBar {
+    name: String,
+    x: u64,
+    /// Of all that ended, and of those that are verified.
+    ended_y: u64,
+    ended_height: u64,
+    verified_y: u64,
+    verified_height: u64,
+    told: String,
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/statistics.html")]
+struct StatisticsPage {
+    bars: Vec<WeekBar>,
+    width: u64,
+    most: u64,
+    tables: Vec<(&'static str, &'static str, Vec<FigureLine>)>,
+    is_empty: bool,
+    form_word: String,
+    here: &'static str,
+}
+
+pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> HttpResponse {
+    let session = match signed_in(&request, &state) {
+        Ok(session) => session,
+        Err(refused) => return *refused,
+    };
+    match page(&state, session.form_word).await {
+        Ok(page) => shown(&page),
+        Err(error) => of_store(&error),
+    }
+}
+
+async fn page(state: &DashboardState, form_word: String) -> Result<StatisticsPage, StoreError> {
+    let since = Utc::now() - TimeDelta::weeks(WEEKS);
+    let weeks = state.store.statistics(StatisticsGrouping::Week, since).await?;
+    let repositories = state.store.statistics(StatisticsGrouping::Repository, since).await?;
+    let agents = state.store.statistics(StatisticsGrouping::Agent, since).await?;
+    let most = weeks.iter().map(|week| week.ended).max().unwrap_or(0);
+    let mut bars: Vec<WeekBar> = Vec::with_capacity(weeks.len());
+    for (place, week) in (0_u64..).zip(weeks.iter().rev()) {
+        bars.push(bar(place, week, most.max(1)));
+    }
+    let figures = |lines: &[StatisticsLine]| lines.iter().map(figure_line).collect::<Vec<_>>();
+    let by_week =
+        weeks.iter().map(|week| FigureLine { name: begins(&week.group), ..figure_line(week) }).collect();
+    Ok(StatisticsPage {
+        width: STRIDE * u64::try_from(bars.len()).unwrap_or(0),
+        is_empty: weeks.is_empty(),
+        bars,
+        most,
+        tables: vec![
+            ("Week of opening", "by-week", by_week),
+            ("Repository", "by-repository", figures(&repositories)),
+            ("Agent", "by-agent", figures(&agents)),
+        ],
+        form_word,
+        here: "statistics",
+    })
+}
+
+/// The first day of a week that is counted from 1970.
+fn begins(week: &str) -> String {
+    let first = week.parse::<i64>().ok().and_then(|week| DateTime::from_timestamp(week * 604_800, 0));
+    first.map_or(week.to_owned(), |first| first.format("%Y-%m-%d").to_string())
+}
+
+fn bar(place: u64, week: &StatisticsLine, most: u64) -> WeekBar {
+    let height = |count: u64| count * HEIGHT / most;
+    let (ended_height, verified_height) = (height(week.ended), height(week.verified.min(week.ended)));
+    WeekBar {
+        name: begins(&week.group),
+        x: place * STRIDE + 3,
+        ended_y: HEIGHT - ended_height,
+        ended_height,
+        verified_y: HEIGHT - verified_height,
+        verified_height,
+        told: format!("{}: {} of {} verified", begins(&week.group), week.verified, week.ended),
+    }
+}
+
+fn figure_line(line_of: &StatisticsLine) -> FigureLine {
+    let share = |part: u64, whole: u64| match whole {
+        0 => "–".to_owned(),
+        _ => format!("{} of {whole} ({} %)", part, part * 100 / whole),
+    };
+    let mean = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
+    let usd = line_of.microusd as f64 / 1e6;
+    FigureLine {
+        name: if line_of.group.is_empty() { "(not kept)".to_owned() } else { line(&line_of.group, 150) },
+        opened: line_of.opened,
+        verified: share(line_of.verified, line_of.ended),
+        rounds: mean(line_of.rounds as f64, line_of.counted)
+            .map_or("–".to_owned(), |mean| format!("{mean:.1}")),
+        cost: mean(usd, line_of.merged).map_or_else(|| format!("{} (none merged)", dollars(usd)), dollars),
+        time: mean(line_of.pull_micros as f64 / 1e6, line_of.pulls).map_or("–".to_owned(), duration),
+    }
+}

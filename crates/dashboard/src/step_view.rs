@@ -1,0 +1,346 @@
+//! A step of the work as it is shown: who, how long, how much, what judged it, what it changed.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use super::diff::DiffView;
+use super::text::{MomentView, beginning, count, dollars, duration, line, visible};
+use journeyman_order::checks::CheckResult;
+use journeyman_order::moves::{AgentTask, EffectOutcome, Move};
+use journeyman_order::pipeline::Check;
+use journeyman_order::proof::Proof;
+use journeyman_order::steps::{Step, StepKind, steps};
+use journeyman_order::{Journal, JournalEvent, MoveKey, Scrutiny, TestCounts, TestRun};
+
+const LONGEST_RESULT: usize = 8_000;
+/// Tests of one kind that are named.
+const MOST_NAMED: usize = 30;
+/// Troubles of one step that are told.
+const MOST_TROUBLES: usize = 5;
+
+pub(crate) struct StepView {
+    pub(crate) number: usize,
+    pub(crate) class: &'static str,
+    pub(crate) mark: &'static str,
+    pub(crate) name: String,
+    pub(crate) facts: Vec<String>,
+    pub(crate) started: MomentView,
+    pub(crate) error: Option<String>,
+    /// What it waited for.
+    pub(crate) troubles: Vec<String>,
+    pub(crate) result: Option<FoldedText>,
+    pub(crate) checks: Vec<CheckView>,
+    pub(crate) diff: Option<DiffView>,
+    pub(crate) tests: Option<TestsView>,
+    pub(crate) told: Option<TaskView>,
+    /// Its run, where there is a transcript to read.
+    pub(crate) run: Option<String>,
+    /// Kept files, by name.
+    pub(crate) artifacts: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A text, and whether it is so long that it is folded.
+pub(crate) struct FoldedText {
+    pub(crate) text: String,
+    pub(crate) left_out: usize,
+    pub(crate) is_long: bool,
+}
+
+pub(crate) struct CheckView {
+    pub(crate) class: &'static str,
+    pub(crate) name: String,
+    pub(crate) summary: String,
+    pub(crate) findings: Vec<String>,
+}
+
+/// A run of the tests, beside the base where that was looked at.
+pub(crate) struct TestsView {
+    pub(crate) counts: String,
+    pub(crate) command: Option<String>,
+    pub(crate) rows: Vec<TestsRow>,
+    pub(crate) proof: Option<String>,
+    pub(crate) tail: Option<String>,
+}
+
+pub(crate) struct TestsRow {
+    pub(crate) class: &'static str,
+    pub(crate) what: String,
+    pub(crate) total: u64,
+    pub(crate) names: Vec<String>,
+}
+
+/// What the agent was told.
+pub(crate) struct TaskView {
+    pub(crate) command: String,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) attempt: Option<String>,
+    pub(crate) guidance: Option<String>,
+    pub(crate) wrong: Vec<String>,
+}
+
+/// What of a journal a step has to be told with.
+#[derive(Default)]
+struct StepMaterial<'j> {
+    tasks: BTreeMap<&'j MoveKey, &'j AgentTask>,
+    /// By what the effects of a round have in common.
+    patches: BTreeMap<&'j str, &'j str>,
+    tests: BTreeMap<&'j str, &'j TestRun>,
+    troubles: BTreeMap<&'j MoveKey, Vec<(DateTime<Utc>, &'j str)>>,
+}
+
+impl<'j> StepMaterial<'j> {
+    fn of(journal: &'j Journal) -> Self {
+        let mut found = Self::default();
+        for entry in journal.entries() {
+            match &entry.event {
+                JournalEvent::Intended { key, r#move } => {
+                    if let Move::RunAgent(task) = &**r#move {
+                        found.tasks.insert(key, task);
+                    }
+                }
+                JournalEvent::Observed { key, outcome } => found.observe(key, outcome, entry.at),
+                JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
+            }
+        }
+        found
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "nothing else is told with a step")]
+    fn observe(&mut self, key: &'j MoveKey, outcome: &'j EffectOutcome, at: DateTime<Utc>) {
+        match outcome {
+            EffectOutcome::Committed { patch, .. } => {
+                self.patches.insert(key.round(), patch);
+            }
+            EffectOutcome::TakenIn { patch, .. } | EffectOutcome::BranchUpdated { patch, .. } => {
+                self.patches.insert(&key.0, patch);
+            }
+            EffectOutcome::Tested(run) => {
+                self.tests.insert(key.round(), run);
+            }
+            EffectOutcome::Trouble(trouble) => {
+                self.troubles.entry(key).or_default().push((at, &trouble.message));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Every step, in order.
+pub(crate) fn step_views(journal: &Journal) -> Vec<StepView> {
+    let material = StepMaterial::of(journal);
+    let all = steps(journal);
+    all.iter().enumerate().map(|(place, step)| step_view(place + 1, step, journal, &material)).collect()
+}
+
+fn step_view(number: usize, step: &Step, journal: &Journal, material: &StepMaterial<'_>) -> StepView {
+    let is_running = step.success.is_none();
+    let (class, mark) = match step.success {
+        None => ("working", "…"),
+        Some(true) => ("good", "✓"),
+        Some(false) => ("bad", "✗"),
+    };
+    // A round is told with what it pushed and how that was tested.
+    let is_whole_round = match step.kind {
+        StepKind::Agent => step.key.0.ends_with("/agent"),
+        StepKind::Import | StepKind::Commit | StepKind::Tests | StepKind::WriteArtifact => true,
+        StepKind::Prepare
+        | StepKind::Review
+        | StepKind::Diagnosis
+        | StepKind::FindFiles
+        | StepKind::Archive
+        | StepKind::Push
+        | StepKind::OpenPull
+        | StepKind::FinishPull
+        | StepKind::Preflight
+        | StepKind::PrepareEnvironment
+        | StepKind::ReadPull
+        | StepKind::TakeIn
+        | StepKind::UpdateBranch => false,
+    };
+    let of_round = Some(step.key.round()).filter(|_| is_whole_round);
+    let patch = of_round.and_then(|round| material.patches.get(round));
+    let patch = patch.or_else(|| material.patches.get(step.key.0.as_str()));
+    let tests = of_round.and_then(|round| material.tests.get(round));
+    let troubles = material.troubles.get(&step.key).map(Vec::as_slice).unwrap_or_default();
+    let task = material.tasks.get(&step.key);
+    let has_stream = step.artifacts.iter().any(|name| *name == format!("{}.jsonl", step.key.file_name()));
+    let is_under_way = journal.is_under_way(&step.key);
+    StepView {
+        number,
+        class,
+        mark,
+        name: name(step),
+        facts: facts(step, is_running),
+        started: MomentView::of(step.started_at),
+        error: step.error.as_deref().map(|error| beginning(error, 2_000).0),
+        troubles: troubles
+            .iter()
+            .rev()
+            .take(MOST_TROUBLES)
+            .map(|(at, message)| format!("{} UTC: {}", at.format("%H:%M:%S"), line(message, 300)))
+            .collect(),
+        result: step.result.as_deref().and_then(folded),
+        checks: step.checks.iter().map(check_view).collect(),
+        diff: patch.and_then(|patch| DiffView::of(patch)),
+        tests: tests.map(|tests| tests_view(tests)),
+        told: task.map(|task| task_view(task)),
+        run: (task.is_some() && (has_stream || is_under_way)).then(|| step.key.file_name()),
+        artifacts: step.artifacts.clone(),
+        warnings: step.warnings.iter().map(|warning| line(warning, 300)).collect(),
+    }
+}
+
+fn name(step: &Step) -> String {
+    let what = match step.kind {
+        StepKind::Prepare => "Fetch the repository",
+        StepKind::Agent => {
+            let stage = line(&step.stage, 60);
+            return step.round.map_or(stage.clone(), |round| format!("{stage}, round {round}"));
+        }
+        StepKind::Review => "Review",
+        StepKind::Diagnosis => "Diagnosis",
+        StepKind::FindFiles => "Look for files",
+        StepKind::Import => "Take the commit out",
+        StepKind::Commit => "Make the commit",
+        StepKind::Tests => "Run the tests",
+        StepKind::WriteArtifact => "Write the files",
+        StepKind::Archive => "Archive",
+        StepKind::Push => "Push",
+        StepKind::OpenPull => "Open the pull request",
+        StepKind::FinishPull => "Finish the pull request",
+        StepKind::Preflight => "Look for what stands in the way",
+        StepKind::PrepareEnvironment => "Prepare the environment",
+        StepKind::ReadPull => "Read the pull request",
+        StepKind::TakeIn => "Take in what was pushed",
+        StepKind::UpdateBranch => "Bring the base in",
+    };
+    match (step.kind, step.key.verifier_role()) {
+        (StepKind::Review, Some(role)) => format!("{what} by {}", line(role, 60)),
+        _ => what.to_owned(),
+    }
+}
+
+fn facts(step: &Step, is_running: bool) -> Vec<String> {
+    let mut facts = Vec::new();
+    facts.extend(step.agent.as_deref().map(|agent| line(agent, 60)));
+    facts.extend(step.duration_seconds.filter(|_| !is_running).map(duration));
+    if step.usage.usd > 0.0 {
+        facts.push(dollars(step.usage.usd));
+    }
+    let tokens = step.usage.input_tokens.saturating_add(step.usage.output_tokens);
+    if tokens > 0 {
+        facts.push(count(tokens, "token"));
+    }
+    facts
+}
+
+fn folded(text: &str) -> Option<FoldedText> {
+    let (text, left_out) = beginning(text.trim(), LONGEST_RESULT);
+    let is_long = text.lines().count() > 6 || text.chars().count() > 600;
+    (!text.is_empty()).then_some(FoldedText { text, left_out, is_long })
+}
+
+fn check_view(check: &CheckResult) -> CheckView {
+    let what = match check.check {
+        Check::PushedCommit => "pushed commit",
+        Check::Policy => "policy",
+        Check::Tests => "tests",
+        Check::Verifier => "reviewer",
+    };
+    let findings = check.feedback.issues.iter().map(|finding| {
+        let place =
+            finding.location.as_deref().map(|place| format!("{}: ", line(place, 150))).unwrap_or_default();
+        format!("{} · {place}{}", finding.severity.as_str(), line(&finding.description, 600))
+    });
+    CheckView {
+        class: if check.feedback.passed { "good" } else { "bad" },
+        name: check.by.as_deref().map_or(what.to_owned(), |by| line(by, 60)),
+        summary: line(&check.feedback.summary, 600),
+        findings: if check.feedback.passed { Vec::new() } else { findings.take(20).collect() },
+    }
+}
+
+fn counted(counts: Option<TestCounts>) -> String {
+    counts.map_or("not counted".to_owned(), |counts| {
+        format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
+    })
+}
+
+fn tests_view(run: &TestRun) -> TestsView {
+    let scrutiny = run.scrutiny.as_deref();
+    let mut rows: Vec<TestsRow> = scrutiny.map(rows).unwrap_or_default();
+    if rows.is_empty() && !run.failing.is_empty() {
+        rows.push(TestsRow {
+            class: "bad",
+            what: "failing".to_owned(),
+            total: u64::try_from(run.failing.len()).unwrap_or(u64::MAX),
+            names: named(&run.failing),
+        });
+    }
+    let base = scrutiny.map(|scrutiny| format!(" · on the base: {}", counted(scrutiny.baseline.counts)));
+    let command = run.test.as_ref().map(|test| {
+        format!("{} · {} · {}", line(&test.command, 200), test.exit, duration(test.duration_seconds))
+    });
+    let tail = visible(run.tail.trim());
+    TestsView {
+        counts: format!("{}{}", counted(run.counts), base.unwrap_or_default()),
+        command,
+        rows,
+        proof: scrutiny.and_then(|scrutiny| scrutiny.proof.as_ref()).map(proof),
+        tail: (!tail.is_empty()).then_some(tail),
+    }
+}
+
+fn rows(scrutiny: &Scrutiny) -> Vec<TestsRow> {
+    let groups = scrutiny.comparison.groups().map(|group| TestsRow {
+        class: if group.is_against { "bad" } else { "good" },
+        what: group.what.to_owned(),
+        total: group.tests.total,
+        names: named(&group.tests.names),
+    });
+    let mut rows: Vec<TestsRow> = groups.collect();
+    if scrutiny.comparison.still_green > 0 {
+        rows.push(TestsRow {
+            class: "quiet",
+            what: "still green".to_owned(),
+            total: scrutiny.comparison.still_green,
+            names: Vec::new(),
+        });
+    }
+    rows
+}
+
+fn named(names: &[String]) -> Vec<String> {
+    names.iter().take(MOST_NAMED).map(|name| line(name, 200)).collect()
+}
+
+fn proof(proof: &Proof) -> String {
+    match proof {
+        Proof::Proven { by, red } => {
+            format!("Proven {}: {} without the change.", by.as_str(), count(red.len() as u64, "failure"))
+        }
+        Proof::NamesWhatIsNew { .. } => {
+            "The new tests cannot be loaded without the change: something was added.".to_owned()
+        }
+        Proof::NotProven { because } | Proof::CannotTell { because } => {
+            format!("Not proven: {}", line(because, 400))
+        }
+        Proof::NoTestsChanged => "The change adds and edits no test.".to_owned(),
+    }
+}
+
+fn task_view(task: &AgentTask) -> TaskView {
+    let rework = task.rework.as_ref();
+    let wrong = rework.map(|rework| rework.feedback.iter().map(|feedback| line(&feedback.summary, 400)));
+    TaskView {
+        command: line(&task.command, 80),
+        arguments: task.arguments.iter().map(|argument| beginning(argument, 4_000).0).collect(),
+        attempt: rework
+            .filter(|rework| rework.of > 0)
+            .map(|rework| format!("{} of {}", rework.attempt, rework.of)),
+        guidance: rework.and_then(|rework| rework.guidance.as_deref()).map(|text| beginning(text, 4_000).0),
+        wrong: wrong.into_iter().flatten().take(10).collect(),
+    }
+}

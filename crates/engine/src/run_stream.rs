@@ -1,0 +1,91 @@
+//! What an agent prints while it works, for whoever watches: read from the file that it goes to, so that nobody who
+//! watches holds up an agent.
+//!
+//! May know: where a run's stream is, and what has to be taken out of it. Must never know: who watches.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::Engine;
+use super::effects::STREAM;
+use journeyman_agent::{LiveRedactor, Runtime};
+use journeyman_order::moves::AgentTask;
+use journeyman_order::{MoveKey, OrderId};
+use journeyman_workspace::SecretSet;
+
+/// Of a stream that is long already, whoever begins to watch sees the end.
+const MOST_BEFORE: u64 = 512 * 1024;
+/// Read at once.
+const MOST_AT_ONCE: u64 = 1 << 20;
+
+/// The stream of a run that is under way.
+pub struct RunStream {
+    file: PathBuf,
+    at: Option<u64>,
+    redactor: LiveRedactor,
+    ours: SecretSet,
+}
+
+impl Engine {
+    /// The stream of a run, from as far back as it is worth; none where nothing of it is here, such as before it has begun and
+    /// once it is an artifact.
+    pub fn run_stream(&self, order: OrderId, key: &MoveKey, task: &AgentTask) -> Option<RunStream> {
+        let file = latest(&self.parts.workspaces.order_dirs(order).runs, key)?.join(STREAM);
+        let settings = &self.parts.settings;
+        let redactor = match self.parts.agents.get(&task.agent).ok()? {
+            Runtime::Program(program) => {
+                program.invocation(task, None, "", &settings.lookup()).live_redactor()
+            }
+            Runtime::Api(api) => api.key(&settings.lookup()).live_redactor(),
+        };
+        file.exists().then(|| RunStream { file, at: None, redactor, ours: settings.secrets.clone() })
+    }
+}
+
+/// The folder of the last try of a run.
+fn latest(runs: &Path, key: &MoveKey) -> Option<PathBuf> {
+    let name = format!("{}.", key.file_name());
+    let attempt =
+        |folder: &PathBuf| -> Option<u32> { folder.file_name()?.to_str()?.strip_prefix(&name)?.parse().ok() };
+    let folders = std::fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());
+    folders.filter_map(|folder| Some((attempt(&folder)?, folder))).max().map(|(_, folder)| folder)
+}
+
+impl RunStream {
+    /// Whole lines that came since the last call, without secrets. Nothing more comes of a file that is gone.
+    ///
+    /// # Errors
+    /// When the file cannot be read, such as when the run has ended and its stream is an artifact.
+    pub fn read_on(&mut self) -> std::io::Result<String> {
+        let mut file = File::open(&self.file)?;
+        let length = file.metadata()?.len();
+        let mut at = match self.at {
+            // It was begun anew.
+            Some(at) if at > length => 0,
+            Some(at) => at,
+            None => length.saturating_sub(MOST_BEFORE),
+        };
+        let mut came = Vec::new();
+        if at < length {
+            file.seek(SeekFrom::Start(at))?;
+            file.take(MOST_AT_ONCE).read_to_end(&mut came)?;
+            at += u64::try_from(came.len()).unwrap_or(0);
+            // The first line is whole only at the beginning.
+            if self.at.is_none() && length > MOST_BEFORE {
+                let whole = came.iter().position(|byte| *byte == b'\n').map_or(came.len(), |end| end + 1);
+                came.drain(..whole);
+            }
+        }
+        self.at = Some(at);
+        let shown = self.redactor.feed(&came);
+        // No agent is given these. Should one have them all the same, its line is shown to nobody.
+        let mut clean = String::with_capacity(shown.len());
+        for line in shown.split_inclusive('\n') {
+            if self.ours.named_in(line).is_none() {
+                clean.push_str(line);
+            }
+        }
+        Ok(clean)
+    }
+}

@@ -1,0 +1,163 @@
+//! Lists of orders: each filter has an index behind it, so that a page comes quickly however many orders there are.
+
+use sqlx::AssertSqlSafe;
+
+use super::orders::{OrderColumns, OrderRow, order_row};
+use super::pool::reading;
+use super::{Store, StoreError, to_column};
+use journeyman_order::{IssueNumber, OrderId, RepositoryName};
+
+/// Which orders to list.
+#[derive(Debug, Clone, Default)]
+pub struct OrderFilter {
+    /// Only those that are, or are not, active.
+    pub active: Option<bool>,
+    /// Only those that wait for a person, or do not.
+    pub needs_person: Option<bool>,
+    /// Only those whose rows say this.
+    pub state: Option<String>,
+    /// Only those of this repository, by its name when they were opened.
+    pub repository: Option<RepositoryName>,
+    /// Only those of the issue with this number.
+    pub issue: Option<IssueNumber>,
+    /// Only those that were opened for this agent.
+    pub agent: Option<String>,
+    /// Only those with this in title, repository or `#issue`, in letters of any size.
+    pub text: Option<String>,
+    /// Only those opened before this one: the last of the page before.
+    pub before: Option<OrderId>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// How many orders there are of what people look for first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OrderTally {
+    pub active: u64,
+    pub needs_person: u64,
+}
+
+const COLUMNS: &str = "id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at, \
+                       title, agent, needs_person, rounds, microusd";
+
+/// What stands in the place of `$1` and so on.
+enum BoundValue {
+    Text(String),
+    Number(i64),
+}
+
+/// Conditions, all of which have to hold, with what is bound in them.
+#[derive(Default)]
+struct ListConditions {
+    sql: Vec<String>,
+    bound: Vec<BoundValue>,
+}
+
+impl ListConditions {
+    fn of(filter: &OrderFilter) -> Result<Self, StoreError> {
+        let mut all = Self::default();
+        // Written as partial indexes have them.
+        all.sql.extend(filter.active.map(|is| if is { "active" } else { "NOT active" }.to_owned()));
+        all.sql.extend(
+            filter.needs_person.map(|is| if is { "needs_person" } else { "NOT needs_person" }.to_owned()),
+        );
+        all.holds("state =", filter.state.clone());
+        all.holds("repository =", filter.repository.as_ref().map(ToString::to_string));
+        all.holds("agent =", filter.agent.clone());
+        if let Some(issue) = filter.issue {
+            let number = to_column(issue.0, "an issue's number")?;
+            let place = all.bind(BoundValue::Number(number));
+            all.sql.push(format!("issue = {place}"));
+        }
+        if let Some(text) = &filter.text {
+            let place = all.bind(BoundValue::Text(pattern(text)));
+            all.sql.push(format!("words LIKE {place} ESCAPE '!'"));
+        }
+        all.holds("id <", filter.before.map(|order| order.to_string()));
+        Ok(all)
+    }
+
+    fn holds(&mut self, condition: &str, value: Option<String>) {
+        if let Some(value) = value {
+            let place = self.bind(BoundValue::Text(value));
+            self.sql.push(format!("{condition} {place}"));
+        }
+    }
+
+    fn bind(&mut self, value: BoundValue) -> String {
+        self.bound.push(value);
+        format!("${}", self.bound.len())
+    }
+
+    fn page(mut self, limit: u32) -> (String, Vec<BoundValue>) {
+        let limit = self.bind(BoundValue::Number(i64::from(limit)));
+        let held = if self.sql.is_empty() { "TRUE".to_owned() } else { self.sql.join(" AND ") };
+        // The rows are looked into for those of the page alone; what is searched stands in an index.
+        let sql = format!(
+            "SELECT {COLUMNS} FROM orders WHERE id IN \
+             (SELECT id FROM orders WHERE {held} ORDER BY id DESC LIMIT {limit}) ORDER BY id DESC"
+        );
+        (sql, self.bound)
+    }
+}
+
+/// What `LIKE` finds this text by, taken as it stands.
+fn pattern(text: &str) -> String {
+    let mut pattern = "%".to_owned();
+    for character in text.to_lowercase().chars().filter(|character| *character != '\0') {
+        if matches!(character, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(character);
+    }
+    pattern.push('%');
+    pattern
+}
+
+impl Store {
+    /// Orders, the latest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn orders(&self, filter: &OrderFilter) -> Result<Vec<OrderRow>, StoreError> {
+        let (sql, bound) = ListConditions::of(filter)?.page(filter.limit);
+        let rows = reading!(&self.pools, pool => {
+            // Made of our own words alone: what was asked for is bound.
+            let mut query = sqlx::query_as::<_, OrderColumns>(AssertSqlSafe(sql));
+            for value in bound {
+                query = match value {
+                    BoundValue::Text(text) => query.bind(text),
+                    BoundValue::Number(number) => query.bind(number),
+                };
+            }
+            query.fetch_all(pool)
+        })?;
+        rows.into_iter().map(order_row).collect()
+    }
+
+    /// How many are active, and how many wait for a person.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn tally(&self) -> Result<OrderTally, StoreError> {
+        let (active, needs_person): (i64, i64) = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT (SELECT COUNT(*) FROM orders WHERE active), (SELECT COUNT(*) FROM orders WHERE needs_person)",
+            )
+            .fetch_one(pool)
+        })?;
+        Ok(OrderTally { active: active.unsigned_abs(), needs_person: needs_person.unsigned_abs() })
+    }
+
+    /// How many orders there are, by what their rows say and whether they are active.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn count_orders(&self) -> Result<Vec<(String, bool, u64)>, StoreError> {
+        let rows: Vec<(String, bool, i64)> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT state, active, COUNT(*) FROM orders GROUP BY state, active ORDER BY state, active")
+                .fetch_all(pool)
+        })?;
+        Ok(rows.into_iter().map(|(state, active, count)| (state, active, count.unsigned_abs())).collect())
+    }
+}

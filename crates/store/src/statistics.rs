@@ -1,0 +1,89 @@
+//! What orders came to over time, added up by the database.
+
+use chrono::{DateTime, Utc};
+use sqlx::AssertSqlSafe;
+
+use super::pool::reading;
+use super::{Store, StoreError, to_micros};
+
+/// Lines that are added up: the latest weeks, the busiest repositories.
+const MOST_LINES: u32 = 100;
+
+/// By what orders are added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatisticsGrouping {
+    /// By the week of their opening, from a Thursday: weeks since 1970.
+    Week,
+    Repository,
+    Agent,
+}
+
+/// What the orders of one group came to. Those that an outsider asked for in vain do not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatisticsLine {
+    pub group: String,
+    pub opened: u64,
+    /// Ended, and not cancelled.
+    pub ended: u64,
+    pub verified: u64,
+    pub merged: u64,
+    /// Rounds of the verified ones whose rounds were counted, and how many those are.
+    pub rounds: u64,
+    pub counted: u64,
+    pub microusd: u64,
+    /// From opening to pull request, together, and how many have one.
+    pub pull_micros: u64,
+    pub pulls: u64,
+}
+
+type StatisticsColumns = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64);
+
+impl Store {
+    /// Adds up the orders that were opened since; the weeks in their order, the rest by how many there are.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn statistics(
+        &self,
+        by: StatisticsGrouping,
+        since: DateTime<Utc>,
+    ) -> Result<Vec<StatisticsLine>, StoreError> {
+        let (group, sequence) = match by {
+            StatisticsGrouping::Week => ("opened_at / 604800000000", "1 DESC"),
+            StatisticsGrouping::Repository => ("repository", "2 DESC, 1"),
+            StatisticsGrouping::Agent => ("agent", "2 DESC, 1"),
+        };
+        let sum = |what: &str| format!("CAST(SUM(CASE WHEN {what} ELSE 0 END) AS BIGINT)");
+        let sql = format!(
+            "SELECT CAST({group} AS TEXT), COUNT(*), {}, {}, {}, {}, {}, CAST(SUM(microusd) AS BIGINT), {}, COUNT(pull_at) \
+             FROM orders WHERE opened_at >= $1 AND state <> 'refused' GROUP BY {group} ORDER BY {sequence} LIMIT {MOST_LINES}",
+            sum("NOT active AND state <> 'cancelled' THEN 1"),
+            sum("verified THEN 1"),
+            sum("state = 'merged' THEN 1"),
+            sum("verified THEN rounds"),
+            sum("verified AND rounds > 0 THEN 1"),
+            sum("pull_at > opened_at THEN pull_at - opened_at"),
+        );
+        let rows: Vec<StatisticsColumns> = reading!(&self.pools, pool => {
+            // Made of our own words alone.
+            sqlx::query_as(AssertSqlSafe(sql)).bind(to_micros(since)).fetch_all(pool)
+        })?;
+        let number = |number: i64| number.unsigned_abs();
+        let line =
+            |(group, opened, ended, verified, merged, rounds, counted, microusd, pull_micros, pulls)| {
+                StatisticsLine {
+                    group,
+                    opened: number(opened),
+                    ended: number(ended),
+                    verified: number(verified),
+                    merged: number(merged),
+                    rounds: number(rounds),
+                    counted: number(counted),
+                    microusd: number(microusd),
+                    pull_micros: number(pull_micros),
+                    pulls: number(pulls),
+                }
+            };
+        Ok(rows.into_iter().map(line).collect())
+    }
+}

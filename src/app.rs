@@ -34,6 +34,7 @@ use crate::engine::testing::CommitTester;
 use crate::engine::{Clock, Engine, EngineParts, EngineSettings, Environments, SETTINGS_FILE};
 use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, WorkOrders};
+use crate::notify::Notifier;
 use crate::order::OrderRequest;
 use crate::order::next::OrderProjection;
 use crate::order::order_api::{OpenOrderResult, OrderRequestError};
@@ -134,6 +135,8 @@ impl Application {
         let environments = environments.map_err(|trouble| anyhow::anyhow!(trouble.message))?;
         let github = github(&settings.github, outgoing.clone())?;
         let app_problem = AppProblem::default();
+        let notifier =
+            settings.notifications.clone().map(|told| Notifier::new(told, &outgoing)).transpose()?;
         let parts = EngineParts {
             journals: journals(store.clone()),
             store: store.clone(),
@@ -143,6 +146,7 @@ impl Application {
             sandbox: sandbox.clone(),
             environments,
             settings: rules,
+            notifier,
             clock: Clock::system(),
         };
         let engine = Engine::new(parts);
@@ -154,6 +158,7 @@ impl Application {
             signer: Arc::new(signer(&settings, sandbox)?),
             ready: ready(&engine, &settings, app_problem.clone()),
             limits: BodyLimits::default(),
+            schemas: config::json_schemas().into(),
         };
         let dashboard = dashboard::dashboard(&engine, &state, settings.server.public_url.clone());
         Ok(Self {

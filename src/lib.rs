@@ -19,6 +19,7 @@ pub use journeyman_environment as environment;
 pub use journeyman_gateway as gateway;
 pub use journeyman_github as github;
 pub use journeyman_http as http;
+pub use journeyman_notify as notify;
 pub use journeyman_order as order;
 pub use journeyman_outgoing as outgoing;
 pub use journeyman_render as render;

@@ -145,6 +145,7 @@ impl IntakeCost {
             signer: Arc::new(Unasked(SigningKey::generate().expect("a key"))),
             ready: Arc::new(|| Readiness::Ready { disk_free_bytes: None }),
             limits: BodyLimits::default(),
+            schemas: Arc::new([]),
         };
         let (handle, serving) = http::start(listener, state).expect("a server");
         tokio::spawn(serving);

@@ -26,6 +26,7 @@ mod listening;
 mod looks;
 mod missed;
 mod model_api;
+mod notifications;
 mod people;
 mod pipelines;
 mod receipts;

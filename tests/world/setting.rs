@@ -244,6 +244,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             url: SecretString::from(format!("sqlite://{}", place.join("journeyman.db").display())),
         },
         data: DataSettings { dir: place.join("data") },
+        notifications: None,
         retention: Default::default(),
         defaults: DefaultSettings {
             label: "journeyman".to_owned(),

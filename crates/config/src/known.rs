@@ -168,6 +168,14 @@ known! {
     NO_PROXY: "network.no_proxy", List, Depends("`NO_PROXY` of the environment", "git.example.org,.internal"),
         "hosts that are reached without the proxy; `.example.org` means all below it";
 
+    NOTIFICATIONS_URL: "notifications.url", Secret(1), Optional("https://chat.example.org/hooks/…"),
+        "where a message is posted when an order needs a person, or is done; a secret where whoever knows it can post there, \
+         as with Slack; without it none is sent; see docs/OPERATIONS.md";
+    NOTIFICATIONS_SECRET: "notifications.secret", Secret(16), Optional("…"),
+        "what messages are signed with, as GitHub signs its webhooks: HMAC-SHA256 of the body, in `X-Hub-Signature-256`";
+    NOTIFICATIONS_FORMAT: "notifications.format", Choice(&["json", "slack"]), Is("json"),
+        "`slack`: a text, as Slack's incoming webhooks and others take it";
+
     DATA_DIR: "data.dir", Text, Is("data"),
         "mirrors, workspaces and artifacts: gigabytes for large repositories";
     DATA_KEEP_GIB: "data.keep_gib", Integer(0, 1_000_000), Is("50"),

@@ -21,6 +21,7 @@ mod raw;
 mod registries;
 mod repository;
 mod repository_templates;
+mod schemas;
 mod server;
 mod signing;
 mod templates;
@@ -38,7 +39,8 @@ use url::Url;
 pub use journeyman_agent::{AgentSettings, ApiSettings, Prices, RuntimeKind};
 pub use journeyman_order::model_service::{Price, Provider};
 use journeyman_order::{
-    CommitSigning, DayLimits, IsolationMode, JobLimits, OrderLimits, Pipeline, TestingSettings, WriteLimits,
+    CommitSigning, DayLimits, IsolationMode, JobLimits, NotificationSettings, OrderLimits, Pipeline,
+    TestingSettings, WriteLimits,
 };
 
 pub use effective::{EffectiveSetting, effective_settings};
@@ -52,6 +54,7 @@ pub use repository::{RepositorySettingsError, repository_settings};
 pub use repository_templates::{
     RepositoryTemplates, RepositoryTemplatesError, ServerTemplates, load_repository_templates,
 };
+pub use schemas::json_schemas;
 pub use templates::{Templates, TemplatesError, is_file_name};
 
 /// All settings of a server, validated. What each key means stands in [`KNOWN_SETTINGS`].
@@ -67,6 +70,8 @@ pub struct Settings {
     pub store: StoreSettings,
     /// `[data]`
     pub data: DataSettings,
+    /// `[notifications]`, where there is an address.
+    pub notifications: Option<NotificationSettings>,
     /// `[retention]`
     pub retention: RetentionSettings,
     /// `[defaults]`

@@ -20,7 +20,8 @@ use super::{
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
 use journeyman_order::{
-    BudgetLimits, DayLimits, IsolationMode, JobLimits, OrderLimits, TestingSettings, WriteLimits,
+    BudgetLimits, DayLimits, IsolationMode, JobLimits, NotificationFormat, NotificationSettings, OrderLimits,
+    TestingSettings, WriteLimits,
 };
 
 impl Settings {
@@ -127,6 +128,7 @@ fn assemble(
         signing,
         store: store(keys)?,
         data: DataSettings { dir: data_dir(keys)? },
+        notifications: notifications(keys)?,
         retention: retention(keys)?,
         defaults,
         templates: TemplateSettings { dir: keys.path(known::TEMPLATES_DIR)? },
@@ -276,6 +278,23 @@ fn private_key(keys: SettingReader<'_>) -> Result<SecretString, SettingsError> {
 fn can_sign(pem: &SecretString) -> bool {
     let key = jsonwebtoken::EncodingKey::from_rsa_pem(pem.expose_secret().as_bytes());
     key.is_ok_and(|key| aws_lc_rs::rsa::KeyPair::from_der(key.inner()).is_ok())
+}
+
+fn notifications(keys: SettingReader<'_>) -> Result<Option<NotificationSettings>, SettingsError> {
+    let Some(url) = keys.get::<SecretString>(known::NOTIFICATIONS_URL)? else { return Ok(None) };
+    let parsed = Url::parse(url.expose_secret()).ok();
+    if !parsed.is_some_and(|url| matches!(url.scheme(), "https" | "http") && url.has_host()) {
+        return Err(keys.wrong(known::NOTIFICATIONS_URL, "an address, https://…"));
+    }
+    let format: String = keys.need(known::NOTIFICATIONS_FORMAT)?;
+    Ok(Some(NotificationSettings {
+        url,
+        secret: keys.get(known::NOTIFICATIONS_SECRET)?,
+        format: match format.as_str() {
+            "slack" => NotificationFormat::Slack,
+            _ => NotificationFormat::Json,
+        },
+    }))
 }
 
 fn data_dir(keys: SettingReader<'_>) -> Result<PathBuf, SettingsError> {

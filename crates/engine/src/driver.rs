@@ -12,6 +12,7 @@ use super::Engine;
 use super::clock::Clock;
 use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
+use super::notifications::AskedPeople;
 use super::order_counting::{OrderCounting, count_run, effect_kind};
 use super::slow_effect::{remarkable_after, told_when_slow};
 use super::store_patience::StorePatience;
@@ -73,12 +74,15 @@ impl Engine {
             effects: JoinSet::new(),
         };
         let mut shown = None;
-        let mut counting = OrderCounting::default();
+        let (mut counting, mut asked) = (OrderCounting::default(), AskedPeople::default());
         loop {
             let turn = drive.turns.borrow().clone();
             let JournalSnapshot { journal, survey } = &turn;
             drive.stop_unplanned(survey);
             counting.turn(journal, &survey.trace);
+            if asked.since_now(survey) {
+                self.notify(journal, survey);
+            }
             let summary = summary(journal, survey);
             // Before anything is done: this is also how an order that `/retry` opened again takes the place.
             if shown.as_ref() != Some(&summary) {
@@ -88,6 +92,7 @@ impl Engine {
                 match summarized.await {
                     Ok(before) if !summary.active && before != summary.state => {
                         metrics().order_ended(&summary.state);
+                        self.notify(journal, survey);
                     }
                     Ok(_) => {}
                     Err(StoreError::Refused { .. }) => return self.give_way(order, summary, journal).await,

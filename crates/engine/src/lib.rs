@@ -25,6 +25,7 @@ mod issue_history;
 mod job;
 mod live_journal;
 mod missed_events;
+mod notifications;
 mod order_api;
 mod order_counting;
 mod place;
@@ -52,6 +53,7 @@ use url::Url;
 use journeyman_agent::{Agents, Prices};
 use journeyman_config::{EnvironmentVariables, LimitSettings, RetentionSettings};
 use journeyman_github::GitHub;
+use journeyman_notify::Notifier;
 use journeyman_order::{JournalEntry, OrderId, Pipeline, RepositorySettings, Role, TestingSettings};
 use journeyman_sandbox::Sandbox;
 use journeyman_store::{JournalStore, Store};
@@ -80,6 +82,8 @@ pub struct EngineParts {
     pub environments: Environments,
     /// What the settings say.
     pub settings: EngineSettings,
+    /// Who tells people beside GitHub, if anybody is to be told.
+    pub notifier: Option<Notifier>,
     /// What time it is.
     pub clock: Clock,
 }

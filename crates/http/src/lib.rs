@@ -10,6 +10,7 @@ mod auth;
 mod body;
 mod commands;
 mod deliveries;
+mod descriptions;
 mod metrics;
 mod pages;
 mod problem;
@@ -50,6 +51,8 @@ pub struct HttpState {
     pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,
     /// How much and how long a body may be.
     pub limits: BodyLimits,
+    /// JSON Schemas of files and receipts, by name.
+    pub schemas: Arc<[(&'static str, serde_json::Value)]>,
 }
 
 /// How much and how long a webhook's body may be.

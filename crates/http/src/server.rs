@@ -10,7 +10,7 @@ use actix_web::{App, HttpServer, Resource, Route, guard};
 
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
-use super::{HttpState, api, attestations, commands, deliveries, metrics, pages};
+use super::{HttpState, api, attestations, commands, deliveries, descriptions, metrics, pages};
 
 const WORKERS: usize = 2;
 const HEADERS: Duration = Duration::from_secs(10);
@@ -68,6 +68,8 @@ fn routes(config: &mut ServiceConfig) {
         .service(
             resource("/api/v1/work-orders/{id}/attestation", "GET, HEAD").route(get().to(attestations::show)),
         )
+        .service(resource("/api/v1/openapi.json", "GET, HEAD").route(get().to(descriptions::api)))
+        .service(resource("/schemas/{name}", "GET, HEAD").route(get().to(descriptions::schema)))
         .service(resource("/api/v1/receipt-key", "GET, HEAD").route(get().to(attestations::show_key)))
         .service(resource("/api/v1/work-orders/{id}/journal", "GET, HEAD").route(get().to(api::show_journal)))
         .service(resource("/api/v1/work-orders/{id}/retry", "POST").route(web::post().to(commands::retry)))

@@ -127,6 +127,7 @@ async fn http_fixture_with(change: impl FnOnce(HttpState) -> HttpState) -> HttpF
         signer: Arc::new(attestations::TestSigner::new()),
         ready: Arc::new(|| Readiness::Ready { disk_free_bytes: Some(1 << 40) }),
         limits: BodyLimits::default(),
+        schemas: Arc::new([]),
     });
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,5 +1,6 @@
 //! What is known of one run of an agent.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::network::NetworkRecord;
@@ -79,7 +80,7 @@ pub enum AgentFailureKind {
 }
 
 /// Tokens and money.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentUsage {
     /// Tokens read, those from a cache included.
     pub input_tokens: u64,

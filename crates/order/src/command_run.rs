@@ -1,9 +1,10 @@
 //! A command that we ran: how it ended, and what it counted.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One command that we ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRun {
     pub command: String,
     pub exit: Exit,
@@ -14,7 +15,7 @@ pub struct CommandRun {
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// By itself, with this code.
@@ -35,7 +36,7 @@ impl std::fmt::Display for Exit {
 }
 
 /// Tests counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestCounts {
     pub passed: u64,
     pub failed: u64,

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_run::{Exit, TestCounts};
 
 /// What was read of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestReport {
     /// Tests counted; none when nothing of a known form was found.
     pub counts: Option<TestCounts>,
@@ -26,7 +27,7 @@ pub struct TestReport {
 }
 
 /// Every test of a run. Tests of one name are told apart by a number after it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestCases {
     /// Who named them: names of different runners are not compared.
     pub named_by: TestRunnerName,
@@ -34,7 +35,7 @@ pub struct TestCases {
 }
 
 /// Whose names they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestRunnerName {
     /// A JUnit report, of whatever runner.
@@ -62,7 +63,7 @@ pub enum TestRunnerName {
 }
 
 /// How one test ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestCaseStatus {
     /// It ran and passed.
@@ -77,7 +78,7 @@ pub enum TestCaseStatus {
 pub const MOST_NAMED: usize = 200;
 
 /// A list of tests: how many, and the first of them by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestList {
     /// How many there are.
     pub total: u64,
@@ -110,7 +111,7 @@ impl TestList {
 }
 
 /// By what two runs were compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparedBy {
     Test,
@@ -132,7 +133,7 @@ impl std::fmt::Display for ComparedBy {
 
 /// The tests of a change beside those of its base commit. Each test is in exactly one of the lists; all lists are
 /// empty when it is not by test.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     pub by: ComparedBy,
     /// Counted on the base.
@@ -207,7 +208,7 @@ impl Comparison {
 }
 
 /// What a run comes to beside the run on its base.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonVerdict {
     /// The command passed, and nothing that passed before is missing.

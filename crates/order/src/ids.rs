@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
@@ -23,7 +24,7 @@ impl InvalidId {
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(transparent)]
         pub struct $name(pub u64);
 
@@ -80,7 +81,7 @@ macro_rules! text {
 }
 
 /// The identity of an order: a UUID of version 7, so that orders sort by when they were opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct OrderId(pub Uuid);
 
@@ -175,7 +176,7 @@ fn is_sha(text: &str) -> bool {
 }
 
 /// The SHA-1 of a commit, 40 lower-case hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct CommitSha(String);
 text!(CommitSha);
@@ -196,7 +197,7 @@ impl FromStr for CommitSha {
 }
 
 /// The SHA-1 of a tree: two commits with the same tree hold the same files.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct TreeSha(String);
 text!(TreeSha);
@@ -211,7 +212,7 @@ impl FromStr for TreeSha {
 
 /// A branch of ours: `journeyman/issue-N-slug`, of `[a-z0-9-]` only. There is no other way to make one,
 /// so that nothing can be pushed outside our namespace.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct BranchName(String);
 text!(BranchName);

@@ -25,6 +25,7 @@ mod inconclusive;
 pub mod journal;
 mod journal_entry;
 mod journal_index;
+mod json_schema;
 mod judge_answer;
 pub mod length;
 pub mod model_service;
@@ -98,8 +99,8 @@ pub use reproduction::Reproduction;
 pub use role::{Role, Tool};
 pub use scrutiny::Scrutiny;
 pub use server_settings::{
-    IsolationMode, JobLimits, OutgoingNetwork, OutgoingProxy, TestingSettings, TrustedCertificates,
-    WriteLimits,
+    IsolationMode, JobLimits, NotificationFormat, NotificationSettings, OutgoingNetwork, OutgoingProxy,
+    TestingSettings, TrustedCertificates, WriteLimits,
 };
 pub use settings::{BudgetLimits, DayLimits, OrderLimits, RepositorySettings, ServiceSettings};
 pub use settlement::Settlement;

@@ -1,5 +1,6 @@
 //! What a job did with the network that it was given: seen by the only door there is, not told by the job.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// All of one job.
@@ -20,7 +21,7 @@ pub struct NetworkRecord {
 }
 
 /// Something that was asked for and refused. The texts hold what a job wrote: on one line, visible and short.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkRefusal {
     /// What: a host and port, a request, a tool of the model's service.
     pub what: String,

@@ -1,9 +1,10 @@
 //! Red, then green: whether the tests of a change fail without it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the change's tests say of the old code. The change's tests were laid over it and run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "proof")]
 pub enum Proof {
     /// Tests of the change fail on the old code and pass on the new.
@@ -29,7 +30,7 @@ pub enum Proof {
 }
 
 /// How closely it was seen that tests of the change fail on the old code.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofGrade {
     /// New tests, by name.

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Of which changes a test is wanted that fails without them. Who brings none is asked once; then the receipt says
 /// *passing, not proven*.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofRequirement {
     Always,
@@ -29,14 +30,15 @@ pub struct ProofSettings {
     pub caught: Option<u8>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Table {
+pub(super) struct ProofTable {
     #[serde(default)]
     of: ProofRequirement,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mutants: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 100))]
     caught: Option<u8>,
 }
 
@@ -52,7 +54,7 @@ impl Serialize for ProofSettings {
         if mutants.is_none() && caught.is_none() {
             return of.serialize(out);
         }
-        Table { of, mutants, caught }.serialize(out)
+        ProofTable { of, mutants, caught }.serialize(out)
     }
 }
 
@@ -80,7 +82,8 @@ impl<'de> Deserialize<'de> for ProofSettings {
             }
 
             fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<ProofSettings, M::Error> {
-                let Table { of, mutants, caught } = Table::deserialize(MapAccessDeserializer::new(map))?;
+                let ProofTable { of, mutants, caught } =
+                    ProofTable::deserialize(MapAccessDeserializer::new(map))?;
                 if caught.is_some_and(|caught| caught > 100) {
                     return Err(serde::de::Error::custom("`caught` is a percentage, at most 100"));
                 }

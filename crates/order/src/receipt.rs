@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent_run::{AgentRun, AgentUsage};
@@ -21,7 +22,7 @@ use super::verdict::Verdict;
 const MOST_REFUSED: usize = 50;
 
 /// What was verified. Made from the journal alone.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Receipt {
     /// The form of this record.
     pub version: u32,
@@ -83,7 +84,7 @@ pub struct Receipt {
 }
 
 /// Something that an agent was kept from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReceiptRefusal {
     pub run: MoveKey,
     #[serde(flatten)]
@@ -91,7 +92,7 @@ pub struct ReceiptRefusal {
 }
 
 /// Evidence of a run of the tests. Signed receipts of older versions are read as this: what is added has a default.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestEvidence {
     /// What it comes to.
     pub verdict: TestVerdict,
@@ -114,7 +115,7 @@ pub struct TestEvidence {
 }
 
 /// One round, in a line.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReceiptRound {
     pub stage: String,
     /// From 1.

@@ -4,6 +4,7 @@
 //!
 //! A plan is an agent's text: what is taken from it is bounded, is a file of tests, and runs where the tests run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::test_path::is_of_tests;
@@ -116,14 +117,14 @@ fn is_path(span: &str) -> bool {
 }
 
 /// What a reproduction says of a change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionRun {
     pub path: String,
     pub said: ReproductionVerdict,
 }
 
 /// What its runs on both codes come to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "verdict")]
 pub enum ReproductionVerdict {
     /// It fails on the code before the change and passes with it.

@@ -1,5 +1,6 @@
 //! Roles: who an agent is while it works on a stage. Read from YAML, pinned when an order opens.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::names::{NAME_RULE, RoleName};
@@ -7,7 +8,7 @@ use super::schema::schema_validator;
 use super::yaml;
 
 /// `templates/agents/NAME.yaml`, or a repository's or a server's own in its place.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
     /// Its name, as pipelines use it.
@@ -39,7 +40,7 @@ pub struct Role {
 }
 
 /// What an agent may use. Each runtime knows its own names for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tool {
     /// Read and search files.

@@ -1,6 +1,7 @@
 //! The experiment that a verdict rests on: the tests of base and change on the code of base and change, the lie
 //! detector, and what reading the change adds for people.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::command_run::{CommandRun, Exit, TestCounts};
@@ -18,7 +19,7 @@ fn yes() -> bool {
 }
 
 /// All that was looked at beside the one run on the commit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scrutiny {
     /// The tests of the base on the code of the base.
     pub baseline: Baseline,
@@ -78,7 +79,7 @@ pub struct Scrutiny {
 }
 
 /// The tests on the base commit. Made once for a base commit and a test command, for all orders.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Baseline {
     pub commit: CommitSha,
     /// The run there; none where nothing could be run, such as after a setup that failed.
@@ -90,7 +91,7 @@ pub struct Baseline {
 }
 
 /// The tests of the base on the code of the change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OldTests {
     /// Paths that were put back for it: tests, their data, and what says how they are run.
     pub laid: Vec<String>,
@@ -107,7 +108,7 @@ pub struct OldTests {
 }
 
 /// A test of the base that is another one after the change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedTest {
     /// As the runner names it, or the path of a file of tests.
     pub test: String,
@@ -122,7 +123,7 @@ pub struct ChangedTest {
 }
 
 /// What became of a test of the base.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestChange {
     /// As the base has it, it fails on the code of the change.
@@ -156,7 +157,7 @@ impl TestChange {
 }
 
 /// What the lie detector says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LieDetector {
     /// What it comes to.
     pub said: LieVerdict,
@@ -168,7 +169,7 @@ pub struct LieDetector {
 }
 
 /// What the lie detector comes to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "lies")]
 pub enum LieVerdict {
     /// The tests notice it.
@@ -180,7 +181,7 @@ pub enum LieVerdict {
 }
 
 /// One expectation that was made false.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FalsifiedExpectation {
     pub path: String,
     /// On which line, from 1.
@@ -196,7 +197,7 @@ pub struct FalsifiedExpectation {
 }
 
 /// A call that the issue shows, and what both codes answer to it, each answer once. An error begins with `! `.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExampleRun {
     pub code: String,
     pub before: Vec<String>,
@@ -205,7 +206,7 @@ pub struct ExampleRun {
 }
 
 /// What the answers to an example come to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExampleVerdict {
     /// The new code answers what the issue names, and the old did not.
@@ -254,7 +255,7 @@ impl ExampleRun {
 }
 
 /// Mutants of the changed lines.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MutantTally {
     /// How many were tried.
     pub tried: u32,

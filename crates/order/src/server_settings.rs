@@ -27,6 +27,23 @@ impl WriteLimits {
     pub const NONE: Self = Self { interval: Duration::ZERO, per_minute: None, per_hour: None };
 }
 
+/// Who is told that an order needs a person, or is done.
+#[derive(Debug, Clone)]
+pub struct NotificationSettings {
+    /// Where messages are posted to. A secret: Slack's addresses hold one.
+    pub url: SecretString,
+    /// What they are signed with; none: they are not.
+    pub secret: Option<SecretString>,
+    pub format: NotificationFormat,
+}
+
+/// How a message is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotificationFormat {
+    Json,
+    Slack,
+}
+
 /// What one job in the sandbox may use of the machine: agents, setups and tests. Smaller jobs of ours get less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobLimits {

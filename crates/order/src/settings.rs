@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::BranchUpdateMethod;
@@ -10,7 +11,7 @@ pub use super::proof_settings::ProofRequirement;
 use super::proof_settings::ProofSettings;
 
 /// `.github/journeyman.yml`, from the default branch.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RepositorySettings {
     /// The label that starts an order here.
@@ -58,7 +59,7 @@ pub struct RepositorySettings {
 }
 
 /// A service that runs beside the tests, such as a database.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceSettings {
     pub image: String,
@@ -70,7 +71,7 @@ pub struct ServiceSettings {
 }
 
 /// What a run of the tests has to come to, so that it can be believed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AcceptedRun {
     /// The whole command passes.
@@ -81,7 +82,7 @@ pub enum AcceptedRun {
 }
 
 /// What belongs to the task beside the issue's own text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskSettings {
     /// Whose comments on the issue belong to it.
@@ -89,7 +90,7 @@ pub struct TaskSettings {
 }
 
 /// Whose comments on the issue belong to the task.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskCommentPolicy {
     /// Those of people with write access and of the issue's author.
@@ -100,7 +101,7 @@ pub enum TaskCommentPolicy {
 }
 
 /// What a person is asked about the plan.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanApproval {
     /// The plan is carried out, unless it cannot be without an answer.
@@ -113,7 +114,7 @@ pub enum PlanApproval {
 }
 
 /// What is done when the base branch has moved and the pull request cannot be merged any more.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BaseMovePolicy {
     /// It is merged into the branch.
@@ -136,7 +137,7 @@ impl BaseMovePolicy {
 }
 
 /// What is done about the checks of others on the pull request's head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CiSettings {
     /// Whether those that fail are answered with a round.
@@ -152,7 +153,7 @@ impl Default for CiSettings {
 }
 
 /// What an order may cost, or all that is done in a day; no limit where there is none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetLimits {
     pub usd: Option<f64>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use super::command_run::{CommandRun, Exit, TestCounts};
@@ -72,7 +73,7 @@ impl TestRun {
 }
 
 /// What a run of the tests comes to. The exit code decides; the counts can only take away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestVerdict {
     /// Exit code 0, and not known to have run no test.

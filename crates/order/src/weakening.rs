@@ -1,9 +1,10 @@
 //! What a change does to the tests that were there before it, as found by reading the change.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One place where a change weakens the tests of the base commit, or bends the run that should judge it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Weakening {
     /// What kind it is.
     pub kind: WeakeningKind,
@@ -22,7 +23,7 @@ pub struct Weakening {
 }
 
 /// The kinds of weakening.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WeakeningKind {
     /// A test is gone, or is no longer one that the runner collects.

@@ -159,6 +159,7 @@ impl World {
         let limits = WriteLimits { interval: Duration::from_millis(100), ..WriteLimits::NONE };
         let steps = Arc::clone(&self.steps);
         let parts = EngineParts {
+            notifier: None,
             journals: Arc::new(NamedEntries(Arc::clone(&self.steps), store.clone())),
             store: store.clone(),
             github: GitHub::over(Arc::new(connection), credentials, limits, Backoff::REQUEST)

@@ -1,9 +1,10 @@
 //! `when`: whether a stage is wanted at all.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `{{a.b}} == text`, `{{a.b}} != text`, or `{{a.b}}` alone: it is not empty and not `false`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Condition {
     /// What is looked at; `{{…}}` is filled in.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod condition;
@@ -35,7 +36,7 @@ pub use verifiers::Verifiers;
 pub use version::PipelineVersion;
 
 /// A pipeline. Made by [`Pipeline::parse`]; its stages are known to have an order.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pipeline {
     pub name: String,
@@ -48,7 +49,7 @@ pub struct Pipeline {
 }
 
 /// A worker and its checks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     /// Its name, unique in the pipeline, of `[a-z0-9_-]`.
@@ -118,7 +119,7 @@ fn default_retries() -> u32 {
 }
 
 /// What a stage does with its worker's result.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StageKind {
     /// The result itself is the stage's output.
@@ -137,7 +138,7 @@ pub enum StageKind {
 }
 
 /// What a worker's result has to look like.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum StageOutput {
     #[default]
@@ -153,7 +154,7 @@ pub enum StageOutput {
 }
 
 /// What judges a worker's result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// A commit is in the agent's origin.
@@ -168,7 +169,7 @@ pub enum Check {
 }
 
 /// What a stage begins with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StageStart {
     /// The worker runs, then it is judged.
@@ -179,7 +180,7 @@ pub enum StageStart {
 }
 
 /// How a worker is told what was wrong.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum FeedbackMode {
     /// The list of findings, and the summary with an instruction.
     #[default]
@@ -193,7 +194,7 @@ pub enum FeedbackMode {
 }
 
 /// Who is asked when a check runs out.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
 pub enum Escalation {
     /// Nobody: the stage fails with its history.
@@ -226,7 +227,7 @@ impl From<Escalation> for String {
 }
 
 /// After which failures a run is tried again without counting as a round.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryPolicy {
     /// Also after a run that ended with an error of its own and no result; at once.

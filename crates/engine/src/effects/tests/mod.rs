@@ -263,6 +263,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
     let sandbox = Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("walls");
     let environments = Environments::new(sandbox.clone(), workspaces.clone(), testing.clone()).await.unwrap();
     EngineParts {
+        notifier: None,
         journals: Arc::new(store.clone()),
         store,
         github: GitHub::new(

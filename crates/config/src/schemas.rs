@@ -1,0 +1,123 @@
+//! JSON Schemas of the files that people write, and of the receipt: made from the types that read and write them, and from
+//! the table of settings. They are kept in docs/schemas/, which a test holds to this.
+//!
+//! May know: [`KNOWN_SETTINGS`] and the types of `order`. Must never know: who reads the schemas.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
+
+use super::kind::SettingKind;
+use super::known::{KNOWN_SETTINGS, KnownSetting, SettingDefault, WHOSE};
+use journeyman_order::{Pipeline, Receipt, RepositorySettings, Role};
+
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+/// What stands for names in keys, and what such a name is made of.
+const NAMES: [(&str, &str); 3] =
+    [("NAME", "^[a-z0-9_-]{1,40}$"), ("\"MODEL\"", "^\\S{1,200}$"), ("WHOSE", "")];
+
+/// Each schema with the name of its file.
+pub fn json_schemas() -> Vec<(&'static str, Value)> {
+    vec![
+        ("journeyman.toml.json", settings()),
+        (
+            "repository.json",
+            read::<RepositorySettings>("A repository's settings for Journeyman, .github/journeyman.yml"),
+        ),
+        ("pipeline.json", read::<Pipeline>("A pipeline of Journeyman")),
+        ("role.json", read::<Role>("A role of Journeyman")),
+        ("receipt.json", written::<Receipt>("A receipt of Journeyman")),
+    ]
+}
+
+/// Of what is read.
+fn read<T: JsonSchema>(title: &str) -> Value {
+    titled(
+        SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>(),
+        title,
+    )
+}
+
+/// Of what is written.
+fn written<T: JsonSchema>(title: &str) -> Value {
+    titled(SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>(), title)
+}
+
+fn titled(mut schema: Schema, title: &str) -> Value {
+    schema.insert("title".to_owned(), title.into());
+    schema.to_value()
+}
+
+/// Of `journeyman.toml`. The program is stricter where a text has to be the name of something that is there.
+fn settings() -> Value {
+    let mut root = table();
+    for known in KNOWN_SETTINGS {
+        let parts: Vec<&str> = known.key.split('.').collect();
+        add(&mut root, &parts, known);
+    }
+    root["$schema"] = DIALECT.into();
+    root["title"] = "Settings of a Journeyman server, journeyman.toml".into();
+    root
+}
+
+fn table() -> Value {
+    json!({ "type": "object", "additionalProperties": false })
+}
+
+fn add(table: &mut Value, parts: &[&str], known: &KnownSetting) {
+    let Some((part, rest)) = parts.split_first() else { return };
+    let below = |table: &mut Value, group: &str, name: &str| {
+        let place = &mut table[group][name];
+        if rest.is_empty() {
+            *place = setting(known);
+        } else {
+            if place.is_null() {
+                *place = self::table();
+            }
+            add(place, rest, known);
+        }
+    };
+    match NAMES.iter().find(|(stands, _)| stands == part) {
+        Some(("WHOSE", _)) => WHOSE.iter().for_each(|name| below(table, "properties", name)),
+        Some((_, pattern)) => below(table, "patternProperties", pattern),
+        None => below(table, "properties", part),
+    }
+}
+
+fn setting(known: &KnownSetting) -> Value {
+    let mut schema = of_kind(known.kind);
+    schema.insert("description".to_owned(), known.about.into());
+    if let SettingDefault::Is(_) = known.default {
+        let default = toml::from_str::<Value>(&format!("it = {}", known.toml()));
+        schema.extend(
+            default
+                .ok()
+                .and_then(|mut said| said.get_mut("it").map(Value::take))
+                .map(|it| ("default".to_owned(), it)),
+        );
+    }
+    Value::Object(schema)
+}
+
+fn of_kind(kind: SettingKind) -> Map<String, Value> {
+    let texts = |least: u64| json!({ "type": "array", "items": { "type": "string" }, "minItems": least });
+    let schema = match kind {
+        SettingKind::Text => json!({ "type": "string", "minLength": 1 }),
+        SettingKind::Name(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
+        SettingKind::Secret(least) => json!({ "type": "string", "minLength": least, "writeOnly": true }),
+        SettingKind::Choice(words) => json!({ "type": "string", "enum": words }),
+        SettingKind::Address => json!({ "type": "string", "pattern": ":[0-9]+$" }),
+        SettingKind::Url => json!({ "type": "string", "format": "uri" }),
+        SettingKind::Integer(from, to) => json!({ "type": "integer", "minimum": from, "maximum": to }),
+        SettingKind::Amount(most) => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": most }),
+        SettingKind::Price(most) => json!({ "type": "number", "minimum": 0, "maximum": most }),
+        SettingKind::Truth => json!({ "type": "boolean" }),
+        SettingKind::List => texts(0),
+        SettingKind::Paths => json!({ "type": "array", "items": { "type": "string", "pattern": "^/" } }),
+        SettingKind::Command => texts(1),
+    };
+    match schema {
+        Value::Object(fields) => fields,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    }
+}

@@ -1,0 +1,66 @@
+//! Who is told that an order needs a person, or is done: at most once each time that it comes to stand so. A server that
+//! ends while it tries does not try again: the status on the issue says the same.
+//!
+//! May know: how an order stands. Must never know: how a message gets where it goes.
+
+use journeyman_notify::{Notification, NotificationEvent};
+use journeyman_order::next::OrderProjection;
+use journeyman_order::surfaces::OrderLabel;
+use journeyman_order::trace::PendingApproval;
+use journeyman_order::{Journal, Surfaces};
+
+use super::Engine;
+
+/// Whether the order asked something in the turn before.
+#[derive(Debug, Default)]
+pub(super) struct AskedPeople {
+    before: Option<Option<PendingApproval>>,
+}
+
+impl AskedPeople {
+    /// Whether it asks since this turn. Of the first turn of a drive that is not known: it may have asked for days.
+    pub(super) fn since_now(&mut self, survey: &OrderProjection) -> bool {
+        let asks = survey.trace.asks.filter(|_| survey.next.settled.is_none());
+        let before = self.before.replace(asks);
+        asks.is_some() && before.is_some_and(|before| before != asks)
+    }
+}
+
+impl Engine {
+    /// Tells whom the settings name, beside all else.
+    pub(super) fn notify(&self, journal: &Journal, survey: &OrderProjection) {
+        let Some(notifier) = &self.parts.notifier else { return };
+        let shown = survey.surfaces();
+        let Some(event) = event(&shown, survey) else { return };
+        let opened = journal.opened();
+        let notification = Notification {
+            event,
+            order: opened.order.to_string(),
+            repository: opened.repository.to_string(),
+            issue: opened.issue.number.0,
+            title: opened.issue.title.clone(),
+            issue_url: opened.issue.url.clone(),
+            state: shown.outcome.to_owned(),
+            headline: match survey.trace.asks.filter(|_| survey.next.settled.is_none()) {
+                Some(PendingApproval::Plan) => "The plan waits to be approved".to_owned(),
+                Some(PendingApproval::Answers) => "The plan has questions".to_owned(),
+                None => shown.headline,
+            },
+            because: shown.because,
+            pull_request_url: survey.trace.pull.as_ref().map(|pull| pull.url.clone()),
+        };
+        let notifier = notifier.clone();
+        tokio::spawn(async move { notifier.send(&notification).await });
+    }
+}
+
+fn event(shown: &Surfaces, survey: &OrderProjection) -> Option<NotificationEvent> {
+    if survey.next.settled.is_none() {
+        return survey.trace.asks.map(|_| NotificationEvent::NeedsPerson);
+    }
+    match shown.label {
+        OrderLabel::NeedsHuman | OrderLabel::NeedsInfo => Some(NotificationEvent::NeedsPerson),
+        OrderLabel::Done => Some(NotificationEvent::Done),
+        OrderLabel::Working | OrderLabel::None => None,
+    }
+}

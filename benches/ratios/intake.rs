@@ -147,7 +147,7 @@ impl IntakeCost {
             limits: BodyLimits::default(),
             schemas: Arc::new([]),
         };
-        let (handle, serving) = http::start(listener, state).expect("a server");
+        let (handle, serving) = http::start(listener, state, |_| {}).expect("a server");
         tokio::spawn(serving);
         let (health, _) = load(move |client| client.get(format!("http://{address}/health")), 200).await;
         let (delivery, tail) = load(deliver(address), 202).await;

@@ -20,8 +20,6 @@ const OVERLAP: TimeDelta = TimeDelta::minutes(10);
 const CATCHES_UP_WITHIN: Duration = Duration::from_secs(30);
 /// When GitHub is asked again after it could not be.
 const AGAIN: Duration = Duration::from_secs(30);
-/// The same while others wait for the answer.
-const FIRST_AGAIN: Duration = Duration::from_secs(2);
 
 /// What one comparison came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,48 +31,36 @@ impl Engine {
     /// Takes in what GitHub could not deliver, or what it was not to deliver where it is asked for everything.
     pub(super) async fn reconcile_forever(&self) {
         // What came since the start waits for it, and what no delivery tells of is looked for after it.
-        let in_time = tokio::time::timeout(CATCHES_UP_WITHIN, self.catch_up()).await;
+        let mut first = std::pin::pin!(self.reconcile_once());
+        let in_time = tokio::time::timeout(CATCHES_UP_WITHIN, &mut first).await;
         self.caught_up.store(true, Ordering::Release);
         self.delivery_arrived();
-        if in_time.is_err() {
-            // One that was cut off has lost nothing.
-            let _ = self.reconcile_once().await;
-        }
-        tokio::join!(self.reconcile_again(), self.look_for_missed_events());
+        let pause = match in_time {
+            Ok(pause) => pause,
+            Err(_) => first.await,
+        };
+        tokio::join!(self.reconcile_after(pause), self.look_for_missed_events());
     }
 
-    /// The first comparison. One that fails is soon made again: what waits for it does not wait for long.
-    async fn catch_up(&self) {
-        let mut pause = FIRST_AGAIN;
-        while self.reconcile_once().await.is_err() {
-            tokio::time::sleep(pause).await;
-            pause = (2 * pause).min(AGAIN);
-        }
-    }
-
-    async fn reconcile_again(&self) {
-        let every = self.parts.settings.reconcile_every;
-        let mut pause = every;
+    async fn reconcile_after(&self, mut pause: Duration) {
         loop {
             tokio::time::sleep(pause).await;
-            pause = match self.reconcile_once().await {
-                Ok(()) => every,
-                Err(()) => every.min(AGAIN),
-            };
+            pause = self.reconcile_once().await;
         }
     }
 
-    /// The log says how it went.
-    async fn reconcile_once(&self) -> Result<(), ()> {
+    /// How long it may be until the next.
+    async fn reconcile_once(&self) -> Duration {
+        let every = self.parts.settings.reconcile_every;
         match self.reconcile().await {
-            Ok(ReconcileReport { taken_in: 0 }) => Ok(()),
+            Ok(ReconcileReport { taken_in: 0 }) => every,
             Ok(ReconcileReport { taken_in }) => {
                 tracing::info!(taken_in, "deliveries of GitHub's that had not come");
-                Ok(())
+                every
             }
             Err(error) => {
                 tracing::warn!("GitHub's list of deliveries could not be compared: {}", error.message);
-                Err(())
+                every.min(AGAIN)
             }
         }
     }

@@ -281,15 +281,16 @@ fn can_sign(pem: &SecretString) -> bool {
 }
 
 fn notifications(keys: SettingReader<'_>) -> Result<Option<NotificationSettings>, SettingsError> {
+    let format: String = keys.need(known::NOTIFICATIONS_FORMAT)?;
+    let secret = keys.get(known::NOTIFICATIONS_SECRET)?;
     let Some(url) = keys.get::<SecretString>(known::NOTIFICATIONS_URL)? else { return Ok(None) };
     let parsed = Url::parse(url.expose_secret()).ok();
     if !parsed.is_some_and(|url| matches!(url.scheme(), "https" | "http") && url.has_host()) {
         return Err(keys.wrong(known::NOTIFICATIONS_URL, "an address, https://…"));
     }
-    let format: String = keys.need(known::NOTIFICATIONS_FORMAT)?;
     Ok(Some(NotificationSettings {
         url,
-        secret: keys.get(known::NOTIFICATIONS_SECRET)?,
+        secret,
         format: match format.as_str() {
             "slack" => NotificationFormat::Slack,
             _ => NotificationFormat::Json,

@@ -152,7 +152,7 @@ mod tests {
     fn durations_and_sums_are_read_at_a_glance() {
         assert_eq!(
             [1.25, 59.6, 61.0, 3_700.0, 90_000.0].map(duration),
-            ["1.2 s", "60 s", "1 min 01 s", "1 h 01 min", "1 d 01 h"]
+            ["1.2 s", "1 min 00 s", "1 min 01 s", "1 h 01 min", "1 d 01 h"]
         );
         assert_eq!([0.0, 0.001, 1.005].map(dollars), ["$0.00", "$0.0010", "$1.00"]);
     }

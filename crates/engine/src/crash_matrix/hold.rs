@@ -78,6 +78,8 @@ struct SaidDelivery {
     thread: u64,
     conclusion: String,
     because: String,
+    /// Whoever looked what had been missed found it, and an order heard of it by that.
+    was_found: bool,
 }
 
 /// All that people asked for, whether its webhook came or not.
@@ -106,7 +108,10 @@ async fn said(world: &World) -> Vec<SaidDelivery> {
         let number = ["/issue/number", "/pull_request/number"].map(|path| payload.pointer(path));
         let thread = number.into_iter().flatten().find_map(|value| value.as_u64()).unwrap_or_default();
         let (conclusion, because) = concluded.get(&delivery.guid).cloned().unwrap_or_default();
-        said.insert(delivery.guid, SaidDelivery { event, thread, conclusion, because });
+        let id = ["/comment/id", "/review/id"].into_iter().find_map(|path| payload.pointer(path)?.as_u64());
+        let found = id.and_then(|id| concluded.get(&format!("missed:{event}:{id}")));
+        let was_found = found.is_some_and(|(conclusion, _)| conclusion == "signaled");
+        said.insert(delivery.guid, SaidDelivery { event, thread, conclusion, because, was_found });
     }
     said.into_values().collect()
 }
@@ -119,7 +124,11 @@ fn unheard(world: &World, said: &[SaidDelivery], seen: &[SeenOrder]) -> Vec<Stri
         let is_heard = match one.conclusion.as_str() {
             "opened" | "signaled" => true,
             // Another delivery, or whoever looked at the issue, was there before.
-            "ignored" => one.because == "an order of the issue has heard of it",
+            "ignored" => {
+                one.because == "an order of the issue has heard of it"
+                    // Its label had not come yet.
+                    || (one.because == "no order belongs to it" && one.was_found)
+            }
             "refused" => !refused.is_empty(),
             _ => false,
         };

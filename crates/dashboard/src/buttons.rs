@@ -11,9 +11,9 @@ use journeyman_store::JournalStore as _;
 
 use super::DashboardState;
 use super::answer::{conflict, nothing, of_store, refused, shown, to};
-use super::order_page::order_id;
+use super::order_page::{asks_for, order_id};
 use super::parts::{buttons, survey};
-use super::session::{may_change, signed_in};
+use super::session::may_change;
 use super::text::line;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,14 +95,10 @@ pub(crate) async fn confirm(
     path: Path<(String, String)>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    let session = match signed_in(&request, &state) {
-        Ok(session) => session,
-        Err(refused) => return *refused,
-    };
     let (order, path) = path.into_inner();
-    let order = match order_id(&order) {
-        Ok(order) => order,
-        Err(nothing) => return *nothing,
+    let (session, order) = match asks_for(&request, &state, &order) {
+        Ok(asked) => asked,
+        Err(refused) => return *refused,
     };
     let Some(button) = Button::of(&path) else { return nothing("There is no such page.") };
     let journal = match state.store.journal(order).await {

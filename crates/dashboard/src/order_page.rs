@@ -10,7 +10,7 @@ use journeyman_store::JournalStore as _;
 use super::DashboardState;
 use super::answer::{broken, nothing, of_store, shown};
 use super::parts::{PagePart, parts, summary, survey};
-use super::session::signed_in;
+use super::session::{DashboardSession, signed_in};
 use super::text::line;
 
 #[derive(Template)]
@@ -36,18 +36,26 @@ pub(crate) fn order_id(text: &str) -> Result<OrderId, Box<HttpResponse>> {
     text.parse().map_err(|_| Box::new(nothing("That is not the id of an order.")))
 }
 
+/// Who asks, and about which order.
+///
+/// # Errors
+/// The answer to somebody who has not signed in, or the page that says that there is no such order.
+pub(crate) fn asks_for(
+    request: &HttpRequest,
+    state: &DashboardState,
+    order: &str,
+) -> Result<(DashboardSession, OrderId), Box<HttpResponse>> {
+    Ok((signed_in(request, state)?, order_id(order)?))
+}
+
 pub(crate) async fn show(
     request: HttpRequest,
     path: Path<String>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    let session = match signed_in(&request, &state) {
-        Ok(session) => session,
+    let (session, order) = match asks_for(&request, &state, &path) {
+        Ok(asked) => asked,
         Err(refused) => return *refused,
-    };
-    let order = match order_id(&path) {
-        Ok(order) => order,
-        Err(nothing) => return *nothing,
     };
     let journal = match state.store.journal(order).await {
         Ok(journal) => journal,

@@ -10,8 +10,7 @@ use journeyman_store::StoreError;
 
 use super::DashboardState;
 use super::answer::{of_store, shown};
-use super::order_page::order_id;
-use super::session::signed_in;
+use super::order_page::asks_for;
 use super::text::line;
 use super::transcript::{MOST_ITEMS, html, read};
 
@@ -31,14 +30,10 @@ pub(crate) async fn show(
     path: Path<(String, String)>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    let session = match signed_in(&request, &state) {
-        Ok(session) => session,
-        Err(refused) => return *refused,
-    };
     let (order, run) = path.into_inner();
-    let order = match order_id(&order) {
-        Ok(order) => order,
-        Err(nothing) => return *nothing,
+    let (session, order) = match asks_for(&request, &state, &order) {
+        Ok(asked) => asked,
+        Err(refused) => return *refused,
     };
     let artifact = match state.store.artifact(order, &format!("{run}.jsonl")).await {
         Ok(artifact) => Some(artifact),
@@ -65,13 +60,10 @@ pub(crate) async fn download(
     path: Path<(String, String)>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    if let Err(refused) = signed_in(&request, &state) {
-        return *refused;
-    }
     let (order, name) = path.into_inner();
-    let order = match order_id(&order) {
-        Ok(order) => order,
-        Err(nothing) => return *nothing,
+    let order = match asks_for(&request, &state, &order) {
+        Ok((_, order)) => order,
+        Err(refused) => return *refused,
     };
     let artifact = match state.store.artifact(order, &name).await {
         Ok(artifact) => artifact,

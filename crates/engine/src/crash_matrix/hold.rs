@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::{DateTime, Utc};
+
 use super::faults::Fate;
 use super::people::markers;
 use super::setting::{Heard, REPOSITORY};
@@ -78,8 +80,25 @@ struct SaidDelivery {
     thread: u64,
     conclusion: String,
     because: String,
+    /// What the comment says.
+    words: String,
     /// Whoever looked what had been missed found it, and an order heard of it by that.
     was_found: bool,
+}
+
+impl SaidDelivery {
+    /// It was read before the label that it came after.
+    fn is_nobodys(&self) -> bool {
+        self.conclusion == "ignored" && self.because == "no order belongs to it" && !self.was_found
+    }
+}
+
+/// When the next look at what was missed has to begin, for something that somebody said is nobody's yet.
+pub(super) async fn looks_again_after(world: &World, store: &Store) -> Option<DateTime<Utc>> {
+    if !said(world).await.iter().any(SaidDelivery::is_nobodys) {
+        return None;
+    }
+    orders(world, store).await.ok()?.iter().map(|one| one.row.opened_at).max()
 }
 
 /// All that people asked for, whether its webhook came or not.
@@ -111,7 +130,8 @@ async fn said(world: &World) -> Vec<SaidDelivery> {
         let id = ["/comment/id", "/review/id"].into_iter().find_map(|path| payload.pointer(path)?.as_u64());
         let found = id.and_then(|id| concluded.get(&format!("missed:{event}:{id}")));
         let was_found = found.is_some_and(|(conclusion, _)| conclusion == "signaled");
-        said.insert(delivery.guid, SaidDelivery { event, thread, conclusion, because, was_found });
+        let words = text("/comment/body").to_owned();
+        said.insert(delivery.guid, SaidDelivery { event, thread, conclusion, because, words, was_found });
     }
     said.into_values().collect()
 }
@@ -125,9 +145,11 @@ fn unheard(world: &World, said: &[SaidDelivery], seen: &[SeenOrder]) -> Vec<Stri
             "opened" | "signaled" => true,
             // Another delivery, or whoever looked at the issue, was there before.
             "ignored" => {
+                // The order had merged before it could be heard.
+                let is_too_late = one.words == "/cancel"
+                    && seen.iter().any(|of| of.row.issue.0 == one.thread && of.row.state == "merged");
                 one.because == "an order of the issue has heard of it"
-                    // Its label had not come yet.
-                    || (one.because == "no order belongs to it" && one.was_found)
+                    || (one.because == "no order belongs to it" && (one.was_found || is_too_late))
             }
             "refused" => !refused.is_empty(),
             _ => false,
@@ -400,8 +422,16 @@ pub(super) async fn unsettled(world: &World, store: &Store) -> String {
     let pulls = world.emulator.pulls(REPOSITORY);
     let drafts: Vec<_> = pulls.iter().map(|pull| (&pull.head, pull.draft)).collect();
     let pending = store.pending_deliveries(0, 5).await;
+    let sent: Vec<_> =
+        world.emulator.deliveries().into_iter().map(|one| (one.guid, one.event, one.outcome)).collect();
+    let unknown =
+        store.unknown_deliveries(sent.iter().filter_map(|(guid, ..)| guid.parse().ok()).collect()).await;
+    let unknown = unknown.unwrap_or_default();
+    let unknown: Vec<_> =
+        sent.iter().filter(|(guid, ..)| unknown.iter().any(|one| one.to_string() == *guid)).collect();
+    let looked = store.looked_until().await;
     format!(
-        "does not settle within two hours; people wait for {waits}; labels {labels:?}; drafts {drafts:?}; waking {waking:?}; pending {:?}; {states:#?}",
+        "does not settle within two hours; people wait for {waits}; labels {labels:?}; drafts {drafts:?}; waking {waking:?}; pending {:?}; unknown {unknown:?}; looked {looked:?}; {states:#?}",
         pending.map(|all| all.len()),
     )
 }

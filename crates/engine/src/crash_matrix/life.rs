@@ -238,12 +238,15 @@ async fn is_settled(world: &World, process: &RunningProcess, heard: &Heard) -> b
     let sent = sent.filter_map(|one| one.guid.parse().ok()).collect();
     let looked = async {
         let store = &process.store;
-        Ok::<_, journeyman_store::StoreError>(
-            // In this order: what is concluded in between wakes its order.
-            store.unknown_deliveries(sent).await?.is_empty()
-                && store.pending_deliveries(0, 1).await?.is_empty()
-                && store.waking_orders().await?.is_empty(),
-        )
+        // In this order: what is concluded in between wakes its order.
+        let is_quiet = store.unknown_deliveries(sent).await?.is_empty()
+            && store.pending_deliveries(0, 1).await?.is_empty()
+            && store.waking_orders().await?.is_empty();
+        if !is_quiet {
+            return Ok::<_, journeyman_store::StoreError>(false);
+        }
+        let after = hold::looks_again_after(world, store).await;
+        Ok(after.is_none() || after < store.looked_until().await?)
     };
     looked.await.unwrap_or(false)
 }

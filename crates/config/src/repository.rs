@@ -95,6 +95,7 @@ fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettings
         }
     }
     hold_environment_to_rules(settings)?;
+    hold_folders_to_rules(settings)?;
     if settings.report.as_ref().is_some_and(|path| !is_inside(path)) {
         return wrong("report", "a path inside the repository, such as target/report.xml");
     }
@@ -133,6 +134,57 @@ fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettings
         }
     }
     Ok(())
+}
+
+const MOST_FOLDERS: usize = 30;
+
+/// Folders that are tested each by itself.
+fn hold_folders_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettingsError> {
+    let wrong = |key: String, expected: &str| {
+        Err(RepositorySettingsError::Value { key, expected: expected.to_owned() })
+    };
+    let folders = &settings.tests;
+    for (key, is_said) in [("test", settings.test.is_some()), ("report", settings.report.is_some())] {
+        if is_said && !folders.is_empty() {
+            return wrong(key.into(), "left out where `tests` names folders");
+        }
+    }
+    let mut paths: Vec<&str> = folders.iter().map(|folder| folder.path.trim_end_matches('/')).collect();
+    paths.sort_unstable();
+    let are_twice = paths.windows(2).any(|pair| pair.first() == pair.last());
+    if folders.len() > MOST_FOLDERS || are_twice {
+        return wrong(
+            "tests".into(),
+            "a list of at most 30 folders, each of them once, such as - path: backend",
+        );
+    }
+    for (nth, folder) in folders.iter().enumerate() {
+        let key = |name: &str| format!("tests[{nth}].{name}");
+        if folder.path != "." && !is_plain_path(&folder.path) {
+            return wrong(
+                key("path"),
+                "a folder from the root, such as services/api; letters, digits and . _ - @ + / only",
+            );
+        }
+        for (name, command) in [("test", &folder.test), ("setup", &folder.setup)] {
+            let fits = |command: &String| {
+                !command.trim().is_empty() && command.len() <= MOST_COMMAND && !command.contains('\0')
+            };
+            if command.as_ref().is_some_and(|command| !fits(command)) {
+                return wrong(key(name), "a shell command of 1 to 4096 characters");
+            }
+        }
+        if folder.also.len() > MOST_GLOBS || !folder.also.iter().all(|path| is_inside(path)) {
+            return wrong(key("also"), "a list of files and folders from the root, such as shared/");
+        }
+    }
+    Ok(())
+}
+
+/// A folder that needs no quotes in a shell, and that does not look like an option.
+fn is_plain_path(path: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@+/".contains(c);
+    is_inside(path) && !path.starts_with('-') && path.chars().all(is_plain)
 }
 
 const MOST_VARIABLES: usize = 100;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::folders::PlannedFolder;
 use crate::required_tool::RequiredTool;
 
 /// What a repository's work happens in, and how it is tested. Shell commands run in the repository's root.
@@ -23,6 +24,8 @@ pub struct EnvironmentPlan {
     pub setup: Vec<SetupCommand>,
     /// Runs the tests; none: the repository has none that we can find, so nothing can be verified.
     pub test: Option<PlannedTest>,
+    /// Where the settings name folders: of these the tests are put together, see [`Self::for_change`].
+    pub folders: Vec<PlannedFolder>,
     /// Where the test command writes a JUnit report, from the root. Whoever runs the tests has to make sure that
     /// no such file is there before.
     pub report: Option<String>,

@@ -36,6 +36,24 @@ impl<'a> RepositoryFiles<'a> {
         }
     }
 
+    /// The files below a folder, as if it were the root; `read` reads by the path from there.
+    pub(crate) fn within<'n>(
+        &self,
+        folder: &str,
+        read: &'n dyn Fn(&str) -> Option<Vec<u8>>,
+    ) -> RepositoryFiles<'n>
+    where
+        'a: 'n,
+    {
+        let below = |path: &&'a str| match folder.is_empty() {
+            true => Some(*path),
+            false => path.strip_prefix(folder)?.strip_prefix('/'),
+        };
+        let names: BTreeSet<&'n str> = self.names.iter().filter_map(below).collect();
+        let root = names.iter().filter_map(|path| path.split('/').next()).collect();
+        RepositoryFiles { names, root, is_whole: self.is_whole, missing_submodules: Vec::new(), read }
+    }
+
     /// The same, where these submodules are empty, each with the reason.
     #[must_use]
     pub fn without_submodules(self, missing_submodules: Vec<String>) -> Self {

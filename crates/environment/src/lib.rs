@@ -13,6 +13,7 @@ mod devcontainer;
 mod dotnet;
 mod environment_plan;
 mod files;
+mod folders;
 mod found;
 mod go;
 mod judge;
@@ -36,6 +37,7 @@ pub use environment_plan::{
     SetupCommand,
 };
 pub use files::RepositoryFiles;
+pub use folders::PlannedFolder;
 pub use judge::{edited_setup, judge_by, without_own_tests};
 pub use network::{REGISTRIES, SetupNetwork, decides, setup_network};
 pub use planning::plan;

@@ -102,7 +102,7 @@ pub use server_settings::{
     IsolationMode, JobLimits, NotificationFormat, NotificationSettings, OutgoingNetwork, OutgoingProxy,
     TestingSettings, TrustedCertificates, WriteLimits,
 };
-pub use settings::{BudgetLimits, DayLimits, OrderLimits, RepositorySettings, ServiceSettings};
+pub use settings::{BudgetLimits, DayLimits, OrderLimits, RepositorySettings, ServiceSettings, TestedFolder};
 pub use settlement::Settlement;
 pub use signal::{CommentCommand, Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 pub use surfaces::Surfaces;

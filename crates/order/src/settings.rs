@@ -28,6 +28,8 @@ pub struct RepositorySettings {
     pub setup: Option<String>,
     /// The shell command that runs the tests.
     pub test: Option<String>,
+    /// Folders that are tested each by itself, in a repository of several projects; instead of `test`.
+    pub tests: Vec<TestedFolder>,
     /// Where the test command writes a JUnit report, from the repository's root.
     pub report: Option<String>,
     /// What of the tests has to pass.
@@ -56,6 +58,23 @@ pub struct RepositorySettings {
     pub delete_branch: bool,
     /// Whether people without write access who command get one polite line an issue.
     pub answer_outsiders: bool,
+}
+
+/// A folder with a project of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TestedFolder {
+    /// From the repository's root; `.` is the root.
+    pub path: String,
+    /// The shell command that runs its tests, from this folder; found from its manifests where it is absent.
+    #[serde(default)]
+    pub test: Option<String>,
+    /// The shell command that installs what they need, from this folder; found where it is absent.
+    #[serde(default)]
+    pub setup: Option<String>,
+    /// Paths besides, from the root, whose changes its tests are about.
+    #[serde(default)]
+    pub also: Vec<String>,
 }
 
 /// A service that runs beside the tests, such as a database.

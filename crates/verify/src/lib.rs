@@ -21,6 +21,7 @@ mod counts;
 mod dependencies;
 pub mod examples;
 pub mod experiment;
+mod folders;
 mod missing;
 mod mutants;
 mod overlay;
@@ -32,16 +33,14 @@ mod text;
 use journeyman_order::{Exit, TestCounts, TestVerdict};
 
 pub use compare::may_be_flaky;
-pub use counts::{read, read_end, read_runs};
 pub use dependencies::{NewDependency, new_dependencies};
+pub use folders::TestInvocation;
 pub use missing::{
     is_forbidden_to_start, missing_for_tests, missing_program, points_elsewhere, telling_line, unanswered,
     untrusted_certificate,
 };
 pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Overlay, OverlayAction};
-pub use reporting::{ReportingCommand, reporting_command};
-pub use runs::runs_of;
 pub use text::{TAIL_CHARACTERS, tail};
 
 /// Pytest, and unittest of newer Pythons, end with this when they found no test.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A test command that is asked for names. Where nothing can be asked for, it is the command as it was, and the run
 /// is compared by counts or by its exit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReportingCommand {
+pub(crate) struct ReportingCommand {
     /// The shell command. Both of its streams have to go into one pipe, so that lines keep their order.
     pub command: String,
     /// To be set for it.
@@ -23,7 +23,7 @@ pub struct ReportingCommand {
 /// says what is run, `report` is an absolute path outside of the checkout where the run may write. Pytest and Go take a variable, which also reaches them through `make` and scripts. The others
 /// need a word more on their command, so it has to be a plain one, or a test script of package.json that ends in a
 /// plain one.
-pub fn reporting_command(
+pub(crate) fn reporting_command(
     command: &str,
     own_report: Option<&str>,
     read: &dyn Fn(&str) -> Option<Vec<u8>>,

@@ -10,7 +10,7 @@ const MOST: usize = 50;
 
 /// The runs of a command in their order; none where it cannot be told. `read` reads a file of the commit, for the scripts
 /// of package.json.
-pub fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<TestRunnerName> {
+pub(crate) fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<TestRunnerName> {
     let mut runs = Vec::new();
     match expand(command, read, 0, &mut runs) {
         Some(()) => runs,

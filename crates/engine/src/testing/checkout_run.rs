@@ -23,8 +23,8 @@ use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{CommitSha, EffectError, Exit, TestReport};
-use journeyman_verify::experiment::{self, ExperimentCell};
-use journeyman_verify::{Overlay, OverlayAction, ReportingCommand};
+use journeyman_verify::experiment::ExperimentCell;
+use journeyman_verify::{Overlay, OverlayAction, TestInvocation};
 use journeyman_workspace::SourceTree;
 
 /// A JUnit report that is larger is not read.
@@ -71,7 +71,7 @@ pub(super) struct CheckoutRun {
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
     /// How all of them are run.
-    reporting: Option<ReportingCommand>,
+    invocation: Option<TestInvocation>,
 }
 
 /// A checkout in which the tests can be run.
@@ -92,7 +92,7 @@ pub(super) struct TestCommandResult {
     pub(super) reading: TestReport,
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
-    reporting: ReportingCommand,
+    invocation: TestInvocation,
 }
 
 impl<'a> CheckoutRunSpec<'a> {
@@ -105,7 +105,7 @@ impl<'a> CheckoutRunSpec<'a> {
 impl CheckoutRun {
     /// Whether a run of these tests alone can be had.
     pub(super) fn can_select(&self, named_by: Option<TestRunnerName>, names: &[String]) -> bool {
-        self.reporting.as_ref().is_some_and(|asked| experiment::select(asked, named_by, names, &[]).is_some())
+        self.invocation.as_ref().is_some_and(|asked| asked.select(named_by, names, &[]).is_some())
     }
 
     /// What its commands printed. A setup that ran for an earlier order prints nothing now.
@@ -208,7 +208,7 @@ impl CommitTester {
         let changed = changed.map_err(|error| soon(format!("cannot look through a checkout: {error}")))?;
         ran.rewritten = changed.iter().take(MOST_NAMED).map(|path| path.display().to_string()).collect();
         (ran.reading, ran.test) = (tests.reading, Some(tests.ended));
-        (ran.is_selected, ran.reporting) = (tests.is_selected, Some(tests.reporting));
+        (ran.is_selected, ran.invocation) = (tests.is_selected, Some(tests.invocation));
         Ok(ran)
     }
 
@@ -234,7 +234,7 @@ impl CommitTester {
             reading: TestReport::default(),
             rewritten: Vec::new(),
             is_selected: false,
-            reporting: None,
+            invocation: None,
         };
         let environment = match self.environment(ask, judging, own).await? {
             Preparation::Ready(environment) => environment,
@@ -381,59 +381,57 @@ impl CommitTester {
         let (tree, source, plan) = (place.tree.clone(), ready.source.clone(), plan.clone());
         let own_report = place.seen_in_home(OWN_REPORT);
         let only = only.map(|(names, runner)| (names.to_vec(), runner));
-        let (asked, runs, selected) = blocking(move || {
+        let asked = blocking(move || {
             let (command, read) = (plan.test_command()?, |path: &str| tree.read(path));
-            let asked =
-                journeyman_verify::reporting_command(command, plan.report.as_deref(), &read, &own_report);
-            let runs = journeyman_verify::runs_of(command, &read);
+            let asked = TestInvocation::new(command, plan.report.as_deref(), &read, &own_report);
             let select = |(names, runner): (Vec<String>, Option<TestRunnerName>)| {
                 let reads_all = matches!(runner, Some(TestRunnerName::Pytest | TestRunnerName::Junit));
                 let files = if reads_all { python_tests(&source) } else { Vec::new() };
-                experiment::select(&asked, runner, &names, &files)
+                asked.select(runner, &names, &files)
             };
             let selected = only.and_then(select);
-            Some((asked, runs, selected))
-        })
-        .await?
-        .map_or((None, Vec::new(), None), |(asked, runs, selected)| (Some(asked), runs, selected));
-        let Some(asked) = asked else { return Ok(None) };
+            Some((asked, selected, command.to_owned()))
+        });
+        let Some((whole, selected, planned)) = asked.await? else { return Ok(None) };
         let is_selected = selected.is_some();
-        let whole = asked.clone();
-        let asked = selected.unwrap_or(asked);
-        if let Some(report) = &asked.junit {
+        let asked = selected.unwrap_or_else(|| whole.clone());
+        for report in asked.reports().into_iter().flatten() {
             self.clear_report(place, report).await?;
         }
-        how.environment.extend(asked.environment);
+        how.environment.extend(asked.environment());
+        // Not to be known before: what is printed after it is another command's.
+        let mark = uuid::Uuid::new_v4().simple().to_string();
         let command = match at {
-            RunPlace::Here => asked.command,
+            RunPlace::Here => asked.shell(&mark),
             RunPlace::Elsewhere => {
                 how.environment.insert("CI".to_owned(), String::new());
-                elsewhere(&asked.command)
+                elsewhere(&asked.shell(&mark))
             }
         };
         let ended = Box::pin(run_command(&self.sandbox, place, &command, how)).await?;
-        let report = match &asked.junit {
-            Some(report) => self.read_report(place, report).await,
-            None => None,
-        };
-        let (reading, ended) = blocking(move || {
-            let (output, report) = (&ended.output.text, report.as_deref());
-            let reading = match ended.is_cut {
-                true => journeyman_verify::read_end(output, report),
-                false if is_selected => journeyman_verify::read(output, report),
-                false => journeyman_verify::read_runs(output, report, &runs),
-            };
+        let mut reports = Vec::new();
+        for report in asked.reports() {
+            reports.push(match report {
+                Some(report) => self.read_report(place, report).await,
+                None => None,
+            });
+        }
+        let (reading, mut ended) = blocking(move || {
+            let reading = asked.read(&ended.output.text, &mark, &reports, ended.is_cut);
             (reading, ended.shortened())
         })
         .await?;
-        let mut ended = ended;
+        if whole.reports().len() > 1 {
+            // What somebody can run again.
+            ended.run.command = planned;
+        }
         for failure in ready.services.iter().flat_map(RunningServices::ended) {
             ended.output.text.push_str(&format!(
                 "\n{failure} while this command ran. It said:\n{}\n",
                 journeyman_verify::tail(&failure.said)
             ));
         }
-        Ok(Some(TestCommandResult { ended, reading, is_selected, reporting: whole }))
+        Ok(Some(TestCommandResult { ended, reading, is_selected, invocation: whole }))
     }
 
     /// A report that was committed would be believed although no test wrote it.

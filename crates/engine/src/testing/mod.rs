@@ -292,9 +292,11 @@ impl CommitTester {
         });
         let (base, commit) = sources.await?;
         let (before, _) = self.environments.plan(ask.settings.clone(), base.clone(), &ask.images).await?;
-        let image = before.image.as_deref();
         let changed = commit.difference(&base);
+        let before = before.for_change(&changed);
+        let image = before.image.as_deref();
         let after = self.environments.plan_on(ask.settings.clone(), commit, image).await?;
+        let after = after.for_change(&changed);
         let edited_setup = edited_setup(&before, &after, &changed);
         let plan = judge_by(before.clone(), after);
         let doubt = without_own_tests(&before, &plan);

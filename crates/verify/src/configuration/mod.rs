@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::folders::commands_in_folders;
 use crate::overlay::{Overlay, OverlayAction};
 use registered::{BuildFile, registers_more, with_old_registrations};
 
@@ -151,10 +152,10 @@ pub fn old_configuration(
     read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
     read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
 ) -> Vec<Overlay> {
-    let scripts = scripts(command, read_base);
+    let started = StartedPrograms::of(command, read_base);
     let mut overlays = Vec::new();
     for path in changed {
-        let Some(kind) = kind(path, &scripts) else { continue };
+        let Some(kind) = kind(path, &started) else { continue };
         let (base, after) = (read_base(path), read_after(path));
         if base == after {
             continue;
@@ -186,7 +187,7 @@ pub fn old_configuration(
 /// Whether a file tells CMake or Meson of tests that the base has not: they are built only as it says.
 pub fn registers_new_tests(path: &str, base: Option<&[u8]>, after: Option<&[u8]>) -> bool {
     let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
-    match kind(path, &BTreeSet::new()) {
+    match kind(path, &StartedPrograms::default()) {
         Some(ConfigurationKind::Build(file)) => registers_more(file, &text(base), &text(after)),
         _ => false,
     }
@@ -201,8 +202,29 @@ enum ConfigurationKind {
     Build(BuildFile),
 }
 
-fn kind(path: &str, scripts: &BTreeSet<String>) -> Option<ConfigurationKind> {
-    if scripts.contains(path) {
+/// What the test command starts.
+#[derive(Default)]
+struct StartedPrograms {
+    /// The folders that it goes into; empty for the root.
+    folders: Vec<String>,
+    /// Files that it names, and those that the scripts and rules name which it may run.
+    scripts: BTreeSet<String>,
+}
+
+impl StartedPrograms {
+    fn of(command: &str, read_base: &dyn Fn(&str) -> Option<Vec<u8>>) -> Self {
+        let mut started = Self::default();
+        for one in commands_in_folders(command) {
+            let own = scripts(one.command, &|name| read_base(&one.path(name)));
+            started.scripts.extend(own.iter().map(|name| one.path(name)));
+            started.folders.push(one.folder.to_ascii_lowercase());
+        }
+        started
+    }
+}
+
+fn kind(path: &str, started: &StartedPrograms) -> Option<ConfigurationKind> {
+    if started.scripts.contains(path) {
         return Some(ConfigurationKind::Whole);
     }
     let lower = path.to_ascii_lowercase();
@@ -219,8 +241,10 @@ fn kind(path: &str, scripts: &BTreeSet<String>) -> Option<ConfigurationKind> {
         "config" | "config.toml" if is_in(".cargo") => Some(ConfigurationKind::Whole),
         "nextest.toml" if is_in(".config") => Some(ConfigurationKind::Whole),
         ".env" => Some(ConfigurationKind::Whole),
-        // A Python that starts in the root finds these before the runners of the same names.
-        "pytest.py" | "unittest.py" if folder.is_empty() => Some(ConfigurationKind::Whole),
+        // A Python that starts in their folder finds these before the runners of the same names.
+        "pytest.py" | "unittest.py" if folder.is_empty() || started.folders.iter().any(|at| at == folder) => {
+            Some(ConfigurationKind::Whole)
+        }
         _ if is_in(".mvn") || is_in("gradle/wrapper") => Some(ConfigurationKind::Whole),
         _ if name.ends_with(".mk") || name.ends_with(".pth") => Some(ConfigurationKind::Whole),
         _ if WHOLE.contains(&name) || BEGINNINGS.iter().any(|start| name.starts_with(start)) => {

@@ -75,18 +75,19 @@ impl RunnerSummary {
 /// output: it names them exactly. Its names are believed only where it claims no more than the output does.
 ///
 /// Of one that is longer than 16 MiB or 400,000 lines its end is read, as by [`read_end`].
-pub fn read(output: &str, junit: Option<&[u8]>) -> TestReport {
+#[cfg(test)]
+pub(crate) fn read(output: &str, junit: Option<&[u8]>) -> TestReport {
     read_part(output, junit, false, &[])
 }
 
 /// The same of a command that is known to run these, one after the other: the runs of one runner are told together.
-pub fn read_runs(output: &str, junit: Option<&[u8]>, runs: &[TestRunnerName]) -> TestReport {
+pub(crate) fn read_runs(output: &str, junit: Option<&[u8]>, runs: &[TestRunnerName]) -> TestReport {
     read_part(output, junit, false, runs)
 }
 
 /// Reads the end of an output of which the start was not kept: what was said there is missing, so that no test is
 /// believed to be named by it, nor counted where the parts of a run are counted one by one.
-pub fn read_end(output: &str, junit: Option<&[u8]>) -> TestReport {
+pub(crate) fn read_end(output: &str, junit: Option<&[u8]>) -> TestReport {
     read_part(output, junit, true, &[])
 }
 

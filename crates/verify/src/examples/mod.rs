@@ -9,7 +9,7 @@ mod judge;
 mod program;
 
 pub use judge::judge_examples;
-pub use program::{ExampleProgram, answers, program};
+pub use program::{BaseDefinitions, ExampleProgram, answers, program};
 
 /// Examples that are run.
 const MOST: usize = 6;

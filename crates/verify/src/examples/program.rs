@@ -4,7 +4,7 @@
 //! process ids, a pipe for input, and without what only a debugging build does. What is right by chance, or only at first, has
 //! more than one answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::IssueExample;
 use crate::overlay::{Overlay, OverlayAction};
@@ -42,13 +42,42 @@ struct CodeFiles<'a> {
     files: &'a [(String, Vec<u8>)],
 }
 
+/// Where the base defines what the examples call: an issue speaks of that, and of nothing that a change adds beside it.
+#[derive(Debug, Clone, Default)]
+pub struct BaseDefinitions {
+    of_each: Vec<Option<(ExampleLanguage, Vec<String>)>>,
+}
+
+impl BaseDefinitions {
+    /// `files` are those of the base. Where several of them define one name, in several languages even, those come first that
+    /// the change touches.
+    pub fn new(examples: &[IssueExample], files: &[(String, Vec<u8>)], changed: &BTreeSet<String>) -> Self {
+        let files = CodeFiles { files };
+        let one = |example: &IssueExample| {
+            let found = files.all_defining(example);
+            let touched = |paths: &[&str]| paths.iter().filter(|path| changed.contains(**path)).count();
+            let (language, mut paths) =
+                found.into_iter().max_by_key(|(_, paths)| (touched(paths), paths.len()))?;
+            paths.sort_by_key(|path| (!changed.contains(*path), path.len(), *path));
+            Some((language, paths.into_iter().map(str::to_owned).collect()))
+        };
+        Self { of_each: examples.iter().map(one).collect() }
+    }
+}
+
 /// The program for one side; none where nothing that the examples call is defined in these files. `mark` is what no output has
 /// by itself.
-pub fn program(examples: &[IssueExample], files: &[(String, Vec<u8>)], mark: &str) -> Option<ExampleProgram> {
+pub fn program(
+    examples: &[IssueExample],
+    files: &[(String, Vec<u8>)],
+    base: &BaseDefinitions,
+    mark: &str,
+) -> Option<ExampleProgram> {
     let files = CodeFiles { files };
     let mut all = ExampleProgram { overlays: Vec::new(), command: String::new() };
     for (number, example) in examples.iter().enumerate() {
-        let Some((language, paths)) = files.defining(example) else { continue };
+        let on_base = base.of_each.get(number).and_then(Option::as_ref);
+        let Some((language, paths)) = files.defining(example, on_base) else { continue };
         let own = match language {
             ExampleLanguage::Python => Some(python(example, &files, &paths, number)),
             ExampleLanguage::JavaScript => Some(javascript(example, &files, &paths, number)),
@@ -113,8 +142,27 @@ fn hex_bytes(text: &str) -> Option<Vec<u8>> {
 }
 
 impl CodeFiles<'_> {
-    /// The language of what an example calls, and the files that define it: those without tests, the shortest path first.
-    fn defining(&self, example: &IssueExample) -> Option<(ExampleLanguage, Vec<&str>)> {
+    /// The language of what an example calls, and the files that define it: first those that do so on the base, then the
+    /// shortest path.
+    fn defining(
+        &self,
+        example: &IssueExample,
+        on_base: Option<&(ExampleLanguage, Vec<String>)>,
+    ) -> Option<(ExampleLanguage, Vec<&str>)> {
+        let mut found = self.all_defining(example);
+        let (language, mut paths) = match on_base {
+            Some((language, _)) => (*language, found.remove(language)?),
+            None => found.into_iter().max_by_key(|(_, paths)| paths.len())?,
+        };
+        let known = on_base.map(|(_, paths)| paths.as_slice()).unwrap_or_default();
+        let rank = |path: &str| known.iter().position(|one| one == path).unwrap_or(known.len());
+        paths.sort_by_key(|path| (rank(path), path.len(), *path));
+        paths.truncate(MOST_MODULES);
+        Some((language, paths))
+    }
+
+    /// The files without tests that define what an example calls, by language.
+    fn all_defining(&self, example: &IssueExample) -> BTreeMap<ExampleLanguage, Vec<&str>> {
         let mut names = vec![example.root()];
         names.extend(own_name(&example.code).filter(|name| *name != example.root()));
         let mut found: BTreeMap<ExampleLanguage, Vec<&str>> = BTreeMap::new();
@@ -129,10 +177,7 @@ impl CodeFiles<'_> {
                 break;
             }
         }
-        let (language, mut paths) = found.into_iter().max_by_key(|(_, paths)| paths.len())?;
-        paths.sort_by_key(|path| (path.len(), *path));
-        paths.truncate(MOST_MODULES);
-        Some((language, paths))
+        found
     }
 
     /// The nearest file of a name above another.

@@ -30,5 +30,5 @@ pub use lies::{Lie, TestTexts, lies_in};
 pub use names::{is_called_alike, is_of};
 pub use new_arguments::{NewParameters, new_parameters};
 pub use new_names::{has_names, introduced_names, with_empty_names, without_new_names};
-pub use select::select;
+pub(crate) use select::select;
 pub use sides::{ChangeSplit, ChangedPath, is_of_tests, split_change};

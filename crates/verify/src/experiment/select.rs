@@ -16,7 +16,7 @@ const MOST_IGNORED: usize = 60_000;
 ///
 /// A runner that takes part of a name runs more than was asked for, which does no harm. `files` are those of tests that the
 /// checkout holds: a runner that reads all of them before it chooses is told which it need not read.
-pub fn select(
+pub(crate) fn select(
     asked: &ReportingCommand,
     named_by: Option<TestRunnerName>,
     names: &[String],

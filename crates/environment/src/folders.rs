@@ -1,0 +1,212 @@
+//! Repositories of several projects: each folder that the settings name is planned as if it were a repository, and the
+//! plans become one.
+//!
+//! May know: paths, plans. Must never know: ecosystems, and what a change is judged to be.
+
+use std::path::PathBuf;
+
+use journeyman_order::{RepositorySettings, TestedFolder};
+
+use crate::environment_plan::{DependencyFolders, EnvironmentPlan, PlannedTest, ProgramFolder, SetupCommand};
+use crate::files::RepositoryFiles;
+use crate::planning::plan_one;
+use crate::required_tool::HostTools;
+
+/// A folder with tests of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedFolder {
+    /// From the root; empty for the root itself.
+    pub path: String,
+    /// What its tests are about besides, from the root.
+    pub also: Vec<String>,
+    /// Its tests, as commands of the repository's root; none where it has none that we can find.
+    pub test: Option<PlannedTest>,
+}
+
+impl PlannedFolder {
+    fn is_concerned(&self, path: &str) -> bool {
+        self.path.is_empty() || lies_in(path, &self.path) || self.also.iter().any(|also| lies_in(path, also))
+    }
+}
+
+/// Whether a path is this one, or lies in it.
+fn lies_in(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_start_matches("./").trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Adds what the folders need to what the whole repository says of itself.
+pub(crate) fn add(
+    whole: &mut EnvironmentPlan,
+    settings: &RepositorySettings,
+    files: &RepositoryFiles<'_>,
+    tools: &HostTools<'_>,
+) {
+    let plans: Vec<(String, &TestedFolder, EnvironmentPlan)> = settings
+        .tests
+        .iter()
+        .map(|folder| {
+            let path = folder.path.trim_start_matches("./").trim_end_matches('/').trim_end_matches('.');
+            let own = RepositorySettings {
+                test: folder.test.clone(),
+                setup: folder.setup.clone(),
+                ..RepositorySettings::default()
+            };
+            let read = |name: &str| files.text(&inside(path, name)).map(String::into_bytes);
+            (path.to_owned(), folder, plan_one(&own, &files.within(path, &read), tools))
+        })
+        .collect();
+    let folders_of = |plan: &EnvironmentPlan| -> Vec<ProgramFolder> {
+        plan.search_path.iter().filter(|at| matches!(at, ProgramFolder::Tree(_))).cloned().collect()
+    };
+    let all: Vec<Vec<ProgramFolder>> = plans.iter().map(|(_, _, plan)| folders_of(plan)).collect();
+    let mut patterns = whole.dependency_folders.patterns().to_vec();
+    whole.test = None;
+    for (path, folder, own) in plans {
+        // Programs of one name may be in several folders: each folder's own come first there.
+        let of_others =
+            all.iter().filter(|known| known.iter().any(|at| own.search_path.contains(at))).count();
+        let before = if of_others > 1 { exports(&own) } else { String::new() };
+        let command = |command: &str| match path.is_empty() {
+            true => command.to_owned(),
+            false if command.contains('\n') => format!("cd {path} && {before}(\n{command}\n)"),
+            false => format!("cd {path} && {before}{command}"),
+        };
+        let because = |because: &str| match because.starts_with(".github/") {
+            true => because.to_owned(),
+            false => inside(&path, because),
+        };
+        let test = |test: &PlannedTest| PlannedTest {
+            command: command(&test.command),
+            because: because(&test.because),
+            tests_alone: test.tests_alone.as_deref().map(command),
+        };
+        let test = own.test.as_ref().map(test);
+        if test.is_none() {
+            whole.notes.push(format!("{}: no tests were found: name them as its `test`", folder.path));
+        }
+        whole.notes.extend(own.notes.iter().map(|note| format!("{}: {note}", folder.path)));
+        whole.setup.extend(own.setup.iter().map(|setup| SetupCommand {
+            command: command(&setup.command),
+            because: because(&setup.because),
+        }));
+        for at in &own.search_path {
+            let at = match at {
+                ProgramFolder::Tree(at) => ProgramFolder::Tree(inside(&path, at)),
+                ProgramFolder::Home(at) => ProgramFolder::Home(at.clone()),
+            };
+            if !whole.search_path.contains(&at) {
+                whole.search_path.push(at);
+            }
+        }
+        for (name, value) in &own.variables {
+            let value = value.replace("{tree}", inside("{tree}", &path).trim_end_matches('/'));
+            whole.variables.entry(name.clone()).or_insert(value);
+        }
+        for tool in own.required_tools {
+            if !whole.required_tools.contains(&tool) {
+                whole.required_tools.push(tool);
+            }
+        }
+        whole.setup_scripts.extend(own.setup_scripts.iter().map(|at| inside(&path, at)));
+        whole.decisive_files.extend(own.decisive_files.iter().map(|at| inside(&path, at)));
+        patterns.extend(own.dependency_folders.patterns().iter().map(
+            |pattern| match pattern.strip_prefix('/') {
+                Some(at_root) => format!("/{}", inside(&path, at_root)),
+                None => pattern.clone(),
+            },
+        ));
+        whole.version_from_git |= own.version_from_git;
+        whole.folders.push(PlannedFolder { path, also: folder.also.clone(), test });
+    }
+    for list in [&mut whole.setup_scripts, &mut whole.decisive_files, &mut patterns] {
+        list.sort();
+        list.dedup();
+    }
+    whole.dependency_folders = DependencyFolders::new(patterns);
+    whole.test = one_test(&whole.folders.iter().collect::<Vec<_>>());
+}
+
+impl EnvironmentPlan {
+    /// The same for a change of these paths: of several folders, those are tested that it concerns. What lies in none of them
+    /// concerns all.
+    #[must_use]
+    pub fn for_change(mut self, changed: &[PathBuf]) -> Self {
+        let named: Vec<&str> = changed.iter().filter_map(|path| path.to_str()).collect();
+        let is_nobodys = |path: &&str| !self.folders.iter().any(|folder| folder.is_concerned(path));
+        if self.folders.is_empty()
+            || named.is_empty()
+            || named.len() < changed.len()
+            || named.iter().any(is_nobodys)
+        {
+            return self;
+        }
+        let is_needed = |folder: &&PlannedFolder| named.iter().any(|path| folder.is_concerned(path));
+        let (needed, others): (Vec<_>, Vec<_>) = self.folders.iter().partition(is_needed);
+        let test = one_test(&needed);
+        let names: Vec<&str> = others.iter().map(|folder| folder.path.as_str()).collect();
+        if !names.is_empty() {
+            self.notes.push(format!(
+                "the tests of {} are not run: the change touches nothing that they are about",
+                names.join(", ")
+            ));
+        }
+        Self { test, ..self }
+    }
+}
+
+/// The tests of several folders as one command; each stays told from the others.
+fn one_test(folders: &[&PlannedFolder]) -> Option<PlannedTest> {
+    let tests: Vec<&PlannedTest> = folders.iter().filter_map(|folder| folder.test.as_ref()).collect();
+    let joined = |commands: &[&str]| match commands {
+        [one] => (*one).to_owned(),
+        several => several
+            .iter()
+            // A remark would hide what ends the group.
+            .map(|one| if one.contains('#') { format!("({one}\n)") } else { format!("({one})") })
+            .collect::<Vec<_>>()
+            .join(" && "),
+    };
+    let because: Vec<&str> = tests.iter().map(|test| test.because.as_str()).collect();
+    let whole: Vec<&str> = tests.iter().map(|test| test.command.as_str()).collect();
+    let alone = tests.iter().map(|test| test.tests_alone.as_deref().unwrap_or(&test.command));
+    let alone: Vec<&str> = alone.collect();
+    let mut because = because;
+    because.dedup();
+    (!tests.is_empty()).then(|| PlannedTest {
+        command: joined(&whole),
+        because: because.join(", "),
+        tests_alone: (alone != whole).then(|| joined(&alone)),
+    })
+}
+
+/// Makes a folder's own programs and variables come first, for a shell that stands in it.
+fn exports(plan: &EnvironmentPlan) -> String {
+    let here = |text: &str| text.replace("{tree}", "$PWD").replace("{home}", "$HOME");
+    let is_of_place =
+        |(_, value): &(&String, &String)| value.contains("{tree}") && !value.contains(['"', '`', '\\', '$']);
+    let mut text: String = plan
+        .variables
+        .iter()
+        .filter(is_of_place)
+        .map(|(name, value)| format!("export {name}=\"{}\" && ", here(value)))
+        .collect();
+    let folders: Vec<String> = plan
+        .search_path
+        .iter()
+        .filter_map(|at| match at {
+            ProgramFolder::Tree(at) => Some(format!("$PWD/{at}")),
+            ProgramFolder::Home(_) => None,
+        })
+        .collect();
+    text.push_str(&format!("export PATH=\"{}:$PATH\" && ", folders.join(":")));
+    text
+}
+
+/// A path below a folder; the folder may be the root.
+fn inside(folder: &str, path: &str) -> String {
+    match folder.is_empty() {
+        true => path.to_owned(),
+        false => format!("{folder}/{path}"),
+    }
+}

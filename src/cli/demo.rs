@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use secrecy::ExposeSecret;
 
 use super::INTERRUPTED;
 use super::live::{LineTarget, LiveOutput};
@@ -20,7 +21,7 @@ const GATHER_SECONDS: u32 = 3;
 /// What `demo` is told.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without --once it keeps running: open the printed address, comment (/retry, /cancel), review; Ctrl-C ends \
+    after_help = "Without --once it keeps running: open the printed addresses, comment (/retry, /cancel), review; Ctrl-C ends \
                         it.\nExit codes with --once: 0 verified, 1 failed, 2 wrong usage, 3 a person is needed, 4 not verified.\n\n\
                         The agent `scripted` follows a script: it gets the fix wrong first, on purpose, and right when \
                         it is sent back. Everything else is real: git, sandbox, tests, HTTP."
@@ -63,6 +64,12 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     let origin = local.emulator.origin();
     eprintln!("GitHub, emulated:  {origin}/{REPOSITORY}");
     eprintln!("Journeyman:        http://{}", local.address);
+    // Of this demo alone, on this machine: it ends with it.
+    if let Some(token) = local.api_token.as_ref().filter(|_| !arguments.once) {
+        let token = token.expose_secret();
+        eprintln!("  Sign in there with {token}. For `journeyman orders`, `show`, `retry` and so on:");
+        eprintln!("  export JOURNEYMAN_URL=http://{} JOURNEYMAN_API_TOKEN={token}", local.address);
+    }
     if scripted {
         eprintln!(
             "Agent:             {} (a script, not a model; its first two attempts are flawed on purpose)\n",

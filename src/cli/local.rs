@@ -90,6 +90,8 @@ pub(super) struct LocalStack {
     pub(super) emulator: Emulator,
     pub(super) handle: ApplicationHandle,
     pub(super) address: std::net::SocketAddr,
+    /// What its dashboard and its API are opened with; none where nobody is to look at them.
+    pub(super) api_token: Option<SecretString>,
     label: String,
     /// Where the settings that were read keep data; none where they do not say.
     pub(super) data: Option<PathBuf>,
@@ -141,6 +143,8 @@ impl LocalStack {
         // A demonstration is over before anybody has gone for coffee.
         if wishes.pages == WebPages::Shown {
             settings.testing.mutant_time = Duration::ZERO;
+            let token = || SecretString::from(uuid::Uuid::new_v4().simple().to_string());
+            settings.server.api_token.get_or_insert_with(token);
         }
         if let Some(parallel) = wishes.parallel {
             settings.limits.concurrent_orders = parallel;
@@ -168,13 +172,14 @@ impl LocalStack {
             settings.defaults.pipeline = pipeline;
         }
         let DefaultSettings { label, agent, pipeline } = settings.defaults.clone();
+        let api_token = settings.server.api_token.clone();
         let application = Application::build(settings).await?;
         let address = application.address();
         emulator.set_webhook_url(&format!("http://{address}/webhook"));
         let handle = application.handle();
         let running = tokio::spawn(application.run());
         let asked = asked_to_stop()?;
-        Ok(Self { emulator, handle, address, data, label, agent, pipeline, running, asked, place })
+        Ok(Self { emulator, handle, address, api_token, data, label, agent, pipeline, running, asked, place })
     }
 
     /// A repository with one issue, which gets the label.

@@ -11,6 +11,8 @@ mod effective;
 mod environment;
 mod error;
 #[cfg(test)]
+mod folder_tests;
+#[cfg(test)]
 mod github_tests;
 mod host;
 mod kind;

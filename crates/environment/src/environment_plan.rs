@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::folders::PlannedFolder;
 use crate::required_tool::RequiredTool;
 
 /// What a repository's work happens in, and how it is tested. Shell commands run in the repository's root.
@@ -164,6 +163,30 @@ impl PlannedTest {
         let command = self.tests_alone.clone()?;
         Some(Self { command, because: self.because.clone(), tests_alone: None })
     }
+}
+
+/// A folder with tests of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedFolder {
+    /// From the root; empty for the root itself.
+    pub path: String,
+    /// What its tests are about besides, from the root.
+    pub also: Vec<String>,
+    /// Its tests, as commands of the repository's root; none where it has none that we can find.
+    pub test: Option<PlannedTest>,
+}
+
+impl PlannedFolder {
+    /// Whether its tests are about a path.
+    pub(crate) fn is_concerned(&self, path: &str) -> bool {
+        self.path.is_empty() || lies_in(path, &self.path) || self.also.iter().any(|also| lies_in(path, also))
+    }
+}
+
+/// Whether a path is this one, or lies in it.
+fn lies_in(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_start_matches("./").trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// A service that runs beside the tests, reachable by its name.

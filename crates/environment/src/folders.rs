@@ -7,36 +7,34 @@ use std::path::PathBuf;
 
 use journeyman_order::{RepositorySettings, TestedFolder};
 
-use crate::environment_plan::{DependencyFolders, EnvironmentPlan, PlannedTest, ProgramFolder, SetupCommand};
+use crate::environment_plan::{
+    DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedTest, ProgramFolder,
+    SetupCommand,
+};
 use crate::files::RepositoryFiles;
 use crate::planning::plan_one;
 use crate::required_tool::HostTools;
 
-/// A folder with tests of its own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlannedFolder {
-    /// From the root; empty for the root itself.
-    pub path: String,
-    /// What its tests are about besides, from the root.
-    pub also: Vec<String>,
-    /// Its tests, as commands of the repository's root; none where it has none that we can find.
-    pub test: Option<PlannedTest>,
-}
-
-impl PlannedFolder {
-    fn is_concerned(&self, path: &str) -> bool {
-        self.path.is_empty() || lies_in(path, &self.path) || self.also.iter().any(|also| lies_in(path, also))
+/// What a repository's work happens in: its settings, else its development container, else its setup steps, else what
+/// its files tell; the test command is found where the settings do not name one. Folders that the settings name are planned
+/// each by itself.
+///
+/// `tools` is asked of the place where the jobs run. Where the plan then names an image, plan again with the tools of
+/// that image.
+pub fn plan(
+    settings: &RepositorySettings,
+    files: &RepositoryFiles<'_>,
+    tools: &HostTools<'_>,
+) -> EnvironmentPlan {
+    let mut plan = plan_one(settings, files, tools);
+    if !settings.tests.is_empty() {
+        add(&mut plan, settings, files, tools);
     }
-}
-
-/// Whether a path is this one, or lies in it.
-fn lies_in(path: &str, folder: &str) -> bool {
-    let folder = folder.trim_start_matches("./").trim_end_matches('/');
-    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    plan
 }
 
 /// Adds what the folders need to what the whole repository says of itself.
-pub(crate) fn add(
+fn add(
     whole: &mut EnvironmentPlan,
     settings: &RepositorySettings,
     files: &RepositoryFiles<'_>,
@@ -62,6 +60,9 @@ pub(crate) fn add(
     let all: Vec<Vec<ProgramFolder>> = plans.iter().map(|(_, _, plan)| folders_of(plan)).collect();
     let mut patterns = whole.dependency_folders.patterns().to_vec();
     whole.test = None;
+    if whole.source == EnvironmentSource::Nothing {
+        whole.source = EnvironmentSource::Settings { keys: vec!["tests"] };
+    }
     for (path, folder, own) in plans {
         // Programs of one name may be in several folders: each folder's own come first there.
         let of_others =

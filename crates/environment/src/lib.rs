@@ -33,14 +33,13 @@ mod version;
 mod workflow;
 
 pub use environment_plan::{
-    DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedService, PlannedTest, ProgramFolder,
-    SetupCommand,
+    DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedService, PlannedTest,
+    ProgramFolder, SetupCommand,
 };
 pub use files::RepositoryFiles;
-pub use folders::PlannedFolder;
+pub use folders::plan;
 pub use judge::{edited_setup, judge_by, without_own_tests};
 pub use network::{REGISTRIES, SetupNetwork, decides, setup_network};
-pub use planning::plan;
 pub use required_tool::{HostTools, RequiredTool, ToolFit, version_arguments};
 
 #[cfg(test)]

@@ -14,26 +14,9 @@ use crate::files::RepositoryFiles;
 use crate::found::{self, Discovery};
 use crate::required_tool::{HostTools, INSTALLABLE, LOCAL_PROGRAMS, ToolFit};
 use crate::statement::{self, SourceStatement};
-use crate::{decisive, devcontainer, folders, node, setup_steps};
+use crate::{decisive, devcontainer, node, setup_steps};
 
-/// What a repository's work happens in: its settings, else its development container, else its setup steps, else what
-/// its files tell; the test command is found where the settings do not name one.
-///
-/// `tools` is asked of the place where the jobs run. Where the plan then names an image, plan again with the tools of
-/// that image.
-pub fn plan(
-    settings: &RepositorySettings,
-    files: &RepositoryFiles<'_>,
-    tools: &HostTools<'_>,
-) -> EnvironmentPlan {
-    let mut plan = plan_one(settings, files, tools);
-    if !settings.tests.is_empty() {
-        folders::add(&mut plan, settings, files, tools);
-    }
-    plan
-}
-
-/// The same of a single project.
+/// As [`crate::plan`], of a single project.
 pub(crate) fn plan_one(
     settings: &RepositorySettings,
     files: &RepositoryFiles<'_>,

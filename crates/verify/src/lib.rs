@@ -22,6 +22,7 @@ mod dependencies;
 pub mod examples;
 pub mod experiment;
 mod folders;
+mod invocation;
 mod missing;
 mod mutants;
 mod overlay;
@@ -33,8 +34,9 @@ mod text;
 use journeyman_order::{Exit, TestCounts, TestVerdict};
 
 pub use compare::may_be_flaky;
+pub use counts::{read, read_end};
 pub use dependencies::{NewDependency, new_dependencies};
-pub use folders::TestInvocation;
+pub use invocation::TestInvocation;
 pub use missing::{
     is_forbidden_to_start, missing_for_tests, missing_program, points_elsewhere, telling_line, unanswered,
     untrusted_certificate,

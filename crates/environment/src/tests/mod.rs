@@ -258,6 +258,76 @@ fn a_repositorys_settings_win_over_what_is_found() {
     assert_eq!(planned_with(&settings, &[], &[]).test, None, "blank is as good as absent");
 }
 
+/// Two projects in one repository.
+fn of_two_projects(settings: &str) -> EnvironmentPlan {
+    let settings: RepositorySettings = serde_json::from_str(settings).unwrap();
+    let files = [
+        ("README.md", ""),
+        ("backend/requirements.txt", "flask"),
+        ("backend/test_a.py", ""),
+        ("web/package.json", r#"{"scripts": {"test": "node --test"}}"#),
+        ("web/package-lock.json", "{}"),
+        ("shared/rates.json", "{}"),
+    ];
+    planned_with(&settings, &files, &[("python3", ""), ("node", "22.0.0"), ("npm", "10.0.0")])
+}
+
+#[test]
+fn each_folder_is_planned_as_a_repository_and_tested_where_a_change_concerns_it() {
+    let plan = of_two_projects(r#"{"tests": [{"path": "backend"}, {"path": "web/", "also": ["shared/"]}]}"#);
+    insta::assert_snapshot!(shown(&plan), @"
+        from `.github/journeyman.yml`, which has `tests`
+        setup cd backend && python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt   (backend/requirements.txt)
+        test (cd backend && python3 -m unittest discover) && (cd web && npm test)   (backend/test_a.py, web/a test script in package.json)
+        path TREE/backend/.venv/bin:HOME/.local/bin:TREE/web/node_modules/.bin
+        ");
+    assert_eq!(plan.environment("/t", "/h")["VIRTUAL_ENV"], "/t/backend/.venv");
+    assert!(plan.dependency_folders.contain("web/node_modules/a"), "{:?}", plan.dependency_folders);
+    assert!(plan.decisive_files.contains(&"backend/requirements.txt".to_owned()));
+    let tested = |changed: &[&str]| {
+        let changed: Vec<std::path::PathBuf> = changed.iter().map(Into::into).collect();
+        plan.clone().for_change(&changed).test.unwrap().command
+    };
+    let (backend, web) = ("cd backend && python3 -m unittest discover", "cd web && npm test");
+    let both = format!("({backend}) && ({web})");
+    for (changed, command) in [
+        (vec!["backend/a.py"], backend),
+        (vec!["web/a.js", "web/deep/b.js"], web),
+        (vec!["shared/rates.json"], web),
+        (vec!["backend/a.py", "web/a.js"], &both),
+        // What is in none of them may concern all, and a folder whose name begins alike is another.
+        (vec!["README.md"], &both),
+        (vec!["backend2/a.py"], &both),
+        (vec!["backend/a.py", "README.md"], &both),
+        (vec![], &both),
+    ] {
+        assert_eq!(tested(&changed), command, "{changed:?}");
+    }
+}
+
+#[test]
+fn a_folder_without_tests_is_named_and_programs_of_one_name_stay_apart() {
+    let plan = of_two_projects(r#"{"tests": [{"path": "shared"}, {"path": ".", "test": "./check"}]}"#);
+    assert_eq!(plan.test_command(), Some("./check"));
+    assert!(plan.notes.iter().any(|note| note == "shared: no tests were found: name them as its `test`"));
+
+    let settings = r#"{"tests": [{"path": "a"}, {"path": "b"}]}"#;
+    let files = [
+        ("a/requirements.txt", "flask"),
+        ("a/test_a.py", ""),
+        ("b/requirements.txt", "django"),
+        ("b/test_b.py", ""),
+    ];
+    let plan = planned_with(&serde_json::from_str(settings).unwrap(), &files, &[("python3", "")]);
+    let of = |folder: &str| {
+        format!(
+            "(cd {folder} && export VIRTUAL_ENV=\"$PWD/.venv\" && export PATH=\"$PWD/.venv/bin:$PATH\" && \
+             python3 -m unittest discover)"
+        )
+    };
+    assert_eq!(plan.test_command().unwrap(), format!("{} && {}", of("a"), of("b")));
+}
+
 #[test]
 fn a_setup_is_one_command_whose_parts_are_nothing_to_one_another() {
     let made = |commands: &[&str]| EnvironmentPlan {

@@ -75,8 +75,7 @@ impl RunnerSummary {
 /// output: it names them exactly. Its names are believed only where it claims no more than the output does.
 ///
 /// Of one that is longer than 16 MiB or 400,000 lines its end is read, as by [`read_end`].
-#[cfg(test)]
-pub(crate) fn read(output: &str, junit: Option<&[u8]>) -> TestReport {
+pub fn read(output: &str, junit: Option<&[u8]>) -> TestReport {
     read_part(output, junit, false, &[])
 }
 
@@ -87,7 +86,7 @@ pub(crate) fn read_runs(output: &str, junit: Option<&[u8]>, runs: &[TestRunnerNa
 
 /// Reads the end of an output of which the start was not kept: what was said there is missing, so that no test is
 /// believed to be named by it, nor counted where the parts of a run are counted one by one.
-pub(crate) fn read_end(output: &str, junit: Option<&[u8]>) -> TestReport {
+pub fn read_end(output: &str, junit: Option<&[u8]>) -> TestReport {
     read_part(output, junit, true, &[])
 }
 

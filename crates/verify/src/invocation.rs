@@ -1,0 +1,214 @@
+//! A test command as it is asked for names, run and read: in each folder that it goes into as it would be in a repository of
+//! its own.
+//!
+//! May know: how runners are asked and read. Must never know: which folders a change concerns.
+
+use std::collections::BTreeMap;
+
+use crate::counts;
+use crate::experiment::select;
+use crate::folders::{FolderCommand, commands_in_folders};
+use crate::reporting::{ReportingCommand, reporting_command};
+use crate::runs::runs_of;
+use crate::text::plain;
+use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::{TestCaseStatus, TestCases, TestCounts, TestReport};
+
+type Reader<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
+
+/// A test command that is asked for names, in each folder that it goes into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestInvocation {
+    parts: Vec<InvocationPart>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct InvocationPart {
+    folder: String,
+    before: String,
+    asked: ReportingCommand,
+    runs: Vec<TestRunnerName>,
+}
+
+impl TestInvocation {
+    /// As [`reporting_command`], for each of the commands.
+    pub fn new(command: &str, own_report: Option<&str>, read: Reader<'_>, report: &str) -> Self {
+        let all = commands_in_folders(command);
+        let are_several = all.len() > 1;
+        let part = |(nth, one): (usize, &FolderCommand<'_>)| {
+            let read = |name: &str| read(&one.path(name));
+            let own_report = own_report.filter(|_| !are_several);
+            let report = if are_several { format!("{report}.{nth}") } else { report.to_owned() };
+            InvocationPart {
+                folder: one.folder.clone(),
+                before: one.before.to_owned(),
+                asked: reporting_command(one.command, own_report, &read, &report),
+                runs: runs_of(one.command, &read),
+            }
+        };
+        Self { parts: all.iter().enumerate().map(part).collect() }
+    }
+
+    /// The same run, of these tests alone; none where the runner cannot be asked, or there are several folders.
+    pub fn select(
+        &self,
+        named_by: Option<TestRunnerName>,
+        names: &[String],
+        files: &[String],
+    ) -> Option<Self> {
+        let [only] = self.parts.as_slice() else { return None };
+        let below = |path: &String| match only.folder.is_empty() {
+            true => Some(path.clone()),
+            false => Some(path.strip_prefix(&only.folder)?.strip_prefix('/')?.to_owned()),
+        };
+        let files: Vec<String> = files.iter().filter_map(below).collect();
+        let asked = select(&only.asked, named_by, names, &files)?;
+        Some(Self { parts: vec![InvocationPart { asked, runs: Vec::new(), ..only.clone() }] })
+    }
+
+    /// The shell command. All of several are run, and each has a line of its own before it, which begins with `mark`.
+    pub fn shell(&self, mark: &str) -> String {
+        if let [only] = self.parts.as_slice() {
+            return format!("{}{}", only.before, only.asked.command);
+        }
+        let mut text = "s=0\n".to_owned();
+        for (nth, part) in self.parts.iter().enumerate() {
+            let variables = part.asked.environment.iter();
+            let variables: String = variables
+                .map(|(name, value)| format!("export {name}={}\n", shell_words::quote(value)))
+                .collect();
+            text.push_str(&format!(
+                "printf '\\n%s %s\\n' {mark} {nth}\n(\n{variables}{}{}\n)\nc=$?; [ $c -eq 0 ] || s=$c\n",
+                part.before, part.asked.command
+            ));
+        }
+        text.push_str("( exit $s )");
+        text
+    }
+
+    /// Variables to be set for it.
+    pub fn environment(&self) -> BTreeMap<String, String> {
+        match self.parts.as_slice() {
+            [only] => only.asked.environment.clone(),
+            _ => BTreeMap::new(),
+        }
+    }
+
+    /// Where it writes JUnit reports; none where a part writes none. No such file may be there before.
+    pub fn reports(&self) -> Vec<Option<&str>> {
+        self.parts.iter().map(|part| part.asked.junit.as_deref()).collect()
+    }
+
+    /// What it printed, and the reports, in the order in which they are named.
+    pub fn read(&self, output: &str, mark: &str, reports: &[Option<Vec<u8>>], is_cut: bool) -> TestReport {
+        if let [only] = self.parts.as_slice() {
+            let report = reports.first().and_then(Option::as_deref);
+            return match is_cut {
+                true => counts::read_end(output, report),
+                false => counts::read_runs(output, report, &only.runs),
+            };
+        }
+        let Some(outputs) = apart(&plain(output), mark, self.parts.len()).filter(|_| !is_cut) else {
+            return TestReport::default();
+        };
+        let read = |((part, output), report): ((&InvocationPart, &String), &Option<Vec<u8>>)| {
+            counts::read_runs(output, report.as_deref(), &part.runs)
+        };
+        together(self.parts.iter().zip(&outputs).zip(reports).map(read))
+    }
+}
+
+/// What each of several printed; none where the lines before them are not those that the shell wrote.
+fn apart(output: &str, mark: &str, expected: usize) -> Option<Vec<String>> {
+    let mut parts: Vec<String> = Vec::new();
+    for line in output.lines() {
+        match line.strip_prefix(mark) {
+            Some(nth) if nth.trim().parse() == Ok(parts.len()) => parts.push(String::new()),
+            Some(_) => return None,
+            None => {
+                let Some(part) = parts.last_mut() else { continue };
+                part.push_str(line);
+                part.push('\n');
+            }
+        }
+    }
+    (parts.len() == expected).then_some(parts)
+}
+
+/// The reports of several commands as one: what is not known of one is not known of all.
+fn together(reports: impl Iterator<Item = TestReport>) -> TestReport {
+    let mut all = TestReport { counts: Some(TestCounts::default()), ..TestReport::default() };
+    let (mut names, mut named_by, mut are_named) = (BTreeMap::new(), None, true);
+    for one in reports {
+        all.counts = all.counts.zip(one.counts).map(|(all, one)| TestCounts {
+            passed: all.passed.saturating_add(one.passed),
+            failed: all.failed.saturating_add(one.failed),
+            skipped: all.skipped.saturating_add(one.skipped),
+        });
+        all.failing.extend(one.failing);
+        all.unloaded.extend(one.unloaded);
+        let Some(TestCases { named_by: by, tests }) = one.cases else {
+            are_named = false;
+            continue;
+        };
+        named_by = named_by.or(Some(by));
+        for (name, status) in tests {
+            // A test of each may have the name: worse of both counts, since nothing tells them apart.
+            let known = names.entry(name).or_insert(status);
+            if status == TestCaseStatus::Failed {
+                *known = status;
+            }
+        }
+    }
+    all.cases = named_by.filter(|_| are_named).map(|named_by| TestCases { named_by, tests: names });
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_of_several_is_asked_in_its_folder_and_read_by_itself() {
+        let files = [("web/package.json", r#"{"scripts": {"test": "node --test"}}"#)];
+        let read = |path: &str| {
+            files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec())
+        };
+        let command = "(cd backend && python3 -m unittest) && (cd web && npm test)";
+        let asked = TestInvocation::new(command, None, &read, "/home/report.xml");
+        let shell = [
+            "s=0",
+            "printf '\\n%s %s\\n' m-1 0",
+            "(",
+            "cd backend && python3 -m unittest -v",
+            ")",
+            "c=$?; [ $c -eq 0 ] || s=$c",
+            "printf '\\n%s %s\\n' m-1 1",
+            "(",
+            "cd web && npm test",
+            ")",
+            "c=$?; [ $c -eq 0 ] || s=$c",
+            "( exit $s )",
+        ];
+        assert_eq!(asked.shell("m-1").lines().collect::<Vec<_>>(), shell);
+        let python = "test_a (tests.T.test_a) ... ok\n\n-----\nRan 1 test in 0.001s\n\nOK\n";
+        let node = "✔ adds (0.5ms)\nℹ tests 1\nℹ suites 0\nℹ pass 1\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\nℹ duration_ms 5\n";
+        let output = format!("\nm-1 0\n{python}\nm-1 1\n{node}");
+        let reading = asked.read(&output, "m-1", &[None, None], false);
+        assert_eq!(reading.counts, Some(TestCounts { passed: 2, failed: 0, skipped: 0 }));
+        let names: Vec<String> = reading.cases.unwrap().tests.into_keys().collect();
+        assert_eq!(names, ["adds", "tests.T.test_a"]);
+        // A test that prints such a line is not believed, nor is anything of its run.
+        let forged = format!("\nm-1 0\n{python}\nm-1 1\n{node}\nm-1 1\n{node}");
+        assert_eq!(asked.read(&forged, "m-1", &[None, None], false), TestReport::default());
+        assert!(asked.select(Some(TestRunnerName::Node), &["adds".to_owned()], &[]).is_none());
+    }
+
+    #[test]
+    fn of_one_folder_single_tests_can_be_asked_for() {
+        let asked = TestInvocation::new("cd backend && python3 -m unittest", None, &|_| None, "/r.xml");
+        assert_eq!(asked.shell("m"), "cd backend && python3 -m unittest -v");
+        let one = asked.select(Some(TestRunnerName::Unittest), &["tests.T.test_a".to_owned()], &[]).unwrap();
+        assert_eq!(one.shell("m"), "cd backend && python3 -m unittest -v -k test_a");
+    }
+}

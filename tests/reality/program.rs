@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Nothing here should take longer; a story that does has failed.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What it started must not hold its output open for longer than this.
 const HELD: Duration = Duration::from_secs(30);

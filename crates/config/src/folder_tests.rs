@@ -14,6 +14,7 @@ fn a_repository_of_several_projects_names_their_folders() {
         ("test: a\ntests: [{ path: a }]\n", "`test` has to be left out where `tests` names folders"),
         ("report: a.xml\ntests: [{ path: a }]\n", "`report` has to be left out"),
         ("tests: [{ path: a }, { path: a/ }]\n", "each of them once"),
+        ("tests: [{ path: a/b }, { path: ./a//b }]\n", "each of them once"),
         ("tests: [{ path: ../a }]\n", "`tests[0].path`"),
         ("tests: [{ path: /a }]\n", "`tests[0].path`"),
         ("tests: [{ path: 'a b' }]\n", "`tests[0].path`"),

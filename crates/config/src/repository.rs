@@ -3,6 +3,7 @@
 
 use super::repository_templates::{is_pipeline, is_plain_name};
 use journeyman_order::RepositorySettings;
+use journeyman_order::settings::plain_folder;
 
 /// The most bytes that the file may have.
 pub const MOST_BYTES: usize = 64 * 1024;
@@ -76,13 +77,16 @@ fn key_of(text: &str, line: u64) -> Option<&str> {
     Some(key.trim_end()).filter(|key| is_key(key))
 }
 
+fn wrong(key: impl Into<String>, expected: &str) -> Result<(), RepositorySettingsError> {
+    Err(RepositorySettingsError::Value { key: key.into(), expected: expected.to_owned() })
+}
+
+/// Whether a text says something, in so many characters at most.
+fn short(text: &str, most: usize) -> bool {
+    !text.trim().is_empty() && text.chars().count() <= most && !text.contains('\0')
+}
+
 fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettingsError> {
-    let wrong = |key: &str, expected: &str| {
-        Err(RepositorySettingsError::Value { key: key.to_owned(), expected: expected.to_owned() })
-    };
-    let short = |text: &str, most: usize| {
-        !text.trim().is_empty() && text.chars().count() <= most && !text.contains('\0')
-    };
     if settings.label.as_ref().is_some_and(|label| !short(label, 50)) {
         return wrong("label", "a label's name of 1 to 50 characters");
     }
@@ -140,37 +144,28 @@ const MOST_FOLDERS: usize = 30;
 
 /// Folders that are tested each by itself.
 fn hold_folders_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettingsError> {
-    let wrong = |key: String, expected: &str| {
-        Err(RepositorySettingsError::Value { key, expected: expected.to_owned() })
-    };
     let folders = &settings.tests;
     for (key, is_said) in [("test", settings.test.is_some()), ("report", settings.report.is_some())] {
         if is_said && !folders.is_empty() {
-            return wrong(key.into(), "left out where `tests` names folders");
+            return wrong(key, "left out where `tests` names folders");
         }
     }
-    let mut paths: Vec<&str> = folders.iter().map(|folder| folder.path.trim_end_matches('/')).collect();
+    let mut paths: Vec<_> = folders.iter().map(|folder| plain_folder(&folder.path)).collect();
     paths.sort_unstable();
     let are_twice = paths.windows(2).any(|pair| pair.first() == pair.last());
     if folders.len() > MOST_FOLDERS || are_twice {
-        return wrong(
-            "tests".into(),
-            "a list of at most 30 folders, each of them once, such as - path: backend",
-        );
+        return wrong("tests", "a list of at most 30 folders, each of them once, such as - path: backend");
     }
     for (nth, folder) in folders.iter().enumerate() {
         let key = |name: &str| format!("tests[{nth}].{name}");
-        if folder.path != "." && !is_plain_path(&folder.path) {
+        if folder.path != "." && (!is_inside(&folder.path) || plain_folder(&folder.path).is_none()) {
             return wrong(
                 key("path"),
                 "a folder from the root, such as services/api; letters, digits and . _ - @ + / only",
             );
         }
         for (name, command) in [("test", &folder.test), ("setup", &folder.setup)] {
-            let fits = |command: &String| {
-                !command.trim().is_empty() && command.len() <= MOST_COMMAND && !command.contains('\0')
-            };
-            if command.as_ref().is_some_and(|command| !fits(command)) {
+            if command.as_ref().is_some_and(|command| !short(command, MOST_COMMAND)) {
                 return wrong(key(name), "a shell command of 1 to 4096 characters");
             }
         }
@@ -179,12 +174,6 @@ fn hold_folders_to_rules(settings: &RepositorySettings) -> Result<(), Repository
         }
     }
     Ok(())
-}
-
-/// A folder that needs no quotes in a shell, and that does not look like an option.
-fn is_plain_path(path: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@+/".contains(c);
-    is_inside(path) && !path.starts_with('-') && path.chars().all(is_plain)
 }
 
 const MOST_VARIABLES: usize = 100;
@@ -196,14 +185,11 @@ const IMAGE: &str =
 
 /// Image, services and variables.
 fn hold_environment_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettingsError> {
-    let wrong = |key: String, expected: &str| {
-        Err(RepositorySettingsError::Value { key, expected: expected.to_owned() })
-    };
     if settings.image.as_ref().is_some_and(|image| !is_image(image)) {
-        return wrong("image".into(), IMAGE);
+        return wrong("image", IMAGE);
     }
     if !are_variables(&settings.env) {
-        return wrong("env".into(), VARIABLES);
+        return wrong("env", VARIABLES);
     }
     let is_label = |name: &str| {
         let is_of_label = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -216,7 +202,7 @@ fn hold_environment_to_rules(settings: &RepositorySettings) -> Result<(), Reposi
         || !settings.services.keys().all(|name| is_label(name) && name != "localhost")
     {
         return wrong(
-            "services".into(),
+            "services",
             "at most 10 services by their names of lower case letters, digits and hyphens, such as db: { image: postgres:16 }",
         );
     }

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use journeyman_order::settings::plain_folder;
 use journeyman_order::{RepositorySettings, TestedFolder};
 
 use crate::environment_plan::{
@@ -44,14 +45,16 @@ fn add(
         .tests
         .iter()
         .map(|folder| {
-            let path = folder.path.trim_start_matches("./").trim_end_matches('/').trim_end_matches('.');
+            // The settings name no others.
+            let path = plain_folder(&folder.path).unwrap_or_default();
             let own = RepositorySettings {
                 test: folder.test.clone(),
                 setup: folder.setup.clone(),
                 ..RepositorySettings::default()
             };
-            let read = |name: &str| files.text(&inside(path, name)).map(String::into_bytes);
-            (path.to_owned(), folder, plan_one(&own, &files.within(path, &read), tools))
+            let read = |name: &str| files.text(&inside(&path, name)).map(String::into_bytes);
+            let planned = plan_one(&own, &files.within(&path, &read), tools);
+            (path, folder, planned)
         })
         .collect();
     let folders_of = |plan: &EnvironmentPlan| -> Vec<ProgramFolder> {
@@ -143,16 +146,9 @@ impl EnvironmentPlan {
             return self;
         }
         let is_needed = |folder: &&PlannedFolder| named.iter().any(|path| folder.is_concerned(path));
-        let (needed, others): (Vec<_>, Vec<_>) = self.folders.iter().partition(is_needed);
-        let test = one_test(&needed);
-        let names: Vec<&str> = others.iter().map(|folder| folder.path.as_str()).collect();
-        if !names.is_empty() {
-            self.notes.push(format!(
-                "the tests of {} are not run: the change touches nothing that they are about",
-                names.join(", ")
-            ));
-        }
-        Self { test, ..self }
+        let needed: Vec<&PlannedFolder> = self.folders.iter().filter(is_needed).collect();
+        self.test = one_test(&needed);
+        self
     }
 }
 
@@ -168,11 +164,10 @@ fn one_test(folders: &[&PlannedFolder]) -> Option<PlannedTest> {
             .collect::<Vec<_>>()
             .join(" && "),
     };
-    let because: Vec<&str> = tests.iter().map(|test| test.because.as_str()).collect();
+    let mut because: Vec<&str> = tests.iter().map(|test| test.because.as_str()).collect();
     let whole: Vec<&str> = tests.iter().map(|test| test.command.as_str()).collect();
-    let alone = tests.iter().map(|test| test.tests_alone.as_deref().unwrap_or(&test.command));
-    let alone: Vec<&str> = alone.collect();
-    let mut because = because;
+    let alone: Vec<&str> =
+        tests.iter().map(|test| test.tests_alone.as_deref().unwrap_or(&test.command)).collect();
     because.dedup();
     (!tests.is_empty()).then(|| PlannedTest {
         command: joined(&whole),

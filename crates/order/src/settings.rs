@@ -77,6 +77,17 @@ pub struct TestedFolder {
     pub also: Vec<String>,
 }
 
+/// A folder, from a repository's root, as it stands in a shell command without quotes: its parts and nothing else, empty for
+/// the root. None where it leads out, looks like an option or needs quotes.
+pub fn plain_folder(path: &str) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@+/".contains(c);
+    if path.is_empty() || path.starts_with(['/', '-']) || !path.chars().all(is_plain) {
+        return None;
+    }
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    (!parts.contains(&"..")).then(|| parts.join("/"))
+}
+
 /// A service that runs beside the tests, such as a database.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

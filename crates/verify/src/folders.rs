@@ -2,6 +2,8 @@
 //!
 //! May know: the words of a shell command. Must never know: what is run there.
 
+use journeyman_order::settings::plain_folder;
+
 /// A command, and the folder that it goes into.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FolderCommand<'a> {
@@ -79,12 +81,7 @@ fn in_folder(text: &str) -> FolderCommand<'_> {
     let Some((folder, mut rest)) = text.strip_prefix("cd ").and_then(|text| text.split_once("&&")) else {
         return at_root;
     };
-    let folder = folder.trim().trim_start_matches("./").trim_end_matches('/');
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@+/".contains(c);
-    let leads_out = folder.starts_with(['/', '-']) || folder.split('/').any(|part| matches!(part, ".." | ""));
-    if leads_out || !folder.chars().all(is_plain) {
-        return at_root;
-    }
+    let Some(folder) = plain_folder(folder.trim()) else { return at_root };
     rest = rest.trim_start();
     while let Some((_, after)) = rest
         .strip_prefix("export ")
@@ -94,7 +91,7 @@ fn in_folder(text: &str) -> FolderCommand<'_> {
         rest = after.trim_start();
     }
     let before = text.len() - rest.len();
-    FolderCommand { folder: folder.to_owned(), before: text.get(..before).unwrap_or_default(), command: rest }
+    FolderCommand { folder, before: text.get(..before).unwrap_or_default(), command: rest }
 }
 
 #[cfg(test)]
@@ -114,6 +111,8 @@ mod tests {
             ("pytest -q", own(&[("", "pytest -q")])),
             ("cd backend && pytest -q", own(&[("backend", "pytest -q")])),
             ("cd ./a/b/ && npm test", own(&[("a/b", "npm test")])),
+            ("cd a//./b && npm test", own(&[("a/b", "npm test")])),
+            ("cd . && npm test", own(&[("", "npm test")])),
             ("(cd a && make) && (cd b && go test ./...)", own(&[("a", "make"), ("b", "go test ./...")])),
             ("(cd a && make && (true)) && (pytest)", own(&[("a", "make && (true)"), ("", "pytest")])),
             (

@@ -94,6 +94,11 @@ impl TestInvocation {
         }
     }
 
+    /// Whether its shell command is another than the one that it was made of.
+    pub fn goes_into_several(&self) -> bool {
+        self.parts.len() > 1
+    }
+
     /// Where it writes JUnit reports; none where a part writes none. No such file may be there before.
     pub fn reports(&self) -> Vec<Option<&str>> {
         self.parts.iter().map(|part| part.asked.junit.as_deref()).collect()

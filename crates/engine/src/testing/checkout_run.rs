@@ -421,7 +421,7 @@ impl CommitTester {
             (reading, ended.shortened())
         })
         .await?;
-        if whole.reports().len() > 1 {
+        if whole.goes_into_several() {
             // What somebody can run again.
             ended.run.command = planned;
         }

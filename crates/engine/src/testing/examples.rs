@@ -2,12 +2,12 @@
 
 use super::checkout_run::{CheckoutRunSpec, RunPlace};
 use super::experiment::ExperimentContext;
-use super::{EffectError, VerdictBasis};
+use super::{EffectError, TestRunRequest, VerdictBasis};
 use journeyman_environment::PlannedTest;
 use journeyman_order::CommitSha;
 use journeyman_order::scrutiny::ExampleRun;
 use journeyman_verify::examples::{
-    BaseDefinitions, IssueExample, answers, examples, judge_examples, program,
+    BaseDefinitions, ExampleProgram, IssueExample, answers, examples, judge_examples, program,
 };
 
 /// Bytes of a side's files of code that are looked through.
@@ -27,47 +27,51 @@ impl ExperimentContext<'_> {
         if shown.is_empty() {
             return Ok(Vec::new());
         }
-        let base = self.base_definitions(&shown).await?;
-        let after = self.answers("-examples", (&shown, &base), &self.ask.commit).await?;
+        // What one run learns of its mark is nothing in the other.
+        let marks = [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string());
+        let [after, before] = self.programs(&shown, &marks).await?;
+        let answered = |ran: Option<String>, mark: &str| match ran {
+            Some(output) => answers(&output, mark, shown.len()),
+            None => vec![Vec::new(); shown.len()],
+        };
+        let [of_after, of_before] = &marks;
+        let after = answered(self.output("-examples", after, &self.ask.commit).await?, of_after);
         if after.iter().all(Vec::is_empty) {
             return Ok(Vec::new());
         }
-        let before = self.answers("-examples-base", (&shown, &base), &self.ask.base).await?;
+        let before = answered(self.output("-examples-base", before, &self.ask.base).await?, of_before);
         Ok(judge_examples(&shown, &before, &after))
     }
 
-    /// Where the base defines what the issue calls.
-    async fn base_definitions(&self, shown: &[IssueExample]) -> Result<BaseDefinitions, EffectError> {
-        let (repository, at, told) = (self.ask.repository.clone(), self.ask.base.clone(), shown.to_vec());
-        let to = self.ask.commit.clone();
+    /// What evaluates them, on the code of the change and on that of the base.
+    async fn programs(
+        &self,
+        shown: &[IssueExample],
+        marks: &[String; 2],
+    ) -> Result<[Option<ExampleProgram>; 2], EffectError> {
+        let TestRunRequest { repository, base, commit, .. } = self.ask.clone();
+        let (shown, [of_after, of_before]) = (shown.to_vec(), marks.clone());
         self.testing
             .git(move |workspaces| {
-                let files = workspaces.some_files(&repository, &at, MOST_BYTES, &is_wanted)?;
-                let changes = workspaces.changes(&repository, &at, &to)?;
+                let files = |at| workspaces.some_files(&repository, at, MOST_BYTES, &is_wanted);
+                let (before, after) = (files(&base)?, files(&commit)?);
+                let changes = workspaces.changes(&repository, &base, &commit)?;
                 let changed = changes.into_iter().map(|file| file.path).collect();
-                Ok(BaseDefinitions::new(&told, &files, &changed))
+                let on_base = BaseDefinitions::new(&shown, &before, &changed);
+                let of = |files: &[_], mark: &str| program(&shown, files, &on_base, mark);
+                Ok([of(&after, &of_after), of(&before, &of_before)])
             })
             .await
     }
 
-    async fn answers(
+    /// What a program prints.
+    async fn output(
         &self,
         what: &str,
-        (shown, base): (&[IssueExample], &BaseDefinitions),
+        written: Option<ExampleProgram>,
         commit: &CommitSha,
-    ) -> Result<Vec<Vec<String>>, EffectError> {
-        let (repository, at) = (self.ask.repository.clone(), commit.clone());
-        let base = base.clone();
-        let (told, mark) = (shown.to_vec(), uuid::Uuid::new_v4().simple().to_string());
-        let own = mark.clone();
-        let written = self
-            .testing
-            .git(move |workspaces| {
-                let files = workspaces.some_files(&repository, &at, MOST_BYTES, &is_wanted)?;
-                Ok(program(&told, &files, &base, &own))
-            })
-            .await?;
-        let Some(written) = written else { return Ok(vec![Vec::new(); shown.len()]) };
+    ) -> Result<Option<String>, EffectError> {
+        let Some(written) = written else { return Ok(None) };
         let VerdictBasis { plan, .. } = self.judging;
         let mut plan = plan.clone();
         plan.test = Some(PlannedTest::new(written.command, "the examples of the issue"));
@@ -76,6 +80,6 @@ impl ExperimentContext<'_> {
         let at = RunPlace::Elsewhere;
         let spec = CheckoutRunSpec { what, commit, overlays: written.overlays, plan: &plan, only: None, at };
         let ran = self.testing.run_in_checkout(self.ask, self.judging, spec).await?;
-        Ok(answers(ran.last_output(), &mark, shown.len()))
+        Ok(Some(ran.last_output().to_owned()))
     }
 }

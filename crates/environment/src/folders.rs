@@ -57,24 +57,20 @@ fn add(
             (path, folder, planned)
         })
         .collect();
-    let folders_of = |plan: &EnvironmentPlan| -> Vec<ProgramFolder> {
-        plan.search_path.iter().filter(|at| matches!(at, ProgramFolder::Tree(_))).cloned().collect()
-    };
-    let all: Vec<Vec<ProgramFolder>> = plans.iter().map(|(_, _, plan)| folders_of(plan)).collect();
     let mut patterns = whole.dependency_folders.patterns().to_vec();
     whole.test = None;
     if whole.source == EnvironmentSource::Nothing {
         whole.source = EnvironmentSource::Settings { keys: vec!["tests"] };
     }
     for (path, folder, own) in plans {
-        // Programs of one name may be in several folders: each folder's own come first there.
-        let of_others =
-            all.iter().filter(|known| known.iter().any(|at| own.search_path.contains(at))).count();
-        let before = if of_others > 1 { exports(&own) } else { String::new() };
+        // What one folder brings is nothing to another's tests.
+        let before = exports(&own);
+        // Of what runs beside others in a shell, only the first would go into the folder.
+        let is_one = |command: &str| !command.replace("&&", "").contains(['\n', '&']);
         let command = |command: &str| match path.is_empty() {
             true => command.to_owned(),
-            false if command.contains('\n') => format!("cd {path} && {before}(\n{command}\n)"),
-            false => format!("cd {path} && {before}{command}"),
+            false if is_one(command) => format!("cd {path} && {before}{command}"),
+            false => format!("cd {path} && {before}(\n{command}\n)"),
         };
         let because = |because: &str| match because.starts_with(".github/") {
             true => because.to_owned(),
@@ -95,12 +91,9 @@ fn add(
             because: because(&setup.because),
         }));
         for at in &own.search_path {
-            let at = match at {
-                ProgramFolder::Tree(at) => ProgramFolder::Tree(inside(&path, at)),
-                ProgramFolder::Home(at) => ProgramFolder::Home(at.clone()),
-            };
-            if !whole.search_path.contains(&at) {
-                whole.search_path.push(at);
+            let is_for_all = matches!(at, ProgramFolder::Home(_)) || path.is_empty();
+            if is_for_all && !whole.search_path.contains(at) {
+                whole.search_path.push(at.clone());
             }
         }
         for (name, value) in &own.variables {
@@ -195,6 +188,9 @@ fn exports(plan: &EnvironmentPlan) -> String {
             ProgramFolder::Home(_) => None,
         })
         .collect();
+    if folders.is_empty() {
+        return text;
+    }
     text.push_str(&format!("export PATH=\"{}:$PATH\" && ", folders.join(":")));
     text
 }

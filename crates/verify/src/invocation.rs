@@ -117,9 +117,26 @@ impl TestInvocation {
             return TestReport::default();
         };
         let read = |((part, output), report): ((&InvocationPart, &String), &Option<Vec<u8>>)| {
-            counts::read_runs(output, report.as_deref(), &part.runs)
+            part.named(counts::read_runs(output, report.as_deref(), &part.runs))
         };
         together(self.parts.iter().zip(&outputs).zip(reports).map(read))
+    }
+}
+
+impl InvocationPart {
+    /// Two folders can have tests of one name.
+    fn named(&self, mut report: TestReport) -> TestReport {
+        let own = |name: String| match self.folder.is_empty() {
+            true => name,
+            false => format!("{} > {name}", self.folder),
+        };
+        report.failing = report.failing.into_iter().map(own).collect();
+        report.unloaded = report.unloaded.into_iter().map(own).collect();
+        report.cases = report.cases.map(|cases| TestCases {
+            tests: cases.tests.into_iter().map(|(name, status)| (own(name), status)).collect(),
+            ..cases
+        });
+        report
     }
 }
 
@@ -158,7 +175,7 @@ fn together(reports: impl Iterator<Item = TestReport>) -> TestReport {
         };
         named_by = named_by.or(Some(by));
         for (name, status) in tests {
-            // A test of each may have the name: worse of both counts, since nothing tells them apart.
+            // One folder can be tested twice: the worse of both counts, since nothing tells them apart.
             let known = names.entry(name).or_insert(status);
             if status == TestCaseStatus::Failed {
                 *known = status;
@@ -202,7 +219,7 @@ mod tests {
         let reading = asked.read(&output, "m-1", &[None, None], false);
         assert_eq!(reading.counts, Some(TestCounts { passed: 2, failed: 0, skipped: 0 }));
         let names: Vec<String> = reading.cases.unwrap().tests.into_keys().collect();
-        assert_eq!(names, ["adds", "tests.T.test_a"]);
+        assert_eq!(names, ["backend > tests.T.test_a", "web > adds"]);
         // A test that prints such a line is not believed, nor is anything of its run.
         let forged = format!("\nm-1 0\n{python}\nm-1 1\n{node}\nm-1 1\n{node}");
         assert_eq!(asked.read(&forged, "m-1", &[None, None], false), TestReport::default());

@@ -49,7 +49,7 @@ impl ExperimentContext<'_> {
         shown: &[IssueExample],
         marks: &[String; 2],
     ) -> Result<[Option<ExampleProgram>; 2], EffectError> {
-        let TestRunRequest { repository, base, commit, .. } = self.ask.clone();
+        let TestRunRequest { repository, base, commit, issue, .. } = self.ask.clone();
         let (shown, [of_after, of_before]) = (shown.to_vec(), marks.clone());
         self.testing
             .git(move |workspaces| {
@@ -57,7 +57,7 @@ impl ExperimentContext<'_> {
                 let (before, after) = (files(&base)?, files(&commit)?);
                 let changes = workspaces.changes(&repository, &base, &commit)?;
                 let changed = changes.into_iter().map(|file| file.path).collect();
-                let on_base = BaseDefinitions::new(&shown, &before, &changed);
+                let on_base = BaseDefinitions::new(&shown, &issue, &before, &changed);
                 let of = |files: &[_], mark: &str| program(&shown, files, &on_base, mark);
                 Ok([of(&after, &of_after), of(&before, &of_before)])
             })

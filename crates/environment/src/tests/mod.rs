@@ -275,12 +275,12 @@ fn of_two_projects(settings: &str) -> EnvironmentPlan {
 #[test]
 fn each_folder_is_planned_as_a_repository_and_tested_where_a_change_concerns_it() {
     let plan = of_two_projects(r#"{"tests": [{"path": "backend"}, {"path": "web/", "also": ["shared/"]}]}"#);
-    insta::assert_snapshot!(shown(&plan), @"
+    insta::assert_snapshot!(shown(&plan), @r#"
         from `.github/journeyman.yml`, which has `tests`
-        setup cd backend && python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt   (backend/requirements.txt)
-        test (cd backend && python3 -m unittest discover) && (cd web && npm test)   (backend/test_a.py, web/a test script in package.json)
-        path TREE/backend/.venv/bin:HOME/.local/bin:TREE/web/node_modules/.bin
-        ");
+        setup cd backend && export VIRTUAL_ENV="$PWD/.venv" && export PATH="$PWD/.venv/bin:$PATH" && python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt   (backend/requirements.txt)
+        test (cd backend && export VIRTUAL_ENV="$PWD/.venv" && export PATH="$PWD/.venv/bin:$PATH" && python3 -m unittest discover) && (cd web && export PATH="$PWD/node_modules/.bin:$PATH" && npm test)   (backend/test_a.py, web/a test script in package.json)
+        path HOME/.local/bin
+        "#);
     assert_eq!(plan.environment("/t", "/h")["VIRTUAL_ENV"], "/t/backend/.venv");
     assert!(plan.dependency_folders.contain("web/node_modules/a"), "{:?}", plan.dependency_folders);
     assert!(plan.decisive_files.contains(&"backend/requirements.txt".to_owned()));
@@ -288,7 +288,9 @@ fn each_folder_is_planned_as_a_repository_and_tested_where_a_change_concerns_it(
         let changed: Vec<std::path::PathBuf> = changed.iter().map(Into::into).collect();
         plan.clone().for_change(&changed).test.unwrap().command
     };
-    let (backend, web) = ("cd backend && python3 -m unittest discover", "cd web && npm test");
+    let backend = "cd backend && export VIRTUAL_ENV=\"$PWD/.venv\" && export PATH=\"$PWD/.venv/bin:$PATH\" && \
+                   python3 -m unittest discover";
+    let web = "cd web && export PATH=\"$PWD/node_modules/.bin:$PATH\" && npm test";
     let both = format!("({backend}) && ({web})");
     for (changed, command) in [
         (vec!["backend/a.py"], backend),
@@ -307,6 +309,10 @@ fn each_folder_is_planned_as_a_repository_and_tested_where_a_change_concerns_it(
 
 #[test]
 fn a_folder_without_tests_is_named_and_programs_of_one_name_stay_apart() {
+    let plan = of_two_projects(r#"{"tests": [{"path": "web", "test": "./serve & npm test"}]}"#);
+    let served = "cd web && export PATH=\"$PWD/node_modules/.bin:$PATH\" && (\n./serve & npm test\n)";
+    assert_eq!(plan.test_command(), Some(served), "both run in the folder");
+
     let plan = of_two_projects(r#"{"tests": [{"path": "shared"}, {"path": ".", "test": "./check"}]}"#);
     assert_eq!(plan.test_command(), Some("./check"));
     assert!(plan.notes.iter().any(|note| note == "shared: no tests were found: name them as its `test`"));

@@ -245,6 +245,10 @@ fn kind(path: &str, started: &StartedPrograms) -> Option<ConfigurationKind> {
         "pytest.py" | "unittest.py" if folder.is_empty() || started.folders.iter().any(|at| at == folder) => {
             Some(ConfigurationKind::Whole)
         }
+        // Programs of these folders come before those of the machine.
+        _ if ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"].into_iter().any(is_in) => {
+            Some(ConfigurationKind::Whole)
+        }
         _ if is_in(".mvn") || is_in("gradle/wrapper") => Some(ConfigurationKind::Whole),
         _ if name.ends_with(".mk") || name.ends_with(".pth") => Some(ConfigurationKind::Whole),
         _ if WHOLE.contains(&name) || BEGINNINGS.iter().any(|start| name.starts_with(start)) => {

@@ -53,6 +53,8 @@ fn files_that_configure_tests_are_known_wherever_they_lie() {
         ".env.test",
         "PYTEST.INI",
         "pytest.py",
+        "web/node_modules/.bin/node",
+        "backend/.venv/bin/python3",
     ] {
         assert_eq!(
             old("make test", &[(path, "old")], &[(path, "new")])[0].action,
@@ -78,6 +80,18 @@ fn files_that_configure_tests_are_known_wherever_they_lie() {
     ] {
         assert_eq!(old("make test", &[(path, "old")], &[(path, "new")]), [], "{path}");
     }
+}
+
+#[test]
+fn a_python_that_starts_in_a_folder_finds_that_folders_files_first() {
+    let command = "(cd backend && python3 -m unittest) && (cd web && npm test)";
+    let new = |path: &str| old(command, &[], &[(path, "new")]);
+    assert_eq!(new("backend/unittest.py")[0].action, OverlayAction::Remove);
+    assert_eq!(new("backend/src/unittest.py"), []);
+    // Scripts are those of the folder's own manifest.
+    let manifest = r#"{"scripts": {"test": "sh check.sh"}}"#;
+    let files = |text| [("web/package.json", manifest), ("web/check.sh", text)];
+    assert_eq!(old(command, &files("old"), &files("new"))[0].path, "web/check.sh");
 }
 
 #[test]

@@ -16,7 +16,8 @@ MOST, LONGEST = 25, 2.0
 with open(sys.argv[1], encoding="utf-8") as told:
     EXAMPLE = json.load(told)
 del sys.path[0]
-for place in ["", *sys.argv[2:]]:
+# Two folders may have a module of one name: the first of them is meant.
+for place in ["", *reversed(sys.argv[2:])]:
     sys.path.insert(0, os.path.join(os.getcwd(), place))
 sys.argv = ["example"]
 

@@ -4,9 +4,11 @@
 //! process ids, a pipe for input, and without what only a debugging build does. What is right by chance, or only at first, has
 //! more than one answer.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::IssueExample;
+use crate::experiment::has_word;
 use crate::overlay::{Overlay, OverlayAction};
 use journeyman_order::test_path::is_of_tests;
 
@@ -50,15 +52,24 @@ pub struct BaseDefinitions {
 
 impl BaseDefinitions {
     /// `files` are those of the base. Where several of them define one name, in several languages even, those come first that
-    /// the change touches.
-    pub fn new(examples: &[IssueExample], files: &[(String, Vec<u8>)], changed: &BTreeSet<String>) -> Self {
+    /// the issue names, and then those that the change touches: it may have mended a twin of what the issue is about.
+    pub fn new(
+        examples: &[IssueExample],
+        issue: &str,
+        files: &[(String, Vec<u8>)],
+        changed: &BTreeSet<String>,
+    ) -> Self {
         let files = CodeFiles { files };
+        let named = |part: Option<&str>| part.is_some_and(|part| has_word(issue, part));
+        let rank = |path: &str| {
+            let (file, project) = (path.rsplit('/').next(), path.split('/').next());
+            (has_word(issue, path), named(file), named(project), changed.contains(path))
+        };
         let one = |example: &IssueExample| {
-            let found = files.all_defining(example);
-            let touched = |paths: &[&str]| paths.iter().filter(|path| changed.contains(**path)).count();
-            let (language, mut paths) =
-                found.into_iter().max_by_key(|(_, paths)| (touched(paths), paths.len()))?;
-            paths.sort_by_key(|path| (!changed.contains(*path), path.len(), *path));
+            let best = |paths: &[&str]| paths.iter().map(|path| rank(path)).max();
+            let found = files.all_defining(example).into_iter();
+            let (language, mut paths) = found.max_by_key(|(_, paths)| (best(paths), paths.len()))?;
+            paths.sort_by_key(|path| (Reverse(rank(path)), path.len(), *path));
             Some((language, paths.into_iter().map(str::to_owned).collect()))
         };
         Self { of_each: examples.iter().map(one).collect() }
@@ -150,11 +161,22 @@ impl CodeFiles<'_> {
         on_base: Option<&(ExampleLanguage, Vec<String>)>,
     ) -> Option<(ExampleLanguage, Vec<&str>)> {
         let mut found = self.all_defining(example);
+        let known = on_base.map(|(_, paths)| paths.as_slice()).unwrap_or_default();
         let (language, mut paths) = match on_base {
-            Some((language, _)) => (*language, found.remove(language)?),
+            Some((language, _)) => {
+                let mut paths = found.remove(language).unwrap_or_default();
+                // However it is written there now: nothing hides it by that.
+                let is_hidden = |path: &&str| known.iter().any(|one| one == path) && !paths.contains(path);
+                let all = self.files.iter().map(|(path, _)| path.as_str());
+                let hidden: Vec<&str> = all.filter(is_hidden).collect();
+                paths.extend(hidden);
+                (*language, paths)
+            }
             None => found.into_iter().max_by_key(|(_, paths)| paths.len())?,
         };
-        let known = on_base.map(|(_, paths)| paths.as_slice()).unwrap_or_default();
+        if paths.is_empty() {
+            return None;
+        }
         let rank = |path: &str| known.iter().position(|one| one == path).unwrap_or(known.len());
         paths.sort_by_key(|path| (rank(path), path.len(), *path));
         paths.truncate(MOST_MODULES);
@@ -375,4 +397,58 @@ fn c(example: &IssueExample, files: &CodeFiles<'_>, paths: &[&str], number: usiz
     };
     let (here, elsewhere) = (built("", &format!("e{number}")), built("-O2 -DNDEBUG", &format!("o{number}")));
     Some((vec![file(own, main)], here, elsewhere))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples::examples;
+
+    /// What the first example of an issue is asked of, on the code of a change.
+    fn asked_of(
+        issue: &str,
+        base: &[(&str, &str)],
+        after: &[(&str, &str)],
+    ) -> (ExampleLanguage, Vec<String>) {
+        let files = |side: &[(&str, &str)]| -> Vec<(String, Vec<u8>)> {
+            side.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect()
+        };
+        let shown = examples(issue);
+        let changed =
+            after.iter().filter(|file| !base.contains(file)).map(|(path, _)| (*path).to_owned()).collect();
+        let on_base = BaseDefinitions::new(&shown, issue, &files(base), &changed);
+        let after = files(after);
+        let code = CodeFiles { files: &after };
+        let (language, paths) = code.defining(&shown[0], on_base.of_each[0].as_ref()).unwrap();
+        (language, paths.into_iter().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn an_example_is_asked_of_what_the_issue_speaks_of_and_not_of_a_twin() {
+        use ExampleLanguage::{JavaScript, Python};
+        const ISSUE: &str = "`cents(\"-3.50\")` is `-250`. It should be `-350`.";
+        const PY: (&str, &str) = ("backend/parse.py", "def cents(t): return 1\n");
+        const JS: (&str, &str) = ("web/cents.js", "function cents(t) { return 1 }\n");
+        let (py, js) =
+            (("backend/parse.py", "def cents(t): return 2\n"), ("web/cents.js", "function cents() {}\n"));
+        // Of two that the base has, the one that the change touches.
+        assert_eq!(asked_of(ISSUE, &[PY, JS], &[py, JS]), (Python, vec!["backend/parse.py".to_owned()]));
+        assert_eq!(asked_of(ISSUE, &[PY, JS], &[PY, js]), (JavaScript, vec!["web/cents.js".to_owned()]));
+        // What the issue names, though the change mends the other.
+        let named = format!("In `web/cents.js`, {ISSUE}");
+        assert_eq!(asked_of(&named, &[PY, JS], &[py, JS]).0, JavaScript);
+        assert_eq!(asked_of(&named.replace("web/", ""), &[PY, JS], &[py, JS]).0, JavaScript);
+        // However the change writes it.
+        let hidden = ("backend/parse.py", "if True:\n    def cents(t): return 1\n");
+        assert_eq!(asked_of(ISSUE, &[PY], &[hidden, js]), (Python, vec!["backend/parse.py".to_owned()]));
+        // What the change adds beside it answers for nothing.
+        let more = [
+            ("a.js", "function cents() {}\n"),
+            ("b.js", "function cents() {}\n"),
+            ("c.py", "def cents(t): 3\n"),
+        ];
+        let added = [PY, more[0], more[1], more[2]];
+        let expected = vec!["backend/parse.py".to_owned(), "c.py".to_owned()];
+        assert_eq!(asked_of(ISSUE, &[PY], &added), (Python, expected));
+    }
 }

@@ -27,6 +27,7 @@ pub use judge::{
     not_loaded,
 };
 pub use lies::{Lie, TestTexts, lies_in};
+pub(crate) use names::has_word;
 pub use names::{is_called_alike, is_of};
 pub use new_arguments::{NewParameters, new_parameters};
 pub use new_names::{has_names, introduced_names, with_empty_names, without_new_names};

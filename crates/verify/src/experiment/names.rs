@@ -27,7 +27,7 @@ pub fn is_of(name: &str, path: &str) -> Option<bool> {
 }
 
 /// Whether a word stands in a text, with nothing of a name beside it.
-pub(super) fn has_word(text: &str, word: &str) -> bool {
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let is_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
         !is_name(text.get(..at).and_then(|before| before.chars().next_back()))

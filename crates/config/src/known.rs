@@ -132,7 +132,10 @@ known! {
     APP_ID: "github.app_id", Integer(1, u64::MAX / 2), Required("123456"),
         "from the App's page";
     PRIVATE_KEY_PATH: "github.private_key_path", Text, Required("app.pem"),
-        "the private key that you downloaded from the App's page; only the user that runs Journeyman may read it";
+        "the private key that you downloaded from the App's page; only the user that runs Journeyman may read it; not needed \
+         where systemd hands over a credential `app.pem`, which is taken first";
+    PRIVATE_KEY_ENV: "github.private_key_env", Text, Optional("APP_PRIVATE_KEY"),
+        "the *name* of the environment variable with the private key, instead of a file; its lines may be parted by `\\n`";
     WEBHOOK_SECRET: "github.webhook_secret", Secret(16), Required("the secret that you gave to GitHub"),
         "the webhook secret that you entered on the App's page; with `deliveries = \"pull\"` none is needed";
     WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(16), Optional("…"),

@@ -7,6 +7,7 @@
 //! value may be a secret that was put in the wrong place.
 
 mod api;
+mod app_key;
 mod effective;
 mod environment;
 mod error;
@@ -45,6 +46,7 @@ use journeyman_order::{
     TestingSettings, WriteLimits,
 };
 
+pub use app_key::APP_KEY_CREDENTIAL;
 pub use effective::{EffectiveSetting, effective_settings};
 pub use environment::EnvironmentVariables;
 pub use error::SettingsError;
@@ -121,7 +123,7 @@ pub struct GithubSettings {
     /// Plain HTTP on loopback only.
     pub api_url: Url,
     pub app_id: u64,
-    /// What is in the file of `private_key_path`: an RSA key as PEM.
+    /// An RSA key as PEM.
     pub private_key: SecretString,
     pub deliveries: DeliveryMode,
     /// `webhook_secret`, then `webhook_secret_previous` during a rotation. Empty only where deliveries

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use super::signing::read_private;
 use super::{
     AgentSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings, LimitSettings, Prices,
     RetentionSettings, RuntimeKind, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings,
-    TemplateSettings, TestRunSettings, api, network, registries, signing,
+    TemplateSettings, TestRunSettings, api, app_key, network, registries, signing,
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
 use journeyman_order::{
@@ -34,7 +33,7 @@ impl Settings {
         env: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, SettingsError> {
         let (keys, variables) = read(file, env)?;
-        let github = github(keys.of(""))?;
+        let github = github(keys.of(""), &variables)?;
         assemble(&keys, &variables, github)
     }
 
@@ -116,7 +115,7 @@ fn assemble(
     }
     let signing = signing::signing(keys, variables)?;
     let sandbox = sandbox(keys)?;
-    stays_outside(given, &sandbox, &agents)?;
+    stays_outside(given, variables, &sandbox, &agents)?;
     Ok(Settings {
         server: ServerSettings {
             listen: keys.need(known::LISTEN)?,
@@ -145,16 +144,17 @@ fn assemble(
 /// What signs commits is no agent's: neither its variable nor a folder with its file. Nor is the App's key.
 fn stays_outside(
     given: &SettingKeys,
+    variables: &EnvironmentVariables,
     sandbox: &SandboxSettings,
     agents: &BTreeMap<String, AgentSettings>,
 ) -> Result<(), SettingsError> {
     let keys = given.of("");
-    let name: Option<String> = keys.get(known::SIGNING_KEY_ENV)?;
-    if let Some((agent, _)) =
-        agents.iter().find(|(_, agent)| name.iter().any(|name| agent.env.contains(name)))
-    {
-        let expected = "left without the variable of `signing.key_env`: agents never get it";
-        return Err(given.of(agent).wrong(known::ENV, expected));
+    for setting in [known::SIGNING_KEY_ENV, known::PRIVATE_KEY_ENV] {
+        let Some(name) = keys.get::<String>(setting)? else { continue };
+        if let Some((agent, _)) = agents.iter().find(|(_, agent)| agent.env.contains(&name)) {
+            let expected = format!("left without the variable of `{}`: agents never get it", setting.key);
+            return Err(given.of(agent).wrong(known::ENV, expected));
+        }
     }
     let named = [known::SIGNING_KEY_FILE, known::PRIVATE_KEY_PATH, known::ENVIRONMENT_FILE]
         .map(|named| (keys, named));
@@ -165,6 +165,10 @@ fn stays_outside(
         let expected = "a file outside of the folders that agents and tests may read (`read`)";
         secret.extend(keys.path(setting)?.map(|file| (keys, setting, file, expected)));
     }
+    let credential = app_key::credential(variables);
+    secret.extend(
+        credential.map(|file| (keys, known::PRIVATE_KEY_PATH, file, "given to systemd in another folder")),
+    );
     // The settings' file itself, where it holds one.
     let inside = [known::WEBHOOK_SECRET, known::WEBHOOK_SECRET_PREVIOUS, known::API_TOKEN];
     let expected = "outside of the folders that agents and tests may read (`read`): move the file, or set it by its variable";
@@ -201,7 +205,10 @@ pub(crate) fn commit_signing(
 /// Hosts of GitHub that have pages and no API.
 const WEB_PAGES: [&str; 2] = ["github.com", "www.github.com"];
 
-fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
+fn github(
+    keys: SettingReader<'_>,
+    variables: &EnvironmentVariables,
+) -> Result<GithubSettings, SettingsError> {
     let deliveries = match keys.need::<String>(known::DELIVERIES)?.as_str() {
         "pull" => DeliveryMode::Pull,
         _ => DeliveryMode::Webhook,
@@ -210,6 +217,7 @@ fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
     let is_needed = |known: &KnownSetting| {
         matches!(known.default, SettingDefault::Required(_))
             && (known.key != known::WEBHOOK_SECRET.key || deliveries == DeliveryMode::Webhook)
+            && (known.key != known::PRIVATE_KEY_PATH.key || !app_key::is_elsewhere(keys, variables))
     };
     let is_missing = |known: &&KnownSetting| is_needed(known) && !keys.has(**known);
     let missing: Vec<String> =
@@ -230,7 +238,7 @@ fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
     Ok(GithubSettings {
         api_url,
         app_id: keys.need(known::APP_ID)?,
-        private_key: private_key(keys)?,
+        private_key: app_key::private_key(keys, variables)?,
         webhook_secrets,
         deliveries,
         writes: WriteLimits {
@@ -239,45 +247,6 @@ fn github(keys: SettingReader<'_>) -> Result<GithubSettings, SettingsError> {
             per_hour: NonZeroU32::new(keys.need(known::WRITES_PER_HOUR)?),
         },
     })
-}
-
-fn private_key(keys: SettingReader<'_>) -> Result<SecretString, SettingsError> {
-    let wrong = |expected: String| keys.wrong(known::PRIVATE_KEY_PATH, expected);
-    let path = keys.path(known::PRIVATE_KEY_PATH)?;
-    let path = path.ok_or_else(|| wrong(known::PRIVATE_KEY_PATH.kind.expected()))?;
-    let unreadable =
-        |error: std::io::Error| wrong(format!("a file that can be read: {}: {error}", path.display()));
-    // What is no text is no PEM, which is told below.
-    let pem = std::fs::read(&path).map_err(unreadable)?;
-    let pem = SecretString::from(String::from_utf8_lossy(&pem).into_owned());
-    let mode = std::fs::metadata(&path).map_err(unreadable)?.permissions().mode();
-    if mode & 0o007 != 0 {
-        let shown = path.display();
-        let expected = format!(
-            "a file that only the user who runs Journeyman may read: everybody on this machine may read {shown}; \
-             `chmod 600 {shown}` changes that"
-        );
-        return Err(wrong(expected));
-    }
-    let says = |words: &str| pem.expose_secret().contains(words);
-    let what = match () {
-        () if says("PUBLIC KEY-----") => "holds a public key",
-        () if says("BEGIN CERTIFICATE-----") => "holds a certificate",
-        () if can_sign(&pem) => return Ok(pem),
-        () => "is not",
-    };
-    Err(wrong(format!(
-        "the App's private key, RSA in PEM form; {} {what}: generate a private key on the App's page, and save the \
-         downloaded file there",
-        path.display()
-    )))
-}
-
-/// Whether tokens for GitHub can be signed with it. The signer's parser is asked, too: that of tokens takes more. Nothing is
-/// signed: the first signature of a process gathers randomness for longer than all else takes until a server is ready.
-fn can_sign(pem: &SecretString) -> bool {
-    let key = jsonwebtoken::EncodingKey::from_rsa_pem(pem.expose_secret().as_bytes());
-    key.is_ok_and(|key| aws_lc_rs::rsa::KeyPair::from_der(key.inner()).is_ok())
 }
 
 fn notifications(keys: SettingReader<'_>) -> Result<Option<NotificationSettings>, SettingsError> {

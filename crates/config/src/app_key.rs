@@ -1,0 +1,115 @@
+//! `[github]`: the App's private key, from a credential of systemd, a file, or a variable.
+//!
+//! May know: where keys are kept, and which can sign. Must never know: GitHub.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::SettingsError;
+use super::api::is_key_name;
+use super::environment::EnvironmentVariables;
+use super::known;
+use super::raw::SettingReader;
+
+/// The name of the credential in a unit: `LoadCredential=app.pem:…`.
+pub const APP_KEY_CREDENTIAL: &str = "app.pem";
+/// Where systemd says that credentials are.
+const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
+/// A file or variable that is larger holds no key.
+const LARGEST: u64 = 256 * 1024;
+
+/// The file of the credential, where a unit hands one over.
+pub(super) fn credential(variables: &EnvironmentVariables) -> Option<PathBuf> {
+    let folder = PathBuf::from(variables.value(CREDENTIALS)?);
+    let file = folder.join(APP_KEY_CREDENTIAL);
+    (folder.is_absolute() && file.exists()).then_some(file)
+}
+
+/// Whether the key is found without `private_key_path`.
+pub(super) fn is_elsewhere(keys: SettingReader<'_>, variables: &EnvironmentVariables) -> bool {
+    keys.has(known::PRIVATE_KEY_ENV) || credential(variables).is_some()
+}
+
+/// The key. What a unit hands over is meant for this start, so that it goes before what the settings name.
+pub(super) fn private_key(
+    keys: SettingReader<'_>,
+    variables: &EnvironmentVariables,
+) -> Result<SecretString, SettingsError> {
+    let (in_file, in_variable) = (known::PRIVATE_KEY_PATH, known::PRIVATE_KEY_ENV);
+    let name: Option<String> = keys.get(in_variable)?;
+    if name.is_some() && keys.has(in_file) {
+        return Err(keys.wrong(in_variable, "left out where `private_key_path` is given"));
+    }
+    if let Some(file) = credential(variables) {
+        let wrong = |expected: String| SettingsError::Value {
+            key: in_file.key.to_owned(),
+            place: format!("systemd's credential {APP_KEY_CREDENTIAL}"),
+            expected,
+        };
+        return usable(&of_file(&file).map_err(wrong)?, &file.display().to_string()).map_err(wrong);
+    }
+    if let Some(name) = name {
+        let wrong = |expected: String| keys.wrong(in_variable, expected);
+        if !is_key_name(&name) {
+            // The key itself is easily put here.
+            return Err(wrong(
+                "the name of a variable in capitals that holds the key, such as APP_PRIVATE_KEY, and not the key itself; \
+                 none of Journeyman's own"
+                    .to_owned(),
+            ));
+        }
+        let Some(key) = variables.get(&name) else {
+            return Err(wrong(format!("the name of a variable that is set; {name} is not")));
+        };
+        // A file of variables has a line for each.
+        let pem = SecretString::from(key.expose_secret().replace("\\n", "\n"));
+        return usable(&pem, &format!("what {name} holds")).map_err(wrong);
+    }
+    let wrong = |expected: String| keys.wrong(in_file, expected);
+    let path = keys.path(in_file)?.ok_or_else(|| wrong(in_file.kind.expected()))?;
+    usable(&of_file(&path).map_err(wrong)?, &path.display().to_string()).map_err(wrong)
+}
+
+/// The error is what is expected.
+fn of_file(path: &Path) -> Result<SecretString, String> {
+    let unreadable = |error: std::io::Error| format!("a file that can be read: {}: {error}", path.display());
+    let found = std::fs::metadata(path).map_err(unreadable)?;
+    if found.is_file() && found.len() > LARGEST {
+        return Err(format!("the App's private key; {} is too large for one", path.display()));
+    }
+    // What is no text is no PEM, which is told below.
+    let pem = std::fs::read(path).map_err(unreadable)?;
+    let pem = SecretString::from(String::from_utf8_lossy(&pem).into_owned());
+    if found.permissions().mode() & 0o007 != 0 {
+        let shown = path.display();
+        return Err(format!(
+            "a file that only the user who runs Journeyman may read: everybody on this machine may read {shown}; \
+             `chmod 600 {shown}` changes that"
+        ));
+    }
+    Ok(pem)
+}
+
+/// The error is what is expected in its place.
+fn usable(pem: &SecretString, place: &str) -> Result<SecretString, String> {
+    let says = |words: &str| pem.expose_secret().contains(words);
+    let what = match () {
+        () if says("PUBLIC KEY-----") => "holds a public key",
+        () if says("BEGIN CERTIFICATE-----") => "holds a certificate",
+        () if can_sign(pem) => return Ok(pem.clone()),
+        () => "is not",
+    };
+    Err(format!(
+        "the App's private key, RSA in PEM form; {place} {what}: generate a private key on the App's page, and save the \
+         downloaded file there"
+    ))
+}
+
+/// Whether tokens for GitHub can be signed with it. The signer's parser is asked, too: that of tokens takes more. Nothing is
+/// signed: the first signature of a process gathers randomness for longer than all else takes until a server is ready.
+fn can_sign(pem: &SecretString) -> bool {
+    let key = jsonwebtoken::EncodingKey::from_rsa_pem(pem.expose_secret().as_bytes());
+    key.is_ok_and(|key| aws_lc_rs::rsa::KeyPair::from_der(key.inner()).is_ok())
+}

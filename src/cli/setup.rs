@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{SETTINGS, log, serve};
 use crate::app::{DoctorScope, examine};
 use crate::config::Settings;
 use crate::setup::{
-    SetupApp, SetupCheck, SetupDoctor, SetupEnd, SetupOptions, SetupProgress, SetupStep, start,
+    ServicePlan, ServiceScope, SetupApp, SetupCheck, SetupDoctor, SetupEnd, SetupOptions, SetupProgress,
+    SetupStep, has_user_manager, start,
 };
 
 /// What `setup` is told.
@@ -36,6 +37,16 @@ pub(super) struct SetupArguments {
     /// Open no page: make the labels, check, and say what is missing.
     #[arg(long)]
     non_interactive: bool,
+    /// Make a service of systemd at the end: of the `system`, whose unit is written beside the settings, with the commands
+    /// that install it; or of this `user`, installed and started.
+    #[arg(long, value_name = "WHOSE")]
+    service: Option<WhoseService>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WhoseService {
+    System,
+    User,
 }
 
 struct Doctor;
@@ -57,7 +68,11 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
         None => usual()?,
     };
     if arguments.non_interactive {
-        return without_pages(&file).await;
+        let code = without_pages(&file).await?;
+        if code == 0 {
+            service(&file, arguments.service)?;
+        }
+        return Ok(code);
     }
     // The server says the rest itself, if it is started from the last page.
     let options = SetupOptions { settings: file.clone(), listen: arguments.listen, doctor: Arc::new(Doctor) };
@@ -72,9 +87,46 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
         SetupEnd::Serve => serve::main(serve::ServeArguments::of(file)).await,
         SetupEnd::Leave => {
             println!("Start the server:  journeyman serve --config {}", file.display());
+            if arguments.service.is_none() {
+                let user = if has_user_manager() { " (or user)" } else { "" };
+                println!(
+                    "As a service:      journeyman setup --non-interactive --service system{user} --config {}",
+                    file.display()
+                );
+            }
+            service(&file, arguments.service)?;
+            Ok(0)
+        }
+        SetupEnd::Runs => {
+            println!("The service runs:  systemctl --user status journeyman");
             Ok(0)
         }
     }
+}
+
+/// The service that was asked for.
+fn service(file: &std::path::Path, asked: Option<WhoseService>) -> anyhow::Result<()> {
+    let scope = match asked {
+        None => return Ok(()),
+        Some(WhoseService::System) => ServiceScope::System,
+        Some(WhoseService::User) => ServiceScope::User,
+    };
+    let plan = ServicePlan::of(file, scope)?;
+    plan.install()?;
+    match scope {
+        ServiceScope::System => {
+            println!("The unit is written: {}. These commands install and start it:\n", plan.file.display());
+            for line in &plan.commands {
+                println!("  {line}");
+            }
+            println!();
+        }
+        ServiceScope::User => println!("The service runs: {}", plan.file.display()),
+    }
+    for note in &plan.notes {
+        println!("{note}");
+    }
+    Ok(())
 }
 
 /// In the current folder, as `serve` has it. A repository's own file of that name is somebody else's.

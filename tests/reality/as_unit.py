@@ -6,7 +6,7 @@ FOLDER is the one that may be written (StateDirectory). What cannot be made here
 known here with 1, so that a unit gets no restriction that nobody has tried. User= is not followed.
 """
 
-import ctypes, os, platform, resource, select, struct, sys, time
+import ctypes, os, platform, resource, select, shlex, struct, sys, time
 
 libc = ctypes.CDLL(None, use_errno=True)
 NEWNS, NEWUTS, NEWUSER = 0x20000, 0x4000000, 0x10000000
@@ -17,7 +17,7 @@ EPERM, ENOSYS, EAFNOSUPPORT = 1, 38, 97
 OTHERS = {"User", "WorkingDirectory", "StateDirectory", "StateDirectoryMode", "UMask", "Environment", "EnvironmentFile",
           "ExecStart", "Restart", "RestartSec", "KillMode", "TimeoutStopSec", "TasksMax", "MemoryHigh", "LimitNOFILE",
           "LimitCORE", "RemoveIPC", "Delegate", "CapabilityBoundingSet", "AmbientCapabilities", "NoNewPrivileges",
-          "SystemCallArchitectures", "RestrictAddressFamilies"}
+          "SystemCallArchitectures", "RestrictAddressFamilies", "LoadCredentialEncrypted"}
 SWITCHES = {"ProtectSystem": "strict", "ProtectHome": "yes", "PrivateTmp": "yes", "PrivateDevices": "yes",
             "ProtectClock": "yes", "ProtectHostname": "yes", "ProtectControlGroups": "yes",
             "ProtectKernelModules": "yes", "RestrictRealtime": "yes", "RestrictSUIDSGID": "yes"}
@@ -179,14 +179,18 @@ def become(user):
 
 def main():
     unit_file, folder, *command = sys.argv[1:]
-    unit, section = {}, ""
+    unit, section, written = {}, "", [folder]
     for line in map(str.strip, open(unit_file)):
         if line.startswith("["):
             section = line
         elif section == "[Service]" and "=" in line and not line.startswith("#"):
             key, value = line.split("=", 1)
             unit[key] = value
-            if key not in OTHERS and SWITCHES.get(key) != value:
+            if line == "ProtectHome=read-only" and unit.get("ProtectSystem") == "strict":
+                continue  # Everything is.
+            if key == "ReadWritePaths":
+                written.append(shlex.split(value)[0])
+            elif key not in OTHERS and SWITCHES.get(key) != value:
                 sys.exit(f"as_unit: {line} is not known here")
     on = lambda key: unit.get(key) == SWITCHES[key]
     program = filters(unit)
@@ -214,8 +218,9 @@ def main():
         devices()
     if on("ProtectKernelModules"):
         cover("/usr/lib/modules", {}, "mode=000")
-    mount(folder, folder, None, BIND | REC)
-    read_only(folder, False)
+    for path in written:
+        mount(path, path, None, BIND | REC)
+        read_only(path, False)
     os.chdir(folder)
     os.umask(int(unit.get("UMask", "0022"), 8))
     for key, kind in {"LimitNOFILE": resource.RLIMIT_NOFILE, "LimitCORE": resource.RLIMIT_CORE}.items():

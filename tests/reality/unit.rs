@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use journeyman::setup::{ServicePlan, ServiceScope};
+
 use super::local::{AROUND, RIGHT};
 use super::program::{Running, journeyman};
 use super::server::World;
@@ -72,6 +74,39 @@ async fn the_unit_lets_the_server_start_bound_its_jobs_and_verify_a_change() {
     if String::from_utf8_lossy(&outside.stdout).contains("memory bounded by") {
         assert!(world.said().contains("processes and memory bounded by"), "{}", world.said());
     }
+    assert_eq!(world.stop().await.code, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_unit_that_setup_writes_is_one_and_lets_the_server_verify_a_change() {
+    if !is_possible() {
+        return;
+    }
+    let agents = format!(
+        "[store]\nurl = \"sqlite://kept/journeyman.db\"\n[data]\ndir = \"kept/data\"\n\
+         [defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\n\
+         program = [{PROGRAM:?}, \"scripted-agent\", \"--script\", \"FOLDER/script.yaml\"]\n\
+         read = [{PROGRAM:?}, \"FOLDER/script.yaml\"]\n"
+    );
+    let serve = |folder: &Path| {
+        std::fs::write(folder.join("script.yaml"), format!("{AROUND}{RIGHT}")).expect("a file");
+        let plan = ServicePlan::of(&folder.join("journeyman.toml"), ServiceScope::System).expect("a service");
+        plan.install().expect("its unit");
+        let text = std::fs::read_to_string(&plan.file).expect("the unit");
+        assert!(text.contains(&format!("ReadWritePaths={}/kept\n", folder.display())), "{text}");
+        assert!(!text.contains("JOURNEYMAN_"), "the settings name both folders: {text}");
+        let verified = Command::new("systemd-analyze").arg("verify").arg(&plan.file).output();
+        let said = verified
+            .map_or_else(|_| String::new(), |said| String::from_utf8_lossy(&said.stderr).into_owned());
+        assert!(!said.contains("journeyman.service:"), "{said}");
+        as_unit(&plan.file, folder, &[PROGRAM, "serve"])
+    };
+    let world = World::start_by(serve, &agents, FILES, ("sum.sh subtracts", "It should add.")).await;
+    world.label().await;
+
+    let pull = world.ready_pull().await;
+
+    assert!(pull.issue.body.contains("Verified"), "{}", pull.issue.body);
     assert_eq!(world.stop().await.code, Some(0));
 }
 

@@ -125,6 +125,14 @@ async fn a_person_with_a_browser_comes_from_nothing_to_a_verified_pull_request()
         assert!(text.contains("Everything is there"), "{text}");
         let issue = browser.eval("document.querySelector('main a[target=_blank]').href");
         assert_eq!(issue, format!("{}/{REPOSITORY}/issues/new?labels=journeyman", github.origin()));
+        // Whoever wants a service gets its unit, and what installs it.
+        browser.follow("form[action=service] button[value=system]");
+        let text = browser.text();
+        let unit = file.with_file_name("journeyman.service");
+        assert!(text.contains(&format!("install -m 644 {} /etc/systemd/system/", unit.display())), "{text}");
+        assert!(text.contains("systemctl enable --now journeyman.service"), "{text}");
+        assert!(std::fs::read_to_string(&unit).unwrap().contains(" serve --config "), "{text}");
+        browser.is_for_everybody("setup-service");
         // 6: it starts.
         browser.follow("form[action=serve] button");
         browser.picture("setup-end");

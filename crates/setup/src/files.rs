@@ -121,11 +121,11 @@ fn section<'a>(document: &'a mut DocumentMut, name: &str) -> anyhow::Result<&'a 
 }
 
 /// A path of the settings, which begins at their folder.
-fn beside(settings: &Path, path: &str) -> PathBuf {
+pub(crate) fn beside(settings: &Path, path: &str) -> PathBuf {
     settings.parent().map_or_else(|| PathBuf::from(path), |folder| folder.join(path))
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or_else(|| Path::new("."))
 }
 

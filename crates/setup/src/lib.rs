@@ -1,5 +1,5 @@
 //! `journeyman setup`: pages on loopback that lead a person from nothing to a server that works: the App, its key and its
-//! secrets, where it is installed, its labels, the agent's key, and whether all of it works.
+//! secrets, where it is installed, its labels, the agent's key, whether all of it works, and the service that runs it.
 //!
 //! What is done is seen in the files and on GitHub, and remembered nowhere else: whoever comes again goes on where they
 //! stopped.
@@ -12,6 +12,8 @@ mod manifest;
 mod pages;
 mod progress;
 mod server;
+mod service;
+mod unit;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,6 +24,8 @@ use journeyman_config::Settings;
 
 pub use progress::{SetupApp, SetupProgress, SetupStep};
 pub use server::{SetupEnd, SetupServer, start};
+pub use service::{ServicePlan, has_user_manager};
+pub use unit::ServiceScope;
 
 /// What `setup` begins with.
 #[derive(Clone)]

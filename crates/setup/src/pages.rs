@@ -5,7 +5,7 @@ use actix_web::http::header;
 use askama::Template;
 
 use crate::progress::SetupStep;
-use crate::{SetupCheck, SetupProgress};
+use crate::{ServicePlan, ServiceScope, SetupCheck, SetupEnd, SetupProgress};
 
 pub(crate) const STYLE: &str = include_str!("../templates/setup/style.css");
 
@@ -92,13 +92,20 @@ pub(crate) struct CheckPage {
     pub(crate) is_well: bool,
     pub(crate) first_issue: Option<String>,
     pub(crate) label: String,
+    /// The service that was made.
+    pub(crate) service: Option<ServicePlan>,
+    /// It is this user's, and has been started.
+    pub(crate) runs: bool,
+    /// Whether this user can have one.
+    pub(crate) has_manager: bool,
 }
 
 #[derive(Template)]
 #[template(path = "setup/end.html")]
 pub(crate) struct EndPage {
     pub(crate) outline: SetupOutline,
-    pub(crate) is_started: bool,
+    pub(crate) end: SetupEnd,
+    pub(crate) service: Option<ServicePlan>,
 }
 
 /// `forms` is where forms may be sent to beside here.

@@ -23,7 +23,9 @@ use crate::pages::{
     AgentPage, AppPage, CheckPage, CreatePage, EndPage, InstallPage, STYLE, SetupOutline, TroublePage, shown,
 };
 use crate::progress::key_variables;
-use crate::{SetupCheck, SetupOptions, SetupProgress, SetupStep, files};
+use crate::{
+    ServicePlan, ServiceScope, SetupCheck, SetupOptions, SetupProgress, SetupStep, files, has_user_manager,
+};
 
 /// Seconds after which a page that waits looks again.
 const AGAIN: u8 = 2;
@@ -40,6 +42,8 @@ pub enum SetupEnd {
     Serve,
     /// A person starts it.
     Leave,
+    /// It runs already, as a service of this user.
+    Runs,
 }
 
 /// The pages that are being served.
@@ -68,6 +72,8 @@ struct SetupMemory {
     /// The agent gets its key in another way.
     skips_key: bool,
     checks: CheckState,
+    /// The service that was asked for last, as it was written.
+    service: Option<ServicePlan>,
     /// For the next page.
     problem: Option<String>,
 }
@@ -122,6 +128,7 @@ pub fn start(options: SetupOptions) -> anyhow::Result<SetupServer> {
                     .route("/agent", web::get().to(another_key))
                     .route("/skip", web::post().to(skip_key))
                     .route("/check", web::post().to(check_again))
+                    .route("/service", web::post().to(make_service))
                     .route("/serve", web::post().to(serve))
                     .route("/end", web::post().to(leave)),
             )
@@ -184,8 +191,8 @@ impl SetupState {
     }
 
     fn end(&self, end: SetupEnd) -> HttpResponse {
-        let is_started = end == SetupEnd::Serve;
-        let page = EndPage { outline: self.outline(SetupStep::Check, None), is_started };
+        let service = self.memory().service.clone();
+        let page = EndPage { outline: self.outline(SetupStep::Check, None), end, service };
         let answer = shown(&page, "", None);
         self.ended.send_replace(Some(end));
         answer
@@ -218,7 +225,21 @@ async fn front(state: Data<SetupState>) -> HttpResponse {
             let checks = checks(&state, &progress);
             let refresh = checks.is_none().then_some(AGAIN);
             let is_well = checks.iter().flatten().all(|check| check.is_good);
-            shown(&CheckPage { outline, progress, checks, is_well, first_issue, label }, "", refresh)
+            let service = state.memory().service.clone();
+            let runs = service.as_ref().is_some_and(|plan| plan.scope == ServiceScope::User);
+            let has_manager = has_user_manager();
+            let page = CheckPage {
+                outline,
+                progress,
+                checks,
+                is_well,
+                first_issue,
+                label,
+                service,
+                runs,
+                has_manager,
+            };
+            shown(&page, "", refresh)
         }
     }
 }
@@ -364,12 +385,34 @@ async fn check_again(state: Data<SetupState>) -> HttpResponse {
     state.back(None)
 }
 
+/// Writes the unit; one of this user begins to run.
+async fn make_service(state: Data<SetupState>, fields: Form<HashMap<String, String>>) -> HttpResponse {
+    let _turn = state.turn.lock().await;
+    let scope = match fields.get("scope").map(String::as_str) {
+        Some("user") => ServiceScope::User,
+        Some(_) | None => ServiceScope::System,
+    };
+    let settings = state.options.settings.clone();
+    let made = web::block(move || -> anyhow::Result<ServicePlan> {
+        let plan = ServicePlan::of(&settings, scope)?;
+        plan.install()?;
+        Ok(plan)
+    });
+    match made.await {
+        Ok(Ok(plan)) => state.memory().service = Some(plan),
+        Ok(Err(error)) => return state.back(Some(format!("The service could not be made: {error:#}"))),
+        Err(error) => return state.back(Some(error.to_string())),
+    }
+    state.back(None)
+}
+
 async fn serve(state: Data<SetupState>) -> HttpResponse {
     state.end(SetupEnd::Serve)
 }
 
 async fn leave(state: Data<SetupState>) -> HttpResponse {
-    state.end(SetupEnd::Leave)
+    let runs = state.memory().service.as_ref().is_some_and(|plan| plan.scope == ServiceScope::User);
+    state.end(if runs { SetupEnd::Runs } else { SetupEnd::Leave })
 }
 
 async fn style() -> HttpResponse {

@@ -1,0 +1,232 @@
+//! The server as a service of systemd: the unit for what is there, and the commands that install it.
+//!
+//! May know: the settings' file, the user, systemd's programs. Must never know: GitHub, orders.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+use journeyman_config::{Settings, effective_settings};
+use secrecy::ExposeSecret as _;
+
+use crate::files;
+use crate::unit::{ServiceScope, UnitValues};
+
+const NAME: &str = "journeyman.service";
+/// Where the encrypted key of a unit of the system is kept.
+const CREDENTIAL: &str = "/etc/credstore.encrypted/journeyman.app.pem";
+/// Where a service has its settings if root makes it.
+const OF_SYSTEM: &str = "/etc/journeyman";
+/// Beside what `server.drain_seconds` says.
+const STOP_SECONDS: u64 = 20;
+
+/// A service that could be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServicePlan {
+    pub scope: ServiceScope,
+    unit: String,
+    /// Where the unit is written.
+    pub file: PathBuf,
+    /// What a person runs then, line by line.
+    pub commands: Vec<String>,
+    /// What a person has to know.
+    pub notes: Vec<String>,
+    /// Folders that have to be there before the service starts.
+    folders: Vec<PathBuf>,
+}
+
+impl ServicePlan {
+    /// For the settings of this file, and whoever asks.
+    ///
+    /// # Errors
+    /// When the settings do not do by themselves: a service has not the environment of a terminal.
+    pub fn of(settings: &Path, scope: ServiceScope) -> anyhow::Result<Self> {
+        let asks = AskingUser::observe()?;
+        let nothing = std::iter::empty;
+        let known = Settings::load(Some(settings), nothing()).context(
+            "a service has not the environment of this terminal, and the settings' file alone does not do",
+        )?;
+        let given = effective_settings(Some(settings), nothing())?;
+        let is_given = |key: &str| given.iter().any(|one| one.key == key && one.from != "default");
+        let text = |key: &str| given.iter().find(|one| one.key == key && is_given(key)).map(|one| &one.value);
+        let key = text("github.private_key_path").map(|path| files::beside(settings, path));
+        let variables = text("server.environment_file").map(|path| files::beside(settings, path));
+        let url = known.store.url.expose_secret();
+        let database = url.strip_prefix("sqlite://").map(|path| path.split('?').next().unwrap_or(path));
+        let database = database.map(|path| files::folder_of(Path::new(path)).to_owned());
+        // PostgreSQL has no folder here, and the unit's own database is not to go over it.
+        let store = is_given("store.url").then(|| database.unwrap_or_default());
+        let data = is_given("data.dir").then(|| known.data.dir.clone());
+
+        let moves = scope == ServiceScope::System
+            && asks.is_root
+            && files::folder_of(settings) != Path::new(OF_SYSTEM);
+        let encrypted = match (&key, scope) {
+            (Some(key), ServiceScope::System) if has_systemd_creds() => Some(key.clone()),
+            (Some(_) | None, ServiceScope::System | ServiceScope::User) => None,
+        };
+        let values = UnitValues {
+            scope,
+            program: std::env::current_exe()?,
+            settings: if moves { Path::new(OF_SYSTEM).join("journeyman.toml") } else { settings.to_owned() },
+            user: if asks.is_root { "journeyman".to_owned() } else { asks.name.clone() },
+            path: searched(),
+            store: store.clone(),
+            data: data.clone(),
+            credential: encrypted.as_ref().map(|_| PathBuf::from(CREDENTIAL)),
+            stop_seconds: known.server.drain.as_secs() + STOP_SECONDS,
+        };
+        let unit = values.text()?;
+        let file = match scope {
+            ServiceScope::System => files::beside(settings, NAME),
+            ServiceScope::User => asks.units()?.join(NAME),
+        };
+        let mut notes = Vec::new();
+        if let Some(key) = &key {
+            notes.push(match (scope, &encrypted) {
+                (ServiceScope::System, Some(_)) => format!(
+                    "The App's key is kept encrypted for this machine. {} is then needed no more: remove it once the \
+                     service runs, or keep it in a safe place.",
+                    key.display()
+                ),
+                (ServiceScope::System, None) => format!(
+                    "The App's key stays in {}, not encrypted: this machine has no systemd-creds.",
+                    key.display()
+                ),
+                (ServiceScope::User, _) => format!(
+                    "The App's key stays in {}, which only you can read. A unit of the system keeps it encrypted.",
+                    key.display()
+                ),
+            });
+        }
+        if scope == ServiceScope::User {
+            notes.push("So that it runs while you are not signed in: loginctl enable-linger".to_owned());
+        }
+        let commands = match scope {
+            ServiceScope::User => Vec::new(),
+            ServiceScope::System => {
+                let mine =
+                    [Some(settings.to_owned()), variables, key.clone().filter(|_| encrypted.is_none())];
+                let mut lines = if asks.is_root {
+                    for_new_user(settings, mine.into_iter().flatten(), moves)
+                } else {
+                    Vec::new()
+                };
+                if let Some(key) = &encrypted {
+                    lines.push("install -d -m 700 /etc/credstore.encrypted".to_owned());
+                    lines.push(format!("systemd-creds encrypt --name=app.pem {} {CREDENTIAL}", word(key)));
+                }
+                lines.push(format!("install -m 644 {} /etc/systemd/system/{NAME}", word(&file)));
+                lines.push("systemctl daemon-reload".to_owned());
+                lines.push(format!("systemctl enable --now {NAME}"));
+                let sudo = if asks.is_root { "" } else { "sudo " };
+                lines.into_iter().map(|line| format!("{sudo}{line}")).collect()
+            }
+        };
+        let folders = store.into_iter().chain(data).filter(|folder| folder.is_absolute()).collect();
+        Ok(Self { scope, unit, file, commands, notes, folders })
+    }
+
+    /// Writes the unit. One of a user begins to run.
+    ///
+    /// # Errors
+    /// With what systemd says.
+    pub fn install(&self) -> anyhow::Result<()> {
+        for folder in self.folders.iter().map(PathBuf::as_path).chain(self.file.parent()) {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        std::fs::write(&self.file, &self.unit)
+            .with_context(|| format!("cannot write {}", self.file.display()))?;
+        match self.scope {
+            ServiceScope::System => Ok(()),
+            ServiceScope::User => {
+                systemctl(&["daemon-reload"])?;
+                systemctl(&["enable", NAME])?;
+                // One that runs already begins again, with this unit.
+                systemctl(&["restart", NAME])
+            }
+        }
+    }
+}
+
+/// Whether a manager of this user runs, and can be given a unit.
+pub fn has_user_manager() -> bool {
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    folder.is_some_and(|folder| folder.join("systemd/private").exists())
+}
+
+struct AskingUser {
+    name: String,
+    is_root: bool,
+    home: Option<PathBuf>,
+}
+
+impl AskingUser {
+    fn observe() -> anyhow::Result<Self> {
+        let id = rustix::process::geteuid();
+        let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let number = id.as_raw().to_string();
+        let named = known.lines().find(|line| line.split(':').nth(2) == Some(&*number));
+        // Where a directory service names people, systemd takes the number.
+        let name = named.and_then(|line| line.split(':').next()).map_or(number.clone(), str::to_owned);
+        Ok(Self { name, is_root: id.is_root(), home: std::env::home_dir() })
+    }
+
+    /// Where a user's units are.
+    fn units(&self) -> anyhow::Result<PathBuf> {
+        let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let folder = named.or_else(|| Some(self.home.as_ref()?.join(".config")));
+        Ok(folder.context("this user has no home folder")?.join("systemd/user"))
+    }
+}
+
+/// A user of its own may read these, and nobody else.
+fn for_new_user(settings: &Path, files: impl Iterator<Item = PathBuf>, moves: bool) -> Vec<String> {
+    let (beside, elsewhere): (Vec<PathBuf>, Vec<PathBuf>) =
+        files.partition(|file| moves && files::folder_of(file) == files::folder_of(settings));
+    let mut lines = vec![
+        "useradd --system --user-group --home-dir /var/lib/journeyman --shell /usr/sbin/nologin journeyman"
+            .to_owned(),
+        format!("install -d -m 750 -g journeyman {OF_SYSTEM}"),
+    ];
+    for file in beside {
+        let name = if file == settings {
+            "journeyman.toml".into()
+        } else {
+            file.file_name().unwrap_or_default().to_owned()
+        };
+        let to = Path::new(OF_SYSTEM).join(name);
+        lines.push(format!("install -m 640 -g journeyman {} {}", word(&file), word(&to)));
+    }
+    for file in elsewhere {
+        lines.push(format!("chgrp journeyman {}", word(&file)));
+        lines.push(format!("chmod 640 {}", word(&file)));
+    }
+    lines
+}
+
+/// `PATH`, without what begins at a working folder.
+fn searched() -> String {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let is_whole = |folder: &&str| folder.starts_with('/') && !folder.chars().any(char::is_control);
+    path.split(':').filter(is_whole).collect::<Vec<_>>().join(":")
+}
+
+fn has_systemd_creds() -> bool {
+    Command::new("systemd-creds").arg("--version").output().is_ok_and(|said| said.status.success())
+}
+
+/// A word of a command that people copy.
+fn word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@');
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+fn systemctl(arguments: &[&str]) -> anyhow::Result<()> {
+    let run = Command::new("systemctl").arg("--user").args(arguments).output();
+    let run = run.context("systemctl cannot be started")?;
+    let said = String::from_utf8_lossy(&run.stderr).trim().to_owned();
+    anyhow::ensure!(run.status.success(), "systemctl --user {}: {said}", arguments.join(" "));
+    Ok(())
+}

@@ -40,7 +40,7 @@ use crate::order::next::OrderProjection;
 use crate::order::order_api::{OpenOrderResult, OrderRequestError};
 use crate::order::{
     CommitSha, CommitSigning, IssueNumber, Journal, JournalEntry, OrderId, OutgoingNetwork, RepositoryName,
-    RepositorySettings, SlashCommand, TestingSettings, projection,
+    RepositorySettings, Requester, SlashCommand, TestingSettings, projection,
 };
 use crate::sandbox::{IsolationMode, Sandbox};
 use crate::store::{FileLock, JournalStore, OrderFilter, Store};
@@ -160,7 +160,8 @@ impl Application {
             limits: BodyLimits::default(),
             schemas: config::json_schemas().into(),
         };
-        let dashboard = dashboard::dashboard(&engine, &state, settings.server.public_url.clone());
+        let door = dashboard::door(&settings)?;
+        let dashboard = dashboard::dashboard(&engine, &state, settings.server.public_url.clone(), door);
         Ok(Self {
             address: listener.local_addr()?,
             engine,
@@ -404,6 +405,8 @@ fn known(settings: &Settings, public: &str) -> SecretSet {
     secrets.extend(webhook.map(|secret| ("the webhook's secret".to_owned(), secret)));
     secrets
         .extend(settings.server.api_token.iter().map(|token| ("the API's token".to_owned(), token.clone())));
+    let client = settings.github.client.iter().map(|client| client.secret.clone());
+    secrets.extend(client.map(|secret| ("the App's client secret".to_owned(), secret)));
     let signing = settings.signing.iter().map(|signing| signing.key.clone());
     secrets.extend(signing.map(|key| ("the key that commits are signed with".to_owned(), key)));
     for registry in &settings.testing.registries {
@@ -476,7 +479,12 @@ impl WorkOrders for EngineOrders {
         self.0.open(repository, issue, request).await
     }
 
-    async fn command(&self, order: OrderId, command: SlashCommand) -> Result<u64, OrderRequestError> {
-        self.0.command(order, command).await
+    async fn command(
+        &self,
+        order: OrderId,
+        by: Requester,
+        command: SlashCommand,
+    ) -> Result<u64, OrderRequestError> {
+        self.0.command(order, by, command).await
     }
 }

@@ -218,6 +218,7 @@ fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
             deliveries: DeliveryMode::Webhook,
             webhook_secrets: Vec::new(),
             writes: WriteLimits::NONE,
+            client: None,
         };
         let variables =
             ["EXAMPLE_REGISTRY_TOKEN", "SIGNING_KEY"].map(|name| (name.to_owned(), "a key".to_owned()));

@@ -13,7 +13,9 @@ use journeyman::emulator::signature;
 use journeyman::http::{self, BodyLimits, HttpState, Readiness, ReceiptAttester, WorkOrders};
 use journeyman::order::next::OrderProjection;
 use journeyman::order::order_api::{OpenOrderResult, OrderRequestError};
-use journeyman::order::{IssueNumber, Journal, OrderId, OrderRequest, RepositoryName, SlashCommand};
+use journeyman::order::{
+    IssueNumber, Journal, OrderId, OrderRequest, RepositoryName, Requester, SlashCommand,
+};
 use journeyman::store::Store;
 use secrecy::SecretString;
 
@@ -43,7 +45,7 @@ impl WorkOrders for Nobody {
         Err(OrderRequestError::Refused("nobody is here".to_owned()))
     }
 
-    async fn command(&self, _: OrderId, _: SlashCommand) -> Result<u64, OrderRequestError> {
+    async fn command(&self, _: OrderId, _: Requester, _: SlashCommand) -> Result<u64, OrderRequestError> {
         Err(OrderRequestError::Refused("nobody is here".to_owned()))
     }
 }

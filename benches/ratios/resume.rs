@@ -77,6 +77,7 @@ async fn resumed(folder: &Path, ended: u32) -> Duration {
         deliveries: DeliveryMode::Webhook,
         webhook_secrets: vec![SecretString::from("a secret for this measurement")],
         writes: WriteLimits::NONE,
+        client: None,
     };
     let mut settings = Settings::load_beside(github, None, std::iter::empty()).expect("settings");
     settings.server.listen = ([127, 0, 0, 1], 0).into();

@@ -60,6 +60,7 @@ impl Running {
             deliveries: DeliveryMode::Webhook,
             webhook_secrets: vec![secret],
             writes: WriteLimits::NONE,
+            client: None,
         };
         let mut settings = Settings::load_beside(settings, None, std::iter::empty()).expect("settings");
         settings.server.listen = ([127, 0, 0, 1], 0).into();

@@ -68,6 +68,7 @@ pub(super) fn load(file: Option<&Path>) -> anyhow::Result<(Settings, DoctorScope
                 webhook_secrets: Vec::new(),
                 deliveries: DeliveryMode::Webhook,
                 writes: WriteLimits::NONE,
+                client: None,
             };
             let settings = Settings::load_beside(nobody, file, std::env::vars())?;
             Ok((settings, DoctorScope::Local))

@@ -127,6 +127,7 @@ impl LocalStack {
             deliveries: DeliveryMode::Webhook,
             webhook_secrets: vec![secret],
             writes: WriteLimits::NONE,
+            client: None,
         };
         let mut settings = Settings::load_beside(github, wishes.config.as_deref(), std::env::vars())?;
         // A relative one was not given by the settings' file: it would begin at the current folder, which may be a clone.

@@ -39,6 +39,7 @@ mod rounds;
 mod sessions;
 mod setup;
 mod side_by_side;
+mod sign_in;
 mod signing;
 mod task;
 mod team;

@@ -239,6 +239,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             deliveries: DeliveryMode::Webhook,
             webhook_secrets: vec![secret],
             writes: WriteLimits::NONE,
+            client: None,
         },
         store: StoreSettings {
             url: SecretString::from(format!("sqlite://{}", place.join("journeyman.db").display())),

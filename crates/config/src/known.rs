@@ -140,6 +140,11 @@ known! {
         "the webhook secret that you entered on the App's page; with `deliveries = \"pull\"` none is needed";
     WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(16), Optional("…"),
         "the previous secret, also accepted while you rotate it";
+    CLIENT_ID: "github.client_id", Text, Optional("Iv23liAbCdEfGhIjKlMn"),
+        "the App's client ID, with which people sign in to the dashboard as on GitHub; needs `server.public_url`, and \
+         `SERVER/sign-in/github/back` as a callback URL on the App's page";
+    CLIENT_SECRET: "github.client_secret", Secret(16), Optional("…"),
+        "a client secret of the App, from its page; with `client_id`";
     DELIVERIES: "github.deliveries", Choice(&["webhook", "pull"]), Is("webhook"),
         "`pull`: Journeyman asks GitHub every few seconds what happened, so that it needs no public address; the App's \
          webhook stays active, at any address";

@@ -130,6 +130,15 @@ pub struct GithubSettings {
     /// are pulled.
     pub webhook_secrets: Vec<SecretString>,
     pub writes: WriteLimits,
+    /// How people sign in as on GitHub; without it nobody does.
+    pub client: Option<AppClientSettings>,
+}
+
+/// `client_id` and `client_secret` of the App.
+#[derive(Debug, Clone)]
+pub struct AppClientSettings {
+    pub id: String,
+    pub secret: SecretString,
 }
 
 /// How we hear of what happened on GitHub.

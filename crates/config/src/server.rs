@@ -13,9 +13,10 @@ use super::known::{self, KNOWN_SETTINGS, KnownSetting, SettingDefault};
 use super::raw::{SettingKeys, SettingReader};
 use super::signing::read_private;
 use super::{
-    AgentSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings, LimitSettings, Prices,
-    RetentionSettings, RuntimeKind, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings,
-    TemplateSettings, TestRunSettings, api, app_key, network, registries, signing,
+    AgentSettings, AppClientSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings,
+    LimitSettings, Prices, RetentionSettings, RuntimeKind, SandboxSettings, ServerSettings, Settings,
+    SettingsError, StoreSettings, TemplateSettings, TestRunSettings, api, app_key, network, registries,
+    signing,
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
 use journeyman_order::{
@@ -170,7 +171,8 @@ fn stays_outside(
         credential.map(|file| (keys, known::PRIVATE_KEY_PATH, file, "given to systemd in another folder")),
     );
     // The settings' file itself, where it holds one.
-    let inside = [known::WEBHOOK_SECRET, known::WEBHOOK_SECRET_PREVIOUS, known::API_TOKEN];
+    let inside =
+        [known::WEBHOOK_SECRET, known::WEBHOOK_SECRET_PREVIOUS, known::CLIENT_SECRET, known::API_TOKEN];
     let expected = "outside of the folders that agents and tests may read (`read`): move the file, or set it by its variable";
     secret.extend(
         inside.into_iter().filter_map(|setting| Some((keys, setting, keys.file_of(setting)?, expected))),
@@ -246,7 +248,18 @@ fn github(
             per_minute: NonZeroU32::new(keys.need(known::WRITES_PER_MINUTE)?),
             per_hour: NonZeroU32::new(keys.need(known::WRITES_PER_HOUR)?),
         },
+        client: client(keys)?,
     })
+}
+
+/// Both or neither: with one alone nobody can sign in, and nobody would know why.
+fn client(keys: SettingReader<'_>) -> Result<Option<AppClientSettings>, SettingsError> {
+    match (keys.get(known::CLIENT_ID)?, keys.get(known::CLIENT_SECRET)?) {
+        (Some(id), Some(secret)) => Ok(Some(AppClientSettings { id, secret })),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(keys.wrong(known::CLIENT_ID, "set together with `github.client_secret`")),
+        (None, Some(_)) => Err(keys.wrong(known::CLIENT_SECRET, "set together with `github.client_id`")),
+    }
 }
 
 fn notifications(keys: SettingReader<'_>) -> Result<Option<NotificationSettings>, SettingsError> {

@@ -75,5 +75,10 @@
     events.addEventListener(name, (event) => handle(JSON.parse(event.data)));
   }
   events.onopen = () => { link.textContent = "This page follows the work."; link.className = "link"; };
-  events.onerror = () => { link.textContent = "The server cannot be reached; trying again."; link.className = "link lost"; };
+  events.onerror = () => {
+    // Where it was refused, the browser does not try again.
+    const isOver = events.readyState === EventSource.CLOSED;
+    link.textContent = isOver ? "This page follows the work no more: reload it, and sign in again if you are asked to." : "The server cannot be reached; trying again.";
+    link.className = "link lost";
+  };
 })();

@@ -13,13 +13,25 @@ const SCRIPT: &str = include_str!("../assets/dashboard.js");
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
+/// What is around every page.
+#[derive(Default)]
+pub(crate) struct DashboardFrame {
+    /// Has to come with whatever changes something; empty where nobody has signed in.
+    pub(crate) form_word: String,
+    /// Which of the pages it is.
+    pub(crate) here: &'static str,
+    /// Who has signed in as on GitHub.
+    pub(crate) login: Option<String>,
+    /// Why they do not see what they usually do.
+    pub(crate) trouble: Option<String>,
+}
+
 #[derive(Template)]
 #[template(path = "dashboard/trouble.html")]
 struct TroublePage<'a> {
     heading: &'a str,
     text: &'a str,
-    form_word: String,
-    here: &'static str,
+    frame: DashboardFrame,
 }
 
 pub(crate) fn shown(page: &impl Template) -> HttpResponse {
@@ -49,7 +61,7 @@ fn held(mut answer: HttpResponseBuilder) -> HttpResponseBuilder {
 }
 
 fn trouble(status: StatusCode, heading: &str, text: &str) -> HttpResponse {
-    shown_as(status, &TroublePage { heading, text, form_word: String::new(), here: "" })
+    shown_as(status, &TroublePage { heading, text, frame: DashboardFrame::default() })
 }
 
 /// Somewhere else.

@@ -10,11 +10,14 @@ use journeyman_order::order_api::OrderRequestError;
 use journeyman_store::JournalStore as _;
 
 use super::DashboardState;
-use super::answer::{conflict, nothing, of_store, refused, shown, to};
-use super::order_page::{asks_for, order_id};
+use super::answer::{DashboardFrame, conflict, nothing, of_store, refused, shown, to};
+use super::order_page::{asks_for, row};
 use super::parts::{buttons, survey};
 use super::session::may_change;
 use super::text::line;
+
+/// To whoever may look, and not act.
+const NOT_THEIRS: &str = "On GitHub you may read this repository and not write to it.";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Button {
@@ -77,8 +80,7 @@ struct ConfirmPage {
     is_danger: bool,
     title: String,
     order: String,
-    form_word: String,
-    here: &'static str,
+    frame: DashboardFrame,
 }
 
 #[derive(Deserialize)]
@@ -96,10 +98,14 @@ pub(crate) async fn confirm(
     state: Data<DashboardState>,
 ) -> HttpResponse {
     let (order, path) = path.into_inner();
-    let (session, order) = match asks_for(&request, &state, &order) {
+    let (session, row) = match asks_for(&request, &state, &order).await {
         Ok(asked) => asked,
         Err(refused) => return *refused,
     };
+    if !session.may_write(row.repository_id) {
+        return refused(NOT_THEIRS);
+    }
+    let order = row.id;
     let Some(button) = Button::of(&path) else { return nothing("There is no such page.") };
     let journal = match state.store.journal(order).await {
         Ok(journal) => journal,
@@ -125,8 +131,7 @@ pub(crate) async fn confirm(
             300,
         ),
         order: order.to_string(),
-        form_word: session.form_word,
-        here: "",
+        frame: session.frame(""),
     })
 }
 
@@ -137,16 +142,21 @@ pub(crate) async fn press(
     form: Form<ButtonForm>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    if let Err(refused) = may_change(&request, &state, &form.word) {
-        return *refused;
-    }
+    let session = match may_change(&request, &state, &form.word).await {
+        Ok(session) => session,
+        Err(refused) => return *refused,
+    };
     let (order, path) = path.into_inner();
-    let order = match order_id(&order) {
-        Ok(order) => order,
+    let row = match row(&state, &session, &order).await {
+        Ok(row) => row,
         Err(nothing) => return *nothing,
     };
+    if !session.may_write(row.repository_id) {
+        return refused(NOT_THEIRS);
+    }
+    let order = row.id;
     let Some(button) = Button::of(&path) else { return nothing("There is no such page.") };
-    match state.orders.command(order, button.command(&form.advice)).await {
+    match state.orders.command(order, session.requester(), button.command(&form.advice)).await {
         Ok(_) => to(&format!("/orders/{order}")),
         Err(OrderRequestError::NotFound(text)) => nothing(&text),
         Err(OrderRequestError::Refused(text) | OrderRequestError::Unavailable(text)) => refused(&text),

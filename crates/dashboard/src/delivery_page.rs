@@ -9,8 +9,8 @@ use journeyman_order::DeliveryGuid;
 use journeyman_store::DeliveryRow;
 
 use super::DashboardState;
-use super::answer::{conflict, nothing, of_store, shown, to};
-use super::session::{may_change, signed_in};
+use super::answer::{DashboardFrame, conflict, nothing, of_store, shown, to};
+use super::session::{may_change_by_token, signed_in_by_token};
 use super::text::{MomentView, line};
 
 const PAGE: u32 = 50;
@@ -44,8 +44,7 @@ struct DeliveryLine {
 struct DeliveriesPage {
     deliveries: Vec<DeliveryLine>,
     older: Option<i64>,
-    form_word: String,
-    here: &'static str,
+    frame: DashboardFrame,
 }
 
 pub(crate) async fn show(
@@ -53,7 +52,7 @@ pub(crate) async fn show(
     query: Query<DeliveriesQuery>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    let session = match signed_in(&request, &state) {
+    let session = match signed_in_by_token(&request, &state).await {
         Ok(session) => session,
         Err(refused) => return *refused,
     };
@@ -65,7 +64,7 @@ pub(crate) async fn show(
     rows.truncate(PAGE as usize);
     let older = rows.last().map(|row| row.id).filter(|_| has_more);
     let deliveries = rows.into_iter().map(delivery_line).collect();
-    shown(&DeliveriesPage { deliveries, older, form_word: session.form_word, here: "deliveries" })
+    shown(&DeliveriesPage { deliveries, older, frame: session.frame("deliveries") })
 }
 
 fn delivery_line(row: DeliveryRow) -> DeliveryLine {
@@ -93,7 +92,7 @@ pub(crate) async fn take_in_again(
     form: Form<AgainForm>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    if let Err(refused) = may_change(&request, &state, &form.word) {
+    if let Err(refused) = may_change_by_token(&request, &state, &form.word).await {
         return *refused;
     }
     let Ok(guid) = form.guid.parse::<DeliveryGuid>() else { return nothing("There is no such delivery.") };

@@ -19,9 +19,9 @@ use journeyman_order::{Journal, JournalEntry, Move, MoveKey, OrderId};
 use journeyman_store::{JournalStore as _, StoreError};
 
 use super::answer::of_store;
-use super::order_page::order_id;
+use super::order_page::row;
 use super::parts::{parts, runs_under_way, survey};
-use super::session::signed_in;
+use super::session::{cookie, signed_in, still_reads};
 use super::transcript::{html, read};
 use super::{DashboardState, LiveTranscript};
 
@@ -47,11 +47,11 @@ pub(crate) async fn follow(
     query: Query<EventsQuery>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    if signed_in(&request, &state).is_err() {
+    let Ok(session) = signed_in(&request, &state).await else {
         return HttpResponse::Unauthorized().finish();
-    }
-    let order = match order_id(&path) {
-        Ok(order) => order,
+    };
+    let order = match row(&state, &session, &path).await {
+        Ok(row) => row.id,
         Err(nothing) => return *nothing,
     };
     // Before the journal is read, so that no entry falls in between.
@@ -63,6 +63,8 @@ pub(crate) async fn follow(
     let (sender, receiver) = mpsc::channel(MOST_WAITING);
     let follower = OrderFollower {
         state: state.get_ref().clone(),
+        cookie: cookie(&request),
+        may_act: session.may_write(journal.opened().repository_id),
         order,
         journal,
         entries,
@@ -87,6 +89,9 @@ pub(crate) async fn follow(
 
 struct OrderFollower {
     state: DashboardState,
+    /// Of whoever looks: what they may see can end while they do.
+    cookie: String,
+    may_act: bool,
     order: OrderId,
     journal: Journal,
     entries: broadcast::Receiver<(OrderId, JournalEntry)>,
@@ -99,7 +104,7 @@ struct OrderFollower {
     ended: BTreeSet<MoveKey>,
 }
 
-/// The page is closed, or the server ends.
+/// The page is closed, whoever looks may not any more, or the server ends.
 struct NobodyListens;
 
 impl OrderFollower {
@@ -123,6 +128,10 @@ impl OrderFollower {
                     self.listen().await?;
                     let is_due = looked.elapsed() > READ_AGAIN;
                     if is_due {
+                        let repository = self.journal.opened().repository_id;
+                        if !still_reads(&self.state, &self.cookie, repository).await {
+                            return Err(NobodyListens);
+                        }
                         looked = Instant::now();
                     }
                     is_due && self.catch_up().await
@@ -168,7 +177,8 @@ impl OrderFollower {
     /// Sends the parts that are others than the page has.
     async fn show(&mut self, is_sent: bool) -> Result<(), NobodyListens> {
         let survey = survey(&self.journal);
-        let parts = parts(&self.journal, &survey, self.state.public_url.as_ref()).unwrap_or_default();
+        let parts =
+            parts(&self.journal, &survey, self.state.public_url.as_ref(), self.may_act).unwrap_or_default();
         for part in parts {
             if self.sent.get(&part.id) == Some(&part.html) {
                 continue;

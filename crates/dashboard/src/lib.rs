@@ -10,9 +10,11 @@ mod delivery_page;
 mod diff;
 mod events;
 mod findings;
+mod github_sign_in;
 mod list;
 mod order_page;
 mod parts;
+mod people;
 mod receipt_view;
 mod run_page;
 mod session;
@@ -22,9 +24,12 @@ mod step_view;
 mod text;
 mod transcript;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::web::{self, Data, ServiceConfig};
+use async_trait::async_trait;
 use secrecy::SecretString;
 use tokio::sync::broadcast;
 use url::Url;
@@ -32,22 +37,67 @@ use url::Url;
 use journeyman_config::EffectiveSetting;
 use journeyman_http::WorkOrders;
 use journeyman_order::moves::AgentTask;
-use journeyman_order::{JournalEntry, MoveKey, OrderId};
+use journeyman_order::{JournalEntry, MoveKey, OrderId, Person, RepositoryId};
 use journeyman_store::Store;
+
+pub use people::SignedInPeople;
 
 /// What the pages need.
 #[derive(Clone)]
 pub struct DashboardState {
     pub store: Store,
-    /// What people sign in with; without it nobody can.
+    /// What people sign in with who run the server.
     pub api_token: Option<SecretString>,
     /// Where people reach the server, if that is known.
     pub public_url: Option<Url>,
     /// Who hears what a person says with a button.
     pub orders: Arc<dyn WorkOrders>,
     pub live: Arc<dyn LiveWork>,
+    /// How people sign in as on GitHub; without it nobody does.
+    pub door: Option<Arc<dyn GitHubDoor>>,
+    /// Who has done so; nobody when the server starts.
+    pub people: Arc<SignedInPeople>,
     /// The settings that hold; empty where nobody gave them.
     pub settings: Arc<Vec<EffectiveSetting>>,
+}
+
+/// GitHub, as far as people sign in with it; the composition root has one.
+#[async_trait]
+pub trait GitHubDoor: Send + Sync {
+    /// GitHub's page that asks a person who they are. It leads back with a code and this `state`; the code is worth
+    /// something to whoever knows what `challenge` is the SHA-256 of.
+    fn page(&self, state: &str, challenge: &str) -> Url;
+
+    /// Who comes back with a code.
+    async fn enter(&self, code: &str, verifier: &str) -> Result<EnteredPerson, GitHubDoorError>;
+
+    /// What the person with this token may do now.
+    async fn rights(&self, token: &SecretString) -> Result<GrantedRights, GitHubDoorError>;
+}
+
+/// Somebody whom GitHub vouches for.
+pub struct EnteredPerson {
+    pub person: Person,
+    /// Theirs, to ask what they may read.
+    pub token: SecretString,
+    /// How long it holds, if it ends by itself.
+    pub lasts: Option<Duration>,
+}
+
+/// What somebody may do.
+pub struct GrantedRights {
+    /// What they may read, each with whether they may write.
+    pub repositories: BTreeMap<RepositoryId, bool>,
+    /// How often GitHub had to be asked.
+    pub requests: u32,
+}
+
+/// Why GitHub did not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitHubDoorError {
+    /// It does not take the code or the token.
+    Refused(String),
+    Unavailable(String),
 }
 
 /// The work while it happens; the composition root has one.
@@ -79,6 +129,8 @@ pub fn configure(state: &DashboardState, config: &mut ServiceConfig) {
         .route("/", web::get().to(list::show))
         .route("/sign-in", web::get().to(session::ask))
         .route("/sign-in", web::post().to(session::sign_in))
+        .route("/sign-in/github", web::get().to(github_sign_in::leave))
+        .route("/sign-in/github/back", web::get().to(github_sign_in::come_back))
         .route("/sign-out", web::post().to(session::sign_out))
         .route("/assets/dashboard.css", web::get().to(answer::style))
         .route("/assets/dashboard.js", web::get().to(answer::script))

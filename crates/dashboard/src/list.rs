@@ -13,8 +13,8 @@ use journeyman_order::{OrderId, OrderWait, RepositoryName, projection};
 use journeyman_store::{JournalStore as _, OrderFilter, OrderRow, OrderTally, StoreError};
 
 use super::DashboardState;
-use super::answer::{of_store, shown};
-use super::session::signed_in;
+use super::answer::{DashboardFrame, of_store, shown};
+use super::session::{DashboardSession, signed_in};
 use super::text::{MomentView, ago, dollars, line, query};
 
 const PAGE: u32 = 30;
@@ -115,8 +115,7 @@ struct OrdersPage {
     is_later_page: bool,
     first: String,
     older: Option<String>,
-    form_word: String,
-    here: &'static str,
+    frame: DashboardFrame,
 }
 
 pub(crate) async fn show(
@@ -124,7 +123,7 @@ pub(crate) async fn show(
     asked: Result<Query<ListQuery>, actix_web::Error>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    let session = match signed_in(&request, &state) {
+    let session = match signed_in(&request, &state).await {
         Ok(session) => session,
         Err(refused) => return *refused,
     };
@@ -141,7 +140,7 @@ pub(crate) async fn show(
             None
         }
     };
-    match page(&state, asked, filter, session.form_word).await {
+    match page(&state, asked, filter, &session).await {
         Ok(page) => shown(&OrdersPage { problem, ..page }),
         Err(error) => of_store(&error),
     }
@@ -170,6 +169,7 @@ fn filter(asked: &ListQuery) -> Result<OrderFilter, String> {
         needs_person: is("person").then_some(true),
         state: state.clone().filter(|_| !is("working") && !is("person")),
         repository: repository.transpose()?,
+        among: None,
         issue: None,
         agent: given(&asked.agent),
         text: given(&asked.text),
@@ -183,10 +183,11 @@ async fn page(
     state: &DashboardState,
     asked: ListQuery,
     filter: Option<OrderFilter>,
-    form_word: String,
+    session: &DashboardSession,
 ) -> Result<OrdersPage, StoreError> {
-    let mut rows = match &filter {
-        Some(filter) => state.store.orders(filter).await?,
+    let among = session.among();
+    let mut rows = match filter {
+        Some(filter) => state.store.orders(&OrderFilter { among: among.clone(), ..filter }).await?,
         None => Vec::new(),
     };
     let has_more = rows.len() > PAGE as usize;
@@ -218,13 +219,12 @@ async fn page(
             .iter()
             .any(|text| !text.is_empty()),
         problem: None,
-        tally: state.store.tally().await?,
+        tally: state.store.tally(among.as_deref()).await?,
         orders,
         is_later_page: !asked.before.is_empty(),
         first: address(None),
         older,
-        form_word,
-        here: "orders",
+        frame: session.frame("orders"),
         query: asked,
     })
 }

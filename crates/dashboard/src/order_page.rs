@@ -5,10 +5,10 @@ use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 
 use journeyman_order::OrderId;
-use journeyman_store::JournalStore as _;
+use journeyman_store::{JournalStore as _, OrderRow, StoreError};
 
 use super::DashboardState;
-use super::answer::{broken, nothing, of_store, shown};
+use super::answer::{DashboardFrame, broken, nothing, of_store, shown};
 use super::parts::{PagePart, parts, summary, survey};
 use super::session::{DashboardSession, signed_in};
 use super::text::line;
@@ -24,15 +24,14 @@ struct OrderPage {
     rest: Vec<PagePart>,
     /// The last entry that it shows.
     seq: u64,
-    form_word: String,
-    here: &'static str,
+    frame: DashboardFrame,
 }
 
 /// The order that an address names.
 ///
 /// # Errors
 /// The page that says that there is none.
-pub(crate) fn order_id(text: &str) -> Result<OrderId, Box<HttpResponse>> {
+fn order_id(text: &str) -> Result<OrderId, Box<HttpResponse>> {
     text.parse().map_err(|_| Box::new(nothing("That is not the id of an order.")))
 }
 
@@ -40,12 +39,32 @@ pub(crate) fn order_id(text: &str) -> Result<OrderId, Box<HttpResponse>> {
 ///
 /// # Errors
 /// The answer to somebody who has not signed in, or the page that says that there is no such order.
-pub(crate) fn asks_for(
+pub(crate) async fn asks_for(
     request: &HttpRequest,
     state: &DashboardState,
     order: &str,
-) -> Result<(DashboardSession, OrderId), Box<HttpResponse>> {
-    Ok((signed_in(request, state)?, order_id(order)?))
+) -> Result<(DashboardSession, OrderRow), Box<HttpResponse>> {
+    let session = signed_in(request, state).await?;
+    let row = row(state, &session, order).await?;
+    Ok((session, row))
+}
+
+/// The order that an address names, to whoever may read its repository.
+///
+/// # Errors
+/// The page that says that there is none: that there is one is not for everybody to know.
+pub(crate) async fn row(
+    state: &DashboardState,
+    session: &DashboardSession,
+    order: &str,
+) -> Result<OrderRow, Box<HttpResponse>> {
+    let order = order_id(order)?;
+    let none = || StoreError::NotFound { what: format!("order {order}") };
+    let row = state.store.order(order).await.map_err(|error| Box::new(of_store(&error)))?;
+    match session.may_read(row.repository_id) {
+        true => Ok(row),
+        false => Err(Box::new(of_store(&none()))),
+    }
 }
 
 pub(crate) async fn show(
@@ -53,8 +72,8 @@ pub(crate) async fn show(
     path: Path<String>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    let (session, order) = match asks_for(&request, &state, &path) {
-        Ok(asked) => asked,
+    let (session, order) = match asks_for(&request, &state, &path).await {
+        Ok((session, row)) => (session, row.id),
         Err(refused) => return *refused,
     };
     let journal = match state.store.journal(order).await {
@@ -62,7 +81,8 @@ pub(crate) async fn show(
         Err(error) => return of_store(&error),
     };
     let survey = survey(&journal);
-    let all = match parts(&journal, &survey, state.public_url.as_ref()) {
+    let may_act = session.may_write(journal.opened().repository_id);
+    let all = match parts(&journal, &survey, state.public_url.as_ref(), may_act) {
         Ok(all) => all,
         Err(error) => return broken(&error.to_string()),
     };
@@ -79,7 +99,6 @@ pub(crate) async fn show(
         steps: of("steps"),
         rest: of("rest"),
         seq: journal.last_seq(),
-        form_word: session.form_word,
-        here: "",
+        frame: session.frame(""),
     })
 }

@@ -99,16 +99,17 @@ struct ReceiptPart {
     receipt: Option<ReceiptView>,
 }
 
-/// Every part, in the order of the page.
+/// Every part, in the order of the page. Whoever may not act gets no buttons.
 pub(crate) fn parts(
     journal: &Journal,
     survey: &OrderProjection,
     public_url: Option<&Url>,
+    may_act: bool,
 ) -> Result<Vec<PagePart>, askama::Error> {
     let order = journal.opened().order.to_string();
     let mut parts = Vec::new();
     let mut add = |id: String, into: &'static str, html: String| parts.push(PagePart { id, into, html });
-    add("head".to_owned(), "top", head(journal, survey).render()?);
+    add("head".to_owned(), "top", head(journal, survey, may_act).render()?);
     add("budget".to_owned(), "top", budget(survey).render()?);
     for step in step_views(journal) {
         let id = format!("step-{}", step.number);
@@ -134,7 +135,7 @@ fn page(url: &str) -> Option<String> {
     matches!(parsed.scheme(), "https" | "http").then(|| parsed.to_string())
 }
 
-fn head(journal: &Journal, survey: &OrderProjection) -> HeadPart {
+fn head(journal: &Journal, survey: &OrderProjection, may_act: bool) -> HeadPart {
     let opened = journal.opened();
     let shown = survey.surfaces();
     let is_active = survey.next.settled.is_none();
@@ -168,7 +169,7 @@ fn head(journal: &Journal, survey: &OrderProjection) -> HeadPart {
         problems: survey.trace.problems.iter().take(20).map(|text| line(text, 600)).collect(),
         because: shown.because.as_deref().map(|because| line(because, 1_500)),
         waits: waits.iter().map(|wait| line(&said(wait), 400)).collect(),
-        buttons: buttons(survey),
+        buttons: if may_act { buttons(survey) } else { Vec::new() },
         order: opened.order.to_string(),
     }
 }

@@ -9,7 +9,7 @@ use askama::Template;
 use journeyman_store::StoreError;
 
 use super::DashboardState;
-use super::answer::{of_store, shown};
+use super::answer::{DashboardFrame, of_store, shown};
 use super::order_page::asks_for;
 use super::text::line;
 use super::transcript::{MOST_ITEMS, html, read};
@@ -21,8 +21,7 @@ struct RunPage {
     order: String,
     html: Option<String>,
     left_out: usize,
-    form_word: String,
-    here: &'static str,
+    frame: DashboardFrame,
 }
 
 pub(crate) async fn show(
@@ -31,8 +30,8 @@ pub(crate) async fn show(
     state: Data<DashboardState>,
 ) -> HttpResponse {
     let (order, run) = path.into_inner();
-    let (session, order) = match asks_for(&request, &state, &order) {
-        Ok(asked) => asked,
+    let (session, order) = match asks_for(&request, &state, &order).await {
+        Ok((session, row)) => (session, row.id),
         Err(refused) => return *refused,
     };
     let artifact = match state.store.artifact(order, &format!("{run}.jsonl")).await {
@@ -50,8 +49,7 @@ pub(crate) async fn show(
         order: order.to_string(),
         html: items.map(|items| html(&items)),
         left_out,
-        form_word: session.form_word,
-        here: "",
+        frame: session.frame(""),
     })
 }
 
@@ -61,8 +59,8 @@ pub(crate) async fn download(
     state: Data<DashboardState>,
 ) -> HttpResponse {
     let (order, name) = path.into_inner();
-    let order = match asks_for(&request, &state, &order) {
-        Ok((_, order)) => order,
+    let order = match asks_for(&request, &state, &order).await {
+        Ok((_, row)) => row.id,
         Err(refused) => return *refused,
     };
     let artifact = match state.store.artifact(order, &name).await {

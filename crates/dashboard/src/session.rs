@@ -1,12 +1,13 @@
-//! Who may see the pages: whoever has shown the API's token, and then has a cookie that says so until it is over.
+//! Who may see the pages: whoever has shown the API's token sees all, and whoever has signed in as on GitHub what they may
+//! read there. Both then have a cookie that says so until it is over.
 //!
-//! The cookie is made with a key that comes of the token, so that nothing is kept here, and another token ends every
-//! session. What changes something carries a second word of the same key, which no other site can know.
+//! The token's cookie is made with a key that comes of the token, so that nothing is kept here, and another token ends
+//! every session. What changes something carries a second word, which no other site can know.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use actix_web::cookie::{Cookie, SameSite, time};
-use actix_web::http::header;
+use actix_web::http::{StatusCode, header};
 use actix_web::web::{Data, Form, Query};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
@@ -14,27 +15,83 @@ use aws_lc_rs::{hmac, rand};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 
-use super::DashboardState;
-use super::answer::{shown, shown_as, to};
+use journeyman_order::{Person, RepositoryId, Requester};
 
-const COOKIE: &str = "journeyman_session";
+use super::DashboardState;
+use super::answer::{DashboardFrame, nothing, shown, shown_as, to};
+use super::people::RepositoryRights;
+
+pub(crate) const COOKIE: &str = "journeyman_session";
+/// What the cookie of a person's session begins with; one of the token begins with a number.
+pub(crate) const PERSON: &str = "person-";
 const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// A person who has signed in.
+/// Somebody who has signed in.
 pub(crate) struct DashboardSession {
     /// Has to come with whatever changes something.
     pub(crate) form_word: String,
+    holder: SessionHolder,
+}
+
+/// By what.
+enum SessionHolder {
+    /// The API's token.
+    Token,
+    /// Their account on GitHub.
+    Person { person: Person, rights: RepositoryRights, trouble: Option<String> },
+}
+
+impl DashboardSession {
+    pub(crate) fn may_read(&self, repository: RepositoryId) -> bool {
+        match &self.holder {
+            SessionHolder::Token => true,
+            SessionHolder::Person { rights, .. } => rights.contains_key(&repository),
+        }
+    }
+
+    pub(crate) fn may_write(&self, repository: RepositoryId) -> bool {
+        match &self.holder {
+            SessionHolder::Token => true,
+            SessionHolder::Person { rights, .. } => rights.get(&repository) == Some(&true),
+        }
+    }
+
+    /// The repositories whose orders are shown; none: all.
+    pub(crate) fn among(&self) -> Option<Vec<RepositoryId>> {
+        match &self.holder {
+            SessionHolder::Token => None,
+            SessionHolder::Person { rights, .. } => Some(rights.keys().copied().collect()),
+        }
+    }
+
+    /// As whom they speak in a journal.
+    pub(crate) fn requester(&self) -> Requester {
+        match &self.holder {
+            SessionHolder::Token => Requester::ApiToken,
+            SessionHolder::Person { person, .. } => Requester::Person(person.clone()),
+        }
+    }
+
+    /// What is around a page of theirs.
+    pub(crate) fn frame(&self, here: &'static str) -> DashboardFrame {
+        let (login, trouble) = match &self.holder {
+            SessionHolder::Token => (None, None),
+            SessionHolder::Person { person, trouble, .. } => (Some(person.login.clone()), trouble.clone()),
+        };
+        DashboardFrame { form_word: self.form_word.clone(), here, login, trouble }
+    }
 }
 
 #[derive(Template)]
 #[template(path = "dashboard/sign_in.html")]
 struct SignInPage {
-    is_open: bool,
-    is_wrong: bool,
+    takes_token: bool,
+    takes_people: bool,
+    problem: Option<String>,
     next: String,
-    /// Nobody has signed in.
-    form_word: String,
-    here: &'static str,
+    /// The same, as part of an address.
+    next_query: String,
+    frame: DashboardFrame,
 }
 
 #[derive(Deserialize)]
@@ -84,46 +141,96 @@ fn session(token: &SecretString, cookie: &str) -> Option<DashboardSession> {
     hmac::verify(&key(token, "dashboard session 1"), said.as_bytes(), &signature).ok()?;
     let until: u64 = said.split('.').next()?.parse().ok()?;
     let form_word = hmac::sign(&key(token, "dashboard form 1"), cookie.as_bytes());
-    (now() < until).then(|| DashboardSession { form_word: hex::encode(form_word.as_ref()) })
+    (now() < until).then(|| DashboardSession {
+        form_word: hex::encode(form_word.as_ref()),
+        holder: SessionHolder::Token,
+    })
+}
+
+/// Whose cookie it is, with what they may see now.
+async fn session_of(state: &DashboardState, cookie: &str) -> Option<DashboardSession> {
+    let Some(word) = cookie.strip_prefix(PERSON) else { return session(token(state)?, cookie) };
+    let known = state.people.session(word)?;
+    let Some((rights, trouble)) = known.rights(state.door.as_deref()?).await else {
+        tracing::info!(login = known.person.login, "GitHub takes the token of a session no more: it is over");
+        state.people.end(word);
+        return None;
+    };
+    let holder = SessionHolder::Person { person: known.person.clone(), rights, trouble };
+    Some(DashboardSession { form_word: known.form_word.clone(), holder })
+}
+
+/// Whether the session of a cookie still reaches a repository.
+pub(crate) async fn still_reads(state: &DashboardState, cookie: &str, repository: RepositoryId) -> bool {
+    session_of(state, cookie).await.is_some_and(|session| session.may_read(repository))
+}
+
+/// The cookie of whoever asks.
+pub(crate) fn cookie(request: &HttpRequest) -> String {
+    request.cookie(COOKIE).map(|cookie| cookie.value().to_owned()).unwrap_or_default()
 }
 
 /// Who asks.
 ///
 /// # Errors
 /// The answer to somebody who has not signed in, which shows nothing: the way to sign in.
-pub(crate) fn signed_in(
+pub(crate) async fn signed_in(
     request: &HttpRequest,
     state: &DashboardState,
 ) -> Result<DashboardSession, Box<HttpResponse>> {
-    let cookie = request.cookie(COOKIE);
-    let known = cookie.zip(token(state)).and_then(|(cookie, token)| session(token, cookie.value()));
-    known.ok_or_else(|| {
-        let here = request.uri().path_and_query().map_or("/", |path| path.as_str());
-        let site = request.headers().get("sec-fetch-site").and_then(|value| value.to_str().ok());
-        // A link on GitHub leads here without our cookie, which is for ourselves alone. Asked from here, it comes along.
-        if site == Some("cross-site") && request.cookie(COOKIE).is_none() && is_local(here) {
-            let mut again = HttpResponse::Ok();
-            again.insert_header((header::REFRESH, format!("0;url={here}")));
-            again.insert_header((header::CACHE_CONTROL, "no-store"));
-            again.insert_header((header::CONTENT_TYPE, "text/html; charset=utf-8"));
-            return Box::new(again.body("<!doctype html><html lang=\"en\"><title>Journeyman</title></html>"));
-        }
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        query.append_pair("next", here);
-        Box::new(to(&format!("/sign-in?{}", query.finish())))
-    })
+    if let Some(session) = session_of(state, &cookie(request)).await {
+        return Ok(session);
+    }
+    let here = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let site = request.headers().get("sec-fetch-site").and_then(|value| value.to_str().ok());
+    // A link on GitHub leads here without our cookie, which is for ourselves alone. Asked from here, it comes along.
+    if site == Some("cross-site") && request.cookie(COOKIE).is_none() && is_local(here) {
+        return Err(Box::new(passed_on(here)));
+    }
+    Err(Box::new(to(&format!("/sign-in?{}", next_query(here)))))
+}
+
+/// Who asks for what is of no one repository: it is for whoever has the API's token.
+///
+/// # Errors
+/// As [`signed_in`], and the page that says that there is nothing.
+pub(crate) async fn signed_in_by_token(
+    request: &HttpRequest,
+    state: &DashboardState,
+) -> Result<DashboardSession, Box<HttpResponse>> {
+    by_token(signed_in(request, state).await?)
+}
+
+fn by_token(session: DashboardSession) -> Result<DashboardSession, Box<HttpResponse>> {
+    match session.holder {
+        SessionHolder::Token => Ok(session),
+        SessionHolder::Person { .. } => Err(Box::new(nothing("There is no such page."))),
+    }
+}
+
+/// A page of ours that asks for another.
+pub(crate) fn passed_on(path: &str) -> HttpResponse {
+    let mut again = HttpResponse::Ok();
+    again.insert_header((header::REFRESH, format!("0;url={path}")));
+    again.insert_header((header::CACHE_CONTROL, "no-store"));
+    again.insert_header((header::CONTENT_TYPE, "text/html; charset=utf-8"));
+    again.body("<!doctype html><html lang=\"en\"><title>Journeyman</title></html>")
+}
+
+fn next_query(next: &str) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish()
 }
 
 /// Who asks for a change.
 ///
 /// # Errors
 /// The answer to somebody who has not signed in, or to a form that is not of ours.
-pub(crate) fn may_change(
+pub(crate) async fn may_change(
     request: &HttpRequest,
     state: &DashboardState,
     word: &str,
 ) -> Result<DashboardSession, Box<HttpResponse>> {
-    let session = signed_in(request, state)?;
+    let session = signed_in(request, state).await?;
     let is_ours = is_from_here(request)
         && aws_lc_rs::constant_time::verify_slices_are_equal(word.as_bytes(), session.form_word.as_bytes())
             .is_ok();
@@ -133,6 +240,18 @@ pub(crate) fn may_change(
     Err(Box::new(super::answer::refused(
         "This form is not of this session. Go back, reload the page, and try again.",
     )))
+}
+
+/// Who asks for a change of what is of no one repository.
+///
+/// # Errors
+/// As [`may_change`], and the page that says that there is nothing.
+pub(crate) async fn may_change_by_token(
+    request: &HttpRequest,
+    state: &DashboardState,
+    word: &str,
+) -> Result<DashboardSession, Box<HttpResponse>> {
+    by_token(may_change(request, state, word).await?)
 }
 
 /// Whether a page of ours sent it, as far as the browser says.
@@ -158,19 +277,41 @@ pub(crate) async fn ask(
     query: Query<SignInQuery>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    if signed_in(&request, &state).is_ok() {
+    if signed_in(&request, &state).await.is_ok() {
         return to(landing(&query.next));
     }
-    shown(&page(&state, false, &query.next))
+    shown(&page(&state, None, &query.next))
 }
 
-fn page(state: &DashboardState, is_wrong: bool, next: &str) -> SignInPage {
+fn page(state: &DashboardState, problem: Option<&str>, next: &str) -> SignInPage {
     let next = landing(next).to_owned();
-    SignInPage { is_open: token(state).is_some(), is_wrong, next, form_word: String::new(), here: "" }
+    SignInPage {
+        takes_token: token(state).is_some(),
+        takes_people: state.door.is_some(),
+        problem: problem.map(str::to_owned),
+        next_query: next_query(&next),
+        next,
+        frame: DashboardFrame::default(),
+    }
 }
 
-fn landing(next: &str) -> &str {
+/// The way to sign in, with why it did not lead in.
+pub(crate) fn refused_sign_in(
+    state: &DashboardState,
+    status: StatusCode,
+    because: &str,
+    next: &str,
+) -> HttpResponse {
+    shown_as(status, &page(state, Some(because), next))
+}
+
+pub(crate) fn landing(next: &str) -> &str {
     if is_local(next) { next } else { "/" }
+}
+
+/// Whether browsers come by HTTPS.
+pub(crate) fn is_secure(state: &DashboardState) -> bool {
+    state.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
 }
 
 pub(crate) async fn sign_in(
@@ -182,16 +323,16 @@ pub(crate) async fn sign_in(
         .filter(|token| is_from_here(&request) && journeyman_http::is_same_secret(form.token.trim(), token));
     let Some(value) = is_right.and_then(issue) else {
         tracing::warn!("somebody could not sign in to the dashboard");
-        return shown_as(actix_web::http::StatusCode::FORBIDDEN, &page(&state, true, &form.next));
+        let because = "That is not the value of server.api_token.";
+        return refused_sign_in(&state, StatusCode::FORBIDDEN, because, &form.next);
     };
     let mut answer = to(landing(&form.next));
-    let is_secure = state.public_url.as_ref().is_some_and(|url| url.scheme() == "https");
     let lasts = time::Duration::try_from(LASTS).unwrap_or(time::Duration::HOUR);
     let cookie = Cookie::build(COOKIE, value)
         .path("/")
         .http_only(true)
         .same_site(SameSite::Strict)
-        .secure(is_secure)
+        .secure(is_secure(&state))
         .max_age(lasts)
         .finish();
     match answer.add_cookie(&cookie) {
@@ -205,8 +346,11 @@ pub(crate) async fn sign_out(
     form: Form<SignOutForm>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    if let Err(refused) = may_change(&request, &state, &form.word) {
+    if let Err(refused) = may_change(&request, &state, &form.word).await {
         return *refused;
+    }
+    if let Some(word) = cookie(&request).strip_prefix(PERSON) {
+        state.people.end(word);
     }
     let mut answer = to("/sign-in");
     let _ = answer.add_removal_cookie(&Cookie::build(COOKIE, "").path("/").finish());

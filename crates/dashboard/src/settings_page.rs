@@ -8,8 +8,8 @@ use chrono::Utc;
 use journeyman_config::EffectiveSetting;
 
 use super::DashboardState;
-use super::answer::shown;
-use super::session::signed_in;
+use super::answer::{DashboardFrame, shown};
+use super::session::signed_in_by_token;
 use super::text::{ago, line};
 
 struct HealthLine {
@@ -23,17 +23,16 @@ struct HealthLine {
 struct SettingsPage<'a> {
     health: Vec<HealthLine>,
     settings: &'a [EffectiveSetting],
-    form_word: String,
-    here: &'static str,
+    frame: DashboardFrame,
 }
 
 pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> HttpResponse {
-    let session = match signed_in(&request, &state) {
+    let session = match signed_in_by_token(&request, &state).await {
         Ok(session) => session,
         Err(refused) => return *refused,
     };
     let health = vec![writes(&state).await, waiting(&state).await];
-    shown(&SettingsPage { health, settings: &state.settings, form_word: session.form_word, here: "settings" })
+    shown(&SettingsPage { health, settings: &state.settings, frame: session.frame("settings") })
 }
 
 async fn writes(state: &DashboardState) -> HealthLine {

@@ -8,8 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use journeyman_store::{StatisticsGrouping, StatisticsLine, StoreError};
 
 use super::DashboardState;
-use super::answer::{of_store, shown};
-use super::session::signed_in;
+use super::answer::{DashboardFrame, of_store, shown};
+use super::session::{DashboardSession, signed_in};
 use super::text::{dollars, duration, line};
 
 const WEEKS: i64 = 26;
@@ -46,26 +46,27 @@ struct StatisticsPage {
     most: u64,
     tables: Vec<(&'static str, &'static str, Vec<FigureLine>)>,
     is_empty: bool,
-    form_word: String,
-    here: &'static str,
+    frame: DashboardFrame,
 }
 
 pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> HttpResponse {
-    let session = match signed_in(&request, &state) {
+    let session = match signed_in(&request, &state).await {
         Ok(session) => session,
         Err(refused) => return *refused,
     };
-    match page(&state, session.form_word).await {
+    match page(&state, &session).await {
         Ok(page) => shown(&page),
         Err(error) => of_store(&error),
     }
 }
 
-async fn page(state: &DashboardState, form_word: String) -> Result<StatisticsPage, StoreError> {
+async fn page(state: &DashboardState, session: &DashboardSession) -> Result<StatisticsPage, StoreError> {
     let since = Utc::now() - TimeDelta::weeks(WEEKS);
-    let weeks = state.store.statistics(StatisticsGrouping::Week, since).await?;
-    let repositories = state.store.statistics(StatisticsGrouping::Repository, since).await?;
-    let agents = state.store.statistics(StatisticsGrouping::Agent, since).await?;
+    let among = session.among();
+    let among = among.as_deref();
+    let weeks = state.store.statistics(StatisticsGrouping::Week, since, among).await?;
+    let repositories = state.store.statistics(StatisticsGrouping::Repository, since, among).await?;
+    let agents = state.store.statistics(StatisticsGrouping::Agent, since, among).await?;
     let most = weeks.iter().map(|week| week.ended).max().unwrap_or(0);
     let mut bars: Vec<WeekBar> = Vec::with_capacity(weeks.len());
     for (place, week) in (0_u64..).zip(weeks.iter().rev()) {
@@ -84,8 +85,7 @@ async fn page(state: &DashboardState, form_word: String) -> Result<StatisticsPag
             ("Repository", "by-repository", figures(&repositories)),
             ("Agent", "by-agent", figures(&agents)),
         ],
-        form_word,
-        here: "statistics",
+        frame: session.frame("statistics"),
     })
 }
 

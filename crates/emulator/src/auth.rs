@@ -98,7 +98,7 @@ impl EmulatorState {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => String::new(),
         };
-        if issuer != self.app.id.to_string() && issuer != format!("Iv1.{:016x}", self.app.id) {
+        if issuer != self.app.id.to_string() && issuer != self.client_id() {
             return Err(EmulatedApiError::new(404, "Integration not found"));
         }
         Ok(())

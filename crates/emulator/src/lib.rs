@@ -28,6 +28,7 @@ mod reply;
 mod repos;
 mod request;
 mod routes;
+mod sign_in;
 mod state;
 mod test_api;
 mod webhooks;
@@ -58,6 +59,7 @@ use anyhow::Context as _;
 use jsonwebtoken::DecodingKey;
 use secrecy::SecretString;
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
 use state::{
     EmulatedAccount, EmulatedAccountKind, EmulatedApp, EmulatorState, PermissionLevel, SharedEmulatorState,
@@ -215,7 +217,11 @@ fn routes(config: &mut web::ServiceConfig, pages: WebPages) {
         .service(web::scope("/api").default_service(web::to(api::serve)));
     match pages {
         WebPages::Shown => {
-            config.configure(manifest::routes).configure(pages::routes).configure(pages::forms::routes);
+            config
+                .configure(manifest::routes)
+                .configure(sign_in::routes)
+                .configure(pages::routes)
+                .configure(pages::forms::routes);
         }
         WebPages::Hidden => {}
     }
@@ -241,6 +247,8 @@ fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorSta
         permissions,
         key,
         webhook_secret: options.webhook_secret,
+        client_secret: SecretString::from(Uuid::new_v4().simple().to_string()),
+        callbacks: Vec::new(),
         slug: options.app_slug,
     };
     let bot =
@@ -252,6 +260,7 @@ fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorSta
         repositories: BTreeMap::new(),
         moved: BTreeMap::new(),
         manifests: BTreeMap::new(),
+        sign_ins: BTreeMap::new(),
         attachments: Vec::new(),
         tokens: HashMap::new(),
         deliveries: Vec::new(),

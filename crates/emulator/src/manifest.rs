@@ -151,6 +151,8 @@ pub(crate) fn convert(world: &mut EmulatorState, code: &str) -> EmulatedApiResul
     } else {
         world.ensure_account(&owner)
     };
+    let callbacks = manifest["callback_urls"].as_array().into_iter().flatten();
+    world.app.callbacks = callbacks.filter_map(|url| url.as_str().map(str::to_owned)).collect();
     let id = world.new_id();
     let app = &mut world.app;
     app.key = DecodingKey::from_rsa_pem(keys.public_pem.as_bytes()).map_err(EmulatedApiError::broken)?;
@@ -163,7 +165,9 @@ pub(crate) fn convert(world: &mut EmulatorState, code: &str) -> EmulatedApiResul
     let mut made = world.app_json();
     made["name"] = json!(name);
     made["owner"] = world.user_json(owner);
-    made["client_secret"] = json!(Uuid::new_v4().simple().to_string());
+    let client_secret = Uuid::new_v4().simple().to_string();
+    made["client_secret"] = json!(client_secret);
+    world.app.client_secret = SecretString::from(client_secret);
     made["webhook_secret"] = json!(secret);
     made["pem"] = json!(keys.private_pem.expose_secret());
     Ok(EmulatedApiReply::json(201, made))

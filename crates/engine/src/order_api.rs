@@ -50,7 +50,7 @@ impl Engine {
                 true => SlashCommand::Retry { guidance: request.advice },
                 false => SlashCommand::Start { request },
             };
-            let signal = self.command(order, command).await?;
+            let signal = self.command(order, Requester::ApiToken, command).await?;
             return Ok(OpenOrderResult::GoesOn { order, signal });
         }
         let opened = self.new_order(&at, facts.id, facts.default_branch, found.text, Requester::ApiToken);
@@ -65,20 +65,22 @@ impl Engine {
         })
     }
 
-    /// Tells an order what the holder of the API's token says, and wakes it: also one that has ended. The number of the
+    /// Tells an order what somebody says who holds the API's token or has signed in, and wakes it: also one that has ended. The number of the
     /// journal's entry that holds it; what becomes of it is the order's to say.
     ///
     /// # Errors
     /// When there is no such order, or a later one is at work on its issue.
-    pub async fn command(&self, order: OrderId, command: SlashCommand) -> Result<u64, OrderRequestError> {
+    pub async fn command(
+        &self,
+        order: OrderId,
+        by: Requester,
+        command: SlashCommand,
+    ) -> Result<u64, OrderRequestError> {
         let row = self.parts.store.order(order).await?;
         if let Some(newer) = self.successor(&row).await? {
             return Err(OrderRequestError::Conflict(format!("order {newer} has taken its place")));
         }
-        let signal = Signal {
-            by: Requester::ApiToken,
-            kind: SignalKind::Commanded { comment: None, pull: None, command },
-        };
+        let signal = Signal { by, kind: SignalKind::Commanded { comment: None, pull: None, command } };
         let entry = self.parts.store.signal(order, signal, self.parts.clock.now()).await?;
         self.signaled.lock().unwrap_or_else(PoisonError::into_inner).insert(order);
         self.order_requested.notify_one();

@@ -10,7 +10,7 @@ use super::auth::require_token;
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
 use super::told::told;
-use journeyman_order::{OrderId, SlashCommand};
+use journeyman_order::{OrderId, Requester, SlashCommand};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,6 +75,6 @@ async fn read<T: Default + for<'de> Deserialize<'de>>(
 }
 
 async fn send_command(order: OrderId, command: SlashCommand, state: &HttpState) -> ApiResult {
-    let entry = state.orders.command(order, command).await?;
+    let entry = state.orders.command(order, Requester::ApiToken, command).await?;
     told(order, entry, state).await
 }

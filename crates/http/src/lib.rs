@@ -30,7 +30,7 @@ use journeyman_attest::{Envelope, PublicKey, SigningError};
 use journeyman_order::OrderRequest;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::order_api::{OpenOrderResult, OrderRequestError};
-use journeyman_order::{IssueNumber, Journal, OrderId, RepositoryName, SlashCommand};
+use journeyman_order::{IssueNumber, Journal, OrderId, RepositoryName, Requester, SlashCommand};
 use journeyman_store::Store;
 
 pub use auth::is_same_secret;
@@ -100,9 +100,14 @@ pub trait WorkOrders: Send + Sync {
         request: OrderRequest,
     ) -> Result<OpenOrderResult, OrderRequestError>;
 
-    /// Tells an order what the holder of the token says, and wakes it; also one that has ended. The number of the
-    /// journal's entry that holds it.
-    async fn command(&self, order: OrderId, command: SlashCommand) -> Result<u64, OrderRequestError>;
+    /// Tells an order what somebody says, and wakes it; also one that has ended. The number of the journal's entry that
+    /// holds it.
+    async fn command(
+        &self,
+        order: OrderId,
+        by: Requester,
+        command: SlashCommand,
+    ) -> Result<u64, OrderRequestError>;
 }
 
 /// Whoever signs receipts; the composition root has one.

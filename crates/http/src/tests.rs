@@ -55,13 +55,18 @@ impl WorkOrders for TestWorkOrders {
         })
     }
 
-    async fn command(&self, order: OrderId, command: SlashCommand) -> Result<u64, OrderRequestError> {
+    async fn command(
+        &self,
+        order: OrderId,
+        by: Requester,
+        command: SlashCommand,
+    ) -> Result<u64, OrderRequestError> {
         let refusal = self.refuses.lock().unwrap().clone();
         if let Some(refusal) = refusal {
             return Err(refusal);
         }
         let kind = SignalKind::Commanded { comment: None, pull: None, command };
-        let signal = Signal { by: Requester::ApiToken, kind };
+        let signal = Signal { by, kind };
         let entry = self.store.signal(order, signal, chrono::Utc::now()).await;
         entry.map(|entry| entry.seq).map_err(|error| OrderRequestError::NotFound(error.to_string()))
     }

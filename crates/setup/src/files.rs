@@ -31,7 +31,9 @@ pub(crate) fn keep_app(settings: &Path, answers: &AppAnswers, app: &ConvertedApp
     let mut document = read(settings)?;
     let github = section(&mut document, "github")?;
     // What is of another App, or of another GitHub, is not this one's.
-    for stale in ["api_url", "webhook_secret", "webhook_secret_previous", "deliveries"] {
+    for stale in
+        ["api_url", "webhook_secret", "webhook_secret_previous", "deliveries", "client_id", "client_secret"]
+    {
         github.remove(stale);
     }
     if answers.api_url.as_str() != GITHUB {
@@ -44,6 +46,8 @@ pub(crate) fn keep_app(settings: &Path, answers: &AppAnswers, app: &ConvertedApp
         (None, None) => {}
         (None, Some(_)) => anyhow::bail!("GitHub gave the App no webhook secret: make one on the App's page"),
     }
+    github["client_id"] = value(app.client_id.as_str());
+    github["client_secret"] = value(app.client_secret.expose_secret());
     if answers.public_url.is_none() {
         github["deliveries"] = value("pull");
     }
@@ -161,7 +165,7 @@ mod tests {
 
     fn app() -> ConvertedApp {
         serde_json::from_value(serde_json::json!({
-            "id": 7, "slug": "journeyman-octo", "client_id": "Iv1.1", "client_secret": "c",
+            "id": 7, "slug": "journeyman-octo", "client_id": "Iv1.1", "client_secret": "fedcba9876543210",
             "webhook_secret": "0123456789abcdef", "pem": "PEM\n",
         }))
         .unwrap()
@@ -184,7 +188,7 @@ mod tests {
             text.replace(token, "TOKEN"),
             "# Made by `journeyman setup`, which may be run again. journeyman.example.toml has all settings.\n\n\
              [github]\napp_id = 7\nprivate_key_path = \"journeyman-octo.private-key.pem\"\n\
-             webhook_secret = \"0123456789abcdef\"\ndeliveries = \"pull\"\n\n[server]\napi_token = \"TOKEN\"\n"
+             webhook_secret = \"0123456789abcdef\"\nclient_id = \"Iv1.1\"\nclient_secret = \"fedcba9876543210\"\ndeliveries = \"pull\"\n\n[server]\napi_token = \"TOKEN\"\n"
         );
         let key = folder.path().join("new/journeyman-octo.private-key.pem");
         assert_eq!(std::fs::read_to_string(&key).unwrap(), "PEM\n");
@@ -206,7 +210,7 @@ mod tests {
         assert_eq!(
             std::fs::read_to_string(&file).unwrap(),
             "# Ours.\n[github]\napp_id = 7\nprivate_key_path = \"journeyman-octo.private-key.pem\"\n\
-             webhook_secret = \"0123456789abcdef\"\n[limits]\norder_usd = 2.0 # dollars\n[server]\n\
+             webhook_secret = \"0123456789abcdef\"\nclient_id = \"Iv1.1\"\nclient_secret = \"fedcba9876543210\"\n[limits]\norder_usd = 2.0 # dollars\n[server]\n\
              api_token = \"kept\"\npublic_url = \"https://journeyman.example.org/\"\n\
              environment_file = \"journeyman.env\"\n"
         );

@@ -17,12 +17,18 @@ pub(crate) fn manifest(answers: &AppAnswers, back: &Url) -> Value {
         .public_url
         .as_ref()
         .map_or_else(|| NOWHERE.to_owned(), |url| format!("{}/webhook", url.as_str().trim_end_matches('/')));
+    // Where people come back to who sign in to the dashboard.
+    let sign_in = answers
+        .public_url
+        .as_ref()
+        .map(|url| format!("{}/sign-in/github/back", url.as_str().trim_end_matches('/')));
     json!({
         "name": answers.name,
         "url": answers.public_url.as_ref().map_or(HOMEPAGE, Url::as_str),
         "description": "Turns a labeled issue into a verified pull request.",
         "public": false,
         "redirect_url": back.as_str(),
+        "callback_urls": Vec::from_iter(sign_in),
         // Without a public address too: what GitHub would have sent is asked for, and it keeps that for an active one alone.
         "hook_attributes": {"url": hook, "active": true},
         "default_permissions": shipped.permissions,

@@ -5,7 +5,7 @@ use sqlx::AssertSqlSafe;
 use super::orders::{OrderColumns, OrderRow, order_row};
 use super::pool::reading;
 use super::{Store, StoreError, to_column};
-use journeyman_order::{IssueNumber, OrderId, RepositoryName};
+use journeyman_order::{IssueNumber, OrderId, RepositoryId, RepositoryName};
 
 /// Which orders to list.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +18,8 @@ pub struct OrderFilter {
     pub state: Option<String>,
     /// Only those of this repository, by its name when they were opened.
     pub repository: Option<RepositoryName>,
+    /// Only those of these repositories, by what GitHub has as their ids.
+    pub among: Option<Vec<RepositoryId>>,
     /// Only those of the issue with this number.
     pub issue: Option<IssueNumber>,
     /// Only those that were opened for this agent.
@@ -61,6 +63,7 @@ impl ListConditions {
         all.sql.extend(
             filter.needs_person.map(|is| if is { "needs_person" } else { "NOT needs_person" }.to_owned()),
         );
+        all.sql.extend(filter.among.as_deref().map(is_among));
         all.holds("state =", filter.state.clone());
         all.holds("repository =", filter.repository.as_ref().map(ToString::to_string));
         all.holds("agent =", filter.agent.clone());
@@ -101,6 +104,16 @@ impl ListConditions {
     }
 }
 
+/// Whether an order is of one of these repositories. They are numbers: nothing in them has to be bound.
+pub(super) fn is_among(repositories: &[RepositoryId]) -> String {
+    let ids: Vec<String> =
+        repositories.iter().map(|id| i64::try_from(id.0).unwrap_or(-1).to_string()).collect();
+    match ids.is_empty() {
+        true => "FALSE".to_owned(),
+        false => format!("repository_id IN ({})", ids.join(", ")),
+    }
+}
+
 /// What `LIKE` finds this text by, taken as it stands.
 fn pattern(text: &str) -> String {
     let mut pattern = "%".to_owned();
@@ -135,16 +148,19 @@ impl Store {
         rows.into_iter().map(order_row).collect()
     }
 
-    /// How many are active, and how many wait for a person.
+    /// How many are active, and how many wait for a person: of all, or among these repositories.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn tally(&self) -> Result<OrderTally, StoreError> {
+    pub async fn tally(&self, among: Option<&[RepositoryId]>) -> Result<OrderTally, StoreError> {
+        let among = among.map_or("TRUE".to_owned(), is_among);
+        let sql = format!(
+            "SELECT (SELECT COUNT(*) FROM orders WHERE active AND {among}), \
+             (SELECT COUNT(*) FROM orders WHERE needs_person AND {among})"
+        );
         let (active, needs_person): (i64, i64) = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT (SELECT COUNT(*) FROM orders WHERE active), (SELECT COUNT(*) FROM orders WHERE needs_person)",
-            )
-            .fetch_one(pool)
+            // Made of our own words and of numbers alone.
+            sqlx::query_as(AssertSqlSafe(sql)).fetch_one(pool)
         })?;
         Ok(OrderTally { active: active.unsigned_abs(), needs_person: needs_person.unsigned_abs() })
     }

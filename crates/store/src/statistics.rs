@@ -3,8 +3,10 @@
 use chrono::{DateTime, Utc};
 use sqlx::AssertSqlSafe;
 
+use super::order_list::is_among;
 use super::pool::reading;
 use super::{Store, StoreError, to_micros};
+use journeyman_order::RepositoryId;
 
 /// Lines that are added up: the latest weeks, the busiest repositories.
 const MOST_LINES: u32 = 100;
@@ -39,7 +41,7 @@ pub struct StatisticsLine {
 type StatisticsColumns = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64);
 
 impl Store {
-    /// Adds up the orders that were opened since; the weeks in their order, the rest by how many there are.
+    /// Adds up the orders that were opened since, of all or of these repositories; the weeks in their order, the rest by how many there are.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -47,16 +49,18 @@ impl Store {
         &self,
         by: StatisticsGrouping,
         since: DateTime<Utc>,
+        among: Option<&[RepositoryId]>,
     ) -> Result<Vec<StatisticsLine>, StoreError> {
         let (group, sequence) = match by {
             StatisticsGrouping::Week => ("opened_at / 604800000000", "1 DESC"),
             StatisticsGrouping::Repository => ("repository", "2 DESC, 1"),
             StatisticsGrouping::Agent => ("agent", "2 DESC, 1"),
         };
+        let among = among.map_or("TRUE".to_owned(), is_among);
         let sum = |what: &str| format!("CAST(SUM(CASE WHEN {what} ELSE 0 END) AS BIGINT)");
         let sql = format!(
             "SELECT CAST({group} AS TEXT), COUNT(*), {}, {}, {}, {}, {}, CAST(SUM(microusd) AS BIGINT), {}, COUNT(pull_at) \
-             FROM orders WHERE opened_at >= $1 AND state <> 'refused' GROUP BY {group} ORDER BY {sequence} LIMIT {MOST_LINES}",
+             FROM orders WHERE opened_at >= $1 AND state <> 'refused' AND {among} GROUP BY {group} ORDER BY {sequence} LIMIT {MOST_LINES}",
             sum("NOT active AND state <> 'cancelled' THEN 1"),
             sum("verified THEN 1"),
             sum("state = 'merged' THEN 1"),

@@ -220,7 +220,7 @@ impl EmulatorState {
         let app = &self.app;
         json!({
             "id": app.id, "slug": app.slug, "node_id": format!("A_{}", app.id),
-            "client_id": format!("Iv1.{:016x}", app.id),
+            "client_id": self.client_id(),
             "owner": self.user_json(self.repositories.values().next().map_or(0, |repository| repository.owner)),
             "name": app.slug, "description": "", "external_url": self.origin,
             "html_url": format!("{}/apps/{}", self.origin, app.slug),

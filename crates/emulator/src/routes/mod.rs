@@ -13,7 +13,7 @@ mod rules;
 use crate::reply::{EmulatedApiError, EmulatedApiResult};
 use crate::request::EmulatedApiRequest;
 use crate::state::EmulatorState;
-use crate::{graphql, manifest};
+use crate::{graphql, manifest, sign_in};
 
 pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
     let full_name;
@@ -33,6 +33,7 @@ pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
     }
     match segments.as_slice() {
         ["app-manifests", code, "conversions"] if request.method == "POST" => manifest::convert(world, code),
+        ["user", ..] => sign_in::serve(world, request, &segments),
         ["graphql"] => graphql::serve(world, request),
         ["app" | "installation", ..] | ["repos", _, _, "installation"] => {
             app::serve(world, request, &segments)

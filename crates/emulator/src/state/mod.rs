@@ -284,6 +284,16 @@ pub(crate) struct PendingManifest {
     pub owner: String,
 }
 
+/// Somebody who has said that they sign in, until the App shows their code.
+#[derive(Debug, Clone)]
+pub(crate) struct PendingSignIn {
+    pub account: u64,
+    /// The `redirect_uri` that the code was sent to.
+    pub back: String,
+    pub challenge: String,
+    pub until: DateTime<Utc>,
+}
+
 /// How far an App has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppStage {
@@ -308,6 +318,9 @@ pub(crate) struct EmulatedApp {
     pub permissions: AppPermissions,
     pub key: DecodingKey,
     pub webhook_secret: SecretString,
+    pub client_secret: SecretString,
+    /// Where people may be sent back to who sign in.
+    pub callbacks: Vec<String>,
 }
 
 pub(crate) struct EmulatorState {
@@ -321,6 +334,8 @@ pub(crate) struct EmulatorState {
     pub moved: BTreeMap<String, u64>,
     /// By the codes that they are converted with.
     pub manifests: BTreeMap<String, PendingManifest>,
+    /// By their codes.
+    pub sign_ins: BTreeMap<String, PendingSignIn>,
     pub attachments: Vec<EmulatedAttachment>,
     pub tokens: HashMap<String, EmulatedToken>,
     pub deliveries: Vec<DeliveryAttempt>,

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use secrecy::SecretString;
 
 use crate::events::{NO_SHA, RefUpdate};
 use crate::mutations::IssueEdit;
@@ -54,6 +55,14 @@ impl Emulator {
     /// Where deliveries go from now on.
     pub fn set_webhook_url(&self, url: &str) {
         self.shared.change(|world| world.webhook_url = Some(url.to_owned()));
+    }
+
+    /// Lets people sign in who are sent back there: the App's client ID and its secret.
+    pub fn let_sign_in(&self, callback: &str) -> (String, SecretString) {
+        self.shared.change(|world| {
+            world.app.callbacks.push(callback.to_owned());
+            (world.client_id(), world.app.client_secret.clone())
+        })
     }
 
     /// From now on nothing says which App wrote it, as behind some servers and proxies.

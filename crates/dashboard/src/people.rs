@@ -1,0 +1,232 @@
+//! People who have signed in as on GitHub: who they are, and what they may read and write now. Kept in memory alone, so that
+//! the end of the server ends their sessions, and their tokens are written nowhere.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::rand;
+use secrecy::SecretString;
+
+use journeyman_order::{Person, RepositoryId};
+
+use super::{EnteredPerson, GitHubDoor, GitHubDoorError};
+
+/// A session ends after this time, or with its token.
+const LONGEST: Duration = Duration::from_secs(8 * 60 * 60);
+/// Time in which somebody signs in on GitHub.
+const SIGNING_IN: Duration = Duration::from_secs(10 * 60);
+/// GitHub answers a person 5,000 times an hour: we ask a tenth of that, and at least every five minutes.
+const PER_REQUEST: Duration = Duration::from_secs(10);
+const LONGEST_KNOWN: Duration = Duration::from_secs(5 * 60);
+/// Until GitHub is asked again that did not answer.
+const UNANSWERED: Duration = Duration::from_secs(15);
+/// How long GitHub has to say what somebody may read.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Sessions, and sign-ins under way; beyond it the oldest end.
+const MOST: usize = 4_096;
+
+/// Repositories that somebody may read, each with whether they may write.
+pub(crate) type RepositoryRights = Arc<BTreeMap<RepositoryId, bool>>;
+
+/// Everybody who has signed in, or is about to.
+#[derive(Default)]
+pub struct SignedInPeople {
+    pending: Mutex<HashMap<String, PendingEntry>>,
+    sessions: Mutex<HashMap<[u8; 32], Arc<PersonSession>>>,
+}
+
+/// Somebody who is on GitHub's page.
+pub(crate) struct PendingEntry {
+    /// Of the cookie of their browser.
+    browser: [u8; 32],
+    pub(crate) verifier: String,
+    /// Where they were on the way to.
+    pub(crate) next: String,
+    until: Instant,
+}
+
+/// Somebody who has signed in.
+pub(crate) struct PersonSession {
+    pub(crate) person: Person,
+    pub(crate) form_word: String,
+    token: SecretString,
+    until: Instant,
+    known: tokio::sync::Mutex<KnownRights>,
+}
+
+/// What was known last.
+struct KnownRights {
+    rights: RepositoryRights,
+    trouble: Option<String>,
+    until: Instant,
+}
+
+/// Unguessable.
+pub(crate) fn random_word() -> Option<String> {
+    let mut bytes = [0; 32];
+    rand::fill(&mut bytes).ok()?;
+    Some(hex::encode(bytes))
+}
+
+fn hashed(word: &str) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, word.as_bytes()).as_ref());
+    hash
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes room for one more.
+fn make_room<K: Clone + Eq + std::hash::Hash, V>(all: &mut HashMap<K, V>, until: impl Fn(&V) -> Instant) {
+    let now = Instant::now();
+    all.retain(|_, one| until(one) > now);
+    while all.len() >= MOST {
+        let Some(first) = all.iter().min_by_key(|(_, one)| until(one)).map(|(key, _)| key.clone()) else {
+            return;
+        };
+        all.remove(&first);
+    }
+}
+
+impl SignedInPeople {
+    /// Notes that the browser with this cookie goes to GitHub, and is to come back with this state.
+    pub(crate) fn await_return(&self, state: &str, browser: &str, verifier: &str, next: &str) {
+        let entry = PendingEntry {
+            browser: hashed(browser),
+            verifier: verifier.to_owned(),
+            next: next.to_owned(),
+            until: Instant::now() + SIGNING_IN,
+        };
+        let mut pending = locked(&self.pending);
+        make_room(&mut pending, |one| one.until);
+        pending.insert(state.to_owned(), entry);
+    }
+
+    /// Who comes back with a state; none where it is not of this browser, over, or was there before. Whoever shows a state
+    /// has spent it.
+    pub(crate) fn returned(&self, state: &str, browser: &str) -> Option<PendingEntry> {
+        let entry = locked(&self.pending).remove(state)?;
+        (entry.browser == hashed(browser) && entry.until > Instant::now()).then_some(entry)
+    }
+
+    /// Begins a session: the word that its cookie holds, and how long.
+    pub(crate) fn begin(&self, entered: EnteredPerson) -> Option<(String, Duration)> {
+        let (word, form_word) = (random_word()?, random_word()?);
+        let lasts = entered.lasts.map_or(LONGEST, |lasts| lasts.min(LONGEST));
+        let now = Instant::now();
+        let session = PersonSession {
+            person: entered.person,
+            form_word,
+            token: entered.token,
+            until: now + lasts,
+            known: tokio::sync::Mutex::new(KnownRights {
+                rights: RepositoryRights::default(),
+                trouble: None,
+                until: now,
+            }),
+        };
+        let mut sessions = locked(&self.sessions);
+        make_room(&mut sessions, |one| one.until);
+        sessions.insert(hashed(&word), Arc::new(session));
+        Some((word, lasts))
+    }
+
+    /// The session of a cookie.
+    pub(crate) fn session(&self, word: &str) -> Option<Arc<PersonSession>> {
+        locked(&self.sessions).get(&hashed(word)).filter(|session| session.until > Instant::now()).cloned()
+    }
+
+    pub(crate) fn end(&self, word: &str) {
+        locked(&self.sessions).remove(&hashed(word));
+    }
+}
+
+impl PersonSession {
+    /// What they may read and write, as GitHub said a short time ago; whoever GitHub says nothing of sees nothing. None
+    /// where GitHub takes their token no more.
+    pub(crate) async fn rights(&self, door: &dyn GitHubDoor) -> Option<(RepositoryRights, Option<String>)> {
+        // One question at a time: whoever comes meanwhile hears the same answer.
+        let mut known = self.known.lock().await;
+        if known.until <= Instant::now() {
+            let asked = tokio::time::timeout(PATIENCE, door.rights(&self.token)).await;
+            *known = match asked {
+                Ok(Ok(granted)) => KnownRights {
+                    rights: Arc::new(granted.repositories),
+                    trouble: None,
+                    until: Instant::now() + (PER_REQUEST * granted.requests).min(LONGEST_KNOWN),
+                },
+                Ok(Err(GitHubDoorError::Refused(_))) => return None,
+                Ok(Err(GitHubDoorError::Unavailable(because))) => unanswered(&because),
+                Err(_) => unanswered("it did not answer in time"),
+            };
+        }
+        Some((known.rights.clone(), known.trouble.clone()))
+    }
+}
+
+fn unanswered(because: &str) -> KnownRights {
+    tracing::warn!("GitHub does not say what somebody may read who has signed in: {because}");
+    KnownRights {
+        rights: RepositoryRights::default(),
+        trouble: Some(format!(
+            "GitHub does not say now which repositories you may read, so nothing of them is shown: {because}"
+        )),
+        until: Instant::now() + UNANSWERED,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use journeyman_order::UserId;
+
+    fn entered(lasts: Option<Duration>) -> EnteredPerson {
+        let person = Person { login: "mona".to_owned(), id: UserId(1) };
+        EnteredPerson { person, token: "ghu_1".into(), lasts }
+    }
+
+    #[test]
+    fn a_state_is_of_one_browser_and_one_return() {
+        let people = SignedInPeople::default();
+        people.await_return("state", "browser", "verifier", "/orders/1");
+        assert!(people.returned("another", "browser").is_none());
+        assert_eq!(people.returned("state", "browser").map(|entry| entry.next).as_deref(), Some("/orders/1"));
+        assert!(people.returned("state", "browser").is_none(), "it was there before");
+        people.await_return("state", "browser", "verifier", "/");
+        assert!(people.returned("state", "another browser").is_none());
+        assert!(people.returned("state", "browser").is_none(), "whoever shows it has spent it");
+    }
+
+    #[test]
+    fn a_session_is_no_longer_than_its_token_or_eight_hours() {
+        let people = SignedInPeople::default();
+        let lasts = |given| people.begin(entered(given)).unwrap().1;
+        assert_eq!(lasts(None), LONGEST);
+        assert_eq!(lasts(Some(Duration::from_secs(60))), Duration::from_secs(60));
+        assert_eq!(lasts(Some(LONGEST * 2)), LONGEST);
+        let (over, _) = people.begin(entered(Some(Duration::ZERO))).unwrap();
+        assert!(people.session(&over).is_none());
+        let (word, _) = people.begin(entered(None)).unwrap();
+        assert_eq!(
+            people.session(&word).map(|session| session.person.login.clone()).as_deref(),
+            Some("mona")
+        );
+        people.end(&word);
+        assert!(people.session(&word).is_none());
+    }
+
+    #[test]
+    fn whoever_comes_last_has_room() {
+        let people = SignedInPeople::default();
+        for number in 0..MOST + 5 {
+            people.await_return(&number.to_string(), "browser", "verifier", "/");
+        }
+        assert_eq!(locked(&people.pending).len(), MOST);
+        assert!(people.returned("0", "browser").is_none());
+        assert!(people.returned(&(MOST + 4).to_string(), "browser").is_some());
+    }
+}

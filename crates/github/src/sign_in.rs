@@ -1,0 +1,287 @@
+//! People who sign in with the App: GitHub asks them, and they come back with a code that is exchanged once for a token of
+//! theirs. With it GitHub is asked who they are, and what of the App's repositories they may read and write.
+//!
+//! The token is theirs and not ours: it is sent to GitHub alone, and never kept here.
+
+use std::time::Duration;
+
+use reqwest::{Client, Response};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use super::endpoints::Endpoints;
+use super::error::{ErrorKind, GitHubError, Result};
+use super::logs::{API_VERSION, client, unreachable};
+use journeyman_order::{OutgoingNetwork, Person, RepositoryId, UserId};
+
+/// What errors are about.
+const WHAT: &str = "signing in";
+/// Entries of a page.
+const PAGE: usize = 100;
+/// Pages that are read for one person.
+const MOST_PAGES: u32 = 100;
+/// An answer about a person is not larger.
+const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
+
+/// Whose sign-in GitHub vouches for: the App, by its client ID.
+pub struct SignInClient {
+    endpoints: Endpoints,
+    id: String,
+    secret: SecretString,
+    client: Client,
+}
+
+/// A token of a person's own.
+#[derive(Debug)]
+pub struct PersonToken {
+    pub secret: SecretString,
+    /// How long it holds, if it ends by itself.
+    pub lasts: Option<Duration>,
+}
+
+/// A repository that the App and a person both may read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadableRepository {
+    pub id: RepositoryId,
+    pub can_write: bool,
+}
+
+/// What a person may read, and how often GitHub had to be asked for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadableRepositories {
+    pub repositories: Vec<ReadableRepository>,
+    pub requests: u32,
+}
+
+#[derive(Deserialize)]
+struct TokenWire {
+    access_token: Option<SecretString>,
+    expires_in: Option<u64>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct UserWire {
+    login: String,
+    id: UserId,
+}
+
+#[derive(Deserialize)]
+struct InstallationsWire {
+    installations: Vec<InstallationWire>,
+}
+
+#[derive(Deserialize)]
+struct InstallationWire {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct RepositoriesWire {
+    repositories: Vec<RepositoryWire>,
+}
+
+#[derive(Deserialize)]
+struct RepositoryWire {
+    id: RepositoryId,
+    permissions: Option<RightsWire>,
+}
+
+#[derive(Default, Deserialize)]
+struct RightsWire {
+    #[serde(default)]
+    pull: bool,
+    #[serde(default)]
+    push: bool,
+}
+
+impl SignInClient {
+    /// # Errors
+    /// When the address or the network's settings cannot be used.
+    pub fn new(api_url: &Url, outgoing: &OutgoingNetwork, id: String, secret: SecretString) -> Result<Self> {
+        Ok(Self { endpoints: Endpoints::of(api_url)?, id, secret, client: client(outgoing)? })
+    }
+
+    /// GitHub's page that asks a person. It leads `back` with a code and this `state`; the code is worth something to
+    /// whoever knows what `challenge` is the SHA-256 of.
+    pub fn page(&self, back: &Url, state: &str, challenge: &str) -> Url {
+        let mut page = self.login("authorize");
+        page.query_pairs_mut()
+            .append_pair("client_id", &self.id)
+            .append_pair("redirect_uri", back.as_str())
+            .append_pair("state", state)
+            .append_pair("code_challenge", challenge)
+            .append_pair("code_challenge_method", "S256");
+        page
+    }
+
+    /// Exchanges the code that a person came back with.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when GitHub does not take it.
+    pub async fn exchange(&self, back: &Url, code: &str, verifier: &str) -> Result<PersonToken> {
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("client_id", &self.id)
+            .append_pair("client_secret", self.secret.expose_secret())
+            .append_pair("code", code)
+            .append_pair("redirect_uri", back.as_str())
+            .append_pair("code_verifier", verifier)
+            .finish();
+        let request = self
+            .client
+            .post(self.login("access_token"))
+            .header("accept", "application/json")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(form);
+        let answer: TokenWire = read(request.send().await).await?;
+        match (answer.access_token, answer.error.as_deref()) {
+            (Some(secret), None) => {
+                Ok(PersonToken { secret, lasts: answer.expires_in.map(Duration::from_secs) })
+            }
+            (_, Some("incorrect_client_credentials")) => Err(GitHubError::new(
+                ErrorKind::Unauthorized,
+                "GitHub does not know the App by github.client_id and github.client_secret",
+            )),
+            (_, Some("redirect_uri_mismatch")) => Err(GitHubError::new(
+                ErrorKind::Unauthorized,
+                format!("the App's page on GitHub has to name the callback URL {back}"),
+            )),
+            (_, Some(_) | None) => {
+                Err(GitHubError::new(ErrorKind::Invalid, "GitHub does not take the code of this sign-in"))
+            }
+        }
+    }
+
+    /// Whose token it is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unauthorized`] when the token holds no more.
+    pub async fn person(&self, token: &SecretString) -> Result<Person> {
+        let user: UserWire = self.ask(token, "/user").await?;
+        Ok(Person { login: user.login, id: user.id })
+    }
+
+    /// What the person and the App both may read, now.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unauthorized`] when the token holds no more.
+    pub async fn readable(&self, token: &SecretString) -> Result<ReadableRepositories> {
+        let mut readable = ReadableRepositories::default();
+        let mut installations = Vec::new();
+        for page in 1.. {
+            let route = format!("/user/installations?per_page={PAGE}&page={page}");
+            let found: InstallationsWire = self.ask_page(token, &route, &mut readable.requests).await?;
+            let is_last = found.installations.len() < PAGE;
+            installations.extend(found.installations);
+            if is_last {
+                break;
+            }
+        }
+        for installation in installations {
+            for page in 1.. {
+                let route = format!(
+                    "/user/installations/{}/repositories?per_page={PAGE}&page={page}",
+                    installation.id
+                );
+                let found: RepositoriesWire = self.ask_page(token, &route, &mut readable.requests).await?;
+                let is_last = found.repositories.len() < PAGE;
+                // What GitHub does not say, nobody may.
+                let rights =
+                    found.repositories.into_iter().map(|one| (one.id, one.permissions.unwrap_or_default()));
+                let repositories = rights.filter(|(_, rights)| rights.pull || rights.push);
+                let repositories =
+                    repositories.map(|(id, rights)| ReadableRepository { id, can_write: rights.push });
+                readable.repositories.extend(repositories);
+                if is_last {
+                    break;
+                }
+            }
+        }
+        Ok(readable)
+    }
+
+    async fn ask_page<T: DeserializeOwned>(
+        &self,
+        token: &SecretString,
+        route: &str,
+        requests: &mut u32,
+    ) -> Result<T> {
+        *requests += 1;
+        if *requests > MOST_PAGES {
+            return Err(GitHubError::unexpected(format!(
+                "GitHub names more than {} repositories for one person",
+                MOST_PAGES as usize * PAGE
+            )));
+        }
+        self.ask(token, route).await
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, token: &SecretString, route: &str) -> Result<T> {
+        let request = self
+            .client
+            .get(format!("{}{route}", self.endpoints.rest))
+            .bearer_auth(token.expose_secret())
+            .header("accept", "application/vnd.github+json")
+            .header("x-github-api-version", API_VERSION);
+        read(request.send().await).await
+    }
+
+    fn login(&self, rest: &str) -> Url {
+        let mut url = self.endpoints.web.clone();
+        url.set_path(&format!("{}/login/oauth/{rest}", self.endpoints.web.path().trim_end_matches('/')));
+        url
+    }
+}
+
+/// A whole answer; what is wrong with one shows nothing of it, as there may be a token in it.
+async fn read<T: DeserializeOwned>(answer: reqwest::Result<Response>) -> Result<T> {
+    let mut answer = answer.map_err(|error| unreachable(WHAT, &error))?;
+    let kind = match answer.status().as_u16() {
+        200 => None,
+        401 => Some(ErrorKind::Unauthorized),
+        403 | 404 => Some(ErrorKind::Forbidden),
+        429 | 500..=599 => Some(ErrorKind::Unavailable { retry_after: None }),
+        _ => Some(ErrorKind::Unexpected),
+    };
+    if let Some(kind) = kind {
+        return Err(GitHubError::new(kind, format!("{WHAT} was answered with {}", answer.status().as_u16())));
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(WHAT, &error))? {
+        if body.len() + chunk.len() > LARGEST_ANSWER {
+            return Err(GitHubError::unexpected("GitHub's answer is too large"));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    serde_json::from_slice(&body)
+        .map_err(|_| GitHubError::unexpected("GitHub's answer is not what its documentation says"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_that_asks_is_on_the_github_of_the_api() {
+        for (api, page) in [
+            ("https://api.github.com", "https://github.com/login/oauth/authorize?"),
+            ("https://git.example.org/api/v3", "https://git.example.org/login/oauth/authorize?"),
+            ("https://api.octo.ghe.com", "https://octo.ghe.com/login/oauth/authorize?"),
+        ] {
+            let api: Url = api.parse().unwrap();
+            let client =
+                SignInClient::new(&api, &OutgoingNetwork::default(), "Iv1.1".to_owned(), "shh".into())
+                    .unwrap();
+            let back: Url = "https://bot.example.org/sign-in/github/back".parse().unwrap();
+            let asked = client.page(&back, "the state", "the challenge");
+            assert!(asked.as_str().starts_with(page), "{asked}");
+            assert!(asked.as_str().contains(
+                "redirect_uri=https%3A%2F%2Fbot.example.org%2Fsign-in%2Fgithub%2Fback&state=the+state&\
+                 code_challenge=the+challenge&code_challenge_method=S256"
+            ));
+            assert!(!asked.as_str().contains("shh"), "{asked}");
+        }
+    }
+}

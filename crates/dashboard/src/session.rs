@@ -323,7 +323,7 @@ pub(crate) async fn sign_in(
         .filter(|token| is_from_here(&request) && journeyman_http::is_same_secret(form.token.trim(), token));
     let Some(value) = is_right.and_then(issue) else {
         tracing::warn!("somebody could not sign in to the dashboard");
-        let because = "That is not the value of server.api_token.";
+        let because = "That is not the token of server.api_token.";
         return refused_sign_in(&state, StatusCode::FORBIDDEN, because, &form.next);
     };
     let mut answer = to(landing(&form.next));

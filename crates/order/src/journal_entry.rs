@@ -18,7 +18,7 @@ use super::signal::{Requester, Signal};
 
 /// The form of journals that this program writes, from 1; it reads all before it. It rises when an older program would
 /// take what is written for something else than it is. What an older program cannot read at all needs no other number.
-pub const JOURNAL_FORMAT: u32 = 2;
+pub const JOURNAL_FORMAT: u32 = 3;
 
 /// Of journals from before their form was written down.
 fn first_format() -> u32 {

@@ -91,6 +91,8 @@ pub(crate) struct ReplayResult {
     pub(crate) given_up: bool,
     /// Whether there is a pull request.
     pub(crate) has_pull: bool,
+    /// Whether there is something to answer that waits for what comes with it.
+    pub(crate) gathers: bool,
 }
 
 impl ReplayResult {

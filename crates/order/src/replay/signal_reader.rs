@@ -19,6 +19,9 @@ use crate::settlement::Settlement;
 use crate::signal::{Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 use crate::surfaces::Surfaces;
 
+/// The form of journals since which `/cancel` stops an answer that has not begun: before, it came too late for that.
+const GATHERING_IS_CANCELLED_SINCE: u32 = 3;
+
 /// What is listened with.
 struct SignalReader<'a> {
     log: SignalLog,
@@ -85,6 +88,8 @@ pub(super) enum OrderPhase {
         /// Whether there is something to accept as it is.
         approvable: bool,
         retry: RetryCommandKind,
+        /// Whether something waits to be answered, together with what may still come.
+        gathers: bool,
     },
     Over,
 }
@@ -219,9 +224,15 @@ impl SignalLog {
         let can_be_retried =
             Surfaces::of(ran.settled.as_ref(), &walk.verdict(ran.settled.as_ref())).can_be_retried;
         let segment = ran.answers_begun;
-        let rests = |approvable, retry| OrderPhase::Rests { segment, approvable, retry };
+        let gathers = ran.gathers && journal.opened().format >= GATHERING_IS_CANCELLED_SINCE;
+        let rests = |approvable, retry| OrderPhase::Rests { segment, approvable, retry, gathers };
         match ran.settled {
-            _ if self.cancelled().is_some() => rests(false, RetryCommandKind::MoreRounds),
+            _ if self.cancelled().is_some() => OrderPhase::Rests {
+                segment,
+                approvable: false,
+                retry: RetryCommandKind::MoreRounds,
+                gathers: false,
+            },
             Some(Settlement::Unprepared { .. }) => OrderPhase::Unprepared,
             Some(_) if segment == 0 && can_be_retried => rests(ran.approvable, RetryCommandKind::MoreRounds),
             Some(_) if ran.given_up => rests(ran.approvable, RetryCommandKind::MoreRounds),
@@ -348,7 +359,10 @@ impl SignalLog {
                 SignalRequest::Cancel(because) | SignalRequest::Unlabel(because),
                 OrderPhase::PlanWaits | OrderPhase::Unprepared,
             )
-            | (SignalRequest::Cancel(because), OrderPhase::AtWork { .. })
+            | (
+                SignalRequest::Cancel(because),
+                OrderPhase::AtWork { .. } | OrderPhase::Rests { gathers: true, .. },
+            )
             | (SignalRequest::Unlabel(because), OrderPhase::AtWork { has_pull: false, .. }) => {
                 self.cancels.push(Cancellation { seq, because });
                 return Ok(());

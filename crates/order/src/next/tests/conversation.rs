@@ -274,6 +274,30 @@ fn reviews_a_retry_and_a_red_check_that_come_together_are_one_round() {
     }
 }
 
+/// The order is back at rest a moment after `/retry`, since what may come with it is waited for.
+#[test]
+fn cancel_stops_an_answer_that_has_not_begun() {
+    let (mut world, head) = verified(SimulatedOrder::new().gathering(20));
+    world = world.when("answer/1/read", vec![read(quiet(&head))]);
+    world.hear_from(somebody("ada", 1), retry("use the other algorithm"));
+    while !world.survey().next.moves.is_empty() {
+        world.step();
+    }
+    assert!(world.survey().next.settled.is_some(), "it rests until the answer is due");
+    world.say("/cancel");
+    assert_eq!(world.settle(), OrderEnding::Cancelled { because: "ada said /cancel".to_owned() });
+    assert_eq!(world.made("answer/1/read"), 0, "nothing was begun, and nothing was paid");
+
+    // Another one is too late, and `/retry` takes up what was asked.
+    world.say("/cancel");
+    world.say("/retry");
+    world.settle();
+    let answers: Vec<_> = world.survey().answers.into_iter().map(|answered| answered.answer).collect();
+    let too_late = SignalAnswer::Ignored("it has already ended".to_owned());
+    assert_eq!(answers, [SignalAnswer::Taken, SignalAnswer::Taken, too_late, SignalAnswer::Taken]);
+    assert_eq!(world.made("answer/1/read"), 1);
+}
+
 fn retry(guidance: &str) -> SignalKind {
     let CommentCommand::Command(command) = CommentCommand::of(&format!("/retry {guidance}")) else {
         panic!("a command")

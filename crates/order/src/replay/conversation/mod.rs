@@ -176,6 +176,7 @@ impl<'a> Replay<'a> {
     /// Whether it is time: what comes together is answered together, so others are waited for a little.
     fn is_due(&self, batch: &[&PullEvent], ran: &mut ReplayResult) -> bool {
         let Some(last) = batch.iter().map(|occasion| occasion.at).max() else { return false };
+        ran.gathers = true;
         if self.signals.log.asks_for_reviewers {
             return false;
         }

@@ -200,7 +200,7 @@ fn objections(run: &TestRun) -> Vec<Finding> {
                     )
                 }
                 Objection::Rewritten(paths) => (
-                    format!("the tests rewrite files of the commit while they run: {}", paths.join(", ")),
+                    format!("files of the commit are written while the tests run: {}", paths.join(", ")),
                     paths.first().cloned(),
                     "What is tested has to be what is committed.",
                 ),

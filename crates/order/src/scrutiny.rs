@@ -60,7 +60,7 @@ pub struct Scrutiny {
     /// Tests of the base that the change edits, renames or removes. They count neither as fixed nor as proof.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_tests: Vec<ChangedTest>,
-    /// Tracked files that the tests of the change rewrite, though those of the base do not.
+    /// Tracked files that are written while the tests of the change run, though not while those of the base do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
     /// Whether the change touches code at all, and not tests, comments and words alone.

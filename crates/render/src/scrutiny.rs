@@ -44,7 +44,7 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
     lines.extend(scrutiny.mutants.as_ref().map(mutants));
     if !scrutiny.rewritten.is_empty() {
         let paths = list(&scrutiny.rewritten, scrutiny.rewritten.len() as u64);
-        lines.push(format!("- ❌ the tests rewrite files of the commit: {paths}"));
+        lines.push(format!("- ❌ files of the commit are written while the tests run: {paths}"));
     }
     for what in scrutiny.dependencies.iter().take(MOST_REMARKS) {
         lines.push(format!("- dependency: {}", plain(&shorten(what, 200))));

@@ -2,10 +2,12 @@
 //!
 //! Whoever ran in it is not trusted: no link is followed and nothing is opened that could wait.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{
+    FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink,
+};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -29,6 +31,10 @@ pub(crate) enum LayerMethod {
 const OPAQUE: &str = "user.overlay.opaque";
 /// A file of a checkout that is larger says nothing of how tests are run.
 const LARGEST_READ: u64 = 1 << 20;
+
+/// Which file lies at each path in what is written, and when it was last touched. Nobody in a sandbox can set that time.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WriteMarks(BTreeMap<PathBuf, (u64, i64, i64)>);
 
 /// A folder that one run may write.
 #[derive(Debug, Clone)]
@@ -226,6 +232,25 @@ impl LayeredFolder {
         Ok(changed)
     }
 
+    /// What lies here of the source by now in what is written, so that it is seen later what was touched since.
+    pub(crate) fn marks(&self, source: &SourceTree) -> WriteMarks {
+        let (written, mut folders) = (self.written(), HashMap::new());
+        let here = source.paths().filter(|path| seen(&written, path, &mut folders) == WrittenState::Here);
+        WriteMarks(here.filter_map(|path| Some((path.to_owned(), mark(&written.join(path))?))).collect())
+    }
+
+    /// The paths of the source that were written, replaced or removed since, also where they hold by now what they held.
+    pub(crate) fn touched(&self, source: &SourceTree, since: &WriteMarks) -> io::Result<Vec<PathBuf>> {
+        let (written, mut folders) = (self.written(), HashMap::new());
+        let is_touched = |path: &&Path| match seen(&written, path, &mut folders) {
+            WrittenState::Here => mark(&written.join(path)).as_ref() != since.0.get(*path),
+            WrittenState::NotWritten | WrittenState::Hidden => false,
+        };
+        let mut touched: BTreeSet<PathBuf> = source.paths().filter(is_touched).map(Path::to_owned).collect();
+        touched.extend(self.differing(source)?);
+        Ok(touched.into_iter().collect())
+    }
+
     /// A file that is not large, as it is seen.
     pub(crate) fn read(&self, path: &str) -> Option<Vec<u8>> {
         let path = Path::new(path);
@@ -287,6 +312,11 @@ impl LayeredFolder {
         }
         Ok(found)
     }
+}
+
+fn mark(place: &Path) -> Option<(u64, i64, i64)> {
+    let found = fs::symlink_metadata(place).ok()?;
+    Some((found.ino(), found.ctime(), found.ctime_nsec()))
 }
 
 /// What an upper layer says of a path.
@@ -460,6 +490,43 @@ mod tests {
             assert!(!outside.join("linked").exists(), "nothing is written through a link");
             assert_eq!(folder.read("edited").as_deref(), Some(b"e".as_slice()));
             assert_eq!(folder.read("link"), None, "a link is not what it leads to");
+        }
+    }
+
+    #[test]
+    fn what_was_written_and_put_back_is_named_too() {
+        for method in [LayerMethod::Copy, LayerMethod::Overlay] {
+            let place = tempfile::tempdir().unwrap();
+            let files = ["read", "edited", "replaced", "laid", "kept"].map(|path| (path, "as it was"));
+            let (source, checkout) = source(place.path(), &files);
+            let mut folder =
+                LayeredFolder::make(&place.path().join("run/work"), &[checkout], method).unwrap();
+            folder.lay(&["laid".into(), "kept".into()], &source).unwrap();
+            let marks = folder.marks(&source);
+            assert_eq!(named(folder.touched(&source, &marks).unwrap()), Vec::<String>::new(), "{method:?}");
+
+            // As a job does it: in an upper layer a file that is opened to be written is copied there first.
+            let written = folder.written();
+            let put_back = |path: &str| {
+                fs::write(written.join(path), "another").unwrap();
+                fs::write(written.join(path), "as it was").unwrap();
+                let long_ago = fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH);
+                fs::File::options()
+                    .append(true)
+                    .open(written.join(path))
+                    .unwrap()
+                    .set_times(long_ago)
+                    .unwrap();
+            };
+            put_back("edited");
+            put_back("laid");
+            fs::write(written.join("aside"), "as it was").unwrap();
+            fs::rename(written.join("aside"), written.join("replaced")).unwrap();
+            fs::write(written.join("new"), "untracked").unwrap();
+
+            assert_eq!(named(folder.differing(&source).unwrap()), Vec::<String>::new(), "{method:?}");
+            let touched = named(folder.touched(&source, &marks).unwrap());
+            assert_eq!(touched, ["edited", "laid", "replaced"], "{method:?}");
         }
     }
 

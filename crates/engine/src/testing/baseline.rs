@@ -30,7 +30,7 @@ pub(super) struct CachedBaseline {
     /// The end of what it printed.
     #[serde(default)]
     pub(super) tail: String,
-    /// Tracked files that its tests rewrite.
+    /// Tracked files that are written while its tests run.
     #[serde(default)]
     pub(super) rewritten: Vec<String>,
     /// Whether it is from an earlier run.
@@ -141,7 +141,7 @@ impl CommitTester {
         digest.update(mode);
         digest.update(env!("CARGO_PKG_VERSION"));
         // What is read and kept of a run.
-        digest.update("form 3");
+        digest.update("form 4");
         let how = hex::encode(digest.finalize());
         let folder = self.workspaces.baselines(&ask.repository);
         folder.join(format!("{}-{}.json", ask.base, how.get(..16).unwrap_or(&how)))

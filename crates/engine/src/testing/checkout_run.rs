@@ -31,7 +31,7 @@ use journeyman_workspace::SourceTree;
 const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
 /// Where a run that is asked for a report writes it; in its home, so that the checkout stays as it is.
 const OWN_REPORT: &str = "journeyman-report.xml";
-/// Tracked files that tests rewrote and that are named.
+/// Tracked files that were written while tests ran and that are named.
 const MOST_NAMED: usize = 50;
 /// Where Python is to keep what it compiles; in its home, too.
 const COMPILED_PYTHON: &str = ".cache/compiled-python";
@@ -66,7 +66,7 @@ pub(super) struct CheckoutRun {
     /// None where the setup failed, or there is no test command.
     pub(super) test: Option<FinishedCommand>,
     pub(super) reading: TestReport,
-    /// Tracked files that are others after the tests.
+    /// Tracked files that were written while the tests ran.
     pub(super) rewritten: Vec<String>,
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
@@ -203,8 +203,11 @@ impl CommitTester {
             let command = command.to_owned();
             how.progress.tell(EnvironmentProgress::TestsBegan { command });
         }
+        let (tree, source) = (ready.place.tree.clone(), ready.source.clone());
+        let marks = blocking(move || tree.marks(&source)).await?;
         let Some(tests) = self.test((&ready, plan), only, how, at).await? else { return Ok(ran) };
-        let changed = blocking(move || ready.place.tree.differing(&ready.source)).await?;
+        // Whoever writes a file while tests run may have put it back: what was tested is not what is committed.
+        let changed = blocking(move || ready.place.tree.touched(&ready.source, &marks)).await?;
         let changed = changed.map_err(|error| soon(format!("cannot look through a checkout: {error}")))?;
         ran.rewritten = changed.iter().take(MOST_NAMED).map(|path| path.display().to_string()).collect();
         (ran.reading, ran.test) = (tests.reading, Some(tests.ended));

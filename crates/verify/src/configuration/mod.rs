@@ -1,6 +1,7 @@
 //! Which changed files configure the run of the tests, and how to run them as they were configured before.
 
 mod registered;
+mod shadows;
 
 use std::collections::BTreeSet;
 
@@ -155,7 +156,9 @@ pub fn old_configuration(
     let started = StartedPrograms::of(command, read_base);
     let mut overlays = Vec::new();
     for path in changed {
-        let Some(kind) = kind(path, &started) else { continue };
+        let shadow = || shadows::shadows(path, &started.folders, read_base, read_after);
+        let shadow = || shadow().then_some(ConfigurationKind::Whole);
+        let Some(kind) = kind(path, &started).or_else(shadow) else { continue };
         let (base, after) = (read_base(path), read_after(path));
         if base == after {
             continue;
@@ -241,8 +244,12 @@ fn kind(path: &str, started: &StartedPrograms) -> Option<ConfigurationKind> {
         "config" | "config.toml" if is_in(".cargo") => Some(ConfigurationKind::Whole),
         "nextest.toml" if is_in(".config") => Some(ConfigurationKind::Whole),
         ".env" => Some(ConfigurationKind::Whole),
-        // A Python that starts in their folder finds these before the runners of the same names.
-        "pytest.py" | "unittest.py" if folder.is_empty() || started.folders.iter().any(|at| at == folder) => {
+        // As the runner of that name, which is not of the standard library.
+        "pytest.py" if folder.is_empty() || started.folders.iter().any(|at| at == folder) => {
+            Some(ConfigurationKind::Whole)
+        }
+        // Runners load what such a folder says is a plugin of theirs.
+        _ if lower.split('/').any(|part| part.ends_with(".egg-info") || part.ends_with(".dist-info")) => {
             Some(ConfigurationKind::Whole)
         }
         // Programs of these folders come before those of the machine.

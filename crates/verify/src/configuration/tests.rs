@@ -87,7 +87,34 @@ fn a_python_that_starts_in_a_folder_finds_that_folders_files_first() {
     let command = "(cd backend && python3 -m unittest) && (cd web && npm test)";
     let new = |path: &str| old(command, &[], &[(path, "new")]);
     assert_eq!(new("backend/unittest.py")[0].action, OverlayAction::Remove);
-    assert_eq!(new("backend/src/unittest.py"), []);
+    // Its library's modules stand behind files of their names, also those that runners need and no test names.
+    for path in [
+        "backend/argparse.py",
+        "backend/src/unittest.py",
+        "backend/_strptime.cpython-311-x86_64-linux-gnu.so",
+        "backend/tests/decimal.py",
+        "tests/decimal.py",
+        "backend/evil.egg-info/entry_points.txt",
+    ] {
+        assert_eq!(new(path)[0].action, OverlayAction::Remove, "{path}");
+    }
+    let package = [("backend/unittest/__init__.py", "new"), ("backend/unittest/case.py", "new")];
+    let laid: Vec<String> = old(command, &[], &package).into_iter().map(|overlay| overlay.path).collect();
+    assert_eq!(laid, ["backend/unittest/__init__.py", "backend/unittest/case.py"]);
+    // In a package a name is its own, as it is where the base has it, and where nothing starts.
+    let init = ("backend/app/__init__.py", "");
+    for (path, base) in [
+        ("backend/app/types.py", vec![init]),
+        ("backend/app/http/client.py", vec![init]),
+        ("backend/queue.py", vec![("backend/queue.py", "old")]),
+        ("web/types.py.txt", vec![]),
+        ("backend/http/client.py", vec![]),
+        ("scripts/queue.py", vec![]),
+    ] {
+        let after: Vec<_> =
+            base.iter().copied().filter(|(known, _)| *known != path).chain([(path, "new")]).collect();
+        assert_eq!(old(command, &base, &after), [], "{path}");
+    }
     // Scripts are those of the folder's own manifest.
     let manifest = r#"{"scripts": {"test": "sh check.sh"}}"#;
     let files = |text| [("web/package.json", manifest), ("web/check.sh", text)];

@@ -97,6 +97,8 @@ fn a_python_that_starts_in_a_folder_finds_that_folders_files_first() {
         "backend/evil.egg-info/entry_points.txt",
     ] {
         assert_eq!(new(path)[0].action, OverlayAction::Remove, "{path}");
+        let laid_on_the_base = old(command, &[(path, "new")], &[]);
+        assert_eq!(laid_on_the_base[0].action, OverlayAction::Write(b"new".to_vec()), "{path}");
     }
     let package = [("backend/unittest/__init__.py", "new"), ("backend/unittest/case.py", "new")];
     let laid: Vec<String> = old(command, &[], &package).into_iter().map(|overlay| overlay.path).collect();

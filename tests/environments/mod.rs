@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use journeyman::engine::testing::TestRunResult;
-use journeyman::order::{JobLimits, RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates};
+use journeyman::order::settings::TestedFolder;
+use journeyman::order::{
+    Exit, JobLimits, RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates,
+};
 use journeyman::sandbox::IsolationMode;
 
 use crate::change_tester::{ChangeTester, TestedChange, name, setup_and_test};
@@ -402,6 +405,29 @@ async fn an_environment_of_a_commit_that_is_gone_is_made_anew() {
     }
     let tested = sample.tested(files("one\n"), files("three\n")).await;
     assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tests_of_one_folder_find_nothing_of_what_those_of_another_left() {
+    const LEAVES: &str = "echo made | tee made ../web/made $HOME/made /tmp/made; echo 1..1; echo ok 1 - adds";
+    const LOOKS: &str = "s=; for made in made $HOME/made /tmp/made; do [ ! -e $made ] || s='not '; done; echo 1..1; echo \"${s}ok 1 - shows\"; [ -z \"$s\" ]";
+    let folder = |path: &str| TestedFolder {
+        path: path.to_owned(),
+        test: Some("sh test.sh".to_owned()),
+        ..TestedFolder::default()
+    };
+    let settings =
+        RepositorySettings { tests: vec![folder("backend"), folder("web")], ..RepositorySettings::default() };
+    let Sample(tester) = Sample::new(IsolationMode::Bubblewrap).await;
+    let files = |code| [("backend/test.sh", LEAVES), ("web/test.sh", LOOKS), ("code", code)];
+    let change = TestedChange::new(tester.commits_of(&files("one"), &files("two")), settings);
+    let run = tester.tested("one", change).await.run;
+    let test = run.test.expect("they ran");
+    assert_eq!((run.verdict, test.exit), (TestVerdict::Passed, Exit::Code(0)), "{}", run.tail);
+    assert_eq!(test.command, "(cd backend && sh test.sh) && (cd web && sh test.sh)");
+    assert_eq!(run.counts.map(|counts| counts.passed), Some(2), "{}", run.tail);
+    let compared = run.scrutiny.expect("a comparison").comparison;
+    assert_eq!(compared.still_green, 2, "of each folder one, and told apart");
 }
 
 fn records(shelf: &Path) -> Vec<PathBuf> {

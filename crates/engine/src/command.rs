@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::effect_error::soon;
 use crate::egress::{self, JobEgress};
 use crate::job::{OutputRecorder, RecordedOutput, short_job, succeed};
@@ -68,6 +70,22 @@ impl FinishedCommand {
         let from = text.floor_char_boundary(text.len().saturating_sub(MOST_KEPT));
         *text = text.split_off(from);
         self
+    }
+
+    /// This one and one after it as one: it ends as the first of them that did not end well.
+    pub(crate) fn joined(mut self, next: Self) -> Self {
+        if self.run.exit == Exit::Code(0) {
+            self.run.exit = next.run.exit;
+        }
+        self.run.duration_seconds += next.run.duration_seconds;
+        let sums = [self.run.output_sha256, next.run.output_sha256].concat();
+        self.run.output_sha256 = hex::encode(Sha256::digest(sums));
+        self.output.text.push('\n');
+        self.output.text.push_str(&next.output.text);
+        self.is_cut |= next.is_cut;
+        self.limit = self.limit.or(next.limit);
+        self.network = NetworkRecord::joined(self.network, next.network);
+        self.shortened()
     }
 }
 

@@ -23,7 +23,7 @@ pub struct EnvironmentPlan {
     pub setup: Vec<SetupCommand>,
     /// Runs the tests; none: the repository has none that we can find, so nothing can be verified.
     pub test: Option<PlannedTest>,
-    /// Where the settings name folders: of these the tests are put together, see [`Self::for_change`].
+    /// Where the settings name folders: those whose tests are run, see [`Self::for_change`] and [`Self::in_each_folder`].
     pub folders: Vec<PlannedFolder>,
     /// Where the test command writes a JUnit report, from the root. Whoever runs the tests has to make sure that
     /// no such file is there before.

@@ -139,9 +139,39 @@ impl EnvironmentPlan {
             return self;
         }
         let is_needed = |folder: &&PlannedFolder| named.iter().any(|path| folder.is_concerned(path));
-        let needed: Vec<&PlannedFolder> = self.folders.iter().filter(is_needed).collect();
-        self.test = one_test(&needed);
+        self.folders = self.folders.iter().filter(is_needed).cloned().collect();
+        self.test = one_test(&self.folders.iter().collect::<Vec<_>>());
         self
+    }
+
+    /// A plan for each folder that is tested, where there are several: what the tests of one write is nothing to the next's,
+    /// so each is to be run in a checkout of its own.
+    pub fn in_each_folder(&self) -> Vec<(&str, Self)> {
+        let alone = |folder: &PlannedFolder| Self {
+            test: folder.test.clone(),
+            folders: vec![folder.clone()],
+            ..self.clone()
+        };
+        let tested: Vec<&PlannedFolder> =
+            self.folders.iter().filter(|folder| folder.test.is_some()).collect();
+        let are_several = tested.len() > 1;
+        tested
+            .into_iter()
+            .filter(|_| are_several)
+            .map(|folder| (folder.path.as_str(), alone(folder)))
+            .collect()
+    }
+
+    /// The same with its tests alone, without what their commands do beside them; none where that is all that they do.
+    #[must_use]
+    pub fn tests_alone(&self) -> Option<Self> {
+        let test = self.test.as_ref()?.alone()?;
+        let alone = |folder: &PlannedFolder| {
+            let test = folder.test.as_ref().map(|test| test.alone().unwrap_or_else(|| test.clone()));
+            PlannedFolder { test, ..folder.clone() }
+        };
+        let folders = self.folders.iter().map(alone).collect();
+        Some(Self { test: Some(test), folders, ..self.clone() })
     }
 }
 

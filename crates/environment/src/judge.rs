@@ -22,6 +22,7 @@ pub fn judge_by(before: EnvironmentPlan, after: EnvironmentPlan) -> EnvironmentP
         services: before.services,
         variables,
         test: Some(test),
+        folders: before.folders,
         report: before.report,
         ..after
     }

@@ -10,7 +10,7 @@ pub struct CommandRun {
     pub exit: Exit,
     /// How long it took.
     pub duration_seconds: f64,
-    /// SHA-256 of all it printed, in hexadecimal.
+    /// SHA-256 of all it printed, in hexadecimal; of folders that are tested each by itself, that of their sums.
     pub output_sha256: String,
 }
 

@@ -20,6 +20,36 @@ pub struct NetworkRecord {
     pub metered: Option<ModelUsageRecord>,
 }
 
+impl NetworkRecord {
+    /// What two commands did with the network. No more than one of them has a model.
+    pub fn joined(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        let (mut all, more) = match (one, other) {
+            (Some(one), Some(other)) => (one, other),
+            (one, other) => return one.or(other),
+        };
+        for refused in more.refused {
+            let known =
+                all.refused.iter_mut().find(|known| known.what == refused.what && known.why == refused.why);
+            match known {
+                Some(known) => known.times = known.times.saturating_add(refused.times),
+                None => all.refused.push(refused),
+            }
+        }
+        for reached in more.reached {
+            match all.reached.iter_mut().find(|known| known.host == reached.host) {
+                Some(ReachedHost { connections, bytes, .. }) => {
+                    *connections = connections.saturating_add(reached.connections);
+                    *bytes = bytes.saturating_add(reached.bytes);
+                }
+                None => all.reached.push(reached),
+            }
+        }
+        all.refused_besides = all.refused_besides.saturating_add(more.refused_besides);
+        all.metered = all.metered.or(more.metered);
+        Some(all)
+    }
+}
+
 /// Something that was asked for and refused. The texts hold what a job wrote: on one line, visible and short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkRefusal {
@@ -125,5 +155,26 @@ mod tests {
         assert_eq!(serde_json::to_string(&NetworkRecord::default()).unwrap(), "{}");
         let tokens = record.metered.unwrap().tokens;
         assert_eq!((tokens + tokens).all(), u64::MAX, "no overflow by what a service says");
+    }
+
+    #[test]
+    fn what_several_commands_did_with_the_network_is_one_record() {
+        let record = |host: &str, bytes: u64| NetworkRecord {
+            refused: vec![NetworkRefusal { what: "evil:443".into(), why: "not allowed".into(), times: 2 }],
+            refused_besides: 1,
+            reached: vec![ReachedHost { host: host.into(), connections: 1, bytes }],
+            metered: None,
+        };
+        let all = NetworkRecord::joined(
+            NetworkRecord::joined(None, Some(record("a:443", 1))),
+            Some(record("b:443", 2)),
+        );
+        let all = NetworkRecord::joined(NetworkRecord::joined(all, None), Some(record("a:443", 4)))
+            .expect("a record");
+        assert_eq!((all.refused.len(), all.refused_besides), (1, 3));
+        assert_eq!(all.refused.first().map(|refused| refused.times), Some(6));
+        let reached: Vec<_> =
+            all.reached.iter().map(|host| (host.host.as_str(), host.connections, host.bytes)).collect();
+        assert_eq!(reached, [("a:443", 2, 5), ("b:443", 1, 2)]);
     }
 }

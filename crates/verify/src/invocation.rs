@@ -117,27 +117,26 @@ impl TestInvocation {
             return TestReport::default();
         };
         let read = |((part, output), report): ((&InvocationPart, &String), &Option<Vec<u8>>)| {
-            part.named(counts::read_runs(output, report.as_deref(), &part.runs))
+            counts::read_runs(output, report.as_deref(), &part.runs)
         };
-        together(self.parts.iter().zip(&outputs).zip(reports).map(read))
+        let folders = self.parts.iter().map(|part| part.folder.as_str());
+        reports_together(folders.zip(self.parts.iter().zip(&outputs).zip(reports).map(read)))
     }
 }
 
-impl InvocationPart {
-    /// Two folders can have tests of one name.
-    fn named(&self, mut report: TestReport) -> TestReport {
-        let own = |name: String| match self.folder.is_empty() {
-            true => name,
-            false => format!("{} > {name}", self.folder),
-        };
-        report.failing = report.failing.into_iter().map(own).collect();
-        report.unloaded = report.unloaded.into_iter().map(own).collect();
-        report.cases = report.cases.map(|cases| TestCases {
-            tests: cases.tests.into_iter().map(|(name, status)| (own(name), status)).collect(),
-            ..cases
-        });
-        report
-    }
+/// Two folders can have tests of one name.
+fn named(folder: &str, mut report: TestReport) -> TestReport {
+    let own = |name: String| match folder.is_empty() {
+        true => name,
+        false => format!("{folder} > {name}"),
+    };
+    report.failing = report.failing.into_iter().map(own).collect();
+    report.unloaded = report.unloaded.into_iter().map(own).collect();
+    report.cases = report.cases.map(|cases| TestCases {
+        tests: cases.tests.into_iter().map(|(name, status)| (own(name), status)).collect(),
+        ..cases
+    });
+    report
 }
 
 /// What each of several printed; none where the lines before them are not those that the shell wrote.
@@ -157,11 +156,12 @@ fn apart(output: &str, mark: &str, expected: usize) -> Option<Vec<String>> {
     (parts.len() == expected).then_some(parts)
 }
 
-/// The reports of several commands as one: what is not known of one is not known of all.
-fn together(reports: impl Iterator<Item = TestReport>) -> TestReport {
+/// The reports of several folders as one: what is not known of one is not known of all.
+pub fn reports_together<'a>(reports: impl IntoIterator<Item = (&'a str, TestReport)>) -> TestReport {
     let mut all = TestReport { counts: Some(TestCounts::default()), ..TestReport::default() };
     let (mut names, mut named_by, mut are_named) = (BTreeMap::new(), None, true);
-    for one in reports {
+    for (folder, one) in reports {
+        let one = named(folder, one);
         all.counts = all.counts.zip(one.counts).map(|(all, one)| TestCounts {
             passed: all.passed.saturating_add(one.passed),
             failed: all.failed.saturating_add(one.failed),

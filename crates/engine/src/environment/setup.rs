@@ -10,7 +10,7 @@ use super::{EnvironmentRequest, Environments, RunningServices};
 use crate::command::{CommandOptions, FinishedCommand, for_setup, is_good, run_command};
 use crate::place::EnvironmentPlace;
 use crate::progress::EnvironmentProgress;
-use journeyman_order::network::{NetworkRecord, ReachedHost};
+use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit};
 
@@ -73,7 +73,7 @@ impl Environments {
                 return Ok(Err(Box::new(ended.shortened())));
             }
             output.push_str(&ended.output.text);
-            network = joined(network, ended.network);
+            network = NetworkRecord::joined(network, ended.network);
             steps.push(ended.run);
         }
         let run = as_one(whole, &steps);
@@ -95,56 +95,5 @@ fn as_one(command: String, steps: &[CommandRun]) -> CommandRun {
         exit: Exit::Code(0),
         duration_seconds: steps.iter().map(|step| step.duration_seconds).sum(),
         output_sha256: hex::encode(digest.finalize()),
-    }
-}
-
-/// What two commands did with the network. No setup has a model.
-fn joined(one: Option<NetworkRecord>, other: Option<NetworkRecord>) -> Option<NetworkRecord> {
-    let (mut all, more) = match (one, other) {
-        (Some(one), Some(other)) => (one, other),
-        (one, other) => return one.or(other),
-    };
-    for refused in more.refused {
-        let known =
-            all.refused.iter_mut().find(|known| known.what == refused.what && known.why == refused.why);
-        match known {
-            Some(known) => known.times = known.times.saturating_add(refused.times),
-            None => all.refused.push(refused),
-        }
-    }
-    for reached in more.reached {
-        match all.reached.iter_mut().find(|known| known.host == reached.host) {
-            Some(ReachedHost { connections, bytes, .. }) => {
-                *connections = connections.saturating_add(reached.connections);
-                *bytes = bytes.saturating_add(reached.bytes);
-            }
-            None => all.reached.push(reached),
-        }
-    }
-    all.refused_besides = all.refused_besides.saturating_add(more.refused_besides);
-    all.metered = all.metered.or(more.metered);
-    Some(all)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use journeyman_order::network::NetworkRefusal;
-
-    #[test]
-    fn what_several_commands_did_with_the_network_is_one_record() {
-        let record = |host: &str, bytes: u64| NetworkRecord {
-            refused: vec![NetworkRefusal { what: "evil:443".into(), why: "not allowed".into(), times: 2 }],
-            refused_besides: 1,
-            reached: vec![ReachedHost { host: host.into(), connections: 1, bytes }],
-            metered: None,
-        };
-        let all = joined(joined(None, Some(record("a:443", 1))), Some(record("b:443", 2)));
-        let all = joined(joined(all, None), Some(record("a:443", 4))).expect("a record");
-        assert_eq!((all.refused.len(), all.refused_besides), (1, 3));
-        assert_eq!(all.refused.first().map(|refused| refused.times), Some(6));
-        let reached: Vec<_> =
-            all.reached.iter().map(|host| (host.host.as_str(), host.connections, host.bytes)).collect();
-        assert_eq!(reached, [("a:443", 2, 5), ("b:443", 1, 2)]);
     }
 }

@@ -123,12 +123,26 @@ impl CheckoutRun {
         told("setup", &self.setup).into_iter().chain(told("tests", &self.test)).collect()
     }
 
-    /// As a part of the experiment.
+    /// This run of a folder, and that of the next one: as one run.
+    fn joined(self, next: Self) -> Self {
+        let mut rewritten = [self.rewritten, next.rewritten].concat();
+        rewritten.sort();
+        rewritten.dedup();
+        rewritten.truncate(MOST_NAMED);
+        let test = match (self.test, next.test) {
+            (Some(one), Some(other)) => Some(one.joined(other)),
+            // A folder that could not be tested is named by its setup.
+            _ => None,
+        };
+        Self { test, rewritten, is_selected: false, invocation: None, ..next }
+    }
+
     /// How long the tests took.
     pub(super) fn seconds(&self) -> f64 {
         self.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds)
     }
 
+    /// As a part of the experiment.
     pub(super) fn cell(&self) -> ExperimentCell<'_> {
         ExperimentCell {
             exit: self.test.as_ref().map(|ended| ended.run.exit),
@@ -172,7 +186,7 @@ impl CommitTester {
     ) -> Result<CheckoutRun, EffectError> {
         let place = judging.checkouts.acquire(self, ask).await?;
         let (what, begun) = (run.what, Instant::now());
-        let ran = Box::pin(self.run_in(ask, judging, run, &place)).await;
+        let ran = Box::pin(self.run_in_each_folder(ask, judging, run, &place)).await;
         remove(&place.folder).await?;
         tracing::debug!(
             run = format!("tests{what}"),
@@ -180,6 +194,38 @@ impl CommitTester {
             "a run of the tests"
         );
         ran
+    }
+
+    /// Folders that are tested each by itself have a checkout each, and share none.
+    async fn run_in_each_folder(
+        &self,
+        ask: &TestRunRequest,
+        judging: &VerdictBasis,
+        run: CheckoutRunSpec<'_>,
+        place: &CheckoutPlace,
+    ) -> Result<CheckoutRun, EffectError> {
+        let mut folders = run.plan.in_each_folder().into_iter();
+        let Some((folder, plan)) = folders.next() else {
+            return Box::pin(self.run_in(ask, judging, run, place)).await;
+        };
+        let own = CheckoutRunSpec { plan: &plan, only: None, ..run.clone() };
+        let mut all = Box::pin(self.run_in(ask, judging, own, place)).await?;
+        let mut reports = vec![(folder, std::mem::take(&mut all.reading))];
+        for (folder, plan) in folders {
+            if all.test.is_none() {
+                return Ok(all);
+            }
+            remove(&place.folder).await?;
+            let own = CheckoutRunSpec { plan: &plan, only: None, ..run.clone() };
+            let mut next = Box::pin(self.run_in(ask, judging, own, place)).await?;
+            reports.push((folder, std::mem::take(&mut next.reading)));
+            all = all.joined(next);
+        }
+        all.reading = journeyman_verify::reports_together(reports);
+        if let (Some(test), Some(command)) = (&mut all.test, run.plan.test_command()) {
+            command.clone_into(&mut test.run.command);
+        }
+        Ok(all)
     }
 
     async fn run_in(

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::effect_error::never;
-use journeyman_environment::{EnvironmentPlan, PlannedTest, edited_setup, judge_by, without_own_tests};
+use journeyman_environment::{EnvironmentPlan, edited_setup, judge_by, without_own_tests};
 use journeyman_order::scrutiny::Objection;
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
@@ -178,8 +178,7 @@ impl CommitTester {
         remove(&ask.folder).await?;
         let judging = self.verdict_basis(ask, enough).await?;
         // Where the basis rests on a run, that was made already.
-        let is_made =
-            judging.is_by_tests_alone || judging.before.test.as_ref().and_then(PlannedTest::alone).is_some();
+        let is_made = judging.is_by_tests_alone || judging.before.tests_alone().is_some();
         let source = if is_made { BaselineSource::KnownOrRun } else { enough };
         let ran = Box::pin(self.baseline_from(source, ask, &judging)).await;
         remove(&ask.folder).await?;
@@ -313,7 +312,7 @@ impl CommitTester {
         basis: VerdictBasis,
         enough: BaselineSource,
     ) -> Result<VerdictBasis, EffectError> {
-        let Some(alone) = basis.before.test.as_ref().and_then(PlannedTest::alone) else { return Ok(basis) };
+        let Some(alone) = basis.before.tests_alone() else { return Ok(basis) };
         let whole = self.baseline_from(enough, ask, &basis).await?;
         // A test that fails in the whole may be the one that the issue is about. What does not build is none.
         let is_red = match (&whole.reading.cases, whole.reading.counts) {
@@ -325,8 +324,8 @@ impl CommitTester {
             return Ok(basis);
         }
         let mut by_tests = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
-        by_tests.before.test = Some(alone.clone());
-        by_tests.plan.test = Some(alone);
+        (by_tests.plan.test, by_tests.plan.folders) = (alone.test.clone(), alone.folders.clone());
+        by_tests.before = alone;
         let is_better = self.baseline_from(enough, ask, &by_tests).await?.is_passed() == Some(true);
         Ok(if is_better { by_tests } else { basis })
     }

@@ -13,7 +13,6 @@ has git || missing+=(git)
 has make || missing+=(make)
 has cc || missing+=(compiler)
 has pkg-config || missing+=(pkg-config)
-{ has pkg-config && pkg-config --exists openssl; } || missing+=(openssl)
 has bwrap || missing+=(bubblewrap)
 # The sample repository of the demo, and the stories, test a small Python program.
 has python3 || missing+=(python)
@@ -37,7 +36,6 @@ fi
 package_name() { # package manager, name
     case "$1:$2" in
         apt-get:compiler) echo gcc libc6-dev ;;
-        apt-get:openssl) echo libssl-dev ;;
         apt-get:python) echo python3 ;;
         apt-get:go) echo golang-go ;;
         dnf:go) echo golang ;;
@@ -47,19 +45,15 @@ package_name() { # package manager, name
         dnf:postgresql) echo postgresql-server ;;
         zypper:postgresql) echo postgresql-server ;;
         dnf:compiler) echo gcc ;;
-        dnf:openssl) echo openssl-devel ;;
         dnf:python) echo python3 ;;
         dnf:pkg-config) echo pkgconf-pkg-config ;;
         pacman:compiler) echo gcc ;;
-        pacman:openssl) echo openssl ;;
         pacman:python) echo python ;;
         pacman:pkg-config) echo pkgconf ;;
         apk:compiler) echo gcc musl-dev ;;
-        apk:openssl) echo openssl-dev openssl-libs-static ;;
         apk:python) echo python3 ;;
         apk:pkg-config) echo pkgconf ;;
         zypper:compiler) echo gcc ;;
-        zypper:openssl) echo libopenssl-devel ;;
         zypper:python) echo python3 ;;
         *) echo "$2" ;;
     esac

@@ -195,13 +195,6 @@ pub(crate) fn to_reach(
     Ok(EgressPolicy { names, setting: setting.to_owned(), outgoing, ..EgressPolicy::default() })
 }
 
-/// Where systems keep the authorities that they trust, all in one file.
-const BUNDLES: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
 /// How programs are told of such a file.
 const CERTIFICATE_VARIABLES: [&str; 7] = [
     "SSL_CERT_FILE",
@@ -221,11 +214,11 @@ fn certificates(
     place: &EnvironmentPlace,
     own: Option<&TrustedCertificates>,
 ) -> Result<Vec<(String, String)>, EffectError> {
-    let system = BUNDLES.iter().find(|bundle| Path::new(bundle).is_file());
+    let system = journeyman_workspace::system_certificates();
     let file = match (own, system) {
         (None, None) => return Ok(Vec::new()),
         // It is not there in an image.
-        (None, Some(system)) if place.root.is_none() => (*system).to_owned(),
+        (None, Some(system)) if place.root.is_none() => system.display().to_string(),
         (own, system) => {
             let known = system.map(std::fs::read).transpose();
             let known =

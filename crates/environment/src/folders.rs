@@ -145,8 +145,12 @@ impl EnvironmentPlan {
     }
 
     /// A plan for each folder that is tested, where there are several: what the tests of one write is nothing to the next's,
-    /// so each is to be run in a checkout of its own.
+    /// so each is to be run in a checkout of its own. None where something else is run than their tests.
     pub fn in_each_folder(&self) -> Vec<(&str, Self)> {
+        let of_folders = one_test(&self.folders.iter().collect::<Vec<_>>());
+        if self.test_command() != of_folders.as_ref().map(|test| test.command.as_str()) {
+            return Vec::new();
+        }
         let alone = |folder: &PlannedFolder| Self {
             test: folder.test.clone(),
             folders: vec![folder.clone()],

@@ -1,6 +1,6 @@
 //! Repositories: mirrors of what is on GitHub, the agent's own repository, and the road between them.
 //!
-//! May know: git's objects, references and wire, by libgit2; files under the data folder; git itself, for fetches; the
+//! May know: git's objects and references, by libgit2; files under the data folder; git itself, for what reaches a server; the
 //! programs that sign commits.
 //! Must never know: GitHub's API, agents, what is in a journal. It starts no process but these, and git in repositories of
 //! ours only: what has to be run in one that an agent could write is handed out as a command, to be run in a sandbox.
@@ -33,7 +33,7 @@ mod error;
 mod examine;
 mod export;
 mod files;
-mod git_fetch;
+mod git_wire;
 mod gitmodules;
 mod history;
 #[cfg(test)]
@@ -81,7 +81,7 @@ pub use commits::NewCommit;
 pub use error::{GitError, GitErrorKind};
 pub use export::MOST_EXPORTED;
 pub use files::{NewFiles, OriginState};
-pub use git_fetch::FetchGuard;
+pub use git_wire::{FetchGuard, system_certificates};
 pub use human_commits::FetchedBranch;
 pub use import::{ImportOutcome, ImportRules};
 pub use local_repository::open_clone;
@@ -180,17 +180,13 @@ impl Workspaces {
         })
     }
 
-    /// The same, where servers are reached by way of a proxy or with other certificates. The certificates hold for the
-    /// whole process.
+    /// The same, where servers are reached by way of a proxy or with other certificates.
     ///
     /// # Errors
     /// When the certificates cannot be used.
     pub fn reached_by(self, outgoing: OutgoingNetwork) -> Result<Self, GitError> {
         let certificates = match &outgoing.trusted {
-            Some(trusted) => {
-                libgit2::trust(&trusted.file)?;
-                Some(git_fetch::joined_certificates(trusted, &self.inner.data)?)
-            }
+            Some(trusted) => Some(git_wire::joined_certificates(trusted, &self.inner.data)?),
             None => None,
         };
         Ok(Self { outgoing: Arc::new(outgoing), certificates, ..self })

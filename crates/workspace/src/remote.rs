@@ -1,20 +1,16 @@
 //! The repository on GitHub: what is there, what is fetched, what is pushed.
 
-use std::cell::{Cell, RefCell};
+use std::path::Path;
 
-use git2::{Cred, CredentialType, Direction, ErrorClass, ErrorCode, Oid};
-use git2::{ProxyOptions, PushOptions, RemoteCallbacks, Repository};
+use git2::{Oid, Repository};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::commit_origin::CommitOrigin;
-use super::git_fetch::{FetchLimits, GitFetch};
+use super::git_wire::{GitWire, PushAnswer, WireLimits};
 use super::{GitError, GitErrorKind, Workspaces, address, leftovers, version_tags};
 use journeyman_order::{BranchName, CommitSha, OrderId, OutgoingProxy, RepositoryName};
-
-/// The end of what a server says during a push, which says why it takes nothing.
-const MOST_TOLD: usize = 800;
 
 /// A repository on a server, and what opens it.
 #[derive(Debug, Clone)]
@@ -37,44 +33,6 @@ pub enum PushOutcome {
         /// Where it is; none when it is gone.
         at: Option<CommitSha>,
     },
-}
-
-/// A connection's side of the conversation: shows the token once, and remembers whether it was wanted again.
-struct RemoteCredentials<'a> {
-    /// The address that the token is for: a redirect may lead to another.
-    url: &'a Url,
-    token: Option<&'a SecretString>,
-    shown: Cell<bool>,
-    refused: Cell<bool>,
-}
-
-impl<'a> RemoteCredentials<'a> {
-    fn new(remote: &'a Remote<'_>) -> Self {
-        Self {
-            url: &remote.url,
-            token: remote.token.as_ref(),
-            shown: Cell::new(false),
-            refused: Cell::new(false),
-        }
-    }
-
-    fn callbacks(&self) -> RemoteCallbacks<'_> {
-        let mut callbacks = RemoteCallbacks::new();
-        callbacks.credentials(|asking, _user, allowed| {
-            let is_there = Url::parse(asking).is_ok_and(|asking| asking.origin() == self.url.origin());
-            let is_possible = is_there && allowed.contains(CredentialType::USER_PASS_PLAINTEXT);
-            let Some(token) = self.token.filter(|_| is_possible) else {
-                self.refused.set(true);
-                return Err(git2::Error::from_str("a token is needed"));
-            };
-            if self.shown.replace(true) {
-                self.refused.set(true);
-                return Err(git2::Error::from_str("the token was refused"));
-            }
-            Cred::userpass_plaintext("x-access-token", token.expose_secret())
-        });
-        callbacks
-    }
 }
 
 /// Where a branch is in what a server lists.
@@ -134,16 +92,7 @@ impl Workspaces {
         let here = into.refname_to_id(kept).ok().map(|id| id.to_string());
         if here.as_deref() != Some(there.as_str()) {
             check_address(remote)?;
-            let fetch = GitFetch {
-                into: into.path(),
-                url: &remote.url,
-                token: remote.token.as_ref(),
-                proxy: self.proxy_address(&remote.url),
-                certificates: self.certificates.as_deref(),
-                limits: FetchLimits::USUAL,
-                is_given_up: &self.is_given_up,
-            };
-            let fetched = fetch.run(&format!("+refs/heads/{branch}:{kept}"));
+            let fetched = self.wire(into.path(), remote).run(&format!("+refs/heads/{branch}:{kept}"));
             if let Err(failure) = fetched {
                 // git leaves it, and it is as large as what was fetched.
                 leftovers::clear_fetch(into.path(), kept)?;
@@ -165,15 +114,10 @@ impl Workspaces {
 
     /// What a server lists.
     fn remote_heads(&self, remote: &Remote<'_>) -> Result<Vec<(String, git2::Oid)>, GitError> {
+        check_address(remote)?;
         let mirror = self.mirror(remote.repository)?;
-        let mut connection = connection(&mirror, remote)?;
-        let login = RemoteCredentials::new(remote);
-        let said = |error: git2::Error| classify(&error, "read", remote, login.refused.get());
-        let open = connection
-            .connect_auth(Direction::Fetch, Some(login.callbacks()), Some(self.proxy(&remote.url)))
-            .map_err(said)?;
-        let heads = open.list().map_err(said)?;
-        Ok(heads.iter().map(|head| (head.name().to_owned(), head.oid())).collect())
+        let listed = self.wire(mirror.path(), remote).list();
+        listed.map_err(|failure| failed(failure.kind, "read", remote, &failure.said))
     }
 
     /// Puts a commit of ours on a branch, if the branch is where `lease` says (none: if it does not exist), and
@@ -256,12 +200,17 @@ impl Workspaces {
         proxy.filter(|_| url.scheme() == "https").map(OutgoingProxy::with_credential)
     }
 
-    fn proxy(&self, url: &Url) -> ProxyOptions<'static> {
-        let mut options = ProxyOptions::new();
-        if let Some(proxy) = self.proxy_address(url) {
-            options.url(proxy.expose_secret());
+    /// git's way to a server, from a repository of ours.
+    pub(super) fn wire<'a>(&'a self, ours: &'a Path, remote: &'a Remote<'_>) -> GitWire<'a> {
+        GitWire {
+            ours,
+            url: &remote.url,
+            token: remote.token.as_ref(),
+            proxy: self.proxy_address(&remote.url),
+            certificates: self.certificates.as_deref(),
+            limits: WireLimits::USUAL,
+            is_given_up: &self.is_given_up,
         }
-        options
     }
 
     fn send(
@@ -271,57 +220,19 @@ impl Workspaces {
         commit: &CommitSha,
         lease: Option<&CommitSha>,
     ) -> Result<(), GitError> {
+        check_address(remote)?;
         let commits = self.commits(remote.repository)?;
-        let expected = lease.map_or(Ok(Oid::ZERO_SHA1), oid)?;
-        let reference = branch.reference();
-        let declined = RefCell::new(None);
-        let told = RefCell::new(Vec::new());
-        let login = RemoteCredentials::new(remote);
-        let mut callbacks = login.callbacks();
-        // The lease: what the server shows in the very conversation in which we push. It compares again itself.
-        callbacks.push_negotiation(|updates| {
-            let fits =
-                updates.iter().all(|u| u.src() == expected && u.dst_refname_bytes() == reference.as_bytes());
-            if fits { Ok(()) } else { Err(git2::Error::from_str("the branch has moved")) }
-        });
-        callbacks.push_update_reference(|_, status| {
-            *declined.borrow_mut() = status.map(|said| said.chars().take(500).collect::<String>());
-            Ok(())
-        });
-        // What its git and its hooks say. The reason is nowhere else.
-        callbacks.sideband_progress(|said| {
-            let mut told = told.borrow_mut();
-            told.extend_from_slice(said);
-            let more = told.len().saturating_sub(MOST_TOLD);
-            told.drain(..more);
-            true
-        });
-        let mut options = PushOptions::new();
-        options.remote_callbacks(callbacks).proxy_options(self.proxy(&remote.url));
-        let refspec = format!("+{commit}:{reference}");
-        let sent = connection(&commits, remote)?.push(&[refspec], Some(&mut options));
-        drop(options);
-        let reason = words(&told.into_inner());
-        let with_reason =
-            |said: &str| if reason.is_empty() { said.to_owned() } else { format!("{said}: {reason}") };
-        sent.map_err(|error| {
-            // The same objects are never taken, and libgit2 tells it as trouble of the network.
-            let kind = match reason.contains("fsck error") {
-                true => GitErrorKind::Refused,
-                false => kind_of(&error, login.refused.get()),
-            };
-            failed(kind, "push to", remote, &with_reason(error.message()))
-        })?;
-        match declined.into_inner() {
-            Some(said) => Err(GitError::new(
+        let wire = self.wire(commits.path(), remote);
+        let sent = wire.push(commit.as_str(), &branch.reference(), lease.map(CommitSha::as_str));
+        match sent.map_err(|failure| failed(failure.kind, "push to", remote, &failure.said))? {
+            PushAnswer::Taken => Ok(()),
+            PushAnswer::Stale => {
+                Err(GitError::new(GitErrorKind::Refused, format!("the branch {branch} has moved")))
+            }
+            PushAnswer::Declined(said) => Err(GitError::new(
                 GitErrorKind::Refused,
-                format!(
-                    "{} declined the push to {branch}: {}",
-                    remote.repository,
-                    clean(&with_reason(&said), remote)
-                ),
+                format!("{} declined the push to {branch}: {}", remote.repository, clean(&said, remote)),
             )),
-            None => Ok(()),
         }
     }
 }
@@ -342,41 +253,6 @@ fn check_address(remote: &Remote<'_>) -> Result<(), GitError> {
         return Err(GitError::broken(message));
     }
     Ok(())
-}
-
-fn connection<'r>(from: &'r Repository, remote: &Remote<'_>) -> Result<git2::Remote<'r>, GitError> {
-    check_address(remote)?;
-    from.remote_anonymous(remote.url.as_str())
-        .map_err(|error| GitError::local("use the repository's address", &error))
-}
-
-/// What a server said beside its answer, without progress.
-fn words(told: &[u8]) -> String {
-    let text = String::from_utf8_lossy(told);
-    let lines =
-        text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty() && !line.contains("% ("));
-    let plain = lines.map(|line| line.replace(char::is_control, ""));
-    plain.collect::<Vec<_>>().join("; ")
-}
-
-fn classify(error: &git2::Error, what: &str, remote: &Remote<'_>, refused: bool) -> GitError {
-    failed(kind_of(error, refused), what, remote, error.message())
-}
-
-/// What libgit2 said, by what it asks for. It tells the HTTP status in its text only.
-fn kind_of(error: &git2::Error, refused: bool) -> GitErrorKind {
-    let status =
-        error.message().rsplit_once("status code: ").and_then(|(_, code)| code.trim().parse::<u16>().ok());
-    match (status, error.code(), error.class()) {
-        _ if refused => GitErrorKind::Unauthorized,
-        (_, ErrorCode::Auth, _) => GitErrorKind::Unauthorized,
-        (Some(status), _, _) => GitErrorKind::of_status(status),
-        (None, _, ErrorClass::Net | ErrorClass::Os | ErrorClass::Ssl | ErrorClass::Http) => {
-            GitErrorKind::Unavailable
-        }
-        (None, ErrorCode::Timeout | ErrorCode::Eof, _) => GitErrorKind::Unavailable,
-        (None, _, _) => GitErrorKind::Broken,
-    }
 }
 
 pub(super) fn failed(kind: GitErrorKind, what: &str, remote: &Remote<'_>, said: &str) -> GitError {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::git_fetch::{own_git, run_task};
+use super::git_wire::{own_git, run_task};
 use super::{GitError, Workspaces, leftovers, remove_all};
 use journeyman_order::{OrderId, RepositoryName};
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use git2::{ObjectType, Odb, Oid, Repository};
 use url::Url;
 
-use super::git_fetch::{FetchLimits, GitFetch};
+use super::git_wire::{GitWire, WireLimits};
 use super::gitmodules::{self, SubmoduleEntry};
 use super::remote::{failed, oid};
 use super::tree::{EntryMode, GitTreeEntry, parse};
@@ -29,7 +29,7 @@ pub(super) const DEEPEST: usize = 4;
 /// Entries of one submodule's tree.
 const MOST_ENTRIES: usize = 200_000;
 /// For all of a commit's submodules together.
-const LIMITS: FetchLimits = FetchLimits { whole: Duration::from_secs(20 * 60), ..FetchLimits::USUAL };
+const LIMITS: WireLimits = WireLimits { whole: Duration::from_secs(20 * 60), ..WireLimits::USUAL };
 /// Those of a commit that are missing and named.
 const MOST_NAMED: usize = 20;
 
@@ -201,15 +201,9 @@ impl Workspaces {
         if whole.is_zero() {
             return Ok(Err(too_long()));
         }
-        let fetch = GitFetch {
-            into: store.path(),
-            url,
-            token: remote.token.as_ref(),
-            proxy: self.proxy_address(url),
-            certificates: self.certificates.as_deref(),
-            limits: FetchLimits { whole, ..LIMITS },
-            is_given_up: &self.is_given_up,
-        };
+        let limits = WireLimits { whole, ..LIMITS };
+        let fetch =
+            GitWire { url, limits, proxy: self.proxy_address(url), ..self.wire(store.path(), remote) };
         if let Err(failure) = fetch.run_shallow(&format!("+{id}:{fetched}")) {
             leftovers::clear_fetch(store.path(), &fetched)?;
             return match failure.kind {

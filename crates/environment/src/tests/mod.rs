@@ -288,6 +288,18 @@ fn each_folder_is_planned_as_a_repository_and_tested_where_a_change_concerns_it(
         let changed: Vec<std::path::PathBuf> = changed.iter().map(Into::into).collect();
         plan.clone().for_change(&changed).test.unwrap().command
     };
+    let apart = |plan: &EnvironmentPlan| -> Vec<(String, String)> {
+        let told = |(folder, plan): (&str, EnvironmentPlan)| (folder.to_owned(), plan.test.unwrap().command);
+        plan.in_each_folder().into_iter().map(told).collect()
+    };
+    assert_eq!(
+        apart(&plan).iter().map(|(folder, _)| folder.as_str()).collect::<Vec<_>>(),
+        ["backend", "web"]
+    );
+    assert!(apart(&plan).iter().all(|(folder, test)| test.starts_with(&format!("cd {folder} && "))));
+    assert_eq!(apart(&plan.clone().for_change(&["web/a.js".into()])), [], "one is no several");
+    let something_else = PlannedTest::new("sh examples.sh", "the issue");
+    assert_eq!(apart(&EnvironmentPlan { test: Some(something_else), ..plan.clone() }), []);
     let backend = "cd backend && export VIRTUAL_ENV=\"$PWD/.venv\" && export PATH=\"$PWD/.venv/bin:$PATH\" && \
                    python3 -m unittest discover";
     let web = "cd web && export PATH=\"$PWD/node_modules/.bin:$PATH\" && npm test";

@@ -224,15 +224,11 @@ impl SignalLog {
         let can_be_retried =
             Surfaces::of(ran.settled.as_ref(), &walk.verdict(ran.settled.as_ref())).can_be_retried;
         let segment = ran.answers_begun;
-        let gathers = ran.gathers && journal.opened().format >= GATHERING_IS_CANCELLED_SINCE;
+        let is_cancelled = self.cancelled().is_some();
+        let gathers = ran.gathers && !is_cancelled && journal.opened().format >= GATHERING_IS_CANCELLED_SINCE;
         let rests = |approvable, retry| OrderPhase::Rests { segment, approvable, retry, gathers };
         match ran.settled {
-            _ if self.cancelled().is_some() => OrderPhase::Rests {
-                segment,
-                approvable: false,
-                retry: RetryCommandKind::MoreRounds,
-                gathers: false,
-            },
+            _ if is_cancelled => rests(false, RetryCommandKind::MoreRounds),
             Some(Settlement::Unprepared { .. }) => OrderPhase::Unprepared,
             Some(_) if segment == 0 && can_be_retried => rests(ran.approvable, RetryCommandKind::MoreRounds),
             Some(_) if ran.given_up => rests(ran.approvable, RetryCommandKind::MoreRounds),

@@ -63,14 +63,14 @@ impl FetchFixture {
     }
 
     /// The fetch by git alone: nobody has asked the server before.
-    fn git(&self) -> GitFetch<'_> {
-        GitFetch {
-            into: &self.mirror,
+    fn git(&self) -> GitWire<'_> {
+        GitWire {
+            ours: &self.mirror,
             url: &self.url,
             token: Some(&self.token),
             proxy: None,
             certificates: None,
-            limits: FetchLimits::USUAL,
+            limits: WireLimits::USUAL,
             is_given_up: &self.is_given_up,
         }
     }
@@ -196,25 +196,71 @@ fn the_token_is_shown_to_no_other_host_that_a_redirect_leads_to() {
 }
 
 #[test]
-fn every_answer_to_git_has_the_kind_that_it_has_to_libgit2() {
+fn every_answer_has_the_same_kind_to_whoever_fetches_asks_and_pushes() {
     let house = FetchFixture::new();
     for status in [401, 403, 404, 418, 429, 500, 503] {
         house.server.answer_with(Some(status));
         let error = house.git().run(MAIN).unwrap_err();
-        let asked = house.workspaces.remote_head(&house.remote(), "main").unwrap_err();
-        assert_eq!(error.kind, asked.kind, "{status}: {error:?}");
-        assert!(!error.said.is_empty() && !error.said.contains(TOKEN), "{error:?}");
+        let asked = house.git().list().unwrap_err();
+        let pushed = house.git().push(house.base.as_str(), "refs/heads/x", None).unwrap_err();
+        for error in [error, asked, pushed] {
+            assert_eq!(error.kind, GitErrorKind::of_status(status), "{error:?}");
+            assert!(!error.said.is_empty() && !error.said.contains(TOKEN), "{error:?}");
+        }
     }
     house.server.answer_with(None);
     let expired = SecretString::from("ghs_expired");
     for token in [None, Some(&expired)] {
-        let error = GitFetch { token, ..house.git() }.run(MAIN).unwrap_err();
+        let error = GitWire { token, ..house.git() }.run(MAIN).unwrap_err();
         assert_eq!(error.kind, GitErrorKind::Unauthorized, "{error:?}");
     }
     let nobody = "http://127.0.0.1:1/octo/sums.git".parse().unwrap();
-    let error = GitFetch { url: &nobody, ..house.git() }.run(MAIN).unwrap_err();
+    let error = GitWire { url: &nobody, ..house.git() }.run(MAIN).unwrap_err();
     assert_eq!(error.kind, GitErrorKind::Unavailable, "{error:?}");
     house.git().run(MAIN).unwrap();
+}
+
+#[test]
+fn a_push_takes_nothing_away_that_its_lease_has_not_seen() {
+    let house = FetchFixture::new();
+    house.git().run(MAIN).unwrap();
+    let mirror = Repository::open_bare(&house.mirror).unwrap();
+    let base = mirror.find_commit(house.base.as_str().parse().unwrap()).unwrap();
+    let who = git2::Signature::new("A", "a@example.org", &git2::Time::new(2, 0)).unwrap();
+    let commit = |message: &str| -> String {
+        let tree = base.tree().unwrap();
+        mirror.commit(None, &who, &who, message, &tree, &[&base]).unwrap().to_string()
+    };
+    let (ours, theirs) = (commit("Ours"), commit("Theirs"));
+    let push = |commit: &str, lease: Option<&str>| house.git().push(commit, "refs/heads/fix", lease).unwrap();
+    let there = || {
+        let heads = house.git().list().unwrap();
+        heads.into_iter().find(|(name, _)| name == "refs/heads/fix").map(|(_, id)| id.to_string())
+    };
+
+    assert_eq!(push(&ours, Some(&theirs)), PushAnswer::Stale, "it is not there at all");
+    assert_eq!(there(), None);
+    assert_eq!(push(&ours, None), PushAnswer::Taken);
+    assert_eq!(push(&ours, Some(&ours)), PushAnswer::Taken, "it is there already");
+    // Neither is behind the other.
+    assert_eq!(push(&theirs, None), PushAnswer::Stale);
+    assert_eq!(push(&theirs, Some(house.base.as_str())), PushAnswer::Stale);
+    assert_eq!(there().as_deref(), Some(ours.as_str()));
+    assert_eq!(push(&theirs, Some(&ours)), PushAnswer::Taken);
+    assert_eq!(there().as_deref(), Some(theirs.as_str()));
+
+    // What stands in the way there is told in the server's words, and without what it says of how far it is.
+    let hook = house.server.path("octo/sums").join("hooks/pre-receive");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(
+        &hook,
+        "#!/bin/sh\necho 'Counting: 10% (1/10)' >&2\necho 'commits on fix are signed here' >&2\nexit 1\n",
+    )
+    .unwrap();
+    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let declined = push(&ours, Some(&theirs));
+    let said = "pre-receive hook declined: commits on fix are signed here";
+    assert_eq!(declined, PushAnswer::Declined(said.to_owned()));
 }
 
 #[test]
@@ -243,8 +289,8 @@ fn a_server_that_falls_silent_is_given_up() {
     let house = FetchFixture::new();
     house.server.hold_packs(true);
     let begun = Instant::now();
-    let limits = FetchLimits { silence: Duration::from_secs(1), ..FetchLimits::USUAL };
-    let error = GitFetch { limits, ..house.git() }.run(MAIN).unwrap_err();
+    let limits = WireLimits { silence: Duration::from_secs(1), ..WireLimits::USUAL };
+    let error = GitWire { limits, ..house.git() }.run(MAIN).unwrap_err();
     assert_eq!(error.kind, GitErrorKind::Unavailable, "{error:?}");
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
@@ -253,8 +299,8 @@ fn a_server_that_falls_silent_is_given_up() {
 fn a_server_without_end_is_ended_and_git_with_all_its_children() {
     let house = FetchFixture::new();
     house.server.hold_packs(true);
-    let limits = FetchLimits { whole: Duration::from_secs(1), ..FetchLimits::USUAL };
-    let error = GitFetch { limits, ..house.git() }.run(MAIN).unwrap_err();
+    let limits = WireLimits { whole: Duration::from_secs(1), ..WireLimits::USUAL };
+    let error = GitWire { limits, ..house.git() }.run(MAIN).unwrap_err();
     assert_eq!(error.kind, GitErrorKind::Unavailable, "{error:?}");
     house.hung_up(1);
 }
@@ -302,11 +348,10 @@ fn what_the_settings_trust_stands_behind_what_the_system_trusts() {
     let trusted = TrustedCertificates { file: "/etc/corp.pem".into(), pem: pem.clone() };
     let joined = joined_certificates(&trusted, house.data.path()).unwrap();
     let all = fs::read(&joined).unwrap();
-    let (system, _) = libgit2::system_certificates();
-    let system = system.map(|file| fs::read(file).unwrap()).unwrap_or_default();
+    let system = system_certificates().map(|file| fs::read(file).unwrap()).unwrap_or_default();
     assert!(all.starts_with(&system) && all.ends_with(&pem));
     let proxy = "http://ada:hunter2@proxy:3128";
-    let fetch = GitFetch { certificates: Some(&joined), proxy: Some(proxy.into()), ..house.git() };
+    let fetch = GitWire { certificates: Some(&joined), proxy: Some(proxy.into()), ..house.git() };
     assert!(fetch.settings().contains(&format!("http.sslCAInfo={}", joined.display()).into()));
     let command = fetch.command(&[], MAIN);
     assert!(command.get_args().all(|argument| !argument.to_string_lossy().contains("hunter2")));

@@ -1,9 +1,10 @@
-//! One fetch, by git itself: a whole history takes about as long as `git clone` takes for it, and libgit2 takes longer.
+//! What reaches a server, by git itself: what is there, one fetch, one push. A whole history takes about as long as
+//! `git clone` takes for it, and libgit2 takes longer, which would need a TLS library of its own besides.
 //!
 //! May know: git's command line, its environment, and what it says when it fails.
 //! Must never know: whose repository it is. It runs in repositories of ours only, never where an agent could write.
 //!
-//! Nothing that is set on the machine reaches git, no secret is on its command line, and it takes the objects of one
+//! Nothing that is set on the machine reaches git, no secret is on its command line, and it moves the objects of one
 //! refspec: no tags, no submodules, no hook, nothing tidied up afterwards.
 
 #[cfg(test)]
@@ -13,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -23,7 +24,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use super::{GitError, GitErrorKind, libgit2, write_whole};
+use super::{GitError, GitErrorKind, write_whole};
 use journeyman_order::TrustedCertificates;
 
 /// The variable that the helper finds the token in.
@@ -33,24 +34,28 @@ const TOKEN: &str = "JOURNEYMAN_GIT_TOKEN";
 const HELPER: &str =
     "!answer() { printf 'username=x-access-token\\npassword=%s\\n' \"$JOURNEYMAN_GIT_TOKEN\"; }; answer";
 
-/// How often a fetch looks up from its work.
+/// How often whoever waits for git looks up.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What is kept of what git says: its last words say what went wrong.
 const MOST_SAID: usize = 8 << 10;
 const MOST_TOLD: usize = 500;
+/// The end of what a server says beside its answer.
+const MOST_REASON: usize = 800;
+/// What a server lists, at most: some 500,000 references.
+const MOST_LISTED: usize = 64 << 20;
 
-/// How long a fetch may take.
+/// How long it may take.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FetchLimits {
+pub(super) struct WireLimits {
     /// Without a single byte from the server. Whole seconds.
     pub(super) silence: Duration,
     /// For everything: a server can be slow without end.
     pub(super) whole: Duration,
 }
 
-impl FetchLimits {
-    /// A minute of silence, as libgit2 has it. The largest repositories there are take an hour on a slow line.
+impl WireLimits {
+    /// A minute of silence. The largest repositories there are take an hour on a slow line.
     pub(super) const USUAL: Self =
         Self { silence: Duration::from_secs(60), whole: Duration::from_secs(3 * 60 * 60) };
 }
@@ -65,19 +70,30 @@ impl Drop for FetchGuard {
     }
 }
 
-/// Why nothing was fetched.
+/// Why nothing came of it.
 #[derive(Debug)]
-pub(super) struct FetchFailure {
+pub(super) struct WireFailure {
     pub(super) kind: GitErrorKind,
     /// What git said, as it said it.
     pub(super) said: String,
 }
 
-/// What git is to fetch from where, and how it gets there.
+/// What a server did with a push that reached it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PushAnswer {
+    /// It took it.
+    Taken,
+    /// Git itself saw that the branch is not where the lease has it: nothing was sent.
+    Stale,
+    /// In its words.
+    Declined(String),
+}
+
+/// What git is to reach, from where, and how it gets there.
 #[derive(Debug)]
-pub(super) struct GitFetch<'a> {
-    /// The repository that takes it, a bare one of ours.
-    pub(super) into: &'a Path,
+pub(super) struct GitWire<'a> {
+    /// A bare repository of ours: what takes what is fetched, or has what is pushed.
+    pub(super) ours: &'a Path,
     pub(super) url: &'a Url,
     /// Shown to the host of the address only, and only when it asks.
     pub(super) token: Option<&'a SecretString>,
@@ -85,28 +101,97 @@ pub(super) struct GitFetch<'a> {
     pub(super) proxy: Option<SecretString>,
     /// Instead of the system's: one file with all that are trusted.
     pub(super) certificates: Option<&'a Path>,
-    pub(super) limits: FetchLimits,
+    pub(super) limits: WireLimits,
     pub(super) is_given_up: &'a AtomicBool,
 }
 
-impl GitFetch<'_> {
+impl GitWire<'_> {
     /// Blocks until the reference is where the server has it and everything that it leads to is here. Ended before that,
     /// by whatever it is, nothing leads to what came: the next fetch begins where this one did.
-    pub(super) fn run(&self, refspec: &str) -> Result<(), FetchFailure> {
+    pub(super) fn run(&self, refspec: &str) -> Result<(), WireFailure> {
         self.run_command(self.command(&[], refspec))
     }
 
     /// The same, of what the refspec names without what is behind it.
-    pub(super) fn run_shallow(&self, refspec: &str) -> Result<(), FetchFailure> {
+    pub(super) fn run_shallow(&self, refspec: &str) -> Result<(), WireFailure> {
         self.run_command(self.command(&["--depth=1"], refspec))
     }
 
-    fn run_command(&self, command: Command) -> Result<(), FetchFailure> {
+    /// What a server lists: names and what they lead to, tags both as they are and as the commit behind them.
+    pub(super) fn list(&self) -> Result<Vec<(String, git2::Oid)>, WireFailure> {
+        let mut command = self.begun();
+        // One question and one answer.
+        command.args(["-c", "protocol.version=0", "ls-remote", "--", self.url.as_str()]);
+        let listed = self.run_telling(command).and_then(PrintedText::of_success)?;
+        let unreadable = |line: &str| WireFailure {
+            kind: GitErrorKind::Broken,
+            said: format!("the server lists {:?}", line.chars().take(MOST_TOLD).collect::<String>()),
+        };
+        let read = |line: &str| {
+            let (id, name) = line.split_once('\t').ok_or_else(|| unreadable(line))?;
+            let id = git2::Oid::from_str(id).map_err(|_| unreadable(line))?;
+            Ok((name.to_owned(), id))
+        };
+        listed.lines().map(read).collect()
+    }
+
+    /// Puts a commit on a branch, if the branch is there as the lease has it: at a commit, or not at all. What the server
+    /// lists in the very conversation is compared, and the server compares again itself.
+    pub(super) fn push(
+        &self,
+        commit: &str,
+        reference: &str,
+        lease: Option<&str>,
+    ) -> Result<PushAnswer, WireFailure> {
+        let mut command = self.begun();
+        command.args(["push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"]);
+        command.arg(format!("--force-with-lease={reference}:{}", lease.unwrap_or_default()));
+        command.args(["--", self.url.as_str(), &format!("{commit}:{reference}")]);
+        let ended = self.run_telling(command)?;
+        // A line for each reference: how it went, which it is, and in words what became of it.
+        let told = ended.printed.lines().find_map(|line| {
+            let (sign, rest) = line.split_once('\t')?;
+            Some((sign.trim(), rest.split_once('\t')?.1))
+        });
+        let reason = words(&ended.said);
+        let with_reason =
+            |said: &str| if reason.is_empty() { said.to_owned() } else { format!("{said}: {reason}") };
+        match told {
+            Some(("!", said)) if said.contains("(stale info)") => Ok(PushAnswer::Stale),
+            Some(("!", said)) if !said.contains("(remote failed") => {
+                let why = said.split_once('(').map_or(said, |(_, why)| why.trim_end_matches(')'));
+                Ok(PushAnswer::Declined(with_reason(&why.chars().take(MOST_TOLD).collect::<String>())))
+            }
+            _ if ended.is_success => Ok(PushAnswer::Taken),
+            // The same objects are never taken, and git tells it as trouble of the network.
+            _ if reason.contains("fsck error") => Ok(PushAnswer::Declined(with_reason("unpack failed"))),
+            _ => {
+                let failure = ended.failure();
+                Err(WireFailure { said: with_reason(&failure.said), ..failure })
+            }
+        }
+    }
+
+    fn run_command(&self, command: Command) -> Result<(), WireFailure> {
+        self.run_telling(command).and_then(PrintedText::of_success).map(drop)
+    }
+
+    fn run_telling(&self, command: Command) -> Result<PrintedText, WireFailure> {
         run(command, self.limits.whole, self.is_given_up)
     }
 
     fn command(&self, how: &[&str], refspec: &str) -> Command {
-        let mut command = own_git(self.into);
+        let mut command = self.begun();
+        command.args(["fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"]).args(how);
+        // Who sees progress hears from the server all the time, also while it counts: a silent one is stuck. And git
+        // that goes on speaking when nobody listens ends.
+        command.args(["--progress", "--", self.url.as_str(), refspec]);
+        command
+    }
+
+    /// git in our repository, with its way to the server.
+    fn begun(&self) -> Command {
+        let mut command = own_git(self.ours);
         // A redirect leads to no other scheme.
         command.env("GIT_ALLOW_PROTOCOL", self.url.scheme());
         // These two are secrets. Arguments can be seen by everybody on the machine, variables by its own user.
@@ -119,10 +204,6 @@ impl GitFetch<'_> {
         for setting in self.settings() {
             command.arg("-c").arg(setting);
         }
-        command.args(["fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"]).args(how);
-        // Who sees progress hears from the server all the time, also while it counts: a silent one is stuck. And git
-        // that goes on speaking when nobody listens ends.
-        command.args(["--progress", "--", self.url.as_str(), refspec]);
         command
     }
 
@@ -146,8 +227,9 @@ impl GitFetch<'_> {
             let host = self.url.origin().ascii_serialization();
             settings.push(set(&format!("credential.{host}.helper"), HELPER.as_ref()));
         }
-        // The same as libgit2 trusts, whichever library this git was built with.
-        let (file, folder) = libgit2::system_certificates();
+        // What is said to this process is not in git's environment.
+        let [file, folder] =
+            ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(|name| std::env::var_os(name).map(PathBuf::from));
         let file = self.certificates.map(Path::to_owned).or(file);
         settings.extend(file.map(|file| set("http.sslCAInfo", file.as_ref())));
         settings.extend(folder.map(|folder| set("http.sslCAPath", folder.as_ref())));
@@ -156,8 +238,8 @@ impl GitFetch<'_> {
 }
 
 /// Has git do something in a repository of ours that reaches no server; [`own_git`] begins the command.
-pub(super) fn run_task(command: Command, is_given_up: &AtomicBool) -> Result<(), FetchFailure> {
-    run(command, FetchLimits::USUAL.whole, is_given_up)
+pub(super) fn run_task(command: Command, is_given_up: &AtomicBool) -> Result<(), WireFailure> {
+    run(command, WireLimits::USUAL.whole, is_given_up).and_then(PrintedText::of_success).map(drop)
 }
 
 /// git for a bare repository of ours, behind the fences that hold for all of it: no settings of the machine or of a person,
@@ -172,18 +254,42 @@ pub(super) fn own_git(repository: &Path) -> Command {
         command.args(["-c", setting]);
     }
     command.arg("--git-dir").arg(repository);
-    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // git has children of its own, and they end with it.
     command.process_group(0);
     command
 }
 
-fn run(command: Command, limit: Duration, is_given_up: &AtomicBool) -> Result<(), FetchFailure> {
-    let failed = |kind, said: String| FetchFailure { kind, said };
+/// What git printed, and how it ended.
+struct PrintedText {
+    /// Its answer, the end of it.
+    printed: String,
+    /// What it said of how it went, the end of it.
+    said: Vec<u8>,
+    is_success: bool,
+    ended: String,
+}
+
+impl PrintedText {
+    /// Its answer, where it ended well.
+    fn of_success(self) -> Result<String, WireFailure> {
+        if self.is_success { Ok(self.printed) } else { Err(self.failure()) }
+    }
+
+    fn failure(&self) -> WireFailure {
+        let said = complaints(&self.said);
+        let kind = kind(&said);
+        let nothing = || format!("git ended with {}", self.ended);
+        WireFailure { kind, said: if said.is_empty() { nothing() } else { said } }
+    }
+}
+
+fn run(command: Command, limit: Duration, is_given_up: &AtomicBool) -> Result<PrintedText, WireFailure> {
+    let failed = |kind, said: String| WireFailure { kind, said };
     let mut process = GitProcess::start(command).map_err(|error| {
         failed(GitErrorKind::Broken, format!("git cannot be started, is it installed? {error}"))
     })?;
-    let last_words = process.last_words();
+    let [answer, last_words] = process.outputs();
     let until = Instant::now() + limit;
     let said = loop {
         match last_words.recv_timeout(LOOK) {
@@ -203,21 +309,45 @@ fn run(command: Command, limit: Duration, is_given_up: &AtomicBool) -> Result<()
     };
     let ended =
         process.end().map_err(|error| failed(GitErrorKind::Broken, format!("wait for git: {error}")))?;
-    if ended.success() {
-        return Ok(());
+    let answer = answer.recv().unwrap_or_default();
+    if answer.len() >= MOST_LISTED {
+        return Err(failed(GitErrorKind::Refused, "it lists more than can be read".to_owned()));
     }
-    let said = complaints(&said);
-    let kind = kind(&said);
-    Err(failed(kind, if said.is_empty() { format!("git ended with {ended}") } else { said }))
+    let printed = String::from_utf8_lossy(&answer).into_owned();
+    Ok(PrintedText { printed, said, is_success: ended.success(), ended: ended.to_string() })
+}
+
+/// What a server said beside its answer, without progress.
+fn words(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(said);
+    let lines = text.split(['\n', '\r']).filter_map(|line| line.strip_prefix("remote:"));
+    let lines = lines.map(str::trim).filter(|line| !line.is_empty() && !line.contains("% ("));
+    let plain: Vec<String> = lines.map(|line| line.replace(char::is_control, "")).collect();
+    let all = plain.join("; ");
+    let from = all.ceil_char_boundary(all.len().saturating_sub(MOST_REASON));
+    all.get(from..).unwrap_or_default().to_owned()
+}
+
+/// Where systems keep the authorities that they trust, all in one file.
+const BUNDLES: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// The file with the certificates that the system trusts; none where it is in no usual place.
+pub fn system_certificates() -> Option<&'static Path> {
+    BUNDLES.iter().map(Path::new).find(|file| file.is_file())
 }
 
 /// One file with the certificates that the system trusts and those of the settings behind them: git takes one file only,
 /// and instead of its own.
 pub(super) fn joined_certificates(trusted: &TrustedCertificates, data: &Path) -> Result<PathBuf, GitError> {
-    let (system, _) = libgit2::system_certificates();
-    let mut all = match system {
+    let said = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
+    let mut all = match said.as_deref().or(system_certificates()) {
         Some(file) => {
-            std::fs::read(&file).map_err(|error| GitError::file("read the certificates in", &file, &error))?
+            std::fs::read(file).map_err(|error| GitError::file("read the certificates in", file, &error))?
         }
         None => Vec::new(),
     };
@@ -239,13 +369,17 @@ impl GitProcess {
         Ok(Self { child: command.spawn()?, is_reaped: false })
     }
 
-    /// Told once, when git and all its children have ended: they speak through one pipe.
-    fn last_words(&mut self) -> mpsc::Receiver<Vec<u8>> {
-        let (sender, receiver) = mpsc::channel();
-        if let Some(stderr) = self.child.stderr.take() {
-            std::thread::spawn(move || sender.send(last_of(stderr)));
+    /// Its answer, and what it says of how it goes: each told once, when git and all its children have ended, for they speak
+    /// through one pipe.
+    fn outputs(&mut self) -> [mpsc::Receiver<Vec<u8>>; 2] {
+        fn told(pipe: Option<impl Read + Send + 'static>, most: usize) -> mpsc::Receiver<Vec<u8>> {
+            let (sender, receiver) = mpsc::channel();
+            if let Some(pipe) = pipe {
+                std::thread::spawn(move || sender.send(last_of(pipe, most)));
+            }
+            receiver
         }
-        receiver
+        [told(self.child.stdout.take(), MOST_LISTED), told(self.child.stderr.take(), MOST_SAID)]
     }
 
     fn end(mut self) -> std::io::Result<std::process::ExitStatus> {
@@ -266,11 +400,11 @@ impl Drop for GitProcess {
 }
 
 /// Reads to the end, and keeps the end.
-fn last_of(mut stderr: ChildStderr) -> Vec<u8> {
+fn last_of(mut pipe: impl Read, most: usize) -> Vec<u8> {
     let (mut said, mut piece) = (Vec::new(), [0; 4096]);
-    while let Ok(length @ 1..) = stderr.read(&mut piece) {
+    while let Ok(length @ 1..) = pipe.read(&mut piece) {
         said.extend_from_slice(&piece[..length]);
-        said.drain(..said.len().saturating_sub(MOST_SAID));
+        said.drain(..said.len().saturating_sub(most));
     }
     said
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use secrecy::SecretString;
 use tokio::sync::broadcast;
-use url::Url;
+use url::{Host, Url};
 
 use crate::config::Settings;
 use crate::dashboard::{
@@ -91,6 +91,22 @@ fn of_token(error: GitHubError) -> GitHubDoorError {
     }
 }
 
+/// Why nobody can come back to an address from GitHub: what they bring would be read on the way, or would not be found.
+fn no_door(public: &Url) -> Option<&'static str> {
+    let is_here = match public.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    match public.scheme() {
+        "https" => {}
+        _ if is_here => {}
+        _ => return Some("is not https://, and a session would be read on the way"),
+    }
+    (public.path() != "/").then_some("has a path, and the dashboard is at the root of its address")
+}
+
 /// How people sign in as on GitHub: with the App's client ID, and where GitHub knows to send them back to.
 pub(super) fn door(settings: &Settings) -> anyhow::Result<Option<Arc<dyn GitHubDoor>>> {
     let Some(client) = &settings.github.client else { return Ok(None) };
@@ -98,6 +114,10 @@ pub(super) fn door(settings: &Settings) -> anyhow::Result<Option<Arc<dyn GitHubD
         tracing::info!("nobody signs in to the dashboard as on GitHub: that needs server.public_url");
         return Ok(None);
     };
+    if let Some(because) = no_door(public) {
+        tracing::warn!("nobody signs in to the dashboard as on GitHub: server.public_url {because}");
+        return Ok(None);
+    }
     let back = format!("{}/sign-in/github/back", public.as_str().trim_end_matches('/')).parse()?;
     let (id, secret) = (client.id.clone(), client.secret.clone());
     let client = SignInClient::new(&settings.github.api_url, &settings.testing.outgoing, id, secret)?;
@@ -120,5 +140,25 @@ pub(super) fn dashboard(
         orders: api.orders.clone(),
         live: Arc::new(EngineLive(engine.clone())),
         settings: Arc::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::no_door;
+
+    #[test]
+    fn people_come_back_from_github_to_an_address_that_nobody_reads_along() {
+        for (address, may) in [
+            ("https://bot.example.org", true),
+            ("http://localhost:3000", true),
+            ("http://127.0.0.1:3000/", true),
+            ("http://[::1]:3000", true),
+            ("http://bot.example.org", false),
+            ("http://localhost.example.org", false),
+            ("https://example.org/journeyman", false),
+        ] {
+            assert_eq!(no_door(&address.parse().expect("an address")).is_none(), may, "{address}");
+        }
     }
 }

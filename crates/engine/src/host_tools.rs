@@ -3,6 +3,7 @@
 //! May know: the PATH, and how to start a program of this machine with fixed words. Must never know: repositories.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,23 +25,25 @@ static KNOWN: LazyLock<Mutex<BTreeMap<PathBuf, Option<String>>>> = LazyLock::new
 pub(crate) fn with<T>(sandbox: &Sandbox, work: impl FnOnce(&HostTools<'_>) -> T) -> T {
     // Names come from tables of ours; one with a slash is none.
     let locate = |program: &str| sandbox.locate(program).filter(|_| !program.contains('/'));
-    let version = |program: &str| version(&locate(program)?);
+    let version = |program: &str| version(&locate(program)?, &sandbox.host_environment());
     work(&HostTools::new(&|program| locate(program).is_some(), &version))
 }
 
-fn version(program: &Path) -> Option<String> {
+fn version(program: &Path, environment: &[(String, OsString)]) -> Option<String> {
     if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(program) {
         return known.clone();
     }
-    let said = ask(program);
+    let said = ask(program, environment);
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(program.to_owned(), said.clone());
     said
 }
 
 /// What a program says; java says it on the other stream.
-fn ask(program: &Path) -> Option<String> {
+fn ask(program: &Path, environment: &[(String, OsString)]) -> Option<String> {
     let mut child = Command::new(program)
         .args(version_arguments(program.file_name().and_then(|name| name.to_str()).unwrap_or_default()))
+        .env_clear()
+        .envs(environment.iter().cloned())
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -78,7 +81,22 @@ mod tests {
 
     #[test]
     fn a_tool_of_this_machine_says_its_version() {
-        assert!(version(Path::new("/usr/bin/git")).unwrap().starts_with("git version"));
-        assert_eq!(version(Path::new("/usr/bin/no-such-program")), None);
+        assert!(version(Path::new("/usr/bin/git"), &[]).unwrap().starts_with("git version"));
+        assert_eq!(version(Path::new("/usr/bin/no-such-program"), &[]), None);
+    }
+
+    /// Nobody has put walls around it.
+    #[test]
+    fn a_tool_of_this_machine_has_nothing_of_the_servers_environment() {
+        let place = tempfile::tempdir().unwrap();
+        let tool = place.path().join("tool");
+        std::fs::write(&tool, "#!/bin/sh\nenv\n").unwrap();
+        std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "there is something to be seen");
+        let own = [("PATH".to_owned(), OsString::from("/usr/bin:/bin"))];
+        let said = ask(&tool, &own).unwrap();
+        let names: Vec<&str> = said.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        assert!(names.iter().all(|name| ["PATH", "PWD", "SHLVL", "_", "OLDPWD"].contains(name)), "{said}");
+        assert!(said.contains("PATH=/usr/bin:/bin"), "{said}");
     }
 }

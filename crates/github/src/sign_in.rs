@@ -185,7 +185,13 @@ impl SignInClient {
                     "/user/installations/{}/repositories?per_page={PAGE}&page={page}",
                     installation.id
                 );
-                let found: RepositoriesWire = self.ask_page(token, &route, &mut readable.requests).await?;
+                let found = self.ask_page(token, &route, &mut readable.requests).await;
+                let found: RepositoriesWire = match found {
+                    Ok(found) => found,
+                    // Taken away meanwhile, suspended, or not for this person: the others are none of its affair.
+                    Err(error) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::NotFound) => break,
+                    Err(error) => return Err(error),
+                };
                 let is_last = found.repositories.len() < PAGE;
                 // What GitHub does not say, nobody may.
                 let rights =
@@ -211,8 +217,7 @@ impl SignInClient {
         *requests += 1;
         if *requests > MOST_PAGES {
             return Err(GitHubError::unexpected(format!(
-                "GitHub names more than {} repositories for one person",
-                MOST_PAGES as usize * PAGE
+                "GitHub names more installations and repositories for one person than fit into {MOST_PAGES} answers"
             )));
         }
         self.ask(token, route).await
@@ -261,7 +266,32 @@ async fn read<T: DeserializeOwned>(answer: reqwest::Result<Response>) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::tests::scripted::{ScriptedServer, ok, refused};
+
+    #[tokio::test]
+    async fn an_installation_that_does_not_answer_hides_its_own_repositories_alone() {
+        for (status, hidden) in [(403, Some(1)), (404, Some(1)), (500, None), (401, None)] {
+            let server = ScriptedServer::start(move |seen| match seen.call.as_str() {
+                "GET /user/installations?per_page=100&page=1" => {
+                    ok(json!({"installations": [{"id": 5}, {"id": 6}]}))
+                }
+                "GET /user/installations/6/repositories?per_page=100&page=1" => {
+                    ok(json!({"repositories": [{"id": 60, "permissions": {"pull": true, "push": true}}]}))
+                }
+                _ => refused(status, "no"),
+            })
+            .await;
+            let api: Url = server.origin.parse().unwrap();
+            let client =
+                SignInClient::new(&api, &OutgoingNetwork::default(), "Iv1.1".to_owned(), "shh".into())
+                    .unwrap();
+            let readable = client.readable(&"ghu_ada".into()).await;
+            assert_eq!(readable.ok().map(|readable| readable.repositories.len()), hidden, "{status}");
+        }
+    }
 
     #[test]
     fn the_page_that_asks_is_on_the_github_of_the_api() {

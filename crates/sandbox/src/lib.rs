@@ -41,6 +41,7 @@ mod toolchains;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsString;
 use std::fmt::Debug;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -276,6 +277,13 @@ impl Sandbox {
     /// Where the program of this name is that jobs would start.
     pub fn locate(&self, name: &str) -> Option<PathBuf> {
         program::find(name, self.enclosure.reads().search_path())
+    }
+
+    /// The variables for a program of this machine that is started outside of the walls, only to say which it is: those of
+    /// jobs, with the machine's own home. This process's others may be secrets.
+    pub fn host_environment(&self) -> Vec<(String, OsString)> {
+        let home = std::env::var_os("HOME").unwrap_or_else(|| "/".into());
+        self.enclosure.reads().own_environment().all(Path::new(&home), &std::env::temp_dir(), &[])
     }
 
     /// The walls are tried before anything is trusted to them.

@@ -82,11 +82,17 @@ impl ServicePlan {
             ServiceScope::User => asks.units()?.join(NAME),
         };
         let mut notes = Vec::new();
+        let is_beside = |file: &Path| files::folder_of(file) == files::folder_of(settings);
         if let Some(key) = &key {
             notes.push(match (scope, &encrypted) {
                 (ServiceScope::System, Some(_)) => format!(
                     "The App's key is kept encrypted for this machine. {} is then needed no more: remove it once the \
                      service runs, or keep it in a safe place.",
+                    key.display()
+                ),
+                (ServiceScope::System, None) if moves && is_beside(key) => format!(
+                    "The App's key is copied to {OF_SYSTEM}, not encrypted: this machine has no systemd-creds. Remove {} \
+                     once the service runs, or keep it in a safe place.",
                     key.display()
                 ),
                 (ServiceScope::System, None) => format!(
@@ -98,6 +104,12 @@ impl ServicePlan {
                     key.display()
                 ),
             });
+        }
+        if moves {
+            notes.push(format!(
+                "The settings are copied to {OF_SYSTEM}. {} holds the same secrets: remove it once the service runs.",
+                settings.display()
+            ));
         }
         if scope == ServiceScope::User {
             notes.push("So that it runs while you are not signed in: loginctl enable-linger".to_owned());

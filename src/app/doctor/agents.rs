@@ -84,6 +84,8 @@ fn missing(
 async fn version(program: &str, sandbox: &Sandbox) -> Option<String> {
     let program = if program.contains('/') { PathBuf::from(program) } else { sandbox.locate(program)? };
     let mut command = tokio::process::Command::new(&program);
+    // Whatever the program does, it learns nothing of what this process was told.
+    command.env_clear().envs(sandbox.host_environment());
     command.arg("--version").stdin(std::process::Stdio::null()).kill_on_drop(true);
     let said = tokio::time::timeout(PATIENCE, command.output()).await.ok()?.ok()?;
     let line: String = String::from_utf8_lossy(&said.stdout).lines().next()?.chars().take(100).collect();

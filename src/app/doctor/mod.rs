@@ -91,7 +91,9 @@ async fn machine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
         }
         Err(error) => findings.push(finding("sandbox.mode", format!("{error:#}"), false)),
     }
-    let git = tokio::process::Command::new("git").arg("--version").output().await;
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let git =
+        tokio::process::Command::new("git").arg("--version").env_clear().env("PATH", search).output().await;
     findings.push(match git {
         Ok(said) if said.status.success() => {
             finding("git", String::from_utf8_lossy(&said.stdout).trim().to_owned(), true)

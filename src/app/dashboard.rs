@@ -134,6 +134,7 @@ pub(super) fn dashboard(
     DashboardState {
         door,
         people: Arc::default(),
+        shared: Arc::default(),
         store: api.store.clone(),
         api_token: api.api_token.clone(),
         public_url,

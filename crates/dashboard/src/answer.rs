@@ -88,6 +88,16 @@ pub(crate) fn broken(text: &str) -> HttpResponse {
     trouble(StatusCode::INTERNAL_SERVER_ERROR, "Something is wrong here", text)
 }
 
+/// Seconds after which whoever was turned away comes again.
+pub(crate) const AGAIN_AFTER: &str = "10";
+
+/// There are too many.
+pub(crate) fn busy(text: &str) -> HttpResponse {
+    let mut answer = trouble(StatusCode::SERVICE_UNAVAILABLE, "Not right now", text);
+    answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static(AGAIN_AFTER));
+    answer
+}
+
 /// What the database said is for the log.
 pub(crate) fn of_store(error: &StoreError) -> HttpResponse {
     match error {

@@ -11,6 +11,7 @@ mod diff;
 mod events;
 mod findings;
 mod github_sign_in;
+mod heavy;
 mod list;
 mod order_page;
 mod parts;
@@ -19,8 +20,11 @@ mod receipt_view;
 mod run_page;
 mod session;
 mod settings_page;
+mod shared;
 mod statistics_page;
 mod step_view;
+#[cfg(test)]
+mod tests;
 mod text;
 mod transcript;
 
@@ -41,6 +45,7 @@ use journeyman_order::{JournalEntry, MoveKey, OrderId, Person, RepositoryId};
 use journeyman_store::Store;
 
 pub use people::SignedInPeople;
+pub use shared::SharedWork;
 
 /// What the pages need.
 #[derive(Clone)]
@@ -57,6 +62,8 @@ pub struct DashboardState {
     pub door: Option<Arc<dyn GitHubDoor>>,
     /// Who has done so; nobody when the server starts.
     pub people: Arc<SignedInPeople>,
+    /// What requests share beside the store; nothing when the server starts.
+    pub shared: Arc<SharedWork>,
     /// The settings that hold; empty where nobody gave them.
     pub settings: Arc<Vec<EffectiveSetting>>,
 }

@@ -6,22 +6,58 @@ use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 
-use journeyman_store::StoreError;
+use journeyman_store::{ArtifactEnd, StoreError};
 
 use super::DashboardState;
 use super::answer::{DashboardFrame, of_store, shown};
 use super::order_page::asks_for;
-use super::text::line;
+use super::text::{line, size};
 use super::transcript::{MOST_ITEMS, html, read};
+
+/// Of a transcript so many KiB are read: the last ones.
+const MOST_READ: u16 = 1_024;
 
 #[derive(Template)]
 #[template(path = "dashboard/run.html")]
 struct RunPage {
     run: String,
     order: String,
-    html: Option<String>,
-    left_out: usize,
+    transcript: Option<TranscriptView>,
     frame: DashboardFrame,
+}
+
+/// The end of a transcript.
+struct TranscriptView {
+    /// The kept file.
+    file: String,
+    html: String,
+    /// How long all of it is, where only the end of it was read.
+    whole: Option<String>,
+    read: String,
+    /// Parts that were read and are not shown.
+    left_out: usize,
+}
+
+impl TranscriptView {
+    fn of(end: &ArtifactEnd) -> Self {
+        let text = String::from_utf8_lossy(&end.content);
+        let is_cut = end.left_out > 0;
+        // The first line is whole only at the beginning.
+        let lines = match is_cut {
+            true => text.split_once('\n').map_or("", |(_, whole)| whole),
+            false => &text,
+        };
+        let mut items = read(lines);
+        let left_out = items.len().saturating_sub(MOST_ITEMS);
+        items.drain(..left_out);
+        Self {
+            file: end.info.name.clone(),
+            html: html(&items),
+            whole: is_cut.then(|| size(end.info.size)),
+            read: size(end.content.len() as u64),
+            left_out,
+        }
+    }
 }
 
 pub(crate) async fn show(
@@ -29,28 +65,23 @@ pub(crate) async fn show(
     path: Path<(String, String)>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    let (order, run) = path.into_inner();
-    let (session, order) = match asks_for(&request, &state, &order).await {
-        Ok((session, row)) => (session, row.id),
-        Err(refused) => return *refused,
-    };
-    let artifact = match state.store.artifact(order, &format!("{run}.jsonl")).await {
-        Ok(artifact) => Some(artifact),
+    answer(&request, path.into_inner(), &state).await.unwrap_or_else(|refused| *refused)
+}
+
+async fn answer(
+    request: &HttpRequest,
+    (order, run): (String, String),
+    state: &DashboardState,
+) -> Result<HttpResponse, Box<HttpResponse>> {
+    let (session, row) = asks_for(request, state, &order).await?;
+    let turn = state.shared.transcripts.turn().await?;
+    let transcript = match state.store.artifact_end(row.id, &format!("{run}.jsonl"), MOST_READ).await {
+        Ok(end) => Some(turn.take(move || TranscriptView::of(&end)).await?),
         Err(StoreError::NotFound { .. }) => None,
-        Err(error) => return of_store(&error),
+        Err(error) => return Err(Box::new(of_store(&error))),
     };
-    let mut items = artifact.map(|artifact| read(&String::from_utf8_lossy(&artifact.content)));
-    let left_out = items.as_ref().map_or(0, |items| items.len().saturating_sub(MOST_ITEMS));
-    if let Some(items) = &mut items {
-        items.drain(..left_out);
-    }
-    shown(&RunPage {
-        run: line(&run, 200),
-        order: order.to_string(),
-        html: items.map(|items| html(&items)),
-        left_out,
-        frame: session.frame(""),
-    })
+    let (run, order) = (line(&run, 200), row.id.to_string());
+    Ok(shown(&RunPage { run, order, transcript, frame: session.frame("") }))
 }
 
 pub(crate) async fn download(

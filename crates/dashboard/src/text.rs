@@ -67,6 +67,17 @@ pub(crate) fn dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.01 { format!("${usd:.4}") } else { format!("${usd:.2}") }
 }
 
+/// Of a file.
+pub(crate) fn size(bytes: u64) -> String {
+    const KIB: f64 = 1024.0;
+    let bytes = bytes as f64;
+    match bytes {
+        _ if bytes < KIB => format!("{bytes:.0} bytes"),
+        _ if bytes < KIB * KIB => format!("{:.0} KiB", bytes / KIB),
+        _ => format!("{:.1} MiB", bytes / KIB / KIB),
+    }
+}
+
 pub(crate) fn duration(seconds: f64) -> String {
     if seconds < 10.0 {
         return format!("{seconds:.1} s");

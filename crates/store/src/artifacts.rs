@@ -15,6 +15,17 @@ pub struct Artifact {
     pub content: Vec<u8>,
 }
 
+/// The end of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArtifactEnd {
+    /// What is known of it.
+    pub info: ArtifactInfo,
+    /// Its last bytes.
+    pub content: Vec<u8>,
+    /// How many come before them.
+    pub left_out: u64,
+}
+
 /// What is known of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactInfo {
@@ -96,18 +107,57 @@ impl Store {
         })?;
         let (name, media_type, size, sha256, row, in_file) =
             row.ok_or_else(|| StoreError::not_found(what()))?;
-        let content = match (in_file, &self.files) {
-            (false, _) => row,
+        let (content, is_whole) = match (in_file, &self.files) {
+            (false, _) => {
+                let is_whole = hex::encode(Sha256::digest(&row)) == sha256;
+                (row, is_whole)
+            }
             (true, Some(files)) => files.read(&sha256).await?,
             (true, None) => return Err(StoreError::not_found(format!("the file of {}", what()))),
         };
-        if hex::encode(Sha256::digest(&content)) != sha256 {
+        if !is_whole {
             return Err(StoreError::broken(
                 format!("artifact {name} of order {order}"),
                 "its digest is another",
             ));
         }
         Ok(Artifact { info: info((name, media_type, size, sha256))?, content })
+    }
+
+    /// The last so many KiB of the artifact of that name: however large it is, no more of it is held.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is none, or its file is gone; [`StoreError::Broken`] when its file is damaged.
+    pub async fn artifact_end(
+        &self,
+        order: OrderId,
+        name: &str,
+        kibibytes: u16,
+    ) -> Result<ArtifactEnd, StoreError> {
+        let what = || format!("artifact {name} of order {order}");
+        let most = usize::from(kibibytes) << 10;
+        type ArtifactColumns = (String, String, i64, String, Vec<u8>, bool);
+        let row: Option<ArtifactColumns> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT name, media_type, size, sha256, \
+                 substr(content, CASE WHEN length(content) > $3 THEN length(content) - $3 + 1 ELSE 1 END), in_file \
+                 FROM artifacts WHERE order_id = $1 AND name = $2",
+            )
+            .bind(order.to_string())
+            .bind(name)
+            .bind(i32::try_from(most).unwrap_or(i32::MAX))
+            .fetch_optional(pool)
+        })?;
+        let (name, media_type, size, sha256, row, in_file) =
+            row.ok_or_else(|| StoreError::not_found(what()))?;
+        let content = match (in_file, &self.files) {
+            (false, _) => row,
+            (true, Some(files)) => files.read_end(&sha256, most).await?,
+            (true, None) => return Err(StoreError::not_found(format!("the file of {}", what()))),
+        };
+        let info = info((name, media_type, size, sha256))?;
+        let left_out = info.size.saturating_sub(content.len() as u64);
+        Ok(ArtifactEnd { info, content, left_out })
     }
 
     /// What artifacts an order has, by name.

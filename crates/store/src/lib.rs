@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-pub use artifacts::{Artifact, ArtifactInfo};
+pub use artifacts::{Artifact, ArtifactEnd, ArtifactInfo};
 pub use backup::DatabaseFiles;
 pub use connections::problem_of_sqlite;
 pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, NewDelivery, StoredDelivery};

@@ -85,3 +85,30 @@ async fn a_file_that_is_gone_already_does_not_keep_the_others() {
         assert_eq!((swept, files(store).len()), (300, 0), "each counted by whoever removed it");
     }
 }
+
+#[tokio::test]
+async fn of_a_large_artifact_the_end_alone_is_read_and_a_damaged_one_is_named() {
+    for home in homes().await {
+        let store = &home.store;
+        let order = open(store, 1, now()).await;
+        let text: Vec<u8> = (0..60_000).flat_map(|number| format!("{number:07}\n").into_bytes()).collect();
+        for length in [0, 1_000, 1_024, 1_025, 60_000, 70_000, 480_000] {
+            let content = &text[..length];
+            store.put_artifact(order, "stream", "text/plain", content).await.unwrap();
+            let end = store.artifact_end(order, "stream", 1).await.unwrap();
+            assert_eq!(end.content, &content[length.saturating_sub(1_024)..], "{length}");
+            assert_eq!(end.left_out, length.saturating_sub(1_024) as u64, "{length}");
+            assert_eq!(end.info.size, length as u64);
+        }
+        let none = store.artifact_end(order, "none", 1).await;
+        assert!(matches!(none, Err(StoreError::NotFound { .. })), "{none:?}");
+    }
+    let home = homes().await.remove(0);
+    let order = open(&home.store, 1, now()).await;
+    home.store.put_artifact(order, "stream", "text/plain", &large(b'a')).await.unwrap();
+    let [file] = &files(&home.store)[..] else { panic!("one file") };
+    let whole = std::fs::read(file).unwrap();
+    std::fs::write(file, &whole[..whole.len() - 5]).unwrap();
+    let broken = home.store.artifact_end(order, "stream", 1).await;
+    assert!(matches!(broken, Err(StoreError::Broken { .. })), "{broken:?}");
+}

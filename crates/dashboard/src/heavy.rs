@@ -1,0 +1,70 @@
+//! Work that keeps a processor busy for long: beside the threads that answer, and little of it at once, so that the webhook
+//! and everybody else's pages are answered meanwhile.
+//!
+//! May know: how many processors that takes. Must never know: what the work is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::HttpResponse;
+use actix_web::rt::task::spawn_blocking;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use super::answer::{broken, busy};
+
+/// So much of one kind at once.
+const AT_ONCE: usize = 2;
+/// Whoever does not come to a turn in this time is asked to come again.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The turns that one kind of work takes.
+pub(crate) struct HeavyWork {
+    turns: Arc<Semaphore>,
+}
+
+/// A turn, until it is dropped.
+pub(crate) struct WorkTurn {
+    turn: OwnedSemaphorePermit,
+}
+
+impl Default for HeavyWork {
+    fn default() -> Self {
+        Self { turns: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+}
+
+impl HeavyWork {
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// The page that says that there are too many.
+    pub(crate) async fn turn(&self) -> Result<WorkTurn, Box<HttpResponse>> {
+        let turn = timeout(PATIENCE, Arc::clone(&self.turns).acquire_owned()).await;
+        turn.ok().and_then(Result::ok).map(|turn| WorkTurn { turn }).ok_or_else(|| {
+            Box::new(busy("Many pages that take long are asked for at once. Reload this one in a moment."))
+        })
+    }
+}
+
+impl WorkTurn {
+    /// Does it on a thread of its own. The turn ends with the work, also where nobody waits for it any more.
+    ///
+    /// # Errors
+    /// The page that says that something is wrong.
+    pub(crate) async fn take<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Box<HttpResponse>> {
+        let turn = self.turn;
+        let done = spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        done.await.map_err(|error| {
+            tracing::error!(%error, "a page could not be made");
+            Box::new(broken("The page could not be made; see the server's log."))
+        })
+    }
+}

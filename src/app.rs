@@ -154,6 +154,7 @@ impl Application {
             store: store.clone(),
             webhook_secrets: settings.github.webhook_secrets.clone(),
             api_token: settings.server.api_token.clone(),
+            guesses: Arc::default(),
             orders: Arc::new(EngineOrders(engine.clone())),
             signer: Arc::new(signer(&settings, sandbox)?),
             ready: ready(&engine, &settings, app_problem.clone()),

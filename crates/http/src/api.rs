@@ -43,7 +43,7 @@ pub(super) async fn create(
     state: Data<HttpState>,
     room: Data<BodyBudget>,
 ) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let body = room.read_up_to(MOST_JSON, &request, body).await?;
     let wish: OpenOrderRequest = serde_json::from_slice(&body.bytes).map_err(|error| {
         ProblemDetails::bad_request(format!(
@@ -90,7 +90,7 @@ pub(super) async fn list(
     page: Result<Query<OrderListQuery>, actix_web::Error>,
     state: Data<HttpState>,
 ) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let Query(page) = page.map_err(|error| {
         ProblemDetails::bad_request(format!(
             "the query may hold limit, before, repository, issue and active: {error}"
@@ -125,7 +125,7 @@ pub(super) async fn list(
 }
 
 pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let order = order_id(&order)?;
     let row = state.store.order(order).await?;
     let artifacts = state.store.artifacts(order).await?;
@@ -157,7 +157,7 @@ pub(super) async fn show_receipt(
     order: Path<String>,
     state: Data<HttpState>,
 ) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let order = order_id(&order)?;
     let (journal, survey) = surveyed(&state, order).await?;
     if survey.next.settled.is_none() && survey.trace.work.is_none() {
@@ -182,7 +182,7 @@ pub(super) async fn show_steps(
     order: Path<String>,
     state: Data<HttpState>,
 ) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let journal = state.store.journal(order_id(&order)?).await?;
     Ok(HttpResponse::Ok().json(json!({"steps": steps(&journal)})))
 }
@@ -193,7 +193,7 @@ pub(super) async fn show_journal(
     page: Result<Query<JournalQuery>, actix_web::Error>,
     state: Data<HttpState>,
 ) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let Query(JournalQuery { after }) =
         page.map_err(|error| ProblemDetails::bad_request(format!("the query may hold after: {error}")))?;
     let order = order_id(&order)?;
@@ -212,7 +212,7 @@ pub(super) async fn download(
     path: Path<(String, String)>,
     state: Data<HttpState>,
 ) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let (order, name) = path.into_inner();
     let artifact = state.store.artifact(order_id(&order)?, &name).await?;
     let media_type = header::HeaderValue::from_str(&artifact.info.media_type)

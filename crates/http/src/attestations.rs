@@ -12,7 +12,7 @@ use journeyman_attest::{ENVELOPE_TYPE, SigningError};
 
 /// Signed when it is asked for, from the journal: there is nothing to keep, and nothing that could be out of date.
 pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let order = order_id(&order)?;
     let (journal, survey) = surveyed(&state, order).await?;
     let envelope = state.signer.attest(&journal, &survey).await.map_err(|nothing| match nothing {

@@ -6,16 +6,15 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
+use super::HttpState;
 use super::problem::ProblemDetails;
 
 /// Whether the request carries the token.
 ///
 /// # Errors
-/// 401 when it does not; 503 when there is no token to carry.
-pub(super) fn require_token(
-    request: &HttpRequest,
-    token: Option<&SecretString>,
-) -> Result<(), ProblemDetails> {
+/// 401 when it does not; 429 when too many wrong ones came from there; 503 when there is no token to carry.
+pub(super) fn require_token(request: &HttpRequest, state: &HttpState) -> Result<(), ProblemDetails> {
+    let token = state.api_token.as_ref();
     let Some(token) = token.filter(|token| !token.expose_secret().is_empty()) else {
         return Err(ProblemDetails::unavailable(
             "the API is closed because it has no token: set server.api_token in journeyman.toml, or \
@@ -29,11 +28,12 @@ pub(super) fn require_token(
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .map(|(_, carried)| carried.trim());
-    match carried {
-        Some(carried) if is_same_secret(carried, token) => Ok(()),
-        Some(_) => Err(unauthorized("the bearer token is not the one of server.api_token")),
-        None => Err(unauthorized("send the header `Authorization: Bearer TOKEN`, with server.api_token")),
-    }
+    let Some(carried) = carried else {
+        return Err(unauthorized("send the header `Authorization: Bearer TOKEN`, with server.api_token"));
+    };
+    let judged = state.guesses.judged(request, || is_same_secret(carried, token).then_some(()));
+    let judged = judged.map_err(|too_many| ProblemDetails::too_many_guesses(too_many.seconds))?;
+    judged.ok_or_else(|| unauthorized("the bearer token is not the one of server.api_token"))
 }
 
 /// Whether somebody has shown the secret, in a time that tells nothing of it.

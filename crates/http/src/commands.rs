@@ -47,14 +47,14 @@ async fn guided(
     (request, order, body, state, room): CommandRequest,
     command: fn(Option<String>) -> SlashCommand,
 ) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let advice: GuidanceRequest = read(&request, body, &room, "nothing or {\"guidance\": \"…\"}").await?;
     let guidance = advice.guidance.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     send_command(order_id(&order)?, command(guidance), &state).await
 }
 
 async fn bare((request, order, body, state, room): CommandRequest, command: SlashCommand) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let EmptyRequest {} = read(&request, body, &room, "nothing or {}").await?;
     send_command(order_id(&order)?, command, &state).await
 }

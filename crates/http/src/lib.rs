@@ -11,6 +11,7 @@ mod body;
 mod commands;
 mod deliveries;
 mod descriptions;
+mod guesses;
 mod metrics;
 mod pages;
 mod problem;
@@ -34,6 +35,8 @@ use journeyman_order::{IssueNumber, Journal, OrderId, RepositoryName, Requester,
 use journeyman_store::Store;
 
 pub use auth::is_same_secret;
+pub use guesses::{TokenGuesses, TooManyGuesses};
+pub use pages::nothing_there;
 pub use server::start;
 
 /// What the routes need.
@@ -45,6 +48,8 @@ pub struct HttpState {
     pub webhook_secrets: Vec<SecretString>,
     /// What opens the API; without it the API is closed.
     pub api_token: Option<SecretString>,
+    /// Wrong ones.
+    pub guesses: Arc<TokenGuesses>,
     pub orders: Arc<dyn WorkOrders>,
     pub signer: Arc<dyn ReceiptAttester>,
     /// Whether the rest of the application can work; asked by `GET /ready` beside the store.

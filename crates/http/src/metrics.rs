@@ -40,7 +40,7 @@ struct WaitLabels {
 }
 
 pub(super) async fn show(request: HttpRequest, state: Data<HttpState>) -> ApiResult {
-    require_token(&request, state.api_token.as_ref())?;
+    require_token(&request, &state)?;
     let registry = gather(&state, Utc::now()).await?;
     let mut text = String::new();
     encode(&mut text, &registry).map_err(|error| ProblemDetails::unavailable(error.to_string()))?;

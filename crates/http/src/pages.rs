@@ -1,7 +1,10 @@
 //! What anybody may ask: is it alive, can it work.
 
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::middleware::Next;
 use actix_web::web::Data;
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
 use chrono::Utc;
 use serde_json::json;
 
@@ -31,7 +34,25 @@ pub(super) async fn ready(state: Data<HttpState>) -> Result<HttpResponse, Proble
     }
 }
 
-pub(super) async fn nowhere(request: HttpRequest) -> Result<HttpResponse, ProblemDetails> {
+pub(super) async fn nowhere(request: HttpRequest) -> HttpResponse {
+    nothing_there(&request)
+}
+
+/// What a program is told where nothing is.
+pub fn nothing_there(request: &HttpRequest) -> HttpResponse {
     let path: String = request.path().chars().take(200).collect();
-    Err(ProblemDetails::not_found(format!("there is nothing at {path}")))
+    ProblemDetails::not_found(format!("there is nothing at {path}")).error_response()
+}
+
+/// No name and no text has it, and a database may not even look for it.
+pub(super) async fn refuse_nul(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
+    if request.uri().to_string().contains("%00") {
+        return Err(
+            ProblemDetails::bad_request("an address has no character in it that is none (%00)").into()
+        );
+    }
+    next.call(request).await
 }

@@ -5,6 +5,8 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
+use actix_web::http::header;
+use actix_web::middleware::{DefaultHeaders, from_fn};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{App, HttpServer, Resource, Route, guard};
 
@@ -20,14 +22,14 @@ const LAST_WORDS: u64 = 5;
 const MOST_CONNECTIONS: usize = 2_000;
 
 /// Serves on `listener`. The server runs while the second of the pair is awaited, inside a Tokio runtime; the
-/// handle stops it. It does not listen to signals: whoever composes the application does. `pages` adds routes of others.
+/// handle stops it. It does not listen to signals: whoever composes the application does. `more` adds routes of others.
 ///
 /// # Errors
 /// When the listener cannot be used.
 pub fn start(
     listener: TcpListener,
     state: HttpState,
-    pages: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
+    more: impl Fn(&mut ServiceConfig) + Clone + Send + 'static,
 ) -> io::Result<(ServerHandle, Server)> {
     listener.set_nonblocking(true)?;
     let room = Data::new(BodyBudget::new(state.limits));
@@ -36,9 +38,12 @@ pub fn start(
         App::new()
             .app_data(state.clone())
             .app_data(room.clone())
-            .configure(routes)
-            .configure(&pages)
+            .wrap(from_fn(pages::refuse_nul))
+            // What is said here is of nobody else: where a route says nothing else, nobody keeps it.
+            .wrap(DefaultHeaders::new().add((header::CACHE_CONTROL, "no-store")))
             .default_service(web::to(pages::nowhere))
+            .configure(routes)
+            .configure(&more)
     })
     .workers(WORKERS)
     .max_connections(MOST_CONNECTIONS)

@@ -137,6 +137,7 @@ pub(super) fn dashboard(
         shared: Arc::default(),
         store: api.store.clone(),
         api_token: api.api_token.clone(),
+        guesses: api.guesses.clone(),
         public_url,
         orders: api.orders.clone(),
         live: Arc::new(EngineLive(engine.clone())),

@@ -70,15 +70,20 @@
     },
   };
 
-  const events = new EventSource(page.dataset.events);
-  for (const [name, handle] of Object.entries(take)) {
-    events.addEventListener(name, (event) => handle(JSON.parse(event.data)));
-  }
-  events.onopen = () => { link.textContent = "This page follows the work."; link.className = "link"; };
-  events.onerror = () => {
-    // Where it was refused, the browser does not try again.
-    const isOver = events.readyState === EventSource.CLOSED;
-    link.textContent = isOver ? "This page follows the work no more: reload it, and sign in again if you are asked to." : "The server cannot be reached; trying again.";
-    link.className = "link lost";
+  // Where it was refused, the browser does not try again by itself: too many pages may be open, or the session over.
+  const AGAIN = 30000;
+  const follow = () => {
+    const events = new EventSource(page.dataset.events);
+    for (const [name, handle] of Object.entries(take)) {
+      events.addEventListener(name, (event) => handle(JSON.parse(event.data)));
+    }
+    events.onopen = () => { link.textContent = "This page follows the work."; link.className = "link"; };
+    events.onerror = () => {
+      const isOver = events.readyState === EventSource.CLOSED;
+      if (isOver) setTimeout(follow, AGAIN);
+      link.textContent = isOver ? "This page does not follow the work now, and tries again every half minute. Reload it, and sign in again if you are asked to." : "The server cannot be reached; trying again.";
+      link.className = "link lost";
+    };
   };
+  follow();
 })();

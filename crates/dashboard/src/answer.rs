@@ -1,7 +1,7 @@
 //! Answers: pages with what a browser is held to, and the few files they need.
 
 use actix_web::http::{StatusCode, header};
-use actix_web::{HttpResponse, HttpResponseBuilder};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use askama::Template;
 
 use journeyman_store::StoreError;
@@ -76,6 +76,20 @@ pub(crate) fn nothing(text: &str) -> HttpResponse {
     trouble(StatusCode::NOT_FOUND, "There is nothing here", text)
 }
 
+pub(crate) fn misread(text: &str) -> HttpResponse {
+    trouble(StatusCode::BAD_REQUEST, "That cannot be read", text)
+}
+
+/// Where nothing is: a page for people, and what the API says for programs.
+pub(crate) async fn nowhere(request: HttpRequest) -> HttpResponse {
+    let wants = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let is_of_programs = ["/api/", "/schemas/"].iter().any(|path| request.path().starts_with(path));
+    match !is_of_programs && wants.is_some_and(|wants| wants.contains("text/html")) {
+        true => nothing("There is no such page."),
+        false => journeyman_http::nothing_there(&request),
+    }
+}
+
 pub(crate) fn refused(text: &str) -> HttpResponse {
     trouble(StatusCode::FORBIDDEN, "That was not done", text)
 }
@@ -90,6 +104,14 @@ pub(crate) fn broken(text: &str) -> HttpResponse {
 
 /// Seconds after which whoever was turned away comes again.
 pub(crate) const AGAIN_AFTER: &str = "10";
+
+/// Too many wrong tokens came from where this one does.
+pub(crate) fn guessed(seconds: u64) -> HttpResponse {
+    let text = format!("Too many wrong tokens came from your address. Try again in {seconds} seconds.");
+    let mut answer = trouble(StatusCode::TOO_MANY_REQUESTS, "Not right now", &text);
+    answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from(seconds));
+    answer
+}
 
 /// There are too many.
 pub(crate) fn busy(text: &str) -> HttpResponse {

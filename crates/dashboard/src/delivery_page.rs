@@ -9,7 +9,7 @@ use journeyman_order::DeliveryGuid;
 use journeyman_store::DeliveryRow;
 
 use super::DashboardState;
-use super::answer::{DashboardFrame, conflict, nothing, of_store, shown, to};
+use super::answer::{DashboardFrame, conflict, misread, nothing, of_store, shown, to};
 use super::session::{may_change_by_token, signed_in_by_token};
 use super::text::{MomentView, line};
 
@@ -49,13 +49,14 @@ struct DeliveriesPage {
 
 pub(crate) async fn show(
     request: HttpRequest,
-    query: Query<DeliveriesQuery>,
+    query: Result<Query<DeliveriesQuery>, actix_web::Error>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
     let session = match signed_in_by_token(&request, &state).await {
         Ok(session) => session,
         Err(refused) => return *refused,
     };
+    let Ok(query) = query else { return misread("The page of deliveries that was asked for is none.") };
     let mut rows = match state.store.deliveries(query.before.unwrap_or(i64::MAX), PAGE + 1).await {
         Ok(rows) => rows,
         Err(error) => return of_store(&error),

@@ -1,9 +1,7 @@
-//! `/orders/{id}/events`: what is new of an order, as server-sent events: parts of its page, and what its agents say.
-//!
-//! Nobody who watches holds up the work: entries come from a channel that forgets, and an agent's words from the file that
-//! they go to. Whoever was forgotten reads the journal again.
+//! `/orders/{id}/events`: what is new of an order, as server-sent events, to whoever may see it and for as long as they may.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::header;
@@ -11,28 +9,21 @@ use actix_web::web::{Bytes, Data, Path, Query};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::stream::unfold;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tokio::sync::{broadcast, mpsc};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
+use tokio::time::{Instant, sleep_until};
 
-use journeyman_order::{Journal, JournalEntry, Move, MoveKey, OrderId};
-use journeyman_store::{JournalStore as _, StoreError};
+use journeyman_order::RepositoryId;
 
-use super::answer::of_store;
+use super::DashboardState;
+use super::answer::busy;
 use super::order_page::row;
-use super::parts::{parts, runs_under_way, survey};
 use super::session::{cookie, signed_in, still_reads};
-use super::transcript::{html, read};
-use super::{DashboardState, LiveTranscript};
+use super::watchers::{ToldNews, WatchedOrder};
 
-/// How often it is looked what agents have said.
-const LOOK: Duration = Duration::from_millis(100);
 /// A proxy must not think that nobody is there.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
-/// Where nobody tells of entries, as on a server that stands by, the journal is read this often.
-const READ_AGAIN: Duration = Duration::from_secs(3);
-/// What was not sent yet of one page.
-const MOST_WAITING: usize = 64;
+/// How often it is looked whether whoever looks still may.
+const LOOK_WHO: Duration = Duration::from_secs(3);
 
 #[derive(Deserialize)]
 pub(crate) struct EventsQuery {
@@ -50,33 +41,34 @@ pub(crate) async fn follow(
     let Ok(session) = signed_in(&request, &state).await else {
         return HttpResponse::Unauthorized().finish();
     };
-    let order = match row(&state, &session, &path).await {
-        Ok(row) => row.id,
+    let row = match row(&state, &session, &path).await {
+        Ok(row) => row,
         Err(nothing) => return *nothing,
     };
-    // Before the journal is read, so that no entry falls in between.
-    let entries = state.live.entries();
-    let journal = match state.store.journal(order).await {
-        Ok(journal) => journal,
-        Err(error) => return of_store(&error),
+    let Some(place) = state.shared.watchers.place() else {
+        return busy("Too many pages follow the work at once. This one shows it when it is reloaded.");
     };
-    let (sender, receiver) = mpsc::channel(MOST_WAITING);
+    let may_act = session.may_write(row.repository_id);
+    let ended = state.shared.sessions.ends();
+    let (watched, entered) = state.shared.watchers.enter(&state, row.id, query.seq, may_act);
+    let now = Instant::now();
     let follower = OrderFollower {
         state: state.get_ref().clone(),
         cookie: cookie(&request),
-        may_act: session.may_write(journal.opened().repository_id),
-        order,
-        journal,
-        entries,
-        sender,
-        sent: BTreeMap::new(),
-        runs: BTreeMap::new(),
-        ended: BTreeSet::new(),
+        repository: row.repository_id,
+        may_act,
+        shown: query.seq,
+        watched,
+        news: entered.news,
+        waiting: entered.missed.unwrap_or_default().into(),
+        ended,
+        looked: now,
+        spoke: now,
+        _place: place,
     };
-    actix_web::rt::spawn(follower.run(query.seq));
-    let stream = unfold(receiver, |mut receiver| async {
-        let event: Bytes = receiver.recv().await?;
-        Some((Ok::<Bytes, actix_web::Error>(event), receiver))
+    let stream = unfold(follower, |mut follower| async {
+        let event = follower.next().await?;
+        Some((Ok::<Bytes, actix_web::Error>(event), follower))
     });
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "text/event-stream"))
@@ -87,163 +79,67 @@ pub(crate) async fn follow(
         .streaming(Box::pin(stream))
 }
 
+/// A page that is open.
 struct OrderFollower {
     state: DashboardState,
     /// Of whoever looks: what they may see can end while they do.
     cookie: String,
+    repository: RepositoryId,
     may_act: bool,
-    order: OrderId,
-    journal: Journal,
-    entries: broadcast::Receiver<(OrderId, JournalEntry)>,
-    sender: mpsc::Sender<Bytes>,
-    /// What the page has of each part.
-    sent: BTreeMap<String, String>,
-    /// Runs that are under way, with what they print, once they print.
-    runs: BTreeMap<MoveKey, Option<Box<dyn LiveTranscript>>>,
-    /// Runs whose end the page was told.
-    ended: BTreeSet<MoveKey>,
+    /// The last entry that the page showed when it came.
+    shown: u64,
+    watched: Arc<WatchedOrder>,
+    news: broadcast::Receiver<ToldNews>,
+    waiting: VecDeque<Bytes>,
+    /// Somebody's session has ended.
+    ended: watch::Receiver<()>,
+    looked: Instant,
+    spoke: Instant,
+    _place: OwnedSemaphorePermit,
 }
 
-/// The page is closed, whoever looks may not any more, or the server ends.
-struct NobodyListens;
-
 impl OrderFollower {
-    async fn run(mut self, shown: u64) {
-        let _ended: Result<(), NobodyListens> = self.follow(shown).await;
-    }
-
-    async fn follow(&mut self, shown: u64) -> Result<(), NobodyListens> {
-        let is_current = shown == self.journal.last_seq();
-        self.show(!is_current).await?;
-        let mut ticks = interval(LOOK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut spoke, mut looked) = (Instant::now(), Instant::now());
+    /// The next event; none when it is over.
+    async fn next(&mut self) -> Option<Bytes> {
         loop {
-            let is_news = tokio::select! {
-                entry = self.entries.recv() => self.take(entry).await,
-                _ = ticks.tick() => {
-                    if self.state.live.is_stopping() {
-                        return Err(NobodyListens);
+            if let Some(event) = self.waiting.pop_front() {
+                self.spoke = Instant::now();
+                return Some(event);
+            }
+            tokio::select! {
+                told = self.news.recv() => match told {
+                    Ok(ToldNews::Event { to, event }) if to.have(self.may_act) => self.waiting.push_back(event),
+                    Ok(ToldNews::Event { .. }) => {}
+                    Ok(ToldNews::Begun) => self.enter_again(self.shown),
+                    // It was slower than what came: it is shown all of it again.
+                    Err(broadcast::error::RecvError::Lagged(_)) => self.enter_again(0),
+                    Ok(ToldNews::Over) | Err(broadcast::error::RecvError::Closed) => return None,
+                },
+                changed = self.ended.changed() => {
+                    if changed.is_err() || !self.still_reads().await {
+                        return None;
                     }
-                    self.listen().await?;
-                    let is_due = looked.elapsed() > READ_AGAIN;
-                    if is_due {
-                        let repository = self.journal.opened().repository_id;
-                        if !still_reads(&self.state, &self.cookie, repository).await {
-                            return Err(NobodyListens);
-                        }
-                        looked = Instant::now();
-                    }
-                    is_due && self.catch_up().await
                 }
-            };
-            if is_news {
-                self.show(true).await?;
-            }
-            if spoke.elapsed() > SIGN_OF_LIFE {
-                spoke = Instant::now();
-                self.send(Bytes::from_static(b": here\n\n")).await?;
-            }
-        }
-    }
-
-    /// Whether the journal has grown.
-    async fn take(&mut self, entry: Result<(OrderId, JournalEntry), broadcast::error::RecvError>) -> bool {
-        let mut is_news = match entry {
-            Ok((order, _)) if order != self.order => return false,
-            Ok((_, entry)) if entry.seq <= self.journal.last_seq() => false,
-            Ok((_, entry)) => self.journal.push(entry).is_ok() || self.catch_up().await,
-            Err(broadcast::error::RecvError::Lagged(_)) => self.catch_up().await,
-            Err(broadcast::error::RecvError::Closed) => {
-                tokio::time::sleep(LOOK).await;
-                false
-            }
-        };
-        // What came at once is shown at once.
-        while let Ok((order, entry)) = self.entries.try_recv() {
-            if order == self.order && self.journal.push(entry).is_ok() {
-                is_news = true;
+                () = sleep_until(self.looked + LOOK_WHO) => {
+                    if !self.still_reads().await {
+                        return None;
+                    }
+                    if self.spoke.elapsed() > SIGN_OF_LIFE {
+                        self.waiting.push_back(Bytes::from_static(b": here\n\n"));
+                    }
+                }
             }
         }
-        is_news
     }
 
-    async fn catch_up(&mut self) -> bool {
-        let before = self.journal.last_seq();
-        let read: Result<(), StoreError> = self.state.store.catch_up(&mut self.journal).await;
-        read.is_ok() && self.journal.last_seq() > before
+    fn enter_again(&mut self, shown: u64) {
+        let entered = self.watched.enter(shown, self.may_act);
+        self.news = entered.news;
+        self.waiting = entered.missed.unwrap_or_default().into();
     }
 
-    /// Sends the parts that are others than the page has.
-    async fn show(&mut self, is_sent: bool) -> Result<(), NobodyListens> {
-        let survey = survey(&self.journal);
-        let parts =
-            parts(&self.journal, &survey, self.state.public_url.as_ref(), self.may_act).unwrap_or_default();
-        for part in parts {
-            if self.sent.get(&part.id) == Some(&part.html) {
-                continue;
-            }
-            if is_sent {
-                let told = json!({"id": part.id, "into": part.into, "html": part.html});
-                self.event("part", &told).await?;
-            }
-            self.sent.insert(part.id, part.html);
-        }
-        let under_way: BTreeSet<MoveKey> = runs_under_way(&self.journal, &survey).into_iter().collect();
-        let over: Vec<MoveKey> = self.runs.keys().filter(|key| !under_way.contains(*key)).cloned().collect();
-        for key in over {
-            self.listen_to(&key).await?;
-            self.runs.remove(&key);
-            self.event("run-ended", &json!({"run": key.file_name()})).await?;
-            self.ended.insert(key);
-        }
-        for key in under_way {
-            self.runs.entry(key).or_insert(None);
-        }
-        Ok(())
-    }
-
-    /// Sends what agents have said since.
-    async fn listen(&mut self) -> Result<(), NobodyListens> {
-        let keys: Vec<MoveKey> = self.runs.keys().cloned().collect();
-        for key in keys {
-            self.listen_to(&key).await?;
-        }
-        Ok(())
-    }
-
-    async fn listen_to(&mut self, key: &MoveKey) -> Result<(), NobodyListens> {
-        if let Some(None) = self.runs.get(key)
-            && let Some(transcript) = self.transcript(key)
-        {
-            self.runs.insert(key.clone(), Some(transcript));
-            self.event("run-begun", &json!({"run": key.file_name(), "name": key.to_string()})).await?;
-        }
-        let Some(Some(transcript)) = self.runs.get_mut(key) else { return Ok(()) };
-        // Some of it is read at a time, so that a flood is shown in pieces.
-        let lines = transcript.read_on().unwrap_or_default();
-        let items = read(&lines);
-        if items.is_empty() {
-            return Ok(());
-        }
-        self.event("words", &json!({"run": key.file_name(), "html": html(&items)})).await
-    }
-
-    fn transcript(&self, key: &MoveKey) -> Option<Box<dyn LiveTranscript>> {
-        let task = self
-            .journal
-            .intended(key)
-            .rev()
-            .find_map(|intended| if let Move::RunAgent(task) = intended { Some(task) } else { None })?;
-        self.state.live.transcript(self.order, key, task)
-    }
-
-    async fn event(&self, name: &str, data: &Value) -> Result<(), NobodyListens> {
-        // JSON has no line ends of its own.
-        self.send(Bytes::from(format!("event: {name}\ndata: {data}\n\n"))).await
-    }
-
-    async fn send(&self, event: Bytes) -> Result<(), NobodyListens> {
-        self.sender.send(event).await.map_err(|_| NobodyListens)
+    async fn still_reads(&mut self) -> bool {
+        self.looked = Instant::now();
+        still_reads(&self.state, &self.cookie, self.repository).await
     }
 }

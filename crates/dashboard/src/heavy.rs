@@ -25,7 +25,7 @@ pub(crate) struct HeavyWork {
 
 /// A turn, until it is dropped.
 pub(crate) struct WorkTurn {
-    turn: OwnedSemaphorePermit,
+    turn: Option<OwnedSemaphorePermit>,
 }
 
 impl Default for HeavyWork {
@@ -35,13 +35,18 @@ impl Default for HeavyWork {
 }
 
 impl HeavyWork {
+    /// Waits for a turn, however long.
+    pub(crate) async fn wait(&self) -> WorkTurn {
+        // None where nobody gives turns any more, which nobody stops.
+        WorkTurn { turn: Arc::clone(&self.turns).acquire_owned().await.ok() }
+    }
+
     /// Waits for a turn.
     ///
     /// # Errors
     /// The page that says that there are too many.
     pub(crate) async fn turn(&self) -> Result<WorkTurn, Box<HttpResponse>> {
-        let turn = timeout(PATIENCE, Arc::clone(&self.turns).acquire_owned()).await;
-        turn.ok().and_then(Result::ok).map(|turn| WorkTurn { turn }).ok_or_else(|| {
+        timeout(PATIENCE, self.wait()).await.map_err(|_| {
             Box::new(busy("Many pages that take long are asked for at once. Reload this one in a moment."))
         })
     }

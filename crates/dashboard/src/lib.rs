@@ -8,6 +8,7 @@ mod answer;
 mod buttons;
 mod delivery_page;
 mod diff;
+mod ended_sessions;
 mod events;
 mod findings;
 mod github_sign_in;
@@ -27,6 +28,7 @@ mod step_view;
 mod tests;
 mod text;
 mod transcript;
+mod watchers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,7 +41,7 @@ use tokio::sync::broadcast;
 use url::Url;
 
 use journeyman_config::EffectiveSetting;
-use journeyman_http::WorkOrders;
+use journeyman_http::{TokenGuesses, WorkOrders};
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{JournalEntry, MoveKey, OrderId, Person, RepositoryId};
 use journeyman_store::Store;
@@ -53,6 +55,8 @@ pub struct DashboardState {
     pub store: Store,
     /// What people sign in with who run the server.
     pub api_token: Option<SecretString>,
+    /// Wrong ones, the API's and ours together.
+    pub guesses: Arc<TokenGuesses>,
     /// Where people reach the server, if that is known.
     pub public_url: Option<Url>,
     /// Who hears what a person says with a button.
@@ -131,6 +135,7 @@ pub trait LiveTranscript: Send {
 /// Adds the dashboard's routes.
 pub fn configure(state: &DashboardState, config: &mut ServiceConfig) {
     config
+        .default_service(web::to(answer::nowhere))
         .app_data(Data::new(state.clone()))
         .app_data(web::FormConfig::default().limit(answer::LARGEST_FORM))
         .route("/", web::get().to(list::show))

@@ -41,7 +41,7 @@ pub(crate) struct ListQuery {
 }
 
 /// A state that can be asked for, and how the list's choice names it.
-const STATES: [(&str, &str); 14] = [
+const STATES: [(&str, &str); 15] = [
     ("working", "at work"),
     ("person", "needs a person"),
     ("verified", "verified"),
@@ -56,6 +56,7 @@ const STATES: [(&str, &str); 14] = [
     ("cancelled", "cancelled"),
     ("closed", "closed"),
     ("refused", "refused"),
+    ("unreadable", "unreadable"),
 ];
 
 struct StateChoice {
@@ -158,6 +159,9 @@ fn filter(asked: &ListQuery) -> Result<OrderFilter, String> {
     let before = given(&asked.before)
         .map(|id| id.parse::<OrderId>().map_err(|_| "The page that was asked for is none.".to_owned()));
     let state = given(&asked.state);
+    if [&asked.agent, &asked.text].iter().any(|text| text.contains('\0')) {
+        return Err("Nothing has a character in it that is none.".to_owned());
+    }
     if let Some(state) = &state
         && !STATES.iter().any(|(value, _)| value == state)
     {

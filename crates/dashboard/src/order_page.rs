@@ -3,8 +3,9 @@
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
+use tokio::runtime::Handle;
 
-use journeyman_order::OrderId;
+use journeyman_order::{Journal, OrderId};
 use journeyman_store::{JournalStore as _, OrderRow, StoreError};
 
 use super::DashboardState;
@@ -72,33 +73,58 @@ pub(crate) async fn show(
     path: Path<String>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    let (session, order) = match asks_for(&request, &state, &path).await {
-        Ok((session, row)) => (session, row.id),
-        Err(refused) => return *refused,
-    };
-    let journal = match state.store.journal(order).await {
-        Ok(journal) => journal,
-        Err(error) => return of_store(&error),
-    };
-    let survey = survey(&journal);
-    let may_act = session.may_write(journal.opened().repository_id);
-    let all = match parts(&journal, &survey, state.public_url.as_ref(), may_act) {
-        Ok(all) => all,
-        Err(error) => return broken(&error.to_string()),
-    };
-    let of = |place: &str| all.iter().filter(|part| part.into == place).cloned().collect();
-    shown(&OrderPage {
-        title: format!(
-            "{}#{}",
-            journal.opened().repository,
-            line(&journal.opened().issue.number.to_string(), 20)
-        ),
-        summary: summary(&survey),
-        order: order.to_string(),
-        top: of("top"),
-        steps: of("steps"),
-        rest: of("rest"),
-        seq: journal.last_seq(),
-        frame: session.frame(""),
-    })
+    page(&request, &path, &state).await.unwrap_or_else(|refused| *refused)
+}
+
+async fn page(
+    request: &HttpRequest,
+    path: &str,
+    state: &Data<DashboardState>,
+) -> Result<HttpResponse, Box<HttpResponse>> {
+    let (session, row) = asks_for(request, state, path).await?;
+    let turn = state.shared.renderings.turn().await?;
+    let (shared, here) = (state.get_ref().clone(), Handle::current());
+    let made = turn.take(move || {
+        // A long journal takes its time to be read, too.
+        let journal = here.block_on(shared.store.journal(row.id)).map_err(PageFault::Store)?;
+        OrderPage::of(&journal, &shared, &session).map_err(PageFault::Template)
+    });
+    match made.await? {
+        Ok(page) => Ok(shown(&page)),
+        Err(PageFault::Store(error)) => Err(Box::new(of_store(&error))),
+        Err(PageFault::Template(error)) => Err(Box::new(broken(&error.to_string()))),
+    }
+}
+
+/// Why there is no page.
+enum PageFault {
+    Store(StoreError),
+    Template(askama::Error),
+}
+
+impl OrderPage {
+    fn of(
+        journal: &Journal,
+        state: &DashboardState,
+        session: &DashboardSession,
+    ) -> Result<Self, askama::Error> {
+        let survey = survey(journal);
+        let may_act = session.may_write(journal.opened().repository_id);
+        let all = parts(journal, &survey, state.public_url.as_ref(), may_act)?;
+        let of = |place: &str| all.iter().filter(|part| part.into == place).cloned().collect();
+        Ok(Self {
+            title: format!(
+                "{}#{}",
+                journal.opened().repository,
+                line(&journal.opened().issue.number.to_string(), 20)
+            ),
+            summary: summary(&survey),
+            order: journal.opened().order.to_string(),
+            top: of("top"),
+            steps: of("steps"),
+            rest: of("rest"),
+            seq: journal.last_seq(),
+            frame: session.frame(""),
+        })
+    }
 }

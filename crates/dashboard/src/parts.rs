@@ -16,6 +16,8 @@ use journeyman_order::{
     SlashCommand,
 };
 
+const HEAD: &str = "head";
+
 /// What of the page has a name of its own, and its HTML.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PagePart {
@@ -107,9 +109,8 @@ pub(crate) fn parts(
     may_act: bool,
 ) -> Result<Vec<PagePart>, askama::Error> {
     let order = journal.opened().order.to_string();
-    let mut parts = Vec::new();
+    let mut parts = vec![head_part(journal, survey, may_act)?];
     let mut add = |id: String, into: &'static str, html: String| parts.push(PagePart { id, into, html });
-    add("head".to_owned(), "top", head(journal, survey, may_act).render()?);
     add("budget".to_owned(), "top", budget(survey).render()?);
     for step in step_views(journal) {
         let id = format!("step-{}", step.number);
@@ -120,6 +121,23 @@ pub(crate) fn parts(
     let receipt = receipt_view(journal, survey, public_url);
     add("receipt".to_owned(), "rest", ReceiptPart { receipt }.render()?);
     Ok(parts)
+}
+
+/// The only part that has buttons.
+pub(crate) fn head_part(
+    journal: &Journal,
+    survey: &OrderProjection,
+    may_act: bool,
+) -> Result<PagePart, askama::Error> {
+    let html = head(journal, survey, may_act).render()?;
+    Ok(PagePart { id: HEAD.to_owned(), into: "top", html })
+}
+
+impl PagePart {
+    /// Whether it is another to whoever may not act.
+    pub(crate) fn has_buttons(&self) -> bool {
+        self.id == HEAD
+    }
 }
 
 /// Runs of agents that are under way.

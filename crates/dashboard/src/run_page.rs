@@ -102,6 +102,7 @@ pub(crate) async fn download(
     let disposition = format!("attachment; filename=\"{}\"", artifact.info.name);
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "application/octet-stream"))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .insert_header((header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"))
         .insert_header((header::CONTENT_DISPOSITION, disposition))

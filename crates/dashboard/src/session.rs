@@ -1,8 +1,8 @@
 //! Who may see the pages: whoever has shown the API's token sees all, and whoever has signed in as on GitHub what they may
 //! read there. Both then have a cookie that says so until it is over.
 //!
-//! The token's cookie is made with a key that comes of the token, so that nothing is kept here, and another token ends
-//! every session. What changes something carries a second word, which no other site can know.
+//! The token's cookie is made with a key that comes of the token and of this server, so that another token ends every
+//! session, and so does another server; what is kept is which sessions were ended. What changes something carries a second word, which no other site can know.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,6 +19,7 @@ use journeyman_order::{Person, RepositoryId, Requester};
 
 use super::DashboardState;
 use super::answer::{DashboardFrame, nothing, shown, shown_as, to};
+use super::ended_sessions::EndedSessions;
 use super::people::RepositoryRights;
 
 pub(crate) const COOKIE: &str = "journeyman_session";
@@ -113,8 +114,9 @@ pub(crate) struct SignOutForm {
     word: String,
 }
 
-fn key(token: &SecretString, purpose: &str) -> hmac::Key {
+fn key(token: &SecretString, chance: &[u8; 32], purpose: &str) -> hmac::Key {
     let root = hmac::Key::new(hmac::HMAC_SHA256, token.expose_secret().as_bytes());
+    let root = hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&root, chance).as_ref());
     hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&root, purpose.as_bytes()).as_ref())
 }
 
@@ -127,21 +129,28 @@ fn now() -> u64 {
 }
 
 /// `until.chance.signature`.
-fn issue(token: &SecretString) -> Option<String> {
+fn issue(token: &SecretString, sessions: &EndedSessions) -> Option<String> {
     let mut chance = [0; 16];
     rand::fill(&mut chance).ok()?;
     let said = format!("{}.{}", now() + LASTS.as_secs(), hex::encode(chance));
-    let signature = hmac::sign(&key(token, "dashboard session 1"), said.as_bytes());
+    let signature = hmac::sign(&key(token, sessions.chance()?, "dashboard session 1"), said.as_bytes());
     Some(format!("{said}.{}", hex::encode(signature.as_ref())))
 }
 
-fn session(token: &SecretString, cookie: &str) -> Option<DashboardSession> {
+/// Until when a cookie would hold.
+fn until(cookie: &str) -> Option<u64> {
+    cookie.split('.').next()?.parse().ok()
+}
+
+fn session(token: &SecretString, sessions: &EndedSessions, cookie: &str) -> Option<DashboardSession> {
     let (said, signature) = cookie.rsplit_once('.')?;
-    let signature = hex::decode(signature).ok()?;
-    hmac::verify(&key(token, "dashboard session 1"), said.as_bytes(), &signature).ok()?;
-    let until: u64 = said.split('.').next()?.parse().ok()?;
-    let form_word = hmac::sign(&key(token, "dashboard form 1"), cookie.as_bytes());
-    (now() < until).then(|| DashboardSession {
+    // In one writing alone, so that what was ended does not come back in another.
+    let is_as_issued = !signature.bytes().any(|byte| byte.is_ascii_uppercase());
+    let signature = hex::decode(signature).ok().filter(|_| is_as_issued)?;
+    let chance = sessions.chance()?;
+    hmac::verify(&key(token, chance, "dashboard session 1"), said.as_bytes(), &signature).ok()?;
+    let form_word = hmac::sign(&key(token, chance, "dashboard form 1"), cookie.as_bytes());
+    (now() < until(cookie)? && !sessions.has_ended(cookie)).then(|| DashboardSession {
         form_word: hex::encode(form_word.as_ref()),
         holder: SessionHolder::Token,
     })
@@ -149,7 +158,9 @@ fn session(token: &SecretString, cookie: &str) -> Option<DashboardSession> {
 
 /// Whose cookie it is, with what they may see now.
 async fn session_of(state: &DashboardState, cookie: &str) -> Option<DashboardSession> {
-    let Some(word) = cookie.strip_prefix(PERSON) else { return session(token(state)?, cookie) };
+    let Some(word) = cookie.strip_prefix(PERSON) else {
+        return session(token(state)?, &state.shared.sessions, cookie);
+    };
     let known = state.people.session(word)?;
     let Some((rights, trouble)) = known.rights(state.door.as_deref()?).await else {
         tracing::info!(login = known.person.login, "GitHub takes the token of a session no more: it is over");
@@ -319,9 +330,14 @@ pub(crate) async fn sign_in(
     form: Form<SignInForm>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    let is_right = token(&state)
-        .filter(|token| is_from_here(&request) && journeyman_http::is_same_secret(form.token.trim(), token));
-    let Some(value) = is_right.and_then(issue) else {
+    let is_right = |token: &&SecretString| {
+        is_from_here(&request) && journeyman_http::is_same_secret(form.token.trim(), token)
+    };
+    let right = match state.guesses.judged(&request, || token(&state).filter(is_right)) {
+        Ok(right) => right,
+        Err(too_many) => return super::answer::guessed(too_many.seconds),
+    };
+    let Some(value) = right.and_then(|token| issue(token, &state.shared.sessions)) else {
         tracing::warn!("somebody could not sign in to the dashboard");
         let because = "That is not the token of server.api_token.";
         return refused_sign_in(&state, StatusCode::FORBIDDEN, because, &form.next);
@@ -349,9 +365,13 @@ pub(crate) async fn sign_out(
     if let Err(refused) = may_change(&request, &state, &form.word).await {
         return *refused;
     }
-    if let Some(word) = cookie(&request).strip_prefix(PERSON) {
-        state.people.end(word);
+    let cookie = cookie(&request);
+    match cookie.strip_prefix(PERSON) {
+        Some(word) => state.people.end(word),
+        None => state.shared.sessions.end(&cookie, until(&cookie).unwrap_or(u64::MAX), now()),
     }
+    // Pages of it that are open are told nothing more.
+    state.shared.sessions.tell();
     let mut answer = to("/sign-in");
     let _ = answer.add_removal_cookie(&Cookie::build(COOKIE, "").path("/").finish());
     answer
@@ -364,15 +384,21 @@ mod tests {
     #[test]
     fn a_session_holds_for_its_own_token_alone_and_cannot_be_made_longer() {
         let (ours, other) = (SecretString::from("the token"), SecretString::from("another"));
-        let cookie = issue(&ours).unwrap();
+        let here = EndedSessions::default();
+        let session = |token, cookie: &str| session(token, &here, cookie);
+        let cookie = issue(&ours, &here).unwrap();
         assert!(session(&ours, &cookie).is_some());
         assert!(session(&other, &cookie).is_none());
+        assert!(super::session(&ours, &EndedSessions::default(), &cookie).is_none(), "of another server");
         let (until, rest) = cookie.split_once('.').unwrap();
         let later: u64 = until.parse::<u64>().unwrap() + 1;
         assert!(session(&ours, &format!("{later}.{rest}")).is_none());
-        for broken in ["", ".", "1.2", &cookie[..cookie.len() - 2]] {
+        for broken in ["", ".", "1.2", &cookie[..cookie.len() - 2], &cookie.to_uppercase()] {
             assert!(session(&ours, broken).is_none(), "{broken:?}");
         }
+        here.end(&cookie, u64::MAX, now());
+        assert!(session(&ours, &cookie).is_none(), "it was ended");
+        assert!(session(&ours, &issue(&ours, &here).unwrap()).is_some(), "and no other");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Stories told to the dashboard's routes, over a real store.
 
+mod addresses;
+mod following;
 mod transcripts;
 
 use std::sync::Arc;
@@ -64,6 +66,7 @@ impl LiveWork for ToldLive {
 /// The pages, and somebody who has signed in with the token.
 struct DashboardFixture {
     state: DashboardState,
+    told: broadcast::Sender<(OrderId, JournalEntry)>,
     cookie: String,
     _folder: tempfile::TempDir,
 }
@@ -77,15 +80,16 @@ impl DashboardFixture {
         let state = DashboardState {
             store,
             api_token: Some(TOKEN.into()),
+            guesses: Arc::default(),
             public_url: None,
             orders: Arc::new(NobodyAtWork),
-            live: Arc::new(ToldLive(told)),
+            live: Arc::new(ToldLive(told.clone())),
             door: None,
             people: Arc::default(),
             shared: Arc::default(),
             settings: Arc::default(),
         };
-        let mut fixture = Self { state, cookie: String::new(), _folder: folder };
+        let mut fixture = Self { state, told, cookie: String::new(), _folder: folder };
         fixture.cookie = fixture.sign_in().await;
         fixture
     }
@@ -118,14 +122,22 @@ impl DashboardFixture {
     }
 
     async fn order(&self) -> OrderId {
-        let input = opened();
+        self.order_of(1).await
+    }
+
+    async fn another_order(&self) -> OrderId {
+        self.order_of(2).await
+    }
+
+    async fn order_of(&self, issue: u64) -> OrderId {
+        let input = opened(issue);
         let order = input.order;
         self.state.store.open_order(input, Utc::now(), None).await.unwrap();
         order
     }
 }
 
-fn opened() -> OrderInput {
+fn opened(issue: u64) -> OrderInput {
     let yaml = "{name: p, version: 1, stages: [{name: plan, agent: developer, command: feature}]}";
     OrderInput {
         format: journeyman_order::journal::JOURNAL_FORMAT,
@@ -135,7 +147,7 @@ fn opened() -> OrderInput {
         installation: None,
         default_branch: "main".to_owned(),
         issue: IssueText {
-            number: IssueNumber(1),
+            number: IssueNumber(issue),
             title: "The sum is wrong".to_owned(),
             body: String::new(),
             url: String::new(),

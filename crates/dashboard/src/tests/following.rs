@@ -1,0 +1,144 @@
+//! Pages that follow an order: what they are told, and what that costs.
+
+use std::pin::Pin;
+use std::task::Poll;
+
+use actix_web::body::MessageBody;
+use chrono::DateTime;
+
+use super::*;
+use journeyman_order::{Move, Signal, SignalKind};
+use journeyman_store::JournalStore as _;
+
+/// A page that is open.
+struct OpenPage(Pin<Box<BoxBody>>);
+
+impl DashboardFixture {
+    async fn follow(&self, order: OrderId, seq: u64, cookie: &str) -> HttpResponse<BoxBody> {
+        let path = format!("/orders/{order}/events?seq={seq}");
+        self.send(TestRequest::get().uri(&path).insert_header((header::COOKIE, cookie))).await
+    }
+
+    async fn open_page(&self, order: OrderId, seq: u64) -> OpenPage {
+        let answer = self.follow(order, seq, &self.cookie).await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        OpenPage(Box::pin(answer.into_body()))
+    }
+
+    async fn said(&self, order: OrderId) -> JournalEntry {
+        let command = SlashCommand::Retry { guidance: Some("Mind the sum.".to_owned()) };
+        let kind = SignalKind::Commanded { comment: None, pull: None, command };
+        let signal = Signal { by: Requester::ApiToken, kind };
+        self.state.store.signal(order, signal, DateTime::UNIX_EPOCH).await.unwrap()
+    }
+}
+
+impl OpenPage {
+    /// The next event; none when nothing more comes.
+    async fn next(&mut self) -> Option<String> {
+        let next = std::future::poll_fn(|context| self.0.as_mut().poll_next(context)).await?;
+        Some(String::from_utf8(next.unwrap().to_vec()).unwrap())
+    }
+
+    async fn until(&mut self, words: &str) {
+        while !self.next().await.expect("it goes on").contains(words) {}
+    }
+
+    /// Whether nothing is there now.
+    async fn is_silent(&mut self) -> bool {
+        std::future::poll_fn(|context| Poll::Ready(self.0.as_mut().poll_next(context).is_pending())).await
+    }
+}
+
+#[actix_web::test]
+async fn however_many_pages_of_an_order_are_open_one_watcher_reads_it() {
+    let pages = DashboardFixture::new().await;
+    let (order, other) = (pages.order().await, pages.another_order().await);
+    let mut open = Vec::new();
+    for seq in [0, 0, 1] {
+        open.push(pages.open_page(order, seq).await);
+    }
+    assert_eq!(pages.state.shared.watchers.watched(), 1);
+    // What an old page does not have yet comes at once, and nothing to one that has it.
+    open[0].until("\"id\":\"head\"").await;
+    open[0].until("\"id\":\"receipt\"").await;
+    open[1].until("\"id\":\"receipt\"").await;
+    assert!(open[2].is_silent().await);
+
+    let entry = pages.said(order).await;
+    // What other orders do is nothing to this one.
+    let of_other = pages.said(other).await;
+    pages.told.send((other, of_other)).unwrap();
+    pages.told.send((order, entry)).unwrap();
+
+    for page in &mut open {
+        page.until("Mind the sum.").await;
+    }
+    // Whoever comes later is shown the same.
+    let mut late = pages.open_page(order, 1).await;
+    late.until("Mind the sum.").await;
+    // An entry that nobody told of is read when it is looked again.
+    pages.state.store.append(order, prepared(), Utc::now()).await.unwrap();
+    late.until("Fetch the repository").await;
+    drop((open, late));
+    while pages.state.shared.watchers.watched() > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+fn prepared() -> journeyman_order::JournalEvent {
+    let key = MoveKey("prepare".to_owned());
+    journeyman_order::JournalEvent::Intended { key, r#move: Box::new(Move::Prepare) }
+}
+
+#[actix_web::test]
+async fn one_page_too_many_is_told_when_to_come_again_and_has_its_place_later() {
+    let pages = DashboardFixture::new().await;
+    let order = pages.order().await;
+    let watchers = &pages.state.shared.watchers;
+    let mut places: Vec<_> = std::iter::from_fn(|| watchers.place()).collect();
+    assert!(places.len() >= 200, "{} pages can be open", places.len());
+
+    let refused = pages.follow(order, 0, &pages.cookie).await;
+
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert!(refused.headers().contains_key(header::RETRY_AFTER));
+    let text = to_bytes(refused.into_body()).await.unwrap();
+    assert!(String::from_utf8_lossy(&text).contains("Too many pages follow the work at once."));
+    assert_eq!(watchers.watched(), 0);
+    places.pop();
+    let mut page = pages.open_page(order, 0).await;
+    page.until("\"id\":\"head\"").await;
+    assert!(watchers.place().is_none());
+    drop(page);
+    assert!(watchers.place().is_some(), "a page that was closed has no place");
+}
+
+#[actix_web::test]
+async fn whoever_signs_out_has_no_session_anywhere_and_pages_of_it_are_told_nothing_more() {
+    let pages = DashboardFixture::new().await;
+    let order = pages.order().await;
+    let ours = pages.sign_in().await;
+    let mut open = OpenPage(Box::pin(pages.follow(order, 1, &ours).await.into_body()));
+    let mut of_other = pages.open_page(order, 1).await;
+    let form = pages.send(TestRequest::get().uri("/").insert_header((header::COOKIE, ours.as_str()))).await;
+    let form = String::from_utf8(to_bytes(form.into_body()).await.unwrap().to_vec()).unwrap();
+    let word = form.split("name=\"word\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let sign_out = TestRequest::post().uri("/sign-out").insert_header((header::COOKIE, ours.as_str()));
+
+    let left = pages.send(sign_out.set_form(json!({"word": word}))).await;
+
+    assert_eq!(left.status(), StatusCode::SEE_OTHER);
+    // The cookie is there still, with whoever copied it.
+    for path in ["/".to_owned(), format!("/orders/{order}")] {
+        let copied = TestRequest::get().uri(&path).insert_header((header::COOKIE, ours.as_str()));
+        assert_eq!(pages.send(copied).await.status(), StatusCode::SEE_OTHER, "{path}");
+    }
+    assert_eq!(pages.follow(order, 1, &ours).await.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(open.next().await, None, "it is over");
+    // Another session of the same token goes on.
+    let entry = pages.said(order).await;
+    pages.told.send((order, entry)).unwrap();
+    of_other.until("Mind the sum.").await;
+    assert_eq!(pages.ask("/").await.status(), StatusCode::OK);
+}

@@ -44,6 +44,7 @@ use crate::order::{
 };
 use crate::sandbox::{IsolationMode, Sandbox};
 use crate::store::{FileLock, JournalStore, OrderFilter, Store};
+use crate::telemetry::SpanExporter;
 use crate::workspace::{CommitSigner, SecretSet, Workspaces};
 
 pub use crate::agent::built_in_names as built_in_commands;
@@ -137,6 +138,7 @@ impl Application {
         let app_problem = AppProblem::default();
         let notifier =
             settings.notifications.clone().map(|told| Notifier::new(told, &outgoing)).transpose()?;
+        let traces = settings.telemetry.clone().map(|sent| SpanExporter::new(sent, &outgoing)).transpose()?;
         let parts = EngineParts {
             journals: journals(store.clone()),
             store: store.clone(),
@@ -147,6 +149,7 @@ impl Application {
             environments,
             settings: rules,
             notifier,
+            traces,
             clock: Clock::system(),
         };
         let engine = Engine::new(parts);
@@ -214,6 +217,8 @@ impl Application {
         let working = tokio::spawn(async move { engine.run().await });
         let engine = self.engine.clone();
         let housekeeping = tokio::spawn(async move { engine.housekeep_forever().await });
+        let engine = self.engine.clone();
+        let tracing = tokio::spawn(async move { engine.export_traces_forever().await });
         tokio::pin!(working);
         let serving = tokio::spawn(serving);
         tokio::pin!(serving);
@@ -242,6 +247,10 @@ impl Application {
             }
         };
         housekeeping.abort();
+        tracing.abort();
+        if served.is_ok() {
+            let _ = tokio::time::timeout(TIME_TO_END, self.engine.export_traces_once()).await;
+        }
         let _ = tokio::time::timeout(TIME_TO_END, self.store.close()).await;
         let leave = spawn_blocking(move || self.bench.workspaces.end_use());
         match tokio::time::timeout(TIME_TO_SYNC, leave).await {
@@ -408,6 +417,8 @@ fn known(settings: &Settings, public: &str) -> SecretSet {
         .extend(settings.server.api_token.iter().map(|token| ("the API's token".to_owned(), token.clone())));
     let client = settings.github.client.iter().map(|client| client.secret.clone());
     secrets.extend(client.map(|secret| ("the App's client secret".to_owned(), secret)));
+    let headers = settings.telemetry.iter().flat_map(|telemetry| &telemetry.headers);
+    secrets.extend(headers.map(|(name, value)| (format!("telemetry.otlp_headers, {name}"), value.clone())));
     let signing = settings.signing.iter().map(|signing| signing.key.clone());
     secrets.extend(signing.map(|key| ("the key that commits are signed with".to_owned(), key)));
     for registry in &settings.testing.registries {

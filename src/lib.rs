@@ -26,6 +26,7 @@ pub use journeyman_render as render;
 pub use journeyman_sandbox as sandbox;
 pub use journeyman_setup as setup;
 pub use journeyman_store as store;
+pub use journeyman_telemetry as telemetry;
 pub use journeyman_verify as verify;
 pub use journeyman_webhook as webhook;
 pub use journeyman_workspace as workspace;

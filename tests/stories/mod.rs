@@ -44,6 +44,7 @@ mod signing;
 mod task;
 mod team;
 mod team_api;
+mod telemetry;
 mod terminal;
 mod together;
 mod unreadable;

@@ -246,6 +246,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
         },
         data: DataSettings { dir: place.join("data") },
         notifications: None,
+        telemetry: None,
         retention: Default::default(),
         defaults: DefaultSettings {
             label: "journeyman".to_owned(),

@@ -35,6 +35,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use journeyman_order::model_service::Provider;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::secret_redactor::SecretRedactor;
 use journeyman_order::{AgentRun, Exit, OutgoingNetwork, Role};
@@ -58,6 +59,8 @@ pub struct Agents {
     runtimes: BTreeMap<String, Runtime>,
     /// What the settings name as an agent's model.
     models: BTreeMap<String, String>,
+    /// Whose models an agent uses, where its runtime says so.
+    providers: BTreeMap<String, Provider>,
 }
 
 /// No agent of that name is in the settings.
@@ -85,12 +88,21 @@ impl Agents {
         settings: BTreeMap<String, AgentSettings>,
         outgoing: &OutgoingNetwork,
     ) -> Result<Self, InvalidAgent> {
-        let (mut runtimes, mut models) = (BTreeMap::new(), BTreeMap::new());
+        let (mut runtimes, mut models, mut providers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for (name, agent) in settings {
             agent.hold_to_rules(&name)?;
             if let Some(model) = &agent.model {
                 models.insert(name.clone(), model.clone());
             }
+            let provider = match &agent.runtime {
+                RuntimeKind::Claude => Some(Provider::Anthropic),
+                RuntimeKind::Command => None,
+                RuntimeKind::Api(settings) => {
+                    models.insert(name.clone(), settings.model.clone());
+                    Some(settings.provider)
+                }
+            };
+            providers.extend(provider.map(|provider| (name.clone(), provider)));
             let runtime = match agent.runtime {
                 RuntimeKind::Claude => Runtime::Program(Box::new(claude::ClaudeProgram::new(agent))),
                 RuntimeKind::Command => Runtime::Program(Box::new(command::CommandProgram::new(agent))),
@@ -101,7 +113,7 @@ impl Agents {
             };
             runtimes.insert(name, runtime);
         }
-        Ok(Self { runtimes, models })
+        Ok(Self { runtimes, models, providers })
     }
 
     /// The runtime of the agent of that name.
@@ -118,6 +130,11 @@ impl Agents {
     /// The model that the settings name for an agent, where they name one.
     pub fn model(&self, name: &str) -> Option<&str> {
         self.models.get(name).map(String::as_str)
+    }
+
+    /// Whose models it uses; none where a program of one's own knows that alone.
+    pub fn provider(&self, name: &str) -> Option<Provider> {
+        self.providers.get(name).copied()
     }
 
     /// The names of all, sorted.

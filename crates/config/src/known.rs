@@ -184,6 +184,14 @@ known! {
     NOTIFICATIONS_FORMAT: "notifications.format", Choice(&["json", "slack"]), Is("json"),
         "`slack`: a text, as Slack's incoming webhooks and others take it";
 
+    OTLP_ENDPOINT: "telemetry.otlp_endpoint", Url,
+        Depends("`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_EXPORTER_OTLP_ENDPOINT` of the environment", "http://127.0.0.1:4318"),
+        "the OpenTelemetry collector that traces of orders are sent to, by OTLP over HTTP; `/v1/traces` is added to it; without \
+         it none are sent; see docs/OPERATIONS.md";
+    OTLP_HEADERS: "telemetry.otlp_headers", Secret(1),
+        Depends("`OTEL_EXPORTER_OTLP_TRACES_HEADERS` or `OTEL_EXPORTER_OTLP_HEADERS` of the environment", "authorization=Bearer …"),
+        "headers for it, `NAME=VALUE` with commas between, values as in a URL";
+
     DATA_DIR: "data.dir", Text, Is("data"),
         "mirrors, workspaces and artifacts: gigabytes for large repositories";
     DATA_KEEP_GIB: "data.keep_gib", Integer(0, 1_000_000), Is("50"),

@@ -27,6 +27,7 @@ mod repository_templates;
 mod schemas;
 mod server;
 mod signing;
+mod telemetry;
 mod templates;
 #[cfg(test)]
 mod tests;
@@ -43,7 +44,7 @@ pub use journeyman_agent::{AgentSettings, ApiSettings, Prices, RuntimeKind};
 pub use journeyman_order::model_service::{Price, Provider};
 use journeyman_order::{
     CommitSigning, DayLimits, IsolationMode, JobLimits, NotificationSettings, OrderLimits, Pipeline,
-    TestingSettings, WriteLimits,
+    TelemetrySettings, TestingSettings, WriteLimits,
 };
 
 pub use app_key::APP_KEY_CREDENTIAL;
@@ -76,6 +77,8 @@ pub struct Settings {
     pub data: DataSettings,
     /// `[notifications]`, where there is an address.
     pub notifications: Option<NotificationSettings>,
+    /// `[telemetry]`, where a collector is named, here or in the environment.
+    pub telemetry: Option<TelemetrySettings>,
     /// `[retention]`
     pub retention: RetentionSettings,
     /// `[defaults]`

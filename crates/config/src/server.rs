@@ -12,6 +12,7 @@ use super::environment::{EnvironmentVariables, variables_of};
 use super::known::{self, KNOWN_SETTINGS, KnownSetting, SettingDefault};
 use super::raw::{SettingKeys, SettingReader};
 use super::signing::read_private;
+use super::telemetry::telemetry;
 use super::{
     AgentSettings, AppClientSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings,
     LimitSettings, Prices, RetentionSettings, RuntimeKind, SandboxSettings, ServerSettings, Settings,
@@ -129,6 +130,7 @@ fn assemble(
         store: store(keys)?,
         data: DataSettings { dir: data_dir(keys)? },
         notifications: notifications(keys)?,
+        telemetry: telemetry(keys, variables)?,
         retention: retention(keys)?,
         defaults,
         templates: TemplateSettings { dir: keys.path(known::TEMPLATES_DIR)? },

@@ -13,7 +13,7 @@ use super::clock::Clock;
 use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
 use super::notifications::AskedPeople;
-use super::order_counting::{OrderCounting, count_run, effect_kind};
+use super::order_counting::{OrderCounting, count_run, effect_kind, expect_run};
 use super::slow_effect::{remarkable_after, told_when_slow};
 use super::store_patience::StorePatience;
 use journeyman_metrics::metrics;
@@ -198,6 +198,9 @@ impl OrderDriver {
             let turns = self.turns.subscribe();
             let (order, name, after) = (self.order, key.clone(), remarkable_after(r#move));
             let kind = effect_kind(r#move);
+            if let Move::RunAgent(task) = r#move {
+                expect_run(&self.engine.parts.agents, &turn.journal, task);
+            }
             let effect = self.effects.spawn(async move {
                 let begun = Instant::now();
                 let task = effects.perform(parts, order, effect, turns);

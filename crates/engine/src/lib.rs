@@ -37,6 +37,7 @@ mod slow_effect;
 mod store_patience;
 mod supervisor;
 pub mod testing;
+mod traces;
 mod unreadable;
 mod waiting;
 mod whereabouts;
@@ -57,6 +58,7 @@ use journeyman_notify::Notifier;
 use journeyman_order::{JournalEntry, OrderId, Pipeline, RepositorySettings, Role, TestingSettings};
 use journeyman_sandbox::Sandbox;
 use journeyman_store::{JournalStore, Store};
+use journeyman_telemetry::SpanExporter;
 use journeyman_workspace::{SecretSet, Workspaces};
 
 pub use clock::Clock;
@@ -84,6 +86,8 @@ pub struct EngineParts {
     pub settings: EngineSettings,
     /// Who tells people beside GitHub, if anybody is to be told.
     pub notifier: Option<Notifier>,
+    /// Who sends traces of orders, if they go anywhere.
+    pub traces: Option<SpanExporter>,
     /// What time it is.
     pub clock: Clock,
 }
@@ -157,6 +161,7 @@ impl Engine {
     /// Puts the engine together; [`Engine::run`] makes it go.
     pub fn new(parts: EngineParts) -> Self {
         let (written, _) = broadcast::channel(1024);
+        order_counting::expect_runs(&parts.agents, &parts.settings.roles);
         Self {
             parts: Arc::new(parts),
             effects: Arc::new(effects::RealEffects),

@@ -2,13 +2,15 @@
 //!
 //! May know: what a turn of an order shows. Must never know: what is done with the numbers, and whose issue it is.
 
+use std::collections::BTreeMap;
+
 use journeyman_agent::Agents;
 use journeyman_metrics::{CountedAgentRun, metrics};
 use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::steps::{Step, steps};
 use journeyman_order::trace::{OrderTrace, StageState};
-use journeyman_order::{AgentRun, Journal, Move};
+use journeyman_order::{AgentRun, Journal, Move, Role};
 
 /// Where an order was in the turn before.
 #[derive(Debug, Default)]
@@ -70,12 +72,31 @@ fn end(state: StageState) -> Option<&'static str> {
     }
 }
 
+/// Runs of these agents are counted from now on, with their own models and with those of the server's roles.
+pub(super) fn expect_runs(agents: &Agents, roles: &BTreeMap<String, Role>) {
+    for agent in agents.names() {
+        let of_roles = roles.values().filter_map(|role| role.model.as_deref());
+        for model in of_roles.chain([agents.model(agent).unwrap_or_default()]) {
+            metrics().expect_agent(agent, model);
+        }
+    }
+}
+
+/// A run of an agent begins: a repository's own role may name a model that nobody knew of.
+pub(super) fn expect_run(agents: &Agents, journal: &Journal, task: &AgentTask) {
+    metrics().expect_agent(&task.agent, model(agents, journal, task));
+}
+
+fn model<'a>(agents: &'a Agents, journal: &'a Journal, task: &AgentTask) -> &'a str {
+    let of_role = journal.role(&task.role).and_then(|role| role.model.as_deref());
+    of_role.or_else(|| agents.model(&task.agent)).unwrap_or_default()
+}
+
 /// A run of an agent came to its end.
 pub(super) fn count_run(agents: &Agents, journal: &Journal, task: &AgentTask, run: &AgentRun) {
-    let of_role = journal.role(&task.role).and_then(|role| role.model.as_deref());
     metrics().agent_ran(&CountedAgentRun {
         agent: &task.agent,
-        model: of_role.or_else(|| agents.model(&task.agent)).unwrap_or_default(),
+        model: model(agents, journal, task),
         end: run.failure.as_ref().map_or("done", |failure| match failure.kind {
             AgentFailureKind::Unavailable => "unavailable",
             AgentFailureKind::Misconfigured => "misconfigured",

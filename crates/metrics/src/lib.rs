@@ -76,10 +76,53 @@ pub struct ServerMetrics {
     store_write_seconds: Durations,
     store_write_failures: Counts,
     notifications: Counts,
+    trace_spans: Counts,
 }
 
+/// How orders end, in the words of lists.
+const ENDS: [&str; 12] = [
+    "verified",
+    "unverified",
+    "unproven",
+    "approved",
+    "escalated",
+    "blocked",
+    "failed",
+    "unprepared",
+    "cancelled",
+    "merged",
+    "closed",
+    "refused",
+];
+/// How runs of agents end.
+const RUN_ENDS: [&str; 6] =
+    ["done", "unavailable", "misconfigured", "unknown_session", "limit_reached", "ended"];
+/// Classes of GitHub's answers; none is [`NO_ANSWER`].
+const ANSWERS: [&str; 5] = ["2xx", "3xx", "4xx", "5xx", NO_ANSWER];
+const NO_ANSWER: &str = "none";
+
 impl ServerMetrics {
+    /// Counters that can be known of begin at 0: `increase` sees no first time in a series that begins with it.
     fn new() -> Self {
+        let metrics = Self::empty();
+        let at_zero = |family: &Counts, label: &'static str, words: &[&str]| {
+            for word in words {
+                drop(family.get_or_create(&vec![(label, (*word).to_owned())]));
+            }
+        };
+        at_zero(&metrics.orders_ended, "end", &ENDS);
+        at_zero(&metrics.github_requests, "answer", &ANSWERS);
+        at_zero(&metrics.deliveries_received, "outcome", &["new", "seen", "refused"]);
+        at_zero(&metrics.deliveries_concluded, "conclusion", &["opened", "signaled", "ignored", "refused"]);
+        at_zero(&metrics.sandbox_starts, "started", &["true", "false"]);
+        at_zero(&metrics.notifications, "sent", &["true", "false"]);
+        at_zero(&metrics.trace_spans, "sent", &["true", "false"]);
+        drop(metrics.github_pauses.get_or_create(&Vec::new()));
+        drop(metrics.github_pause_seconds.get_or_create(&Vec::new()));
+        metrics
+    }
+
+    fn empty() -> Self {
         Self {
             orders_ended: Counts::default(),
             stage_seconds: long_durations(),
@@ -104,6 +147,7 @@ impl ServerMetrics {
             store_write_seconds: short_durations(),
             store_write_failures: Counts::default(),
             notifications: Counts::default(),
+            trace_spans: Counts::default(),
         }
     }
 
@@ -128,6 +172,16 @@ impl ServerMetrics {
         self.effect_seconds.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
+    /// The settings have this agent, with this model, or it begins: what becomes of its runs is counted from 0.
+    pub fn expect_agent(&self, agent: &str, model: &str) {
+        let labels = vec![("agent", agent.to_owned()), ("model", self.models.word(model))];
+        for end in RUN_ENDS {
+            let ended = labels.iter().cloned().chain([("end", end.to_owned())]).collect();
+            drop(self.agent_runs.get_or_create(&ended));
+        }
+        drop(self.agent_usd.get_or_create(&labels));
+    }
+
     pub fn agent_ran(&self, run: &CountedAgentRun<'_>) {
         let with = |more: Option<(&'static str, &str)>| {
             let mut labels = vec![("agent", run.agent.to_owned()), ("model", self.models.word(run.model))];
@@ -146,7 +200,7 @@ impl ServerMetrics {
 
     /// GitHub answered with this status; 0: there was no answer.
     pub fn github_answered(&self, status: u16) {
-        let class = if status == 0 { "none".to_owned() } else { format!("{}xx", status / 100) };
+        let class = if status == 0 { NO_ANSWER.to_owned() } else { format!("{}xx", status / 100) };
         count(&self.github_requests, vec![("answer", class)]);
     }
 
@@ -188,6 +242,11 @@ impl ServerMetrics {
         self.store_write_seconds.get_or_create(&vec![("what", what.to_owned())]).observe(took.as_secs_f64());
     }
 
+    /// A transaction is about to begin: whether one of its kind fails is counted from 0.
+    pub fn store_begins(&self, what: &'static str) {
+        drop(self.store_write_failures.get_or_create(&vec![("what", what.to_owned())]));
+    }
+
     /// A transaction could not be begun or kept.
     pub fn store_failed(&self, what: &'static str) {
         count(&self.store_write_failures, vec![("what", what.to_owned())]);
@@ -196,6 +255,13 @@ impl ServerMetrics {
     /// A notification was sent, or given up.
     pub fn notified(&self, sent: bool) {
         count(&self.notifications, vec![("sent", sent.to_string())]);
+    }
+
+    /// So many spans were taken by the collector, and so many never will be.
+    pub fn spans_sent(&self, taken: u64, left: u64) {
+        for (sent, number) in [(true, taken), (false, left)] {
+            self.trace_spans.get_or_create(&vec![("sent", sent.to_string())]).inc_by(number);
+        }
     }
 
     /// Shows all of them in a registry that has the prefix already.
@@ -224,6 +290,7 @@ impl ServerMetrics {
             store_write_seconds,
             store_write_failures,
             notifications,
+            trace_spans,
         } = self;
         registry.register("orders_ended", "Ends that orders came to", orders_ended.clone());
         registry.register("stage_seconds", "From the first to the last of a stage", stage_seconds.clone());
@@ -260,6 +327,11 @@ impl ServerMetrics {
             store_write_failures.clone(),
         );
         registry.register("notifications", "Outgoing notifications", notifications.clone());
+        registry.register(
+            "trace_spans",
+            "Spans of traces that a collector took or left",
+            trace_spans.clone(),
+        );
     }
 }
 

@@ -100,7 +100,7 @@ pub use role::{Role, Tool};
 pub use scrutiny::Scrutiny;
 pub use server_settings::{
     IsolationMode, JobLimits, NotificationFormat, NotificationSettings, OutgoingNetwork, OutgoingProxy,
-    TestingSettings, TrustedCertificates, WriteLimits,
+    TelemetrySettings, TestingSettings, TrustedCertificates, WriteLimits,
 };
 pub use settings::{BudgetLimits, DayLimits, OrderLimits, RepositorySettings, ServiceSettings, TestedFolder};
 pub use settlement::Settlement;

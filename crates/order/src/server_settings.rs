@@ -37,6 +37,15 @@ pub struct NotificationSettings {
     pub format: NotificationFormat,
 }
 
+/// Where traces of orders are sent.
+#[derive(Debug, Clone)]
+pub struct TelemetrySettings {
+    /// Where spans are posted to.
+    pub endpoint: Url,
+    /// What is sent with them, such as a collector's token.
+    pub headers: Vec<(String, SecretString)>,
+}
+
 /// How a message is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationFormat {

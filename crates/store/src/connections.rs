@@ -28,7 +28,7 @@ const CHECKPOINT_PAGES: &str = "4000";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     "first",
     "branches",
     "spending",
@@ -39,8 +39,9 @@ const MIGRATIONS: [&str; 10] = [
     "looks",
     "packed",
     "lists",
+    "traces",
 ];
-const SQLITE_TABLES: [&str; 10] = [
+const SQLITE_TABLES: [&str; 11] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
@@ -51,8 +52,9 @@ const SQLITE_TABLES: [&str; 10] = [
     include_str!("../migrations/sqlite/0008_looks.sql"),
     include_str!("../migrations/sqlite/0009_packed.sql"),
     include_str!("../migrations/sqlite/0010_lists.sql"),
+    include_str!("../migrations/sqlite/0011_traces.sql"),
 ];
-const POSTGRES_TABLES: [&str; 10] = [
+const POSTGRES_TABLES: [&str; 11] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_branches.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
@@ -63,10 +65,11 @@ const POSTGRES_TABLES: [&str; 10] = [
     include_str!("../migrations/postgres/0008_looks.sql"),
     include_str!("../migrations/postgres/0009_packed.sql"),
     include_str!("../migrations/postgres/0010_lists.sql"),
+    include_str!("../migrations/postgres/0011_traces.sql"),
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 10]) -> Migrator {
+fn migrator(files: [&'static str; 11]) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
         Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
     });
@@ -140,6 +143,7 @@ impl Databases {
         what: &'static str,
         watcher: &Arc<dyn StoreWatcher>,
     ) -> Result<WriteTransaction, StoreError> {
+        metrics().store_begins(what);
         let begun = watcher.begins(what).await?;
         let since = Instant::now();
         let on = match self {

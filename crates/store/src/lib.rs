@@ -29,6 +29,7 @@ mod statistics;
 mod tenure;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod watcher;
 
 use std::sync::Arc;
@@ -50,6 +51,7 @@ pub use spending::{
 };
 
 pub use statistics::{StatisticsGrouping, StatisticsLine};
+pub use traces::UntracedOrder;
 pub use watcher::StoreWatcher;
 
 use pool::ConnectionPools;

@@ -249,6 +249,27 @@ async fn opening_writes_the_order_its_first_entry_and_the_conclusion_together() 
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_is_to_be_traced_until_its_last_entry_was_sent_and_when_it_grows_again() {
+    for TestStore { store, .. } in homes().await {
+        let recently = now() - chrono::TimeDelta::hours(1);
+        let order = opened(1).order;
+        store.open_order(OrderInput { order, ..opened(1) }, now(), None).await.unwrap();
+        let asked = async |since| {
+            let found = store.untraced_orders(since, 10).await.unwrap();
+            found.iter().map(|one| (one.sent, one.last)).collect::<Vec<_>>()
+        };
+        assert_eq!(asked(recently).await, [(0, 1)]);
+        assert_eq!(asked(now()).await, [], "what is older is left");
+        store.set_traced(order, 1).await.unwrap();
+        assert_eq!(asked(recently).await, []);
+        let key = MoveKey("prepare".to_owned());
+        let event = JournalEvent::Intended { key, r#move: Box::new(Move::Prepare) };
+        store.append(order, event, now()).await.unwrap();
+        assert_eq!(asked(recently).await, [(1, 2)]);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn fifty_calls_at_once_open_one_order() {
     for TestStore { store, .. } in homes().await {

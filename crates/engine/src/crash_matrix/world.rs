@@ -160,6 +160,7 @@ impl World {
         let steps = Arc::clone(&self.steps);
         let parts = EngineParts {
             notifier: None,
+            traces: None,
             journals: Arc::new(NamedEntries(Arc::clone(&self.steps), store.clone())),
             store: store.clone(),
             github: GitHub::over(Arc::new(connection), credentials, limits, Backoff::REQUEST)

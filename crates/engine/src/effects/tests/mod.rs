@@ -264,6 +264,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
     let environments = Environments::new(sandbox.clone(), workspaces.clone(), testing.clone()).await.unwrap();
     EngineParts {
         notifier: None,
+        traces: None,
         journals: Arc::new(store.clone()),
         store,
         github: GitHub::new(

@@ -1,0 +1,142 @@
+//! Sends what is written in journals to a collector of traces, beside all else. The journals are the queue: up to which
+//! entry each was sent is kept, so that a collector that is away holds nothing up and misses nothing, and a crash sends
+//! little twice, as the same spans.
+//!
+//! May know: which orders have entries that were not sent. Must never know: what a span looks like.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::Engine;
+use super::job::blocking;
+use journeyman_agent::Agents;
+use journeyman_order::Backoff;
+use journeyman_order::model_service::Provider;
+use journeyman_store::{StoreError, UntracedOrder};
+use journeyman_telemetry::{AgentFacts, ExportOutcome, SpanExporter, spans_since};
+
+/// What is written within this time after an entry is sent with it.
+const TOGETHER: Duration = Duration::from_secs(1);
+/// How often the store is looked at although nothing was heard: what other hands write is not told here.
+const LOOK_AGAIN: Duration = Duration::from_secs(15);
+/// Collectors refuse what is old, and nobody looks for it.
+const OLDEST: TimeDelta = TimeDelta::days(1);
+/// Orders that are looked at in one go, and entries of one that are made spans of in one go.
+const ORDERS: u32 = 50;
+const ENTRIES: u64 = 200;
+/// The longest that a collector may ask us to wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
+
+/// Why nothing more can be sent for now.
+enum Interrupted {
+    Collector { because: String, wait: Option<Duration> },
+    Store(StoreError),
+}
+
+impl Engine {
+    /// Sends spans as orders go on, and what was not sent before the start. Ends at once where no collector is named.
+    pub async fn export_traces_forever(&self) {
+        let Some(exporter) = &self.parts.traces else { return };
+        let mut written = self.watch();
+        let mut failures = 0;
+        loop {
+            let pause = match self.export(exporter).await {
+                Ok(()) => {
+                    if failures > 0 {
+                        tracing::info!("the collector of telemetry.otlp_endpoint takes spans again");
+                    }
+                    failures = 0;
+                    match tokio::time::timeout(LOOK_AGAIN, written.recv()).await {
+                        Ok(Ok(_) | Err(RecvError::Lagged(_))) | Err(_) => TOGETHER,
+                        Ok(Err(RecvError::Closed)) => return,
+                    }
+                }
+                Err(interrupted) => {
+                    failures += 1;
+                    let (because, wait) = match interrupted {
+                        Interrupted::Collector { because, wait } => (because, wait),
+                        Interrupted::Store(error) => (error.to_string(), None),
+                    };
+                    // Once, and not at each try: it may be away for days.
+                    if failures == 1 {
+                        tracing::warn!(because, "spans wait for the collector of telemetry.otlp_endpoint");
+                    }
+                    let pause = Backoff::UNTIL_IT_WORKS.pause(failures, None);
+                    pause.unwrap_or(LONGEST_WAIT).max(wait.unwrap_or_default()).min(LONGEST_WAIT)
+                }
+            };
+            tokio::time::sleep(pause).await;
+            // What was heard meanwhile is in the store.
+            written = written.resubscribe();
+        }
+    }
+
+    /// Sends what can be sent now, and leaves the rest: for the end of a server.
+    pub async fn export_traces_once(&self) {
+        if let Some(exporter) = &self.parts.traces {
+            let _ = self.export(exporter).await;
+        }
+    }
+
+    async fn export(&self, exporter: &SpanExporter) -> Result<(), Interrupted> {
+        let since = self.parts.clock.now() - OLDEST;
+        loop {
+            let orders = self.parts.store.untraced_orders(since, ORDERS).await.map_err(Interrupted::Store)?;
+            if orders.is_empty() {
+                return Ok(());
+            }
+            for order in orders {
+                self.export_order(exporter, order).await?;
+            }
+        }
+    }
+
+    async fn export_order(&self, exporter: &SpanExporter, known: UntracedOrder) -> Result<(), Interrupted> {
+        let UntracedOrder { order, mut sent, last } = known;
+        let journal = match self.parts.journals.journal(order).await {
+            Ok(journal) => Arc::new(journal),
+            // It is told elsewhere that it cannot be read; there will be no spans of it.
+            Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {
+                return self.parts.store.set_traced(order, last).await.map_err(Interrupted::Store);
+            }
+            Err(error) => return Err(Interrupted::Store(error)),
+        };
+        let oldest = (self.parts.clock.now() - OLDEST).timestamp_nanos_opt().unwrap_or_default();
+        while sent < journal.last_seq() {
+            let until = journal.last_seq().min(sent.saturating_add(ENTRIES));
+            let (whole, agents) = (Arc::clone(&journal), Arc::clone(&self.parts.agents));
+            let spans = blocking(move || {
+                let length = usize::try_from(until).unwrap_or(usize::MAX);
+                let part = whole.prefix(length);
+                part.map(|part| spans_since(&part, sent, &|agent| facts(&agents, agent)))
+            });
+            // A fault of ours is in the log, and these are sent by nobody.
+            let spans = spans.await.inspect_err(|fault| tracing::error!(%order, "{}", fault.message));
+            let mut spans = spans.unwrap_or_default().unwrap_or_default();
+            spans.retain(|span| i64::try_from(span.end_time_unix_nano).is_ok_and(|ended| ended >= oldest));
+            if !spans.is_empty()
+                && let ExportOutcome::Later { because, wait } = exporter.send(spans).await
+            {
+                return Err(Interrupted::Collector { because, wait });
+            }
+            self.parts.store.set_traced(order, until).await.map_err(Interrupted::Store)?;
+            sent = until;
+        }
+        if sent < last {
+            // A journal that has lost its end has nothing more to send, and is not to be asked for ever.
+            self.parts.store.set_traced(order, last).await.map_err(Interrupted::Store)?;
+        }
+        Ok(())
+    }
+}
+
+fn facts(agents: &Agents, agent: &str) -> AgentFacts {
+    let provider = agents.provider(agent).map(|provider| match provider {
+        Provider::Anthropic => "anthropic",
+        Provider::OpenAi => "openai",
+    });
+    AgentFacts { provider, model: agents.model(agent).map(str::to_owned) }
+}

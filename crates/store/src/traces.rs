@@ -1,0 +1,66 @@
+//! How far the journals of orders were sent to a collector of traces.
+//!
+//! May know: numbers of entries. Must never know: what is made of them.
+
+use chrono::{DateTime, Utc};
+
+use super::orders::order_id;
+use super::pool::{in_tx, reading};
+use super::{Store, StoreError, from_column, to_column, to_micros};
+use journeyman_order::OrderId;
+
+/// An order whose journal has grown since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UntracedOrder {
+    pub order: OrderId,
+    /// The last entry that was sent; 0: none.
+    pub sent: u64,
+    /// The last entry that there is.
+    pub last: u64,
+}
+
+impl Store {
+    /// Orders whose journals have grown since this, and have entries that were not sent; those first that have waited for
+    /// longest.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn untraced_orders(
+        &self,
+        since: DateTime<Utc>,
+        most: u32,
+    ) -> Result<Vec<UntracedOrder>, StoreError> {
+        // There is an index of just these rows: the condition has to stand here as it stands there.
+        let rows: Vec<(String, i64, i64)> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id, traced_seq, last_seq FROM orders WHERE last_seq > traced_seq AND updated_at > $1 \
+                 ORDER BY updated_at LIMIT $2",
+            )
+            .bind(to_micros(since))
+            .bind(i64::from(most))
+            .fetch_all(pool)
+        })?;
+        rows.into_iter()
+            .map(|(id, sent, last)| {
+                let number = |column| from_column(column, "an entry's number");
+                Ok(UntracedOrder { order: order_id(&id)?, sent: number(sent)?, last: number(last)? })
+            })
+            .collect()
+    }
+
+    /// Keeps up to which entry an order's journal was sent.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub async fn set_traced(&self, order: OrderId, seq: u64) -> Result<(), StoreError> {
+        let mut tx = self.pools.begin("what was traced").await?;
+        // One that was taken away meanwhile has nothing to keep.
+        let _kept: Option<(String,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as("UPDATE orders SET traced_seq = $2 WHERE id = $1 RETURNING id")
+                .bind(order.to_string())
+                .bind(to_column(seq, "an entry's number")?)
+                .fetch_optional(connection)
+        })?;
+        tx.commit().await
+    }
+}

@@ -1,0 +1,170 @@
+//! What spans say of moves, in OpenTelemetry's words where it has them: those for agents and models are its
+//! conventions for generative AI.
+//!
+//! May know: moves and outcomes. Must never know: texts of people, agents and tests.
+
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
+
+use journeyman_order::agent_run::AgentFailureKind;
+use journeyman_order::moves::{AgentTask, Retry};
+use journeyman_order::test_run::{TestRun, TestVerdict};
+use journeyman_order::{AgentRun, EffectOutcome, Journal, Move};
+
+/// Characters of a name: a repository chooses those of its roles, models and stages.
+const LONGEST: usize = 128;
+
+/// What the settings say of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentFacts {
+    /// Whose models it uses, where that is known.
+    pub provider: Option<&'static str>,
+    /// The model that it is to use, where they name one.
+    pub model: Option<String>,
+}
+
+pub(super) fn text(key: &str, value: &str) -> KeyValue {
+    attribute(key, Value::StringValue(value.chars().take(LONGEST).collect()))
+}
+
+pub(super) fn number(key: &str, value: u64) -> KeyValue {
+    attribute(key, Value::IntValue(i64::try_from(value).unwrap_or(i64::MAX)))
+}
+
+pub(super) fn amount(key: &str, value: f64) -> KeyValue {
+    attribute(key, Value::DoubleValue(value))
+}
+
+fn attribute(key: &str, value: Value) -> KeyValue {
+    KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
+}
+
+/// A move's name.
+pub(super) fn name(r#move: &Move) -> String {
+    let name = match r#move {
+        Move::RunAgent(task) => return format!("invoke_agent {}", role(task)),
+        Move::Authorize { .. } => "authorize",
+        Move::Prepare => "prepare",
+        Move::FindFiles { .. } => "find_files",
+        Move::Import { .. } => "import",
+        Move::Commit { .. } => "commit",
+        Move::RunTests { .. } => "run_tests",
+        Move::WriteArtifact { .. } => "write_artifact",
+        Move::Archive { .. } => "archive",
+        Move::ShowReview(_) => "show_review",
+        Move::Push { .. } => "push",
+        Move::OpenPull { .. } => "open_pull",
+        Move::FinishPull { .. } => "finish_pull",
+        Move::ShowStatus { .. } => "show_status",
+        Move::Preflight => "preflight",
+        Move::ReadIssue => "read_issue",
+        Move::PrepareEnvironment => "prepare_environment",
+        Move::ReadPull { .. } => "read_pull",
+        Move::TakeIn { .. } => "take_in",
+        Move::UpdateBranch { .. } => "update_branch",
+        Move::AnswerThreads { .. } => "answer_threads",
+        Move::RequestReview { .. } => "request_review",
+        Move::ShowAnswer(_) => "show_answer",
+        Move::React { .. } => "react",
+        Move::Say { .. } => "say",
+        Move::ShowCheck { .. } => "show_check",
+        Move::RerunJobs { .. } => "rerun_jobs",
+        Move::Tidy { .. } => "tidy",
+    };
+    name.to_owned()
+}
+
+fn role(task: &AgentTask) -> String {
+    let role = if task.role.is_empty() { &task.agent } else { &task.role };
+    role.chars().take(LONGEST).collect()
+}
+
+/// What an outcome says in numbers and in words of ours.
+pub(super) fn of_move(
+    journal: &Journal,
+    intended: &Move,
+    outcome: &EffectOutcome,
+    facts: &dyn Fn(&str) -> AgentFacts,
+) -> Vec<KeyValue> {
+    let mut said = Vec::new();
+    if let Move::RunAgent(task) = intended {
+        said.extend(of_task(journal, task, facts));
+    }
+    if let EffectOutcome::AgentRan(run) = outcome {
+        said.extend(of_run(run));
+    }
+    if let EffectOutcome::Tested(run) = outcome {
+        said.extend(of_tests(run));
+    }
+    said.extend(error_type(outcome).map(|kind| text("error.type", kind)));
+    said
+}
+
+fn of_task(journal: &Journal, task: &AgentTask, facts: &dyn Fn(&str) -> AgentFacts) -> Vec<KeyValue> {
+    let AgentFacts { provider, model } = facts(&task.agent);
+    let model = journal.role(&task.role).and_then(|role| role.model.clone()).or(model);
+    let mut said = vec![
+        text("gen_ai.operation.name", "invoke_agent"),
+        text("gen_ai.agent.name", &role(task)),
+        text("journeyman.agent", &task.agent),
+    ];
+    said.extend(provider.map(|provider| text("gen_ai.provider.name", provider)));
+    said.extend(model.map(|model| text("gen_ai.request.model", &model)));
+    said
+}
+
+fn of_run(run: &AgentRun) -> Vec<KeyValue> {
+    let mut said = vec![
+        number("gen_ai.usage.input_tokens", run.usage.input_tokens),
+        number("gen_ai.usage.output_tokens", run.usage.output_tokens),
+    ];
+    // The conventions have no word for it. An agent may say anything.
+    if run.usage.usd.is_finite() {
+        said.push(amount("journeyman.usd", run.usage.usd));
+    }
+    // What a program calls its session may be any text of its; an id is none.
+    let session = run.session_id.as_deref().filter(|id| uuid::Uuid::parse_str(id).is_ok());
+    said.extend(session.map(|id| text("gen_ai.conversation.id", id)));
+    said
+}
+
+fn of_tests(run: &TestRun) -> Vec<KeyValue> {
+    let verdict = match run.verdict {
+        TestVerdict::Passed => "passed",
+        TestVerdict::Weakened => "weakened",
+        TestVerdict::Unmended => "unmended",
+        TestVerdict::Failed => "failed",
+        TestVerdict::SetupFailed => "setup_failed",
+        TestVerdict::NoTests => "no_tests",
+    };
+    let mut said = vec![
+        text("journeyman.tests.verdict", verdict),
+        text("vcs.ref.head.revision", &run.commit.to_string()),
+    ];
+    if let Some(counts) = run.counts {
+        said.push(number("journeyman.tests.passed", counts.passed));
+        said.push(number("journeyman.tests.failed", counts.failed));
+        said.push(number("journeyman.tests.skipped", counts.skipped));
+    }
+    said
+}
+
+/// Why a move could not be made, in a word. That tests are red or a review objects is no error: it is what was asked.
+pub(super) fn error_type(outcome: &EffectOutcome) -> Option<&'static str> {
+    if let EffectOutcome::Trouble(trouble) = outcome {
+        return Some(match trouble.retry {
+            Retry::Soon => "trouble",
+            Retry::After { .. } => "asked_to_wait",
+            Retry::Outage => "outage",
+            Retry::Never => "needs_person",
+        });
+    }
+    let EffectOutcome::AgentRan(run) = outcome else { return None };
+    run.failure.as_ref().map(|failure| match failure.kind {
+        AgentFailureKind::Unavailable => "unavailable",
+        AgentFailureKind::Misconfigured => "misconfigured",
+        AgentFailureKind::UnknownSession => "unknown_session",
+        AgentFailureKind::LimitReached => "limit_reached",
+        AgentFailureKind::Ended => "ended",
+    })
+}

@@ -1,0 +1,163 @@
+//! Traces of orders for OpenTelemetry: a journal's entries as spans, and their way to a collector, by OTLP over HTTP.
+//!
+//! May know: journals, OTLP, the conventions by which spans are named. Must never know: where journals lie, and how far
+//! they were sent. No text of an issue, an agent or a test gets into a span, and no message of an error: names and
+//! numbers do.
+
+mod attributes;
+mod order_spans;
+
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
+use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
+use prost::Message;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, Response, StatusCode};
+use secrecy::ExposeSecret;
+
+use journeyman_metrics::metrics;
+use journeyman_order::{OutgoingNetwork, TelemetrySettings};
+use journeyman_outgoing::InvalidOutgoing;
+
+pub use attributes::AgentFacts;
+pub use order_spans::spans_since;
+
+/// How long a collector may take to answer.
+const WITHIN: Duration = Duration::from_secs(10);
+/// An answer says how many spans were left; more than this is none.
+const LONGEST_ANSWER: usize = 64 << 10;
+
+/// What became of spans that were sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExportOutcome {
+    /// The collector has them, or will never want them.
+    Over,
+    /// It was not reached, or has no room. To be sent again, not before this where it said so.
+    Later { because: String, wait: Option<Duration> },
+}
+
+/// Why the settings of `[telemetry]` cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidTelemetry {
+    #[error(transparent)]
+    Outgoing(#[from] InvalidOutgoing),
+    #[error("telemetry.otlp_headers: {0:?} is no header, or its value is none")]
+    Header(String),
+}
+
+/// Sends spans to the collector of the settings. Cheap to clone.
+#[derive(Clone)]
+pub struct SpanExporter {
+    settings: TelemetrySettings,
+    client: Client,
+}
+
+impl SpanExporter {
+    /// One that reaches its collector as the settings of `[network]` say.
+    ///
+    /// # Errors
+    /// When these, or the headers, cannot be used.
+    pub fn new(settings: TelemetrySettings, outgoing: &OutgoingNetwork) -> Result<Self, InvalidTelemetry> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &settings.headers {
+            let wrong = || InvalidTelemetry::Header(name.clone());
+            let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|_| wrong())?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::try_from(name).map_err(|_| wrong())?, value);
+        }
+        // An address that sends us elsewhere is not the one of the settings, and is not shown their headers.
+        let client = journeyman_outgoing::client_builder(outgoing)?
+            .default_headers(headers)
+            .timeout(WITHIN)
+            .redirect(reqwest::redirect::Policy::none());
+        Ok(Self { settings, client: journeyman_outgoing::build(client)? })
+    }
+
+    /// Sends them, and counts what became of them.
+    pub async fn send(&self, spans: Vec<Span>) -> ExportOutcome {
+        let number = spans.len() as u64;
+        match self.try_once(spans).await {
+            Ok(left) => {
+                let left = left.min(number);
+                metrics().spans_sent(number - left, left);
+                if left > 0 {
+                    tracing::warn!(left, "spans were left by the collector of telemetry.otlp_endpoint");
+                }
+                ExportOutcome::Over
+            }
+            Err(Refusal::Final(because)) => {
+                metrics().spans_sent(0, number);
+                tracing::warn!(
+                    number,
+                    because,
+                    "spans were refused by the collector of telemetry.otlp_endpoint"
+                );
+                ExportOutcome::Over
+            }
+            Err(Refusal::Later { because, wait }) => ExportOutcome::Later { because, wait },
+        }
+    }
+
+    /// How many the collector left.
+    async fn try_once(&self, spans: Vec<Span>) -> Result<u64, Refusal> {
+        let later =
+            |error: reqwest::Error| Refusal::Later { because: error.without_url().to_string(), wait: None };
+        let body = request(spans).encode_to_vec();
+        let post = self.client.post(self.settings.endpoint.clone());
+        let answer =
+            post.header(CONTENT_TYPE, "application/x-protobuf").body(body).send().await.map_err(later)?;
+        let because = format!("it answered {}", answer.status());
+        match answer.status() {
+            status if status.is_success() => Ok(left(answer).await),
+            // These OTLP says are worth another try; all others say the same the next time.
+            StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT => {
+                let seconds = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+                let wait = seconds.and_then(|text| text.parse().ok()).map(Duration::from_secs);
+                Err(Refusal::Later { because, wait })
+            }
+            _ => Err(Refusal::Final(because)),
+        }
+    }
+}
+
+enum Refusal {
+    Final(String),
+    Later { because: String, wait: Option<Duration> },
+}
+
+/// How many spans an answer says were left. An answer that cannot be read says nothing: they were taken.
+async fn left(mut answer: Response) -> u64 {
+    let mut body = Vec::new();
+    while let Ok(Some(part)) = answer.chunk().await {
+        body.extend_from_slice(&part);
+        if body.len() > LONGEST_ANSWER {
+            return 0;
+        }
+    }
+    let said = ExportTraceServiceResponse::decode(body.as_slice()).ok().and_then(|said| said.partial_success);
+    said.map_or(0, |partial| u64::try_from(partial.rejected_spans).unwrap_or_default())
+}
+
+fn request(spans: Vec<Span>) -> ExportTraceServiceRequest {
+    let (name, version) = ("journeyman".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    let about = vec![attributes::text("service.name", &name), attributes::text("service.version", &version)];
+    ExportTraceServiceRequest {
+        resource_spans: vec![ResourceSpans {
+            resource: Some(Resource { attributes: about, ..Resource::default() }),
+            scope_spans: vec![ScopeSpans {
+                scope: Some(InstrumentationScope { name, version, ..InstrumentationScope::default() }),
+                spans,
+                schema_url: String::new(),
+            }],
+            schema_url: String::new(),
+        }],
+    }
+}

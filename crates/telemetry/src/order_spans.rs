@@ -1,0 +1,270 @@
+//! A journal as a trace: the order, in it its stages, in these their rounds, in these the moves. A span is made when it has
+//! ended; its ids come from the order and from the journal alone, so that it is the same span whenever it is made.
+//!
+//! May know: journals and what they come to. Must never know: which of it was sent before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+use opentelemetry_proto::tonic::common::v1::KeyValue;
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use opentelemetry_proto::tonic::trace::v1::{Span, Status};
+use sha2::{Digest, Sha256};
+
+use journeyman_order::moves::EffectOutcome;
+use journeyman_order::next::OrderProjection;
+use journeyman_order::steps::{Step, steps};
+use journeyman_order::trace::StageState;
+use journeyman_order::{Journal, JournalEntry, JournalEvent, Move, MoveKey, OrderId, projection};
+
+use super::attributes::{AgentFacts, amount, error_type, name, number, of_move, text};
+
+/// A stage, or one of its rounds.
+type Part = (String, Option<u32>);
+
+/// How an order stood after an entry.
+#[derive(Default)]
+struct Standing {
+    /// What has begun of it.
+    known: BTreeSet<Part>,
+    /// What has ended of it, and how.
+    ended: BTreeMap<Part, &'static str>,
+    settled: Option<&'static str>,
+    failed: bool,
+    usd: f64,
+}
+
+/// The spans that ended with the entries after that number.
+pub fn spans_since(journal: &Journal, seq: u64, facts: &dyn Fn(&str) -> AgentFacts) -> Vec<Span> {
+    let begun = usize::try_from(seq).unwrap_or(usize::MAX).max(1);
+    let Some(mut growing) = journal.prefix(begun) else { return Vec::new() };
+    let mut before = Standing::of(&growing);
+    let mut spans = Vec::new();
+    for entry in journal.entries().iter().skip(begun) {
+        // The journal is one, so each entry is the next.
+        if growing.push(entry.clone()).is_err() {
+            break;
+        }
+        if matches!(entry.event, JournalEvent::Intended { .. }) {
+            continue;
+        }
+        let after = Standing::of(&growing);
+        if let JournalEvent::Observed { key, outcome } = &entry.event {
+            spans.extend(of_effect(&growing, (entry, key, outcome), &after.known, facts));
+        }
+        spans.extend(parts_that_ended(&growing, entry, &before, &after));
+        spans.extend(end_of_order(&growing, entry, &before, &after));
+        before = after;
+    }
+    spans
+}
+
+impl Standing {
+    fn of(journal: &Journal) -> Self {
+        let at = journal.entries().last().map_or_else(|| journal.opened_at(), |entry| entry.at);
+        let survey = projection(journal.pipeline(), journal, at);
+        let settled = survey.next.settled.is_some();
+        let (mut known, mut ended) = (BTreeSet::new(), BTreeMap::new());
+        for stage in &survey.trace.stages {
+            let end = end_of(stage.state, settled);
+            for (place, round) in stage.rounds.iter().enumerate() {
+                known.extend([(stage.name.clone(), Some(round.round)), (stage.name.clone(), None)]);
+                let is_last = place + 1 == stage.rounds.len();
+                if !is_last || end.is_some() {
+                    let passed = if round.feedback.is_none() { "passed" } else { "failed" };
+                    ended.insert((stage.name.clone(), Some(round.round)), passed);
+                }
+            }
+            if let (Some(end), false) = (end, stage.rounds.is_empty()) {
+                ended.insert((stage.name.clone(), None), end);
+            }
+        }
+        Self {
+            known,
+            ended,
+            settled: settled.then(|| survey.surfaces().outcome),
+            failed: settled && is_failure(&survey),
+            usd: survey.trace.usage.usd,
+        }
+    }
+}
+
+/// What an order that ended leaves as it is has ended with it.
+fn end_of(state: StageState, settled: bool) -> Option<&'static str> {
+    match state {
+        StageState::Passed => Some("passed"),
+        StageState::Failed => Some("failed"),
+        StageState::Escalated => Some("escalated"),
+        StageState::Approved => Some("approved"),
+        StageState::Running if settled => Some("left"),
+        StageState::Running | StageState::Skipped | StageState::NotReached => None,
+    }
+}
+
+fn is_failure(survey: &OrderProjection) -> bool {
+    use journeyman_order::Settlement::*;
+    survey.next.settled.as_ref().is_some_and(|settled| match settled {
+        Blocked { .. } | Failed { .. } | Unprepared { .. } => true,
+        Finished { .. } | Escalated { .. } | Cancelled { .. } | Merged { .. } | Closed { .. } => false,
+        Refused { .. } => false,
+    })
+}
+
+/// A move, from when it was intended last: what was cut off before that is told by nobody.
+fn of_effect(
+    journal: &Journal,
+    (entry, key, outcome): (&JournalEntry, &MoveKey, &EffectOutcome),
+    known: &BTreeSet<Part>,
+    facts: &dyn Fn(&str) -> AgentFacts,
+) -> Option<Span> {
+    let (begun, intended) = journal.entries().iter().rev().find_map(|earlier| match &earlier.event {
+        JournalEvent::Intended { key: known, r#move } if known == key => Some((earlier, r#move)),
+        JournalEvent::Intended { .. }
+        | JournalEvent::Opened(_)
+        | JournalEvent::Signaled { .. }
+        | JournalEvent::Observed { .. } => None,
+    })?;
+    let order = journal.opened().order;
+    let mut attributes = vec![text("journeyman.move", &key.0)];
+    attributes.extend(of_move(journal, intended, outcome, facts));
+    let failed = error_type(outcome).is_some();
+    let id = span_id(order, "move", begun.seq);
+    let parent = parent(order, known, key, intended);
+    Some(span(order, (id, Some(parent)), &name(intended), (begun.at, entry.at), attributes, failed))
+}
+
+/// The round that a move belongs to, else its stage, else the order.
+fn parent(order: OrderId, known: &BTreeSet<Part>, key: &MoveKey, intended: &Move) -> Vec<u8> {
+    let (stage, round) = if let Move::RunAgent(task) = intended {
+        (task.stage.clone(), Some(task.round))
+    } else {
+        (key.stage().to_owned(), key.number())
+    };
+    let parts = [(stage.clone(), round), (stage, None)];
+    parts
+        .iter()
+        .find(|part| known.contains(*part))
+        .map_or_else(|| root_id(order), |part| part_id(order, part))
+}
+
+/// Stages and rounds that ended with this entry.
+fn parts_that_ended(
+    journal: &Journal,
+    entry: &JournalEntry,
+    before: &Standing,
+    after: &Standing,
+) -> Vec<Span> {
+    let ended: Vec<_> = after.ended.iter().filter(|(part, _)| !before.ended.contains_key(*part)).collect();
+    if ended.is_empty() {
+        return Vec::new();
+    }
+    let order = journal.opened().order;
+    let steps = steps(journal);
+    let of_part = |(part, end): (&Part, &&'static str)| {
+        let (stage, round) = part;
+        let is_of = |step: &&Step| step.stage == *stage && (round.is_none() || step.round == *round);
+        let begun = steps.iter().filter(is_of).map(|step| step.started_at).min()?;
+        let mut attributes = vec![text("journeyman.stage", stage), text("journeyman.end", end)];
+        let (name, parent) = match round {
+            Some(round) => {
+                attributes.push(number("journeyman.round", u64::from(*round)));
+                (format!("round {round}"), part_id(order, &(stage.clone(), None)))
+            }
+            None => (format!("stage {stage}"), root_id(order)),
+        };
+        let ids = (part_id(order, part), Some(parent));
+        Some(span(order, ids, &name, (begun, entry.at), attributes, false))
+    };
+    ended.into_iter().filter_map(of_part).collect()
+}
+
+/// The order itself, when it comes to its first end; what it comes to after that is a span in it.
+fn end_of_order(
+    journal: &Journal,
+    entry: &JournalEntry,
+    before: &Standing,
+    after: &Standing,
+) -> Option<Span> {
+    let end = after.settled.filter(|end| before.settled != Some(end))?;
+    let opened = journal.opened();
+    let order = opened.order;
+    let ended_before = before.settled.is_some() || has_ended(journal);
+    let (ids, name, begun) = if ended_before {
+        let is_signal = |entry: &&JournalEntry| matches!(entry.event, JournalEvent::Signaled { .. });
+        let again = journal.entries().iter().rev().find(is_signal).map(|entry| entry.at);
+        ((span_id(order, "end", entry.seq), Some(root_id(order))), "order again", again.unwrap_or(entry.at))
+    } else {
+        ((root_id(order), None), "order", journal.opened_at())
+    };
+    let attributes = vec![
+        text("journeyman.order", &order.to_string()),
+        text("journeyman.repository", &opened.repository.to_string()),
+        number("journeyman.issue", opened.issue.number.0),
+        text("journeyman.pipeline", &journal.pipeline().name),
+        text("journeyman.end", end),
+        amount("journeyman.usd", after.usd),
+    ];
+    Some(span(order, ids, name, (begun, entry.at), attributes, after.failed))
+}
+
+/// Whether it had ended before: only a signal opens an order again, so it is looked at before each.
+fn has_ended(journal: &Journal) -> bool {
+    let signals = journal
+        .entries()
+        .iter()
+        .enumerate()
+        .filter(|(place, entry)| *place > 0 && matches!(entry.event, JournalEvent::Signaled { .. }));
+    signals
+        .filter_map(|(place, _)| journal.prefix(place))
+        .any(|earlier| Standing::of(&earlier).settled.is_some())
+}
+
+fn span(
+    order: OrderId,
+    (span_id, parent): (Vec<u8>, Option<Vec<u8>>),
+    name: &str,
+    (begun, ended): (DateTime<Utc>, DateTime<Utc>),
+    attributes: Vec<KeyValue>,
+    failed: bool,
+) -> Span {
+    let nanos = |at: DateTime<Utc>| {
+        at.timestamp_nanos_opt().and_then(|nanos| u64::try_from(nanos).ok()).unwrap_or_default()
+    };
+    let code = if failed { StatusCode::Error } else { StatusCode::Unset };
+    Span {
+        trace_id: order.0.as_bytes().to_vec(),
+        span_id,
+        parent_span_id: parent.unwrap_or_default(),
+        name: name.to_owned(),
+        kind: SpanKind::Internal.into(),
+        start_time_unix_nano: nanos(begun),
+        // Clocks are set back; a span never is.
+        end_time_unix_nano: nanos(ended.max(begun)),
+        attributes,
+        status: Some(Status { code: code.into(), message: String::new() }),
+        ..Span::default()
+    }
+}
+
+fn root_id(order: OrderId) -> Vec<u8> {
+    span_id(order, "order", 0)
+}
+
+fn part_id(order: OrderId, (stage, round): &Part) -> Vec<u8> {
+    span_id(order, &format!("stage {stage}"), round.map_or(0, u64::from))
+}
+
+/// Never all zeros, which would be none.
+fn span_id(order: OrderId, what: &str, number: u64) -> Vec<u8> {
+    let digest = Sha256::new()
+        .chain_update(order.0.as_bytes())
+        .chain_update(number.to_be_bytes())
+        .chain_update(what.as_bytes())
+        .finalize();
+    let mut id: Vec<u8> = digest.iter().take(8).copied().collect();
+    if let Some(first) = id.first_mut() {
+        *first |= 1;
+    }
+    id
+}

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Installs the program `journeyman` of a release, after checking that it is the one that was published.
 #
-#   curl -fsSL https://github.com/OWNER/journeyman/releases/latest/download/install.sh | sh
+#   curl --proto '=https' --tlsv1.2 -fsSL https://github.com/OWNER/journeyman/releases/latest/download/install.sh | sh
 #
 # JOURNEYMAN_VERSION=v1.2.3   another release than the newest
 # JOURNEYMAN_BIN=FOLDER       another folder than ~/.local/bin
-# JOURNEYMAN_RELEASES=URL     another place than GitHub's releases: a mirror
+# JOURNEYMAN_RELEASES=URL     another place than GitHub's releases: a mirror, https://…
 set -eu
 
 repository=OWNER/journeyman
@@ -38,7 +38,8 @@ main() {
     place=$(mktemp -d)
     trap 'rm -rf "$place"' EXIT
     for file in "$archive" SHA256SUMS; do
-        curl --fail --silent --show-error --location --output "$place/$file" "$from/$file" ||
+        # Also where it is sent on to: nothing comes in the clear.
+        curl --proto '=https' --tlsv1.2 --fail --silent --show-error --location --output "$place/$file" "$from/$file" ||
             fail "$from/$file could not be fetched"
     done
     # Only the archive's own line counts, and there has to be one.

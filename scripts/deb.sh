@@ -8,7 +8,8 @@ machine=$2
 mkdir -p "$3"
 out=$(realpath "$3")
 cd "$(dirname "$0")/.."
-version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+# 1.0.0-rc.1 is 1.0.0~rc.1 there: what follows `~` sorts before the release, and what follows `-` after it.
+version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' Cargo.toml | sed 's/-/~/')
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 chmod 755 "$tree"

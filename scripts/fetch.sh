@@ -148,10 +148,6 @@ fetch_services() {
     fi
 }
 
-fetch_crates
-fetch_linters
-fetch_nextest
-fetch_github
-fetch_registry
-fetch_services
-fetch_claude
+# All of it, or what is named: the image takes `claude` alone.
+if [ $# = 0 ]; then set -- crates linters nextest github registry services claude; fi
+for part in "$@"; do "fetch_$part"; done

@@ -57,7 +57,7 @@ inside getent passwd journeyman | grep -q ':/var/lib/journeyman:/usr/sbin/nologi
 
 version=$(dpkg-deb --field "$package" Version)
 said=$(inside journeyman --version) || fail "the program does not start there"
-case "$said" in "journeyman $version"*) ;; *) fail "the program says $said, and the package $version" ;; esac
+case "$said" in "journeyman ${version/\~/-}"*) ;; *) fail "the program says $said, and the package $version" ;; esac
 # `man` of this machine reads it as it would there.
 if has man; then
     MANPATH="$root/usr/share/man" MANPAGER=cat man journeyman 2>/dev/null | grep -qi 'journeyman.serve' || fail "man journeyman shows nothing"

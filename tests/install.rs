@@ -1,32 +1,59 @@
-//! `install.sh` puts a program in its place only if it is the one that was published, by a server on loopback.
+//! `install.sh` puts a program in its place only if it is the one that was published and came by HTTPS, from a server on
+//! loopback.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, LazyLock};
 
-/// A server of files by their paths; anything else is not there.
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+/// Whom `curl` trusts here, and the server that shows it.
+static HTTPS: LazyLock<(String, Arc<ServerConfig>)> = LazyLock::new(|| {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).expect("a certificate");
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).expect("a key");
+    let config = ServerConfig::builder().with_no_client_auth();
+    let config = config.with_single_cert(vec![cert.der().clone()], key).expect("a configuration");
+    (cert.pem(), Arc::new(config))
+});
+
+/// A server of files by their paths, by HTTPS; anything else is not there.
 fn serve(files: BTreeMap<String, Vec<u8>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
     std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut lines =
-                BufReader::new(stream.try_clone().expect("a second handle")).lines().map_while(Result::ok);
-            let path =
-                lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)).unwrap_or_default();
-            while lines.next().is_some_and(|line| !line.is_empty()) {}
-            let (status, body) =
-                files.get(&path).map_or(("404 Not Found", &[][..]), |body| ("200 OK", body.as_slice()));
-            let head =
-                format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
-            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+        for stream in listener.incoming().flatten() {
+            let connection = ServerConnection::new(Arc::clone(&HTTPS.1)).expect("a connection");
+            answer(&files, StreamOwned::new(connection, stream));
         }
     });
-    format!("http://{address}")
+    format!("https://{address}")
+}
+
+fn answer(files: &BTreeMap<String, Vec<u8>>, stream: impl Read + Write) {
+    let mut stream = BufReader::new(stream);
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line).is_err() || line.trim().is_empty() {
+            break;
+        }
+        lines.push(line);
+    }
+    let path = lines.first().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+    let (status, body) =
+        files.get(path).map_or(("404 Not Found", &[][..]), |body| ("200 OK", body.as_slice()));
+    let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+    let stream = stream.get_mut();
+    let sent = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+    let _ = sent.and_then(|()| stream.flush());
 }
 
 /// An archive as a release has it, with a program that says this version.
@@ -63,6 +90,9 @@ fn install(releases: &str, bin: &Path, version: Option<&str>, gh: Option<u8>) ->
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("install.sh")).env_clear();
     command.env("PATH", format!("{}:{path}", tools.path().display())).env("HOME", tools.path());
     command.env("JOURNEYMAN_RELEASES", releases).env("JOURNEYMAN_BIN", bin);
+    let trusted = tools.path().join("trusted.pem");
+    fs::write(&trusted, &HTTPS.0).expect("a file");
+    command.env("CURL_CA_BUNDLE", trusted);
     if let Some(version) = version {
         command.env("JOURNEYMAN_VERSION", version);
     }
@@ -120,4 +150,15 @@ fn what_was_not_published_is_not_installed() {
         assert!(!is_done && said.contains(words), "{what}: {said}");
         assert_eq!(fs::read_dir(place.path()).expect("the folder").count(), 0, "{what}: {said}");
     }
+}
+
+#[test]
+fn nothing_is_fetched_in_the_clear() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let releases = format!("http://{}", listener.local_addr().expect("its address"));
+    let place = tempfile::tempdir().expect("a folder");
+    let (is_done, said) = install(&releases, place.path(), None, None);
+    assert!(!is_done && said.contains("could not be fetched"), "{said}");
+    listener.set_nonblocking(true).expect("it can be asked");
+    assert!(listener.accept().is_err(), "nobody even asked: {said}");
 }

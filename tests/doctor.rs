@@ -143,9 +143,9 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
     assert_eq!(code, Some(1), "{said:#}");
     for (key, words) in [
         ("github", "github.app_id"),
-        ("store.url", "cannot be created"),
-        ("data.dir", "cannot be written"),
-        ("server.listen", "cannot listen on 127.0.0.1:"),
+        ("store.url", "is a file; let the user that runs Journeyman write there, or name another place"),
+        ("data.dir", "is a file; let the user that runs Journeyman write there, or name another place"),
+        ("server.listen", "stop the program that has it, or set another port"),
         ("agents.mine", "the program \"/no/such/agent\" was not found"),
     ] {
         let (text, is_good) = about(&said, key);

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::user_settings;
-use crate::app::{DoctorScope, examine};
+use super::{SETTINGS, user_settings, user_settings_file};
+use crate::app::{DoctorFinding, DoctorScope, examine};
 use crate::config::{DeliveryMode, GithubSettings, KNOWN_SETTINGS, SettingDefault, Settings, SettingsError};
 use crate::order::WriteLimits;
 
@@ -30,15 +30,17 @@ pub(super) struct DoctorArguments {
 }
 
 pub(super) async fn main(arguments: DoctorArguments) -> anyhow::Result<u8> {
-    let (settings, scope) = load(user_settings(arguments.config).as_deref())?;
-    let findings = examine(&settings, scope).await;
+    let file = user_settings(arguments.config);
+    let (settings, scope) = load(file.as_deref())?;
+    let mut findings = vec![which(file.as_deref())];
+    findings.extend(examine(&settings, scope).await);
     let is_well = findings.iter().all(|finding| finding.is_good);
     if arguments.json {
         let each = findings
             .iter()
             .map(|finding| json!({"about": finding.about, "text": finding.text, "ok": finding.is_good}));
         let document = json!({
-            "ok": is_well, "server": scope == DoctorScope::Server, "findings": each.collect::<Vec<_>>(),
+            "ok": is_well, "settings": file, "server": scope == DoctorScope::Server, "findings": each.collect::<Vec<_>>(),
         });
         println!("{}", serde_json::to_string_pretty(&document)?);
     } else {
@@ -51,6 +53,21 @@ pub(super) async fn main(arguments: DoctorArguments) -> anyhow::Result<u8> {
         }
     }
     Ok(u8::from(!is_well))
+}
+
+/// Which settings were looked at.
+fn which(file: Option<&Path>) -> DoctorFinding {
+    let text = match file {
+        Some(file) => format!("{}, and over it the environment", file.display()),
+        None => {
+            let usual = user_settings_file();
+            let usual = usual.map_or_else(|| SETTINGS.to_owned(), |file| file.display().to_string());
+            format!(
+                "no file, the environment alone: `journeyman setup` makes {usual}, and --config FILE names another"
+            )
+        }
+    };
+    DoctorFinding { about: "settings".to_owned(), text, is_good: true }
 }
 
 /// A server's settings; where nothing is said of an App, those of the other commands.

@@ -180,16 +180,18 @@ const SETTINGS: &str = "journeyman.toml";
 /// The settings of whoever is at the keyboard: `--config`, or else the user's own. The current folder may be a clone that
 /// somebody else filled, and settings name programs that run outside of any sandbox: nothing is read from there.
 fn user_settings(given: Option<PathBuf>) -> Option<PathBuf> {
-    let own = given.or_else(|| {
-        let file = user_folder("XDG_CONFIG_HOME", ".config")?.join("journeyman").join(SETTINGS);
-        file.exists().then_some(file)
-    });
+    let own = given.or_else(|| user_settings_file().filter(|file| file.exists()));
     if own.is_none() && std::path::Path::new(SETTINGS).exists() {
         eprintln!(
             "journeyman: {SETTINGS} in this folder is not read; `--config {SETTINGS}` reads it, if you trust it"
         );
     }
     own
+}
+
+/// Where the user's own settings lie, whether they are there yet or not.
+fn user_settings_file() -> Option<PathBuf> {
+    Some(user_folder("XDG_CONFIG_HOME", ".config")?.join("journeyman").join(SETTINGS))
 }
 
 /// A folder of the user's, by the variable that names it, or else by its usual name below the home.

@@ -1,10 +1,10 @@
 //! `journeyman serve`: the GitHub App.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{SETTINGS, StopSignals, log};
+use super::{SETTINGS, StopSignals, log, user_settings};
 use crate::app::Application;
 use crate::config::{Settings, effective_settings};
 
@@ -16,7 +16,8 @@ use crate::config::{Settings, effective_settings};
                         fifteen seconds then; a second SIGTERM ends it at once. Orders go on at the next start."
 )]
 pub(super) struct ServeArguments {
-    /// The settings; journeyman.toml in the current folder when absent.
+    /// The settings; when absent journeyman.toml in the current folder, if that is in no git work tree, or else
+    /// ~/.config/journeyman/journeyman.toml.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -27,12 +28,18 @@ impl ServeArguments {
     }
 }
 
+/// A server may run in a folder of its own. What is in a work tree somebody else may have filled.
+fn of_this_folder() -> Option<PathBuf> {
+    let file = Path::new(SETTINGS);
+    let is_repository =
+        || file.canonicalize().is_ok_and(|file| file.ancestors().any(|folder| folder.join(".git").exists()));
+    (file.exists() && !is_repository()).then(|| file.to_owned())
+}
+
 pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
     // What octocrab says of a failed request is said again by whoever made it, with what to do.
     log("info,actix_server=warn,octocrab=off");
-    // A server runs in a folder of its own, which no repository fills.
-    let usual = || Some(PathBuf::from(SETTINGS)).filter(|file| file.exists());
-    let file = arguments.config.or_else(usual);
+    let file = arguments.config.or_else(of_this_folder).or_else(|| user_settings(None));
     let settings = Settings::load(file.as_deref(), std::env::vars())?;
     let shown = effective_settings(file.as_deref(), std::env::vars())?;
     let mut application = Application::build(settings).await?;

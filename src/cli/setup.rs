@@ -1,13 +1,13 @@
 //! `journeyman setup`: pages that lead from nothing to a server that works.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use clap::{Args, ValueEnum};
 
-use super::{SETTINGS, log, serve};
+use super::{SETTINGS, UsageError, log, serve, user_settings_file};
 use crate::app::{DoctorScope, examine};
 use crate::config::Settings;
 use crate::setup::{
@@ -25,10 +25,10 @@ use crate::setup::{
                         On a server that you reach through SSH, open the page through a tunnel; how is printed.\n\
                         With --non-interactive it opens no page: it makes the labels, checks, and says what is missing.\n\
                         Exit codes: 0 all is there, 1 something is missing or has to be mended.\n\n\
-                        Example:\n  journeyman setup --config journeyman.toml"
+                        Example:\n  journeyman setup"
 )]
 pub(super) struct SetupArguments {
-    /// The settings, which are made or completed; journeyman.toml in the current folder when absent.
+    /// The settings, which are made or completed; ~/.config/journeyman/journeyman.toml when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Where the page is; a free port when absent.
@@ -105,7 +105,7 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
 }
 
 /// The service that was asked for.
-fn service(file: &std::path::Path, asked: Option<WhoseService>) -> anyhow::Result<()> {
+fn service(file: &Path, asked: Option<WhoseService>) -> anyhow::Result<()> {
     let scope = match asked {
         None => return Ok(()),
         Some(WhoseService::System) => ServiceScope::System,
@@ -129,18 +129,22 @@ fn service(file: &std::path::Path, asked: Option<WhoseService>) -> anyhow::Resul
     Ok(())
 }
 
-/// In the current folder, as `serve` has it. A repository's own file of that name is somebody else's.
+/// Where all commands read them.
 fn usual() -> anyhow::Result<PathBuf> {
-    let file = std::path::absolute(SETTINGS)?;
-    let is_repository = file.ancestors().any(|folder| folder.join(".git").exists());
-    anyhow::ensure!(
-        !is_repository,
-        "this folder is in a git work tree: name the settings with --config FILE"
-    );
+    let file = user_settings_file().ok_or_else(|| {
+        UsageError(
+            "there is no home folder (HOME is not set): name the settings with --config FILE".to_owned(),
+        )
+    })?;
+    if Path::new(SETTINGS).exists() && !file.exists() {
+        println!(
+            "{SETTINGS} in this folder is not looked at: `journeyman setup --config {SETTINGS}` goes on with it.\n"
+        );
+    }
     Ok(file)
 }
 
-async fn without_pages(file: &std::path::Path) -> anyhow::Result<u8> {
+async fn without_pages(file: &Path) -> anyhow::Result<u8> {
     log("warn,octocrab=off");
     let mut progress = SetupProgress::of(file).await;
     while progress.unlabeled() > 0 {

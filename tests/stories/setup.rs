@@ -16,7 +16,7 @@ use crate::world::{MAINTAINER, REPOSITORY, WELL};
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// A GitHub with a repository, on which nobody has made an App.
-async fn github() -> Emulator {
+pub(super) async fn github() -> Emulator {
     let secret = SecretString::from("nobody knows it");
     let options = EmulatorOptions::local(1, keys().public_pem.clone(), secret);
     let github = Emulator::start(EmulatorOptions { app_stage: AppStage::None, ..options }).await.unwrap();
@@ -27,11 +27,11 @@ async fn github() -> Emulator {
 }
 
 /// Settings as a person has them before: what is theirs, and nothing of an App.
-fn settings(place: &Path) -> std::path::PathBuf {
+pub(super) fn settings(place: &Path, folder: &str) -> std::path::PathBuf {
     write_script(place, WELL);
     let (program, script) = (env!("CARGO_BIN_EXE_journeyman"), place.join("script.yaml"));
-    let folder = place.join("settings");
-    std::fs::create_dir(&folder).unwrap();
+    let folder = place.join(folder);
+    std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("journeyman.toml");
     let text = format!(
         "# Ours.\n[server]\nlisten = \"127.0.0.1:0\"\n\n[store]\nurl = \"sqlite://{place}/journeyman.db\"\n\n\
@@ -45,22 +45,23 @@ fn settings(place: &Path) -> std::path::PathBuf {
 }
 
 /// `journeyman setup`, and what it prints.
-struct Setup {
+pub(super) struct Setup {
     program: Child,
     _lines: BufReader<std::process::ChildStdout>,
-    page: String,
+    pub(super) page: String,
 }
 
 impl Setup {
     fn start(file: &Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
-        command
-            .arg("setup")
-            .arg("--config")
-            .arg(file)
-            .env_remove("ANTHROPIC_API_KEY")
-            .env("RUST_LOG", "info");
-        let log = std::fs::File::create(file.with_extension("log")).unwrap();
+        command.args(["setup", "--config"]).arg(file);
+        Self::run(command, &file.with_extension("log"))
+    }
+
+    /// This command, with its log there.
+    pub(super) fn run(mut command: Command, log: &Path) -> Self {
+        command.env_remove("ANTHROPIC_API_KEY").env("RUST_LOG", "info");
+        let log = std::fs::File::create(log).unwrap();
         let mut program = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut lines = BufReader::new(program.stdout.take().unwrap());
         let mut page = String::new();
@@ -88,7 +89,7 @@ async fn a_person_with_a_browser_comes_from_nothing_to_a_verified_pull_request()
     let Some(mut browser) = tokio::task::block_in_place(Browser::start) else { return };
     let github = github().await;
     let place = tempfile::Builder::new().prefix("journeyman-story-").tempdir().unwrap();
-    let file = settings(place.path());
+    let file = settings(place.path(), "settings");
     let _setup = tokio::task::block_in_place(|| {
         let setup = Setup::start(&file);
         browser.size(1100, 900);
@@ -195,6 +196,50 @@ async fn without_a_page_it_says_what_is_missing() {
         )
     );
     assert!(!file.exists());
+}
+
+/// What the program says in a folder with somebody's `journeyman.toml`, to a user with this home.
+fn at_home(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    std::fs::write(home.join("journeyman.toml"), "[limits]\norder_usd = 1.0\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+    command.args(arguments).current_dir(home).env_clear();
+    command.env("HOME", home).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let done = command.output().unwrap();
+    (done.status.code(), String::from_utf8([done.stdout, done.stderr].concat()).unwrap())
+}
+
+#[test]
+fn settings_are_made_where_every_other_command_reads_them() {
+    let place = tempfile::tempdir().unwrap();
+    let home = place.path().canonicalize().unwrap();
+    let file = home.join(".config/journeyman/journeyman.toml");
+    let (code, said) = at_home(&home, &["setup", "--non-interactive"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&format!("there is no App in {}: ", file.display())), "{said}");
+    let (_, said) = at_home(&home, &["doctor"]);
+    let words = format!(
+        "ok    settings: no file, the environment alone: `journeyman setup` makes {}",
+        file.display()
+    );
+    assert!(said.contains(&words), "{said}");
+
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "[sandbox]\nmode = \"none\"\n").unwrap();
+    let (_, said) = at_home(&home, &["doctor"]);
+    assert!(said.contains(&format!("ok    settings: {}, and over it", file.display())), "{said}");
+    let (_, said) = at_home(&home, &["setup", "--non-interactive"]);
+    assert!(said.contains(&format!("there is no App in {}: ", file.display())), "{said}");
+    // A server that is started in somebody's work tree reads the user's own settings, too.
+    std::fs::create_dir(home.join(".git")).unwrap();
+    let (code, said) = at_home(&home, &["serve"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("missing settings: github.app_id"), "{said}");
+    let (code, said) = at_home(&home, &["doctor", "--config", "none.toml"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("none.toml: No such file or directory (os error 2); `journeyman setup --config`"),
+        "{said}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

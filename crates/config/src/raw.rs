@@ -40,8 +40,14 @@ impl SettingKeys {
     }
 
     pub(super) fn read_file(&mut self, file: &Path) -> Result<(), SettingsError> {
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| SettingsError::File { file: file.to_owned(), because: error.to_string() })?;
+        let unread = |error: std::io::Error| {
+            let mend = match error.kind() == std::io::ErrorKind::NotFound {
+                true => "; `journeyman setup --config` makes one there",
+                false => "; the user that runs Journeyman has to be able to read it",
+            };
+            SettingsError::File { file: file.to_owned(), because: format!("{error}{mend}") }
+        };
+        let text = std::fs::read_to_string(file).map_err(unread)?;
         let line_at = |offset: usize| 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
         // The parser's own text would show the line, and with it perhaps a secret.
         let document = DeTable::parse(&text).map_err(|error| SettingsError::Toml {

@@ -1,5 +1,6 @@
 //! What `serve` needs besides: GitHub and its webhook, a clock that is right, a store, room, a port.
 
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,6 +19,8 @@ use crate::github::{HookDelivery, HookReport};
 /// With less, the first large repository fills the disk.
 const LEAST_FREE_GIB: u64 = 5;
 const PATIENCE: Duration = Duration::from_secs(2);
+/// What to do about a file or a folder that cannot be written.
+const MAY_NOT: &str = "; let the user that runs Journeyman write there, or name another place";
 const WEBHOOK: &str = "webhook";
 /// GitHub takes no token that says it was made more than a minute later.
 const MOST_SECONDS_APART: i64 = 30;
@@ -147,13 +150,15 @@ async fn store(settings: &Settings) -> DoctorFinding {
                 None => finding(about, format!("{} can be written", file.display()), true),
                 Some(what) => finding(about, format!("{} {what}", file.display()), false),
             },
-            Err(error) => finding(about, format!("{}: {error}", file.display()), false),
+            Err(error) => finding(about, format!("{}: {error}{MAY_NOT}", file.display()), false),
         };
     }
     // A name alone begins at the current folder.
     match std::path::absolute(file).and_then(|file| writable(file.parent().unwrap_or(&file))) {
         Ok(_) => finding(about, format!("{} will be created", file.display()), true),
-        Err(error) => finding(about, format!("{} cannot be created: {error}", file.display()), false),
+        Err(error) => {
+            finding(about, format!("{} cannot be created: {error}{MAY_NOT}", file.display()), false)
+        }
     }
 }
 
@@ -188,7 +193,7 @@ fn room(settings: &Settings) -> DoctorFinding {
     let (about, dir) = ("data.dir", settings.data.dir.display());
     let folder = match writable(&settings.data.dir) {
         Ok(folder) => folder,
-        Err(error) => return finding(about, format!("{dir} cannot be written: {error}"), false),
+        Err(error) => return finding(about, format!("{dir} cannot be written: {error}{MAY_NOT}"), false),
     };
     let Ok(found) = rustix::fs::statvfs(&folder) else {
         return finding(about, format!("{dir} can be written"), true);
@@ -219,7 +224,19 @@ async fn port(listen: SocketAddr) -> DoctorFinding {
         Err(_) if is_journeyman(listen).await => {
             finding(about, format!("a Journeyman answers on {listen}"), true)
         }
-        Err(error) => finding(about, format!("cannot listen on {listen}: {error}"), false),
+        Err(error) => {
+            let remedies = [
+                (ErrorKind::AddrInUse, "stop the program that has it, or set another port"),
+                (
+                    ErrorKind::PermissionDenied,
+                    "ports below 1024 are root's: set another, and put a proxy in front",
+                ),
+                (ErrorKind::AddrNotAvailable, "this machine has no such address: set 127.0.0.1 or 0.0.0.0"),
+            ];
+            let remedy = remedies.iter().find(|(kind, _)| *kind == error.kind());
+            let mend = remedy.map_or("set another address", |(_, mend)| mend);
+            finding(about, format!("cannot listen on {listen}: {error}; {mend}"), false)
+        }
     }
 }
 

@@ -205,8 +205,12 @@ impl Browser {
 
     /// A picture of the page, for people who look.
     pub fn picture(&mut self, name: &str) {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dashboard");
-        std::fs::create_dir_all(&folder).expect("a folder");
+        self.picture_in(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("dashboard"), name);
+    }
+
+    /// The same, in this folder.
+    pub fn picture_in(&mut self, folder: &Path, name: &str) {
+        std::fs::create_dir_all(folder).expect("a folder");
         let shot = self.ask("Page.captureScreenshot", json!({"format": "png"}));
         let bytes =
             base64::engine::general_purpose::STANDARD.decode(shot["data"].as_str().expect("a picture"));

@@ -29,6 +29,7 @@ mod model_api;
 mod notifications;
 mod people;
 mod pipelines;
+mod quickstart;
 mod receipts;
 mod repository;
 mod reproduction;

@@ -52,6 +52,34 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
     assert_eq!(told(&[("JOURNEYMAN_NETWORK__PROXY", "socks5://x")]).0, Some(2));
 }
 
+/// A unit may have the key encrypted, for the server alone.
+#[test]
+fn what_does_not_speak_with_github_needs_no_key_of_the_app() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = folder.path().join("journeyman.toml");
+    let toml = "[github]\napp_id = 7\nprivate_key_path = \"gone.pem\"\nwebhook_secret = \"8d2e6f0a4c1b9e7d5f3a8d2e6f0a4c1b\"\n\
+                [server]\nlisten = \"127.0.0.1:1\"\napi_token = \"5f3a8d2e6f0a4c1b8d2e6f0a4c1b9e7d\"\n\
+                [defaults]\nagent = \"mine\"\n[agents.mine]\nruntime = \"command\"\nprogram = [\"/bin/true\"]\n";
+    write_private(&settings, toml);
+    let told = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+        command.args(arguments).arg("--config").arg(&settings).current_dir(folder.path()).env_clear();
+        command.env("HOME", folder.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        let done = command.output().expect("it runs");
+        assert!(!done.status.success());
+        String::from_utf8([done.stdout, done.stderr].concat()).expect("text")
+    };
+    for (arguments, words) in [
+        (vec!["orders"], "127.0.0.1:1"),
+        (vec!["backup", "saved.tar.gz"], "journeyman.db"),
+        (vec!["doctor"], "gone.pem"),
+    ] {
+        let said = told(&arguments);
+        assert!(said.contains(words), "{arguments:?}: {said}");
+        assert_eq!(said.contains("gone.pem"), arguments == ["doctor"], "{arguments:?}: {said}");
+    }
+}
+
 /// What `doctor --json` says, and its exit code.
 fn asked(folder: &Path, environment: &[(&str, &str)]) -> (Option<i32>, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));

@@ -51,7 +51,7 @@ pub(super) struct RestoreArguments {
 
 pub(super) async fn main(arguments: BackupArguments) -> anyhow::Result<u8> {
     super::log("warn");
-    let (settings, _) = doctor::load(user_settings(arguments.config).as_deref())?;
+    let settings = doctor::load_without_app(user_settings(arguments.config).as_deref())?;
     let report = back_up(&settings, &arguments.file).await?;
     println!("{}: {}", arguments.file.display(), in_words(&report));
     Ok(0)
@@ -59,7 +59,7 @@ pub(super) async fn main(arguments: BackupArguments) -> anyhow::Result<u8> {
 
 pub(super) async fn restored(arguments: RestoreArguments) -> anyhow::Result<u8> {
     super::log("warn");
-    let (settings, _) = doctor::load(user_settings(arguments.config).as_deref())?;
+    let settings = doctor::load_without_app(user_settings(arguments.config).as_deref())?;
     let report = restore(&settings, &arguments.file, arguments.force).await?;
     if let Some(aside) = &report.put_aside {
         println!("what was there before is put aside as {}", aside.display());

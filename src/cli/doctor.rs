@@ -78,18 +78,23 @@ pub(super) fn load(file: Option<&Path>) -> anyhow::Result<(Settings, DoctorScope
     match Settings::load(file, std::env::vars()) {
         Ok(settings) => Ok((settings, DoctorScope::Server)),
         Err(SettingsError::Missing { keys }) if keys.len() == all => {
-            let nobody = GithubSettings {
-                api_url: "https://api.github.com".parse()?,
-                app_id: 0,
-                private_key: String::new().into(),
-                webhook_secrets: Vec::new(),
-                deliveries: DeliveryMode::Webhook,
-                writes: WriteLimits::NONE,
-                client: None,
-            };
-            let settings = Settings::load_beside(nobody, file, std::env::vars())?;
-            Ok((settings, DoctorScope::Local))
+            Ok((load_without_app(file)?, DoctorScope::Local))
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The settings of what does not speak with GitHub. The App's key need not be there: a unit may have it encrypted, for the
+/// server alone.
+pub(super) fn load_without_app(file: Option<&Path>) -> anyhow::Result<Settings> {
+    let nobody = GithubSettings {
+        api_url: "https://api.github.com".parse()?,
+        app_id: 0,
+        private_key: String::new().into(),
+        webhook_secrets: Vec::new(),
+        deliveries: DeliveryMode::Webhook,
+        writes: WriteLimits::NONE,
+        client: None,
+    };
+    Ok(Settings::load_beside(nobody, file, std::env::vars())?)
 }

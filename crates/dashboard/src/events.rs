@@ -102,6 +102,10 @@ impl OrderFollower {
     /// The next event; none when it is over.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
+            // Whoever did not read for a while hears nothing before it is looked again whether they may.
+            if self.looked.elapsed() >= LOOK_WHO && !self.still_reads().await {
+                return None;
+            }
             if let Some(event) = self.waiting.pop_front() {
                 self.spoke = Instant::now();
                 return Some(event);
@@ -121,9 +125,6 @@ impl OrderFollower {
                     }
                 }
                 () = sleep_until(self.looked + LOOK_WHO) => {
-                    if !self.still_reads().await {
-                        return None;
-                    }
                     if self.spoke.elapsed() > SIGN_OF_LIFE {
                         self.waiting.push_back(Bytes::from_static(b": here\n\n"));
                     }

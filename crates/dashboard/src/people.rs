@@ -26,6 +26,10 @@ const UNANSWERED: Duration = Duration::from_secs(15);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Sessions, and sign-ins under way; beyond it the oldest end.
 const MOST: usize = 4_096;
+/// Sessions of one person; beyond it their oldest ends, and nobody else's.
+const MOST_OF_ONE: usize = 8;
+/// An address to come back to that is longer is none of ours.
+const LONGEST_NEXT: usize = 1_024;
 
 /// Repositories that somebody may read, each with whether they may write.
 pub(crate) type RepositoryRights = Arc<BTreeMap<RepositoryId, bool>>;
@@ -52,6 +56,7 @@ pub(crate) struct PersonSession {
     pub(crate) person: Person,
     pub(crate) form_word: String,
     token: SecretString,
+    begun: Instant,
     until: Instant,
     known: tokio::sync::Mutex<KnownRights>,
 }
@@ -98,7 +103,7 @@ impl SignedInPeople {
         let entry = PendingEntry {
             browser: hashed(browser),
             verifier: verifier.to_owned(),
-            next: next.to_owned(),
+            next: if next.len() > LONGEST_NEXT { "/" } else { next }.to_owned(),
             until: Instant::now() + SIGNING_IN,
         };
         let mut pending = locked(&self.pending);
@@ -122,6 +127,7 @@ impl SignedInPeople {
             person: entered.person,
             form_word,
             token: entered.token,
+            begun: now,
             until: now + lasts,
             known: tokio::sync::Mutex::new(KnownRights {
                 rights: RepositoryRights::default(),
@@ -130,6 +136,13 @@ impl SignedInPeople {
             }),
         };
         let mut sessions = locked(&self.sessions);
+        let of_them = |one: &Arc<PersonSession>| one.person.id == session.person.id;
+        let mut theirs: Vec<([u8; 32], Instant)> =
+            sessions.iter().filter(|(_, one)| of_them(one)).map(|(key, one)| (*key, one.begun)).collect();
+        theirs.sort_by_key(|(_, begun)| *begun);
+        for (key, _) in theirs.iter().take((theirs.len() + 1).saturating_sub(MOST_OF_ONE)) {
+            sessions.remove(key);
+        }
         make_room(&mut sessions, |one| one.until);
         sessions.insert(hashed(&word), Arc::new(session));
         Some((word, lasts))
@@ -217,6 +230,26 @@ mod tests {
         );
         people.end(&word);
         assert!(people.session(&word).is_none());
+    }
+
+    #[test]
+    fn somebody_who_signs_in_again_and_again_ends_their_own_sessions_alone() {
+        let people = SignedInPeople::default();
+        let of = |id: u64| {
+            let person = Person { login: format!("user-{id}"), id: UserId(id) };
+            people.begin(EnteredPerson { person, ..entered(None) }).unwrap().0
+        };
+        let (other, first) = (of(2), of(1));
+        let last: Vec<String> = (0..MOST_OF_ONE).map(|_| of(1)).collect();
+        assert!(people.session(&first).is_none());
+        assert!(last.iter().chain([&other]).all(|word| people.session(word).is_some()));
+    }
+
+    #[test]
+    fn an_address_to_come_back_to_fills_no_memory() {
+        let people = SignedInPeople::default();
+        people.await_return("state", "browser", "verifier", &format!("/{}", "a".repeat(60_000)));
+        assert_eq!(people.returned("state", "browser").map(|entry| entry.next).as_deref(), Some("/"));
     }
 
     #[test]

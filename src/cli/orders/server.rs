@@ -89,7 +89,7 @@ impl RunningServer {
             }
             (None, token) => {
                 let is_named = arguments.config.is_some();
-                let (settings, _) = doctor::load(user_settings(arguments.config).as_deref())?;
+                let settings = doctor::load_without_app(user_settings(arguments.config).as_deref())?;
                 let own = settings.server.api_token;
                 let token = if is_named { own.or(token) } else { token.or(own) }.ok_or_else(|| {
                     UsageError(format!(

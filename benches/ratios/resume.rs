@@ -135,7 +135,8 @@ pub async fn prepare(url: &str, file: &Path, at_hand: u32, ended: u32) {
         ),
         // Those that have ended are no more than rows here: nobody reads their journals.
         format!(
-            "INSERT INTO orders SELECT copies.id, repository, repository_id, copies.number, state, \
+            "INSERT INTO orders (id, repository, repository_id, issue, state, active, branch, pull, opened_at, \
+             updated_at, last_seq, rested_seq) SELECT copies.id, repository, repository_id, copies.number, state, \
              copies.number <= {at_hand}, branch, pull, opened_at, updated_at, last_seq, \
              CASE WHEN copies.number <= {at_hand} THEN 0 ELSE last_seq END FROM orders, copies \
              WHERE orders.id = '{order}'"

@@ -34,6 +34,10 @@ pub(super) struct LiveOutput {
 
 /// Where lines go, and for whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "emulator"),
+    expect(dead_code, reason = "only commands that bring their own GitHub need it")
+)]
 pub(super) enum LineTarget {
     /// Beside a command's result, on standard error; GitHub's pages can be opened.
     Beside,
@@ -50,6 +54,10 @@ enum LineMark {
     Begun,
 }
 
+#[cfg_attr(
+    not(feature = "emulator"),
+    expect(dead_code, reason = "only commands that bring their own GitHub need it")
+)]
 impl LiveOutput {
     pub(super) fn new(target: LineTarget) -> Self {
         Self { spinner: None, intended: BTreeMap::new(), pushed: None, shown: 0, target }

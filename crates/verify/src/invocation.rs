@@ -31,7 +31,7 @@ struct InvocationPart {
 }
 
 impl TestInvocation {
-    /// As [`reporting_command`], for each of the commands.
+    /// Each of the commands is asked for the names of its tests, where its runner can be.
     pub fn new(command: &str, own_report: Option<&str>, read: Reader<'_>, report: &str) -> Self {
         let all = commands_in_folders(command);
         let are_several = all.len() > 1;

@@ -330,9 +330,12 @@ pub(crate) async fn sign_in(
     form: Form<SignInForm>,
     state: Data<DashboardState>,
 ) -> HttpResponse {
-    let is_right = |token: &&SecretString| {
-        is_from_here(&request) && journeyman_http::is_same_secret(form.token.trim(), token)
-    };
+    if !is_from_here(&request) {
+        // Nobody's guess: a page of somebody else has this browser ask, and nothing of it is counted.
+        let because = "This form was sent from another site. Sign in here.";
+        return refused_sign_in(&state, StatusCode::FORBIDDEN, because, "");
+    }
+    let is_right = |token: &&SecretString| journeyman_http::is_same_secret(form.token.trim(), token);
     let right = match state.guesses.judged(&request, || token(&state).filter(is_right)) {
         Ok(right) => right,
         Err(too_many) => return super::answer::guessed(too_many.seconds),

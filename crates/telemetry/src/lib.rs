@@ -114,8 +114,11 @@ impl SpanExporter {
         let because = format!("it answered {}", answer.status());
         match answer.status() {
             status if status.is_success() => Ok(left(answer).await),
-            // These OTLP says are worth another try; all others say the same the next time.
-            StatusCode::TOO_MANY_REQUESTS
+            // These OTLP says are worth another try, and what a person mends is; all others say the same the next time.
+            StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::NOT_FOUND
+            | StatusCode::TOO_MANY_REQUESTS
             | StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
             | StatusCode::GATEWAY_TIMEOUT => {

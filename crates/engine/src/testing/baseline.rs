@@ -141,7 +141,7 @@ impl CommitTester {
         digest.update(mode);
         digest.update(env!("CARGO_PKG_VERSION"));
         // What is read and kept of a run.
-        digest.update("form 4");
+        digest.update("form 5");
         let how = hex::encode(digest.finalize());
         let folder = self.workspaces.baselines(&ask.repository);
         folder.join(format!("{}-{}.json", ask.base, how.get(..16).unwrap_or(&how)))

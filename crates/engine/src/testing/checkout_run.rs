@@ -31,8 +31,8 @@ use journeyman_workspace::SourceTree;
 const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
 /// Where a run that is asked for a report writes it; in its home, so that the checkout stays as it is.
 const OWN_REPORT: &str = "journeyman-report.xml";
-/// Tracked files that were written while tests ran and that are named.
-const MOST_NAMED: usize = 50;
+/// Tracked files that were written while tests ran and that are kept, so that two runs can be compared.
+const MOST_WRITTEN: usize = 10_000;
 /// Where Python is to keep what it compiles; in its home, too.
 const COMPILED_PYTHON: &str = ".cache/compiled-python";
 
@@ -128,13 +128,14 @@ impl CheckoutRun {
         let mut rewritten = [self.rewritten, next.rewritten].concat();
         rewritten.sort();
         rewritten.dedup();
-        rewritten.truncate(MOST_NAMED);
-        let test = match (self.test, next.test) {
-            (Some(one), Some(other)) => Some(one.joined(other)),
+        rewritten.truncate(MOST_WRITTEN);
+        let (test, setup) = match (self.test, next.test) {
+            // What the first had to install, the others find.
+            (Some(one), Some(other)) => (Some(one.joined(other)), self.setup.or(next.setup)),
             // A folder that could not be tested is named by its setup.
-            _ => None,
+            _ => (None, next.setup),
         };
-        Self { test, rewritten, is_selected: false, invocation: None, ..next }
+        Self { test, setup, rewritten, is_selected: false, invocation: None, ..next }
     }
 
     /// How long the tests took.
@@ -255,7 +256,7 @@ impl CommitTester {
         // Whoever writes a file while tests run may have put it back: what was tested is not what is committed.
         let changed = blocking(move || ready.place.tree.touched(&ready.source, &marks)).await?;
         let changed = changed.map_err(|error| soon(format!("cannot look through a checkout: {error}")))?;
-        ran.rewritten = changed.iter().take(MOST_NAMED).map(|path| path.display().to_string()).collect();
+        ran.rewritten = changed.iter().take(MOST_WRITTEN).map(|path| path.display().to_string()).collect();
         (ran.reading, ran.test) = (tests.reading, Some(tests.ended));
         (ran.is_selected, ran.invocation) = (tests.is_selected, Some(tests.invocation));
         Ok(ran)

@@ -24,6 +24,8 @@ use journeyman_verify::experiment::{
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
 const MOST_TRIES: usize = 3;
+/// Files written while tests ran that are named.
+const MOST_NAMED: usize = 50;
 /// How often the tests of the change are run again, where it is not the same tests that fail.
 const MOST_RERUNS: usize = 3;
 
@@ -214,8 +216,9 @@ impl<'a> ExperimentContext<'a> {
             let old = (old_tests.as_ref(), old_code.as_ref());
             lies = Some(self.detect(ran, old, &mut judgement, outputs).await?);
         }
+        let known: BTreeSet<&String> = self.baseline.rewritten.iter().collect();
         let rewritten: Vec<String> =
-            ran.rewritten.iter().filter(|path| !self.baseline.rewritten.contains(path)).cloned().collect();
+            ran.rewritten.iter().filter(|path| !known.contains(path)).take(MOST_NAMED).cloned().collect();
         let changed_tests = self.changed_tests(&judgement);
         let is_bent = lies.as_ref().is_some_and(|lies| lies.said == LieVerdict::Unnoticed);
         let is_good = judgement.is_good() && !is_bent && rewritten.is_empty();

@@ -31,7 +31,9 @@ impl ExperimentContext<'_> {
         took: f64,
     ) -> Result<Option<MutantTally>, EffectError> {
         let limit = self.testing.settings.mutant_time;
-        if limit.is_zero() || self.change.mutants.is_empty() {
+        // Where folders are tested each by itself, one checkout for all of them says nothing of a mutant.
+        let is_apart = !self.judging.plan.in_each_folder().is_empty();
+        if limit.is_zero() || self.change.mutants.is_empty() || is_apart {
             return Ok(None);
         }
         let begun = Instant::now();

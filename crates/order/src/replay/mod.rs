@@ -91,7 +91,7 @@ pub(crate) struct ReplayResult {
     pub(crate) given_up: bool,
     /// Whether there is a pull request.
     pub(crate) has_pull: bool,
-    /// Whether there is something to answer that waits for what comes with it.
+    /// Whether people said something that waits to be answered, with what comes besides.
     pub(crate) gathers: bool,
 }
 

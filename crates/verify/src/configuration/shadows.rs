@@ -26,7 +26,7 @@ pub(super) fn shadows(path: &str, starts: &[String], read_base: Reader<'_>, read
         };
         let module = name.split('.').next().unwrap_or(name);
         is_module
-            && STANDARD.contains(&module)
+            && (STANDARD.contains(&module) || RUNNERS.contains(&module))
             && is_on_the_path(&folder, before, starts)
             && !is_there(&inside("__init__.py"))
     })
@@ -39,7 +39,11 @@ fn is_compiled_or_source(name: &str) -> bool {
 /// Where Python starts, and where runners have it look: beside each file of tests.
 fn is_on_the_path(folder: &str, parts: &[&str], starts: &[String]) -> bool {
     let lower = folder.to_ascii_lowercase();
-    let is_of_tests = parts.iter().any(|part| ["test", "tests", "testing", "spec"].contains(part));
+    let is_of_tests = parts.iter().any(|part| {
+        let part = part.to_ascii_lowercase();
+        ["test", "testing", "spec", "specs", "unit", "e2e", "integration"].contains(&part.as_str())
+            || part.ends_with("tests")
+    });
     let is_started = starts.iter().any(|start| {
         let below = match start.is_empty() {
             true => Some(lower.as_str()),
@@ -49,6 +53,21 @@ fn is_on_the_path(folder: &str, parts: &[&str], starts: &[String]) -> bool {
     });
     is_of_tests || is_started
 }
+
+/// Runners of tests, and what they import before any of them.
+const RUNNERS: [&str; 11] = [
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "iniconfig",
+    "packaging",
+    "pygments",
+    "exceptiongroup",
+    "tomli",
+    "nose2",
+    "tox",
+    "xdist",
+];
 
 /// What the library of Python 3.10 to 3.14 holds. `test` is what projects call their own.
 const STANDARD: [&str; 319] = [

@@ -93,16 +93,20 @@ fn a_python_that_starts_in_a_folder_finds_that_folders_files_first() {
         "backend/src/unittest.py",
         "backend/_strptime.cpython-311-x86_64-linux-gnu.so",
         "backend/tests/decimal.py",
-        "tests/decimal.py",
+        "Tests/decimal.py",
+        "backend/pluggy.py",
         "backend/evil.egg-info/entry_points.txt",
     ] {
         assert_eq!(new(path)[0].action, OverlayAction::Remove, "{path}");
         let laid_on_the_base = old(command, &[(path, "new")], &[]);
         assert_eq!(laid_on_the_base[0].action, OverlayAction::Write(b"new".to_vec()), "{path}");
     }
-    let package = [("backend/unittest/__init__.py", "new"), ("backend/unittest/case.py", "new")];
-    let laid: Vec<String> = old(command, &[], &package).into_iter().map(|overlay| overlay.path).collect();
-    assert_eq!(laid, ["backend/unittest/__init__.py", "backend/unittest/case.py"]);
+    for name in ["unittest", "pytest"] {
+        let paths = ["__init__.py", "__main__.py"].map(|file| format!("backend/{name}/{file}"));
+        let package = paths.each_ref().map(|path| (path.as_str(), "new"));
+        let laid: Vec<String> = old(command, &[], &package).into_iter().map(|overlay| overlay.path).collect();
+        assert_eq!(laid, paths);
+    }
     // In a package a name is its own, as it is where the base has it, and where nothing starts.
     let init = ("backend/app/__init__.py", "");
     for (path, base) in [

@@ -11,7 +11,7 @@
 mod tests;
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -228,8 +228,7 @@ impl GitWire<'_> {
             settings.push(set(&format!("credential.{host}.helper"), HELPER.as_ref()));
         }
         // What is said to this process is not in git's environment.
-        let [file, folder] =
-            ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(|name| std::env::var_os(name).map(PathBuf::from));
+        let [file, folder] = ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(said_place);
         let file = self.certificates.map(Path::to_owned).or(file);
         settings.extend(file.map(|file| set("http.sslCAInfo", file.as_ref())));
         settings.extend(folder.map(|folder| set("http.sslCAPath", folder.as_ref())));
@@ -267,6 +266,7 @@ struct PrintedText {
     /// What it said of how it went, the end of it.
     said: Vec<u8>,
     is_success: bool,
+    is_killed: bool,
     ended: String,
 }
 
@@ -278,7 +278,8 @@ impl PrintedText {
 
     fn failure(&self) -> WireFailure {
         let said = complaints(&self.said);
-        let kind = kind(&said);
+        // Whoever ends it, for want of memory above all, says nothing of what was asked.
+        let kind = if self.is_killed { GitErrorKind::Unavailable } else { kind(&said) };
         let nothing = || format!("git ended with {}", self.ended);
         WireFailure { kind, said: if said.is_empty() { nothing() } else { said } }
     }
@@ -287,7 +288,11 @@ impl PrintedText {
 fn run(command: Command, limit: Duration, is_given_up: &AtomicBool) -> Result<PrintedText, WireFailure> {
     let failed = |kind, said: String| WireFailure { kind, said };
     let mut process = GitProcess::start(command).map_err(|error| {
-        failed(GitErrorKind::Broken, format!("git cannot be started, is it installed? {error}"))
+        if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) {
+            return failed(GitErrorKind::Broken, format!("git cannot be started, is it installed? {error}"));
+        }
+        // No processes, no files, no memory: that passes.
+        failed(GitErrorKind::Unavailable, format!("git cannot be started now: {error}"))
     })?;
     let [answer, last_words] = process.outputs();
     let until = Instant::now() + limit;
@@ -314,7 +319,8 @@ fn run(command: Command, limit: Duration, is_given_up: &AtomicBool) -> Result<Pr
         return Err(failed(GitErrorKind::Refused, "it lists more than can be read".to_owned()));
     }
     let printed = String::from_utf8_lossy(&answer).into_owned();
-    Ok(PrintedText { printed, said, is_success: ended.success(), ended: ended.to_string() })
+    let is_killed = ended.code().is_none();
+    Ok(PrintedText { printed, said, is_success: ended.success(), is_killed, ended: ended.to_string() })
 }
 
 /// What a server said beside its answer, without progress.
@@ -341,10 +347,15 @@ pub fn system_certificates() -> Option<&'static Path> {
     BUNDLES.iter().map(Path::new).find(|file| file.is_file())
 }
 
+/// A place that a variable names, where there is something.
+fn said_place(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|path| path.exists())
+}
+
 /// One file with the certificates that the system trusts and those of the settings behind them: git takes one file only,
 /// and instead of its own.
 pub(super) fn joined_certificates(trusted: &TrustedCertificates, data: &Path) -> Result<PathBuf, GitError> {
-    let said = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
+    let said = said_place("SSL_CERT_FILE");
     let mut all = match said.as_deref().or(system_certificates()) {
         Some(file) => {
             std::fs::read(file).map_err(|error| GitError::file("read the certificates in", file, &error))?
@@ -404,8 +415,11 @@ fn last_of(mut pipe: impl Read, most: usize) -> Vec<u8> {
     let (mut said, mut piece) = (Vec::new(), [0; 4096]);
     while let Ok(length @ 1..) = pipe.read(&mut piece) {
         said.extend_from_slice(&piece[..length]);
-        said.drain(..said.len().saturating_sub(most));
+        if said.len() > most * 2 {
+            said.drain(..said.len() - most);
+        }
     }
+    said.drain(..said.len().saturating_sub(most));
     said
 }
 
@@ -439,6 +453,19 @@ fn kind(said: &str) -> GitErrorKind {
         "disconnect",
         "timed out",
         "No space left",
+        // A server that is not itself for a while, or a page of something before it.
+        "remote error: ",
+        "protocol error",
+        "invalid server response",
+        "is this a git repository",
+        "expected flush",
+        "redirection",
+        // This machine.
+        "cannot fork",
+        "Cannot allocate memory",
+        "Out of memory",
+        "out of memory",
+        "quota exceeded",
     ]) {
         GitErrorKind::Unavailable
     } else {

@@ -277,6 +277,11 @@ fn what_git_complains_of_is_read_without_what_the_server_says() {
         ("couldn't find remote ref refs/heads/x", GitErrorKind::NotFound),
         ("repository 'https://x/' not found", GitErrorKind::NotFound),
         ("could not read Username for 'https://x': terminal prompts disabled", GitErrorKind::Unauthorized),
+        ("remote error: Git is undergoing maintenance", GitErrorKind::Unavailable),
+        ("https://x/info/refs not valid: is this a git repository?", GitErrorKind::Unavailable),
+        ("invalid server response; got '<html>'", GitErrorKind::Unavailable),
+        ("cannot fork() for remote-https: Resource temporarily unavailable", GitErrorKind::Unavailable),
+        ("Out of memory, malloc failed", GitErrorKind::Unavailable),
         ("https://x did not send all necessary objects", GitErrorKind::Broken),
         ("", GitErrorKind::Broken),
     ] {

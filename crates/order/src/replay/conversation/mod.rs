@@ -176,7 +176,12 @@ impl<'a> Replay<'a> {
     /// Whether it is time: what comes together is answered together, so others are waited for a little.
     fn is_due(&self, batch: &[&PullEvent], ran: &mut ReplayResult) -> bool {
         let Some(last) = batch.iter().map(|occasion| occasion.at).max() else { return false };
-        ran.gathers = true;
+        ran.gathers = batch.iter().any(|event| match event.kind {
+            PullEventKind::Asked { .. } | PullEventKind::Reviewed { .. } | PullEventKind::Remarked { .. } => {
+                true
+            }
+            PullEventKind::Checked { .. } | PullEventKind::Pushed { .. } | PullEventKind::BaseMoved => false,
+        });
         if self.signals.log.asks_for_reviewers {
             return false;
         }

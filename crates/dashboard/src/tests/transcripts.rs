@@ -54,13 +54,16 @@ async fn whoever_asks_for_one_transcript_too_many_is_asked_to_come_again() {
     let path = format!("/orders/{order}/runs/plan.1.agent");
     let turns = &pages.state.shared.transcripts;
     let (first, _second) = (turns.turn().await.unwrap(), turns.turn().await.unwrap());
+    // Without a store behind it: that is on another thread, and a clock that nobody waits for would run away from it.
     tokio::time::pause();
 
-    let answer = pages.ask(&path).await;
+    let answer = turns.turn().await.err().expect("too many");
 
     assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(answer.headers().get(header::RETRY_AFTER).unwrap(), "10");
     tokio::time::resume();
+    let waits = tokio::time::timeout(Duration::from_millis(500), pages.ask(&path)).await;
+    assert!(waits.is_err(), "it waits for a turn");
     drop(first);
     assert_eq!(pages.page(&path).await.0, StatusCode::OK);
 }

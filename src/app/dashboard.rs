@@ -57,16 +57,8 @@ impl GitHubDoor for AppDoor {
     }
 
     async fn enter(&self, code: &str, verifier: &str) -> Result<EnteredPerson, GitHubDoorError> {
-        let token =
-            self.client.exchange(&self.back, code, verifier).await.map_err(|error| match error.kind {
-                ErrorKind::Invalid => GitHubDoorError::Refused(error.message),
-                ErrorKind::Unavailable { .. }
-                | ErrorKind::Unauthorized
-                | ErrorKind::Forbidden
-                | ErrorKind::NotFound
-                | ErrorKind::Conflict
-                | ErrorKind::Unexpected => GitHubDoorError::Unavailable(error.message),
-            })?;
+        let token = self.client.exchange(&self.back, code, verifier).await;
+        let token = token.map_err(|error| door_error(error, ErrorKind::Invalid))?;
         let person = self.client.person(&token.secret).await.map_err(of_token)?;
         Ok(EnteredPerson { person, token: token.secret, lasts: token.lasts })
     }
@@ -80,14 +72,14 @@ impl GitHubDoor for AppDoor {
 
 /// What was asked with a person's token.
 fn of_token(error: GitHubError) -> GitHubDoorError {
-    match error.kind {
-        ErrorKind::Unauthorized => GitHubDoorError::Refused(error.message),
-        ErrorKind::Unavailable { .. }
-        | ErrorKind::Invalid
-        | ErrorKind::Forbidden
-        | ErrorKind::NotFound
-        | ErrorKind::Conflict
-        | ErrorKind::Unexpected => GitHubDoorError::Unavailable(error.message),
+    door_error(error, ErrorKind::Unauthorized)
+}
+
+/// One kind is GitHub's word on this sign-in; with any other it has not said anything.
+fn door_error(error: GitHubError, refusal: ErrorKind) -> GitHubDoorError {
+    match error.kind == refusal {
+        true => GitHubDoorError::Refused(error.message),
+        false => GitHubDoorError::Unavailable(error.message),
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::answer::{broken, nothing, to};
 use super::people::random_word;
-use super::session::{COOKIE, PERSON, is_secure, landing, passed_on, refused_sign_in};
+use super::session::{PERSON, is_secure, landing, passed_on, refused_sign_in, session_cookie};
 use super::{DashboardState, GitHubDoorError};
 
 const BROWSER: &str = "journeyman_browser";
@@ -95,14 +95,7 @@ pub(crate) async fn come_back(
     tracing::info!(login, "somebody has signed in to the dashboard as on GitHub");
     // Asked for from here, and not from GitHub's page: then the cookie, which is for ourselves alone, comes along.
     let mut answer = passed_on(&entry.next);
-    let lasts = time::Duration::try_from(lasts).unwrap_or(time::Duration::HOUR);
-    let session = Cookie::build(COOKIE, format!("{PERSON}{word}"))
-        .path("/")
-        .http_only(true)
-        .same_site(SameSite::Strict)
-        .secure(is_secure(&state))
-        .max_age(lasts)
-        .finish();
+    let session = session_cookie(&state, format!("{PERSON}{word}"), lasts);
     let added = answer.add_cookie(&session);
     let removed = answer.add_removal_cookie(&Cookie::build(BROWSER, "").path(PATH).finish());
     // The address holds the code, though it is spent.

@@ -14,6 +14,7 @@ mod findings;
 mod github_sign_in;
 mod heavy;
 mod list;
+mod memory;
 mod order_page;
 mod parts;
 mod people;

@@ -2,15 +2,15 @@
 //! the end of the server ends their sessions, and their tokens are written nowhere.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand;
 use secrecy::SecretString;
 
 use journeyman_order::{Person, RepositoryId};
 
+use super::memory::{SecretHash, hashed, locked, make_room};
 use super::{EnteredPerson, GitHubDoor, GitHubDoorError};
 
 /// A session ends after this time, or with its token.
@@ -38,13 +38,13 @@ pub(crate) type RepositoryRights = Arc<BTreeMap<RepositoryId, bool>>;
 #[derive(Default)]
 pub struct SignedInPeople {
     pending: Mutex<HashMap<String, PendingEntry>>,
-    sessions: Mutex<HashMap<[u8; 32], Arc<PersonSession>>>,
+    sessions: Mutex<HashMap<SecretHash, Arc<PersonSession>>>,
 }
 
 /// Somebody who is on GitHub's page.
 pub(crate) struct PendingEntry {
     /// Of the cookie of their browser.
-    browser: [u8; 32],
+    browser: SecretHash,
     pub(crate) verifier: String,
     /// Where they were on the way to.
     pub(crate) next: String,
@@ -75,28 +75,6 @@ pub(crate) fn random_word() -> Option<String> {
     Some(hex::encode(bytes))
 }
 
-fn hashed(word: &str) -> [u8; 32] {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest(&SHA256, word.as_bytes()).as_ref());
-    hash
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Makes room for one more.
-fn make_room<K: Clone + Eq + std::hash::Hash, V>(all: &mut HashMap<K, V>, until: impl Fn(&V) -> Instant) {
-    let now = Instant::now();
-    all.retain(|_, one| until(one) > now);
-    while all.len() >= MOST {
-        let Some(first) = all.iter().min_by_key(|(_, one)| until(one)).map(|(key, _)| key.clone()) else {
-            return;
-        };
-        all.remove(&first);
-    }
-}
-
 impl SignedInPeople {
     /// Notes that the browser with this cookie goes to GitHub, and is to come back with this state.
     pub(crate) fn await_return(&self, state: &str, browser: &str, verifier: &str, next: &str) {
@@ -107,7 +85,7 @@ impl SignedInPeople {
             until: Instant::now() + SIGNING_IN,
         };
         let mut pending = locked(&self.pending);
-        make_room(&mut pending, |one| one.until);
+        make_room(&mut pending, MOST, Instant::now(), |one| one.until);
         pending.insert(state.to_owned(), entry);
     }
 
@@ -137,13 +115,13 @@ impl SignedInPeople {
         };
         let mut sessions = locked(&self.sessions);
         let of_them = |one: &Arc<PersonSession>| one.person.id == session.person.id;
-        let mut theirs: Vec<([u8; 32], Instant)> =
+        let mut theirs: Vec<(SecretHash, Instant)> =
             sessions.iter().filter(|(_, one)| of_them(one)).map(|(key, one)| (*key, one.begun)).collect();
         theirs.sort_by_key(|(_, begun)| *begun);
         for (key, _) in theirs.iter().take((theirs.len() + 1).saturating_sub(MOST_OF_ONE)) {
             sessions.remove(key);
         }
-        make_room(&mut sessions, |one| one.until);
+        make_room(&mut sessions, MOST, now, |one| one.until);
         sessions.insert(hashed(&word), Arc::new(session));
         Some((word, lasts))
     }

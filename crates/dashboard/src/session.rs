@@ -325,6 +325,17 @@ pub(crate) fn is_secure(state: &DashboardState) -> bool {
     state.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
 }
 
+/// What a browser shows for as long as somebody is signed in, to nobody but us.
+pub(crate) fn session_cookie(state: &DashboardState, value: String, lasts: Duration) -> Cookie<'static> {
+    Cookie::build(COOKIE, value)
+        .path("/")
+        .http_only(true)
+        .same_site(SameSite::Strict)
+        .secure(is_secure(state))
+        .max_age(time::Duration::try_from(lasts).unwrap_or(time::Duration::HOUR))
+        .finish()
+}
+
 pub(crate) async fn sign_in(
     request: HttpRequest,
     form: Form<SignInForm>,
@@ -346,14 +357,7 @@ pub(crate) async fn sign_in(
         return refused_sign_in(&state, StatusCode::FORBIDDEN, because, &form.next);
     };
     let mut answer = to(landing(&form.next));
-    let lasts = time::Duration::try_from(LASTS).unwrap_or(time::Duration::HOUR);
-    let cookie = Cookie::build(COOKIE, value)
-        .path("/")
-        .http_only(true)
-        .same_site(SameSite::Strict)
-        .secure(is_secure(&state))
-        .max_age(lasts)
-        .finish();
+    let cookie = session_cookie(&state, value, LASTS);
     match answer.add_cookie(&cookie) {
         Ok(()) => answer,
         Err(error) => super::answer::broken(&error.to_string()),

@@ -5,7 +5,7 @@
 //! they go to. Whoever was forgotten reads the journal again. Must never know: who the pages are of.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_web::rt::task::spawn_blocking;
@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep_until};
 use journeyman_order::{Journal, JournalEntry, Move, MoveKey, OrderId};
 use journeyman_store::{JournalStore as _, StoreError};
 
+use super::memory::locked;
 use super::parts::{PagePart, head_part, parts, runs_under_way, survey};
 use super::transcript::{html, read};
 use super::{DashboardState, LiveTranscript, LiveWork};
@@ -108,10 +109,6 @@ pub(crate) struct EnteredPage {
     pub(crate) news: broadcast::Receiver<ToldNews>,
     /// What a page has to be sent first; none while the journal is not read yet.
     pub(crate) missed: Option<Vec<Bytes>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn event(name: &str, data: &Value) -> Bytes {
@@ -374,8 +371,7 @@ impl OrderWatcher {
     async fn take(&mut self, entry: Result<(OrderId, JournalEntry), broadcast::error::RecvError>) -> bool {
         let mut is_news = match entry {
             Ok((order, _)) if order != self.order => return false,
-            Ok((_, entry)) if entry.seq <= self.journal.last_seq() => false,
-            Ok((_, entry)) => self.push(entry) || self.catch_up().await,
+            Ok((_, entry)) => self.push(entry).await,
             Err(broadcast::error::RecvError::Lagged(_)) => self.catch_up().await,
             Err(broadcast::error::RecvError::Closed) => {
                 tokio::time::sleep(LOOK).await;
@@ -383,17 +379,24 @@ impl OrderWatcher {
             }
         };
         // What came at once is shown at once.
-        while let Ok((order, entry)) = self.entries.try_recv() {
-            if order == self.order && self.push(entry) {
-                is_news = true;
-            }
+        loop {
+            is_news |= match self.entries.try_recv() {
+                Ok((order, _)) if order != self.order => false,
+                Ok((_, entry)) => self.push(entry).await,
+                // It is told once that some were forgotten.
+                Err(broadcast::error::TryRecvError::Lagged(_)) => self.catch_up().await,
+                Err(broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed) => break,
+            };
         }
         is_news
     }
 
-    /// Whether it is the next one.
-    fn push(&mut self, entry: JournalEntry) -> bool {
-        Arc::make_mut(&mut self.journal).push(entry).is_ok()
+    /// Whether the journal has grown: by this entry, or where some before it are missing, by all there are.
+    async fn push(&mut self, entry: JournalEntry) -> bool {
+        if entry.seq <= self.journal.last_seq() {
+            return false;
+        }
+        Arc::make_mut(&mut self.journal).push(entry).is_ok() || self.catch_up().await
     }
 
     async fn catch_up(&mut self) -> bool {

@@ -35,7 +35,7 @@ impl OrderCounting {
                 metrics().round_ended(stage, has_passed(trace, stage, round), seconds);
             }
             let state = trace.stages.iter().rfind(|known| known.name == stage).map(|known| known.state);
-            if let Some(end) = state.and_then(end)
+            if let Some(end) = state.and_then(StageState::end)
                 && let Some(seconds) = length(steps.iter().filter(|step| step.stage == stage))
             {
                 metrics().stage_ended(stage, end, seconds);
@@ -59,17 +59,6 @@ fn has_passed(trace: &OrderTrace, stage: &str, round: u32) -> bool {
     let stage = trace.stages.iter().rfind(|known| known.name == stage);
     let round = stage.and_then(|stage| stage.rounds.iter().find(|known| known.round == round));
     round.is_some_and(|round| round.feedback.is_none())
-}
-
-/// How a stage ended, if it has.
-fn end(state: StageState) -> Option<&'static str> {
-    match state {
-        StageState::Running | StageState::Skipped | StageState::NotReached => None,
-        StageState::Passed => Some("passed"),
-        StageState::Failed => Some("failed"),
-        StageState::Escalated => Some("escalated"),
-        StageState::Approved => Some("approved"),
-    }
 }
 
 /// Runs of these agents are counted from now on, with their own models and with those of the server's roles.

@@ -121,7 +121,7 @@ fn add(
         list.dedup();
     }
     whole.dependency_folders = DependencyFolders::new(patterns);
-    whole.test = one_test(&whole.folders.iter().collect::<Vec<_>>());
+    whole.test = one_test(&whole.folders);
 }
 
 impl EnvironmentPlan {
@@ -140,14 +140,14 @@ impl EnvironmentPlan {
         }
         let is_needed = |folder: &&PlannedFolder| named.iter().any(|path| folder.is_concerned(path));
         self.folders = self.folders.iter().filter(is_needed).cloned().collect();
-        self.test = one_test(&self.folders.iter().collect::<Vec<_>>());
+        self.test = one_test(&self.folders);
         self
     }
 
     /// A plan for each folder that is tested, where there are several: what the tests of one write is nothing to the next's,
     /// so each is to be run in a checkout of its own. None where something else is run than their tests.
     pub fn in_each_folder(&self) -> Vec<(&str, Self)> {
-        let of_folders = one_test(&self.folders.iter().collect::<Vec<_>>());
+        let of_folders = one_test(&self.folders);
         if self.test_command() != of_folders.as_ref().map(|test| test.command.as_str()) {
             return Vec::new();
         }
@@ -180,7 +180,7 @@ impl EnvironmentPlan {
 }
 
 /// The tests of several folders as one command; each stays told from the others.
-fn one_test(folders: &[&PlannedFolder]) -> Option<PlannedTest> {
+fn one_test(folders: &[PlannedFolder]) -> Option<PlannedTest> {
     let tests: Vec<&PlannedTest> = folders.iter().filter_map(|folder| folder.test.as_ref()).collect();
     let joined = |commands: &[&str]| match commands {
         [one] => (*one).to_owned(),

@@ -91,6 +91,18 @@ pub enum TestVerdict {
 }
 
 impl TestVerdict {
+    /// As it is written everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Weakened => "weakened",
+            Self::Unmended => "unmended",
+            Self::Failed => "failed",
+            Self::SetupFailed => "setup_failed",
+            Self::NoTests => "no_tests",
+        }
+    }
+
     /// Whether the run lets the work go on.
     pub fn is_pass(self) -> bool {
         match self {

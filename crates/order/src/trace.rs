@@ -80,6 +80,19 @@ pub enum StageState {
     NotReached,
 }
 
+impl StageState {
+    /// How the stage ended, if it has.
+    pub fn end(self) -> Option<&'static str> {
+        match self {
+            Self::Running | Self::Skipped | Self::NotReached => None,
+            Self::Passed => Some("passed"),
+            Self::Failed => Some("failed"),
+            Self::Escalated => Some("escalated"),
+            Self::Approved => Some("approved"),
+        }
+    }
+}
+
 /// One round.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RoundTrace {

@@ -8,7 +8,7 @@ use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 
 use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::moves::{AgentTask, Retry};
-use journeyman_order::test_run::{TestRun, TestVerdict};
+use journeyman_order::test_run::TestRun;
 use journeyman_order::{AgentRun, EffectOutcome, Journal, Move};
 
 /// Characters of a name: a repository chooses those of its roles, models and stages.
@@ -129,16 +129,8 @@ fn of_run(run: &AgentRun) -> Vec<KeyValue> {
 }
 
 fn of_tests(run: &TestRun) -> Vec<KeyValue> {
-    let verdict = match run.verdict {
-        TestVerdict::Passed => "passed",
-        TestVerdict::Weakened => "weakened",
-        TestVerdict::Unmended => "unmended",
-        TestVerdict::Failed => "failed",
-        TestVerdict::SetupFailed => "setup_failed",
-        TestVerdict::NoTests => "no_tests",
-    };
     let mut said = vec![
-        text("journeyman.tests.verdict", verdict),
+        text("journeyman.tests.verdict", run.verdict.as_str()),
         text("vcs.ref.head.revision", &run.commit.to_string()),
     ];
     if let Some(counts) = run.counts {

@@ -92,14 +92,7 @@ impl Standing {
 
 /// What an order that ended leaves as it is has ended with it.
 fn end_of(state: StageState, settled: bool) -> Option<&'static str> {
-    match state {
-        StageState::Passed => Some("passed"),
-        StageState::Failed => Some("failed"),
-        StageState::Escalated => Some("escalated"),
-        StageState::Approved => Some("approved"),
-        StageState::Running if settled => Some("left"),
-        StageState::Running | StageState::Skipped | StageState::NotReached => None,
-    }
+    state.end().or_else(|| (settled && state == StageState::Running).then_some("left"))
 }
 
 fn is_failure(survey: &OrderProjection) -> bool {

@@ -142,3 +142,19 @@ async fn whoever_signs_out_has_no_session_anywhere_and_pages_of_it_are_told_noth
     of_other.until("Mind the sum.").await;
     assert_eq!(pages.ask("/").await.status(), StatusCode::OK);
 }
+
+#[actix_web::test]
+async fn a_page_that_did_not_read_hears_nothing_of_what_waited_once_its_session_is_over() {
+    let pages = DashboardFixture::new().await;
+    let order = pages.order().await;
+    let ours = pages.sign_in().await;
+    let mut open = OpenPage(Box::pin(pages.follow(order, 0, &ours).await.into_body()));
+    open.until("\"id\":\"head\"").await;
+    // The rest of the page waits for it, and more is written.
+    let entry = pages.said(order).await;
+    pages.told.send((order, entry)).unwrap();
+    pages.state.shared.sessions.end(ours.split_once('=').unwrap().1, u64::MAX, 0);
+    tokio::time::sleep(Duration::from_millis(3_100)).await;
+
+    assert_eq!(open.next().await, None);
+}

@@ -142,7 +142,7 @@ impl Replay<'_> {
             self.tested(&mut work, tests, seen.seq);
             let fields = |work: &CandidateWork| {
                 let mut fields = work_fields(work);
-                fields.push(("verdict".to_owned(), word(tests.verdict).to_owned()));
+                fields.push(("verdict".to_owned(), tests.verdict.as_str().to_owned()));
                 fields.push(("result".to_owned(), feedback.summary.clone()));
                 fields
             };
@@ -260,17 +260,6 @@ fn work_fields(work: &CandidateWork) -> Vec<(String, String)> {
     ]
     .map(|(field, value)| (field.to_owned(), value))
     .to_vec()
-}
-
-fn word(verdict: TestVerdict) -> &'static str {
-    match verdict {
-        TestVerdict::Passed => "passed",
-        TestVerdict::Weakened => "weakened",
-        TestVerdict::Unmended => "unmended",
-        TestVerdict::Failed => "failed",
-        TestVerdict::SetupFailed => "setup_failed",
-        TestVerdict::NoTests => "no_tests",
-    }
 }
 
 /// The best round is not always the last: what is wrong with the one that is handed over comes first.

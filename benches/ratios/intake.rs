@@ -153,16 +153,18 @@ impl IntakeCost {
         let (handle, serving) = http::start(listener, state, |_| {}).expect("a server");
         tokio::spawn(serving);
         let (health, _) = load(move |client| client.get(format!("http://{address}/health")), 200).await;
-        let (delivery, tail) = load(deliver(address), 202).await;
+        let (delivery, tail) = load(deliver(address, SECRET), 202).await;
         handle.stop(false).await;
         Self { health, delivery, tail }
     }
 }
 
-fn deliver(
+/// A signed delivery of a label that is not ours.
+pub fn deliver(
     address: SocketAddr,
+    secret: &str,
 ) -> impl Fn(&reqwest::Client) -> reqwest::RequestBuilder + Clone + Send + Sync + 'static {
-    let signed = signature(SECRET.as_bytes(), PAYLOAD);
+    let signed = signature(secret.as_bytes(), PAYLOAD);
     move |client| {
         client
             .post(format!("http://{address}/webhook"))

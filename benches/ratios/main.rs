@@ -6,6 +6,7 @@ mod intake;
 mod journal;
 mod long_journal;
 mod mirror;
+mod pages;
 mod resume;
 mod running;
 mod sandbox;
@@ -54,6 +55,9 @@ fn main() {
         }
         if is_wanted("server") {
             server::measure().await;
+        }
+        if is_wanted("pages") {
+            pages::measure().await;
         }
         if is_wanted("start") {
             start::measure().await;

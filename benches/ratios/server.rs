@@ -16,7 +16,7 @@ use super::resume::{all_looked_through, prepare};
 use super::{heading, line, middle_and_tail, ratio};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_journeyman");
-const SECRET: &str = "a secret for this measurement";
+pub const SECRET: &str = "a secret for this measurement";
 const TIMES: usize = 9;
 const WAITING: u32 = 500;
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -27,7 +27,7 @@ pub async fn measure() {
     let keys = keys::generate().expect("keys");
     let options = EmulatorOptions::local(1, keys.public_pem.clone(), SecretString::from(SECRET));
     let github = Emulator::start(options).await.expect("GitHub, emulated");
-    let settings = |name: &str| Settings::write(&folder.path().join(name), &github, &keys.private_pem);
+    let settings = |name: &str| Settings::write(&folder.path().join(name), &github, &keys.private_pem, "");
 
     let versions = (0..TIMES).map(|_| {
         let begun = Instant::now();
@@ -63,18 +63,19 @@ pub async fn measure() {
     );
 }
 
-struct Settings {
+pub struct Settings {
     folder: PathBuf,
-    address: SocketAddr,
+    pub address: SocketAddr,
 }
 
-struct Server {
+pub struct Server {
     process: Child,
     took: Duration,
 }
 
 impl Settings {
-    fn write(folder: &Path, github: &Emulator, key: &SecretString) -> Self {
+    /// With further settings.
+    pub fn write(folder: &Path, github: &Emulator, key: &SecretString, more: &str) -> Self {
         std::fs::create_dir(folder).expect("a folder");
         let address = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
         std::fs::write(folder.join("app.pem"), key.expose_secret()).expect("a file");
@@ -87,7 +88,7 @@ impl Settings {
              github.private_key_path = \"{}\"\n\
              github.webhook_secret = \"{SECRET}\"\n\
              store.url = \"{}\"\n\
-             data.dir = \"{}\"\n",
+             data.dir = \"{}\"\n{more}",
             github.api_url(),
             folder.join("app.pem").display(),
             settings.url(),
@@ -97,16 +98,16 @@ impl Settings {
         settings
     }
 
-    fn database(&self) -> PathBuf {
+    pub fn database(&self) -> PathBuf {
         self.folder.join("bench.db")
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("sqlite://{}", self.database().display())
     }
 
     /// From the start of the process to the first 200 of `GET /ready`.
-    fn start(&self) -> Server {
+    pub fn start(&self) -> Server {
         let begun = Instant::now();
         let mut serve = Command::new(PROGRAM);
         serve.arg("serve").arg("--config").arg(self.folder.join("journeyman.toml"));
@@ -136,7 +137,7 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().expect("a number")
     }
 
-    fn end(mut self) {
+    pub fn end(mut self) {
         self.process.kill().expect("it ends");
         self.process.wait().expect("it ended");
     }

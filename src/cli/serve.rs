@@ -33,7 +33,13 @@ fn of_this_folder() -> Option<PathBuf> {
     let file = Path::new(SETTINGS);
     let is_repository =
         || file.canonicalize().is_ok_and(|file| file.ancestors().any(|folder| folder.join(".git").exists()));
-    (file.exists() && !is_repository()).then(|| file.to_owned())
+    if file.exists() && is_repository() {
+        tracing::warn!(
+            "{SETTINGS} in this folder is not read, as it is in a git work tree; `--config {SETTINGS}` reads it"
+        );
+        return None;
+    }
+    file.exists().then(|| file.to_owned())
 }
 
 pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {

@@ -84,7 +84,14 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
     }
     println!("It ends with the last page, or with Ctrl-C; run it again to go on.");
     match server.ended().await {
-        SetupEnd::Serve => serve::main(serve::ServeArguments::of(file)).await,
+        SetupEnd::Serve => {
+            service(&file, arguments.service)?;
+            if matches!(arguments.service, Some(WhoseService::User)) {
+                // It has begun, and two servers do not share the settings.
+                return Ok(0);
+            }
+            serve::main(serve::ServeArguments::of(file)).await
+        }
         SetupEnd::Leave => {
             println!("Start the server:  journeyman serve --config {}", file.display());
             if arguments.service.is_none() {
@@ -99,6 +106,9 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
         }
         SetupEnd::Runs => {
             println!("The service runs:  systemctl --user status journeyman");
+            if matches!(arguments.service, Some(WhoseService::System)) {
+                service(&file, arguments.service)?;
+            }
             Ok(0)
         }
     }

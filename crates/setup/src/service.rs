@@ -230,9 +230,7 @@ fn has_systemd_creds() -> bool {
 
 /// A word of a command that people copy.
 fn word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | '+' | '@');
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    shell_words::quote(&path.display().to_string()).into_owned()
 }
 
 fn systemctl(arguments: &[&str]) -> anyhow::Result<()> {

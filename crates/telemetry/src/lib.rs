@@ -6,6 +6,8 @@
 
 mod attributes;
 mod order_spans;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

@@ -153,11 +153,16 @@ fn parts_that_ended(
         return Vec::new();
     }
     let order = journal.opened().order;
-    let steps = steps(journal);
+    let (steps, earlier) = (steps(journal), earlier_ends(journal));
     let of_part = |(part, end): (&Part, &&'static str)| {
         let (stage, round) = part;
+        // One that ended, went on and ends again is a span of its own then, with what came since.
+        let again = earlier.iter().any(|before| before.ended.contains_key(part));
+        let since = if again { last_signal(journal) } else { None };
         let is_of = |step: &&Step| step.stage == *stage && (round.is_none() || step.round == *round);
-        let begun = steps.iter().filter(is_of).map(|step| step.started_at).min()?;
+        let is_new = |step: &&Step| since.is_none_or(|since| step.started_at >= since);
+        let begun = steps.iter().filter(is_of).filter(is_new).map(|step| step.started_at).min();
+        let begun = begun.or(since)?;
         let mut attributes = vec![text("journeyman.stage", stage), text("journeyman.end", end)];
         let (name, parent) = match round {
             Some(round) => {
@@ -166,7 +171,12 @@ fn parts_that_ended(
             }
             None => (format!("stage {stage}"), root_id(order)),
         };
-        let ids = (part_id(order, part), Some(parent));
+        let id = if again {
+            span_id(order, &format!("again {stage} {round:?}"), entry.seq)
+        } else {
+            part_id(order, part)
+        };
+        let ids = (id, Some(parent));
         Some(span(order, ids, &name, (begun, entry.at), attributes, false))
     };
     ended.into_iter().filter_map(of_part).collect()
@@ -182,11 +192,11 @@ fn end_of_order(
     let end = after.settled.filter(|end| before.settled != Some(end))?;
     let opened = journal.opened();
     let order = opened.order;
-    let ended_before = before.settled.is_some() || has_ended(journal);
+    let ended_before =
+        before.settled.is_some() || earlier_ends(journal).iter().any(|earlier| earlier.settled.is_some());
     let (ids, name, begun) = if ended_before {
-        let is_signal = |entry: &&JournalEntry| matches!(entry.event, JournalEvent::Signaled { .. });
-        let again = journal.entries().iter().rev().find(is_signal).map(|entry| entry.at);
-        ((span_id(order, "end", entry.seq), Some(root_id(order))), "order again", again.unwrap_or(entry.at))
+        let begun = last_signal(journal).unwrap_or(entry.at);
+        ((span_id(order, "end", entry.seq), Some(root_id(order))), "order again", begun)
     } else {
         ((root_id(order), None), "order", journal.opened_at())
     };
@@ -201,16 +211,19 @@ fn end_of_order(
     Some(span(order, ids, name, (begun, entry.at), attributes, after.failed))
 }
 
-/// Whether it had ended before: only a signal opens an order again, so it is looked at before each.
-fn has_ended(journal: &Journal) -> bool {
+fn last_signal(journal: &Journal) -> Option<DateTime<Utc>> {
+    let is_signal = |entry: &&JournalEntry| matches!(entry.event, JournalEvent::Signaled { .. });
+    journal.entries().iter().rev().find(is_signal).map(|entry| entry.at)
+}
+
+/// How it stood whenever what had ended could go on: only a signal opens an order again, so it is looked at before each.
+fn earlier_ends(journal: &Journal) -> Vec<Standing> {
     let signals = journal
         .entries()
         .iter()
         .enumerate()
         .filter(|(place, entry)| *place > 0 && matches!(entry.event, JournalEvent::Signaled { .. }));
-    signals
-        .filter_map(|(place, _)| journal.prefix(place))
-        .any(|earlier| Standing::of(&earlier).settled.is_some())
+    signals.filter_map(|(place, _)| journal.prefix(place)).map(|earlier| Standing::of(&earlier)).collect()
 }
 
 fn span(

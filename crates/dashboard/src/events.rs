@@ -54,7 +54,7 @@ pub(crate) async fn follow(
     let now = Instant::now();
     let follower = OrderFollower {
         state: state.get_ref().clone(),
-        cookie: cookie(&request),
+        cookie: cookie(&request, &state),
         repository: row.repository_id,
         may_act,
         shown: query.seq,

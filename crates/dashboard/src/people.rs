@@ -15,8 +15,6 @@ use super::{EnteredPerson, GitHubDoor, GitHubDoorError};
 
 /// A session ends after this time, or with its token.
 const LONGEST: Duration = Duration::from_secs(8 * 60 * 60);
-/// Time in which somebody signs in on GitHub.
-const SIGNING_IN: Duration = Duration::from_secs(10 * 60);
 /// GitHub answers a person 5,000 times an hour: we ask a tenth of that, and at least every five minutes.
 const PER_REQUEST: Duration = Duration::from_secs(10);
 const LONGEST_KNOWN: Duration = Duration::from_secs(5 * 60);
@@ -24,31 +22,18 @@ const LONGEST_KNOWN: Duration = Duration::from_secs(5 * 60);
 const UNANSWERED: Duration = Duration::from_secs(15);
 /// How long GitHub has to say what somebody may read.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Sessions, and sign-ins under way; beyond it the oldest end.
+/// Sessions; beyond it the oldest end.
 const MOST: usize = 4_096;
 /// Sessions of one person; beyond it their oldest ends, and nobody else's.
 const MOST_OF_ONE: usize = 8;
-/// An address to come back to that is longer is none of ours.
-const LONGEST_NEXT: usize = 1_024;
 
 /// Repositories that somebody may read, each with whether they may write.
 pub(crate) type RepositoryRights = Arc<BTreeMap<RepositoryId, bool>>;
 
-/// Everybody who has signed in, or is about to.
+/// Everybody who has signed in.
 #[derive(Default)]
 pub struct SignedInPeople {
-    pending: Mutex<HashMap<String, PendingEntry>>,
     sessions: Mutex<HashMap<SecretHash, Arc<PersonSession>>>,
-}
-
-/// Somebody who is on GitHub's page.
-pub(crate) struct PendingEntry {
-    /// Of the cookie of their browser.
-    browser: SecretHash,
-    pub(crate) verifier: String,
-    /// Where they were on the way to.
-    pub(crate) next: String,
-    until: Instant,
 }
 
 /// Somebody who has signed in.
@@ -76,26 +61,6 @@ pub(crate) fn random_word() -> Option<String> {
 }
 
 impl SignedInPeople {
-    /// Notes that the browser with this cookie goes to GitHub, and is to come back with this state.
-    pub(crate) fn await_return(&self, state: &str, browser: &str, verifier: &str, next: &str) {
-        let entry = PendingEntry {
-            browser: hashed(browser),
-            verifier: verifier.to_owned(),
-            next: if next.len() > LONGEST_NEXT { "/" } else { next }.to_owned(),
-            until: Instant::now() + SIGNING_IN,
-        };
-        let mut pending = locked(&self.pending);
-        make_room(&mut pending, MOST, Instant::now(), |one| one.until);
-        pending.insert(state.to_owned(), entry);
-    }
-
-    /// Who comes back with a state; none where it is not of this browser, over, or was there before. Whoever shows a state
-    /// has spent it.
-    pub(crate) fn returned(&self, state: &str, browser: &str) -> Option<PendingEntry> {
-        let entry = locked(&self.pending).remove(state)?;
-        (entry.browser == hashed(browser) && entry.until > Instant::now()).then_some(entry)
-    }
-
     /// Begins a session: the word that its cookie holds, and how long.
     pub(crate) fn begin(&self, entered: EnteredPerson) -> Option<(String, Duration)> {
         let (word, form_word) = (random_word()?, random_word()?);
@@ -181,18 +146,6 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_of_one_browser_and_one_return() {
-        let people = SignedInPeople::default();
-        people.await_return("state", "browser", "verifier", "/orders/1");
-        assert!(people.returned("another", "browser").is_none());
-        assert_eq!(people.returned("state", "browser").map(|entry| entry.next).as_deref(), Some("/orders/1"));
-        assert!(people.returned("state", "browser").is_none(), "it was there before");
-        people.await_return("state", "browser", "verifier", "/");
-        assert!(people.returned("state", "another browser").is_none());
-        assert!(people.returned("state", "browser").is_none(), "whoever shows it has spent it");
-    }
-
-    #[test]
     fn a_session_is_no_longer_than_its_token_or_eight_hours() {
         let people = SignedInPeople::default();
         let lasts = |given| people.begin(entered(given)).unwrap().1;
@@ -221,23 +174,5 @@ mod tests {
         let last: Vec<String> = (0..MOST_OF_ONE).map(|_| of(1)).collect();
         assert!(people.session(&first).is_none());
         assert!(last.iter().chain([&other]).all(|word| people.session(word).is_some()));
-    }
-
-    #[test]
-    fn an_address_to_come_back_to_fills_no_memory() {
-        let people = SignedInPeople::default();
-        people.await_return("state", "browser", "verifier", &format!("/{}", "a".repeat(60_000)));
-        assert_eq!(people.returned("state", "browser").map(|entry| entry.next).as_deref(), Some("/"));
-    }
-
-    #[test]
-    fn whoever_comes_last_has_room() {
-        let people = SignedInPeople::default();
-        for number in 0..MOST + 5 {
-            people.await_return(&number.to_string(), "browser", "verifier", "/");
-        }
-        assert_eq!(locked(&people.pending).len(), MOST);
-        assert!(people.returned("0", "browser").is_none());
-        assert!(people.returned(&(MOST + 4).to_string(), "browser").is_some());
     }
 }

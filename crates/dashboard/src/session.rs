@@ -22,7 +22,7 @@ use super::answer::{DashboardFrame, nothing, shown, shown_as, to};
 use super::ended_sessions::EndedSessions;
 use super::people::RepositoryRights;
 
-pub(crate) const COOKIE: &str = "journeyman_session";
+const COOKIE: &str = "journeyman_session";
 /// What the cookie of a person's session begins with; one of the token begins with a number.
 pub(crate) const PERSON: &str = "person-";
 const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
@@ -124,7 +124,7 @@ fn token(state: &DashboardState) -> Option<&SecretString> {
     state.api_token.as_ref().filter(|token| !token.expose_secret().is_empty())
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
@@ -176,9 +176,15 @@ pub(crate) async fn still_reads(state: &DashboardState, cookie: &str, repository
     session_of(state, cookie).await.is_some_and(|session| session.may_read(repository))
 }
 
+/// What a cookie is called. Where browsers come by HTTPS, no other host of the domain can set one of this name.
+pub(crate) fn cookie_name(state: &DashboardState, name: &str) -> String {
+    format!("{}{name}", if is_secure(state) { "__Host-" } else { "" })
+}
+
 /// The cookie of whoever asks.
-pub(crate) fn cookie(request: &HttpRequest) -> String {
-    request.cookie(COOKIE).map(|cookie| cookie.value().to_owned()).unwrap_or_default()
+pub(crate) fn cookie(request: &HttpRequest, state: &DashboardState) -> String {
+    let cookie = request.cookie(&cookie_name(state, COOKIE));
+    cookie.map(|cookie| cookie.value().to_owned()).unwrap_or_default()
 }
 
 /// Who asks.
@@ -189,13 +195,14 @@ pub(crate) async fn signed_in(
     request: &HttpRequest,
     state: &DashboardState,
 ) -> Result<DashboardSession, Box<HttpResponse>> {
-    if let Some(session) = session_of(state, &cookie(request)).await {
+    let cookie = cookie(request, state);
+    if let Some(session) = session_of(state, &cookie).await {
         return Ok(session);
     }
     let here = request.uri().path_and_query().map_or("/", |path| path.as_str());
     let site = request.headers().get("sec-fetch-site").and_then(|value| value.to_str().ok());
     // A link on GitHub leads here without our cookie, which is for ourselves alone. Asked from here, it comes along.
-    if site == Some("cross-site") && request.cookie(COOKIE).is_none() && is_local(here) {
+    if site == Some("cross-site") && cookie.is_empty() && is_local(here) {
         return Err(Box::new(passed_on(here)));
     }
     Err(Box::new(to(&format!("/sign-in?{}", next_query(here)))))
@@ -327,7 +334,7 @@ pub(crate) fn is_secure(state: &DashboardState) -> bool {
 
 /// What a browser shows for as long as somebody is signed in, to nobody but us.
 pub(crate) fn session_cookie(state: &DashboardState, value: String, lasts: Duration) -> Cookie<'static> {
-    Cookie::build(COOKIE, value)
+    Cookie::build(cookie_name(state, COOKIE), value)
         .path("/")
         .http_only(true)
         .same_site(SameSite::Strict)
@@ -372,7 +379,7 @@ pub(crate) async fn sign_out(
     if let Err(refused) = may_change(&request, &state, &form.word).await {
         return *refused;
     }
-    let cookie = cookie(&request);
+    let cookie = cookie(&request, &state);
     match cookie.strip_prefix(PERSON) {
         Some(word) => state.people.end(word),
         None => state.shared.sessions.end(&cookie, until(&cookie).unwrap_or(u64::MAX), now()),
@@ -380,7 +387,8 @@ pub(crate) async fn sign_out(
     // Pages of it that are open are told nothing more.
     state.shared.sessions.tell();
     let mut answer = to("/sign-in");
-    let _ = answer.add_removal_cookie(&Cookie::build(COOKIE, "").path("/").finish());
+    let gone = Cookie::build(cookie_name(&state, COOKIE), "").path("/").secure(is_secure(&state));
+    let _ = answer.add_removal_cookie(&gone.finish());
     answer
 }
 

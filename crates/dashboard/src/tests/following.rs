@@ -158,3 +158,18 @@ async fn a_page_that_did_not_read_hears_nothing_of_what_waited_once_its_session_
 
     assert_eq!(open.next().await, None);
 }
+
+#[actix_web::test]
+async fn where_browsers_come_by_https_no_other_host_of_the_domain_sets_the_cookie() {
+    let mut pages = DashboardFixture::new().await;
+    pages.state.public_url = Some("https://journeyman.example.org".parse().unwrap());
+    assert_eq!(pages.ask("/").await.status(), StatusCode::SEE_OTHER, "one of a name that anybody can set");
+    let form = TestRequest::post().uri("/sign-in").set_form(json!({"token": TOKEN}));
+    let answer = pages.send(form).await;
+    let cookie = answer.headers().get(header::SET_COOKIE).unwrap().to_str().unwrap();
+    let (pair, rest) = cookie.split_once("; ").unwrap();
+    assert!(pair.starts_with("__Host-journeyman_session="), "{pair}");
+    assert_eq!(rest, "HttpOnly; SameSite=Strict; Secure; Path=/; Max-Age=43200");
+    pages.cookie = pair.to_owned();
+    assert_eq!(pages.ask("/").await.status(), StatusCode::OK);
+}

@@ -25,6 +25,8 @@ pub struct EnvironmentPlan {
     pub test: Option<PlannedTest>,
     /// Where the settings name folders: those whose tests are run, see [`Self::for_change`] and [`Self::in_each_folder`].
     pub folders: Vec<PlannedFolder>,
+    /// Those whose tests are not run, see [`Self::for_change`].
+    pub left_out: Vec<String>,
     /// Where the test command writes a JUnit report, from the root. Whoever runs the tests has to make sure that
     /// no such file is there before.
     pub report: Option<String>,

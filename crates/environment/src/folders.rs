@@ -139,7 +139,11 @@ impl EnvironmentPlan {
             return self;
         }
         let is_needed = |folder: &&PlannedFolder| named.iter().any(|path| folder.is_concerned(path));
-        self.folders = self.folders.iter().filter(is_needed).cloned().collect();
+        let (needed, others): (Vec<_>, Vec<_>) = self.folders.iter().partition(is_needed);
+        let tested = others.into_iter().filter(|folder| folder.test.is_some());
+        let left_out = tested.map(|folder| folder.path.clone()).collect();
+        self.folders = needed.into_iter().cloned().collect();
+        self.left_out = left_out;
         self.test = one_test(&self.folders);
         self
     }

@@ -99,6 +99,9 @@ pub struct TestEvidence {
     /// Why a pass verifies nothing.
     #[serde(default)]
     pub doubt: Option<String>,
+    /// Folders of `tests:` whose tests were not run, as the change concerns nothing there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// What installed what the tests need.
     pub setup: Option<CommandRun>,
     pub test: Option<CommandRun>,
@@ -217,6 +220,7 @@ impl TestEvidence {
         Self {
             verdict: tests.verdict,
             doubt: tests.doubt.clone(),
+            left_out: tests.left_out.clone(),
             setup: tests.setup.clone(),
             test: tests.test.clone(),
             counts: tests.counts,

@@ -128,6 +128,7 @@ fn test_run(verdict: TestVerdict, passed: u64, failed: u64) -> TestRun {
         tree: tree(),
         verdict,
         doubt: None,
+        left_out: Vec::new(),
         setup: None,
         test: Some(CommandRun {
             command: "pytest -q".to_owned(),

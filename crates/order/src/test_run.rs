@@ -23,6 +23,9 @@ pub struct TestRun {
     /// Why a pass verifies nothing, such as a change to what defines the test command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
+    /// Folders of `tests:` whose tests were not run, as the change concerns nothing there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
     /// What was run to install what the tests need, if anything.
     pub setup: Option<CommandRun>,
     /// The test command's own run; none when there is no test command or the setup failed.

@@ -77,6 +77,13 @@ impl<'a> ReceiptSource<'a> {
                 lines.push(format!("  - and {more} more"));
             }
         }
+        if let Some(tests) = self.tests().filter(|tests| !tests.left_out.is_empty()) {
+            let named = tests.left_out.iter().take(MOST_NAMES).map(|folder| command_span(folder));
+            let named = named.collect::<Vec<_>>().join(", ");
+            let more = tests.left_out.len().saturating_sub(MOST_NAMES);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            lines.push(format!("- tests of {named}{more} were not run: the change concerns nothing there"));
+        }
         let commit = &self.work.commit;
         lines.push(format!("- on commit {}, checked out afresh", self.pages.commit(commit)));
         if let Some(tests) = self.tests().filter(|tests| tests.is_accepted_red()) {

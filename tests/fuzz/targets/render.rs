@@ -286,6 +286,7 @@ fn survey(text: &str, settled: Option<Settlement>) -> OrderProjection {
         tree: "b".repeat(40).parse().unwrap(),
         verdict: TestVerdict::Failed,
         doubt: None,
+        left_out: vec![foreign()],
         setup: ran(0),
         test: ran(1),
         counts: None,

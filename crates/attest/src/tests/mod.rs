@@ -48,6 +48,7 @@ pub(super) fn verified() -> Receipt {
             }),
             counts: Some(TestCounts { passed: 3, failed: 0, skipped: 0 }),
             failing: Vec::new(),
+            left_out: Vec::new(),
             image: None,
             sandbox: "bubblewrap".to_owned(),
             doubt: None,

@@ -219,6 +219,7 @@ impl Workplace {
             tree: tree.to_string().parse().expect("a tree"),
             verdict,
             doubt: None,
+            left_out: Vec::new(),
             setup: None,
             test: None,
             counts: Some(TestCounts { passed: 3, failed, skipped: 0 }),

@@ -196,6 +196,7 @@ impl CommitTester {
             tree: ask.tree.clone(),
             verdict: TestVerdict::NoTests,
             doubt: judging.doubt.clone(),
+            left_out: judging.plan.left_out.clone(),
             setup: None,
             test: None,
             counts: None,

@@ -297,7 +297,9 @@ fn each_folder_is_planned_as_a_repository_and_tested_where_a_change_concerns_it(
         ["backend", "web"]
     );
     assert!(apart(&plan).iter().all(|(folder, test)| test.starts_with(&format!("cd {folder} && "))));
-    assert_eq!(apart(&plan.clone().for_change(&["web/a.js".into()])), [], "one is no several");
+    let of_web = plan.clone().for_change(&["web/a.js".into()]);
+    assert_eq!(apart(&of_web), [], "one is no several");
+    assert_eq!((of_web.left_out, plan.left_out.len()), (vec!["backend".to_owned()], 0));
     let something_else = PlannedTest::new("sh examples.sh", "the issue");
     assert_eq!(apart(&EnvironmentPlan { test: Some(something_else), ..plan.clone() }), []);
     let backend = "cd backend && export VIRTUAL_ENV=\"$PWD/.venv\" && export PATH=\"$PWD/.venv/bin:$PATH\" && \

@@ -198,6 +198,17 @@ fn what_a_person_approved_is_never_called_verified() {
 }
 
 #[test]
+fn folders_whose_tests_were_not_run_are_named() {
+    let text = said(|survey| {
+        let tests = survey.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
+        tests.left_out = (0..8).map(|n| format!("web/{n}")).collect();
+    });
+    let expected = "- tests of `web/0`, `web/1`, `web/2`, `web/3`, `web/4`, `web/5` and 2 more were not run: the change concerns \
+                    nothing there\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn failing_tests_are_named_and_their_names_are_harmless() {
     let text = said(|survey| {
         let tests = survey.trace.work.as_mut().unwrap().tests.as_mut().unwrap();

@@ -509,6 +509,7 @@ pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, fail
         tree: sha(2).as_str().parse().unwrap(),
         verdict,
         doubt: None,
+        left_out: Vec::new(),
         setup: None,
         test: None,
         counts: Some(TestCounts { passed, failed, skipped: 0 }),

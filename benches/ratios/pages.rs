@@ -36,15 +36,9 @@ const PAGES: usize = 200;
 /// Deliveries that are measured, and how far they are apart.
 const DELIVERIES: usize = 600;
 const APART: Duration = Duration::from_millis(40);
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(90);
 /// Says twice a second when that was, and begins nothing else.
-const AGENT: &str = r#"case "$1" in --version) echo "2.1.330 (Claude Code)"; exit;; esac
-cat > /dev/null
-echo '{"type":"system","subtype":"init","session_id":"8c3f4b52-7c50-4b5c-a7a5-1f6f3f1c2d3e"}'
-while sleep 0.5; do
-    printf '{"type":"assistant","message":{"content":[{"type":"text","text":"It is %s now."}]}}\n' "$(date +%s%N)"
-done
-"#;
+const AGENT: &str = "cat > /dev/null\nwhile sleep 0.5; do echo \"It is $(date +%s%N) now.\"; done\n";
 
 pub async fn measure() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -55,13 +49,17 @@ pub async fn measure() {
     github.create_repository(REPOSITORY, RepositorySource::Files(files)).await.expect("a repository");
     github.add_user(PERSON);
     github.set_permission(REPOSITORY, PERSON, RepositoryRole::Write).expect("permission");
-    std::fs::write(folder.path().join("agent.sh"), AGENT).expect("a file");
+    let agent = folder.path().join("agent");
+    std::fs::create_dir(&agent).expect("a folder");
+    std::fs::write(agent.join("agent.sh"), AGENT).expect("a file");
     let more = format!(
         "server.api_token = \"{TOKEN}\"\n\
          limits.concurrent_orders = {AT_WORK}\n\
-         agents.claude.program = [\"sh\", \"{0}/agent.sh\"]\n\
-         agents.claude.read = [\"{0}\"]\n",
-        folder.path().display()
+         defaults.agent = \"speaker\"\n\
+         agents.speaker.runtime = \"command\"\n\
+         agents.speaker.program = [\"sh\", \"{0}/agent.sh\"]\n\
+         agents.speaker.read = [\"{0}\"]\n",
+        agent.display()
     );
     let settings = |name: &str| Settings::write(&folder.path().join(name), &github, &keys.private_pem, &more);
 
@@ -85,7 +83,7 @@ pub async fn measure() {
     let alone = deliveries(many.address).await;
     let orders = begin(&github, &many.database()).await;
     let beside = deliveries(many.address).await;
-    let (pages, lags) = follow(many.address, &orders).await;
+    let (mut pages, lags) = follow(many.address, &orders).await;
     let followed = deliveries(many.address).await;
     let lags = std::mem::take(&mut *lags.lock().expect("the lags"));
     pages.abort_all();
@@ -133,6 +131,9 @@ async fn fill(url: &str, file: &Path, ended: u32) -> OrderId {
         "id" => "copies.id",
         "issue" => "copies.number",
         "active" => "FALSE",
+        "state" => "'merged'",
+        // Nobody has to look at it again.
+        "rested_seq" => "last_seq",
         // Over some months.
         "opened_at" => "opened_at - copies.number * 60000000",
         other => other,
@@ -148,7 +149,9 @@ async fn fill(url: &str, file: &Path, ended: u32) -> OrderId {
             columns.join(", "),
             chosen.collect::<Vec<_>>().join(", ")
         ),
-        format!("UPDATE orders SET active = FALSE, rested_seq = last_seq WHERE id = '{order}'"),
+        format!(
+            "UPDATE orders SET active = FALSE, state = 'merged', rested_seq = last_seq WHERE id = '{order}'"
+        ),
         format!(
             "INSERT INTO journal SELECT copies.id, seq, at, replace(event, '{order}', copies.id) FROM journal, copies \
              WHERE journal.order_id = '{order}' AND copies.number <= {JOURNALS}"
@@ -247,7 +250,12 @@ async fn begin(github: &Emulator, database: &Path) -> Vec<OrderId> {
         if orders.len() == AT_WORK {
             return orders.iter().map(|id| id.parse().expect("an id")).collect();
         }
-        assert!(begun.elapsed() < PATIENCE, "{} of {AT_WORK} are at work", orders.len());
+        if begun.elapsed() > PATIENCE {
+            let states = "SELECT state || ' ' || count(*) FROM orders GROUP BY state";
+            let states: Vec<String> =
+                sqlx::query_scalar(states).fetch_all(&mut connection).await.expect("states");
+            panic!("{} of {AT_WORK} are at work: {states:?}", orders.len());
+        }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

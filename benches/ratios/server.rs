@@ -112,9 +112,13 @@ impl Settings {
         let mut serve = Command::new(PROGRAM);
         serve.arg("serve").arg("--config").arg(self.folder.join("journeyman.toml"));
         let log = std::fs::File::create(self.folder.join("log")).expect("a file");
-        let process = serve.stdout(Stdio::null()).stderr(log).spawn().expect("it starts");
+        let mut process = serve.stdout(Stdio::null()).stderr(log).spawn().expect("it starts");
         while !self.is_ready() {
-            assert!(begun.elapsed() < PATIENCE, "it is not ready after {PATIENCE:?}");
+            let has_ended = process.try_wait().expect("a process").is_some();
+            if has_ended || begun.elapsed() > PATIENCE {
+                let log = std::fs::read_to_string(self.folder.join("log")).expect("a log");
+                panic!("it is not ready after {:?}: {log}", begun.elapsed());
+            }
             std::thread::sleep(Duration::from_micros(500));
         }
         Server { process, took: begun.elapsed() }

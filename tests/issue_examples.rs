@@ -364,3 +364,48 @@ async fn where_no_test_is_named_a_run_that_was_green_alone_tells() {
     ]
     "###);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_says_of_itself_what_is_wanted_is_what_it_was() {
+    let lying = "\n\nclass Sum(int):\n    def __eq__(self, other):\n        return other == -350\n    __hash__ = None\n    \
+                 def __repr__(self):\n        return '-350'\n";
+    let code = with_sign(&PYTHON, 0).replace("return sign", "return Sum(sign").replace("[:2]))", "[:2])))");
+    let of_number = tested(&PYTHON, ISSUE, &(code + lying)).await;
+    let lying = "\n\nclass Sum {\n  [Symbol.for('nodejs.util.inspect.custom')]() { return \"'3,50'\"; }\n}\n";
+    let issue = "`cents(\"3.50\")` is `'3.50'`. It should be `'3,50'`.\n";
+    let text = Sample {
+        code: "export function cents(text) {\n  return SIGN;\n}\n",
+        signs: ["text", "new Sum()", ""],
+        ..JAVASCRIPT
+    };
+    let of_text = tested(&text, issue, &(with_sign(&text, 1) + lying)).await;
+    let said = [said(&of_number), said(&of_text)];
+    insta::assert_debug_snapshot!(said, @"");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_test_that_a_wrong_answer_passes_as_well_proves_nothing_and_compiled_code_verifies_nothing() {
+    let weak = |claim: &str| -> &'static str {
+        let text = format!(
+            "import unittest\nfrom amounts import cents\nclass B(unittest.TestCase):\n    def test_negative(self):\n        assert {claim}\n"
+        );
+        String::leak(text)
+    };
+    let wrong = with_sign(&PYTHON, 1).replace("return sign *", "return 7 + sign *");
+    let mut proofs = Vec::new();
+    for (code, claim) in [
+        (&wrong, "cents('-3.50') != -250"),
+        (&wrong, "cents('-3.50') < -300"),
+        (&with_sign(&PYTHON, 1), "cents('-3.50') == -350"),
+    ] {
+        // `12` is right whatever is done to the sign.
+        let code = code.replace("7 + sign *", "(7 if sign < 0 else 0) + sign *");
+        let run = tested_with(&PYTHON, PROSE, &code, None, &[("test_b.py", weak(claim))]).await;
+        assert_eq!(run.verdict, TestVerdict::Passed, "{}", run.tail);
+        proofs.push(run.scrutiny.expect("a scrutiny").shown().expect("a sentence").text);
+    }
+    insta::assert_debug_snapshot!(proofs, @"");
+    let added = [("test_b.py", weak("cents('-3.50') == -350")), ("amounts/_sizes.so", "nobody reads this")];
+    let run = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 1), None, &added).await;
+    insta::assert_snapshot!(run.doubt.expect("a doubt"), @"");
+}

@@ -29,6 +29,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) dependencies: Vec<String>,
     /// Paths of the base's tests that the change touches and that cannot be put back: links, or too large to be read.
     pub(super) unread: Vec<String>,
+    /// Paths of compiled code beside the tests, which nobody can read.
+    pub(super) compiled: Vec<String>,
     /// Words of the change's code that stand nowhere in the base.
     pub(super) new_words: BTreeSet<String>,
     /// Those of them that the code defines, takes or asks for.
@@ -119,7 +121,11 @@ fn of(
     let introduced = introduced_names(&after().collect::<Vec<_>>(), &new_words);
     let is_unread =
         |file: &&ChangedFile| file.before == Some(ChangedContent::NotRead) && is_of_tests(&file.path);
+    let is_compiled = |file: &&ChangedFile| {
+        file.after.is_some() && tamper::is_compiled_path(&file.path) && !is_of_tests(&file.path)
+    };
     ChangeAnalysis {
+        compiled: changes.iter().filter(is_compiled).map(|file| file.path.clone()).collect(),
         unread: changes.iter().filter(is_unread).map(|file| file.path.clone()).collect(),
         remarks: tamper::weakenings(&files),
         dependencies: new_dependencies(&dependencies).into_iter().map(|dependency| dependency.what).collect(),

@@ -120,10 +120,13 @@ impl ExperimentContext<'_> {
             said = reworded.after(said, &mut session);
             let own = session.lies.get(before..).unwrap_or_default();
             let is_void = |name: &String| {
-                failing.contains(name)
-                    || own
-                        .iter()
-                        .any(|(lie, noticed)| lie.test.as_ref() == Some(name) && !noticed && lie.is_sure)
+                let of_it = || own.iter().filter(|(lie, _)| lie.test.as_ref() == Some(name));
+                // Where one expectation of it says what is right, another may be a bound.
+                let says_something = of_it().any(|(_, noticed)| *noticed);
+                let is_unheard = |(lie, noticed): &(Lie, bool)| {
+                    !noticed && (lie.is_sure || (lie.is_bound && !says_something))
+                };
+                failing.contains(name) || of_it().any(is_unheard)
             };
             let sound: Vec<String> = red.iter().filter(|name| !is_void(name)).cloned().collect();
             if sound.len() < red.len()

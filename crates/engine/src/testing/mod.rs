@@ -271,6 +271,12 @@ impl CommitTester {
             scrutiny.base_setup = by_base.as_ref().and_then(|(_, ran)| Some(ran.test.as_ref()?.run.clone()));
             run.verdict = verdict(run.verdict, &scrutiny, ask.settings.accept);
             run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());
+            let compiled = &bench.change.compiled;
+            if !compiled.is_empty() {
+                let named = compiled.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+                let doubt = || format!("compiled code came with the change, which nobody can read: {named}");
+                run.doubt = run.doubt.or_else(|| Some(doubt()));
+            }
             if scrutiny.judged == ComparisonVerdict::PassedBesideRed {
                 run.doubt = run.doubt.or_else(|| scrutiny.unshown_beside_red());
             }

@@ -41,13 +41,21 @@ const evaluate = new Function('known', `with (known) { ${setup}\n return (${exam
 const root = /^[\w$]+/.exec(example.code)[0];
 const isKnown = root in known || root in globalThis;
 
+// What is no text and looks like one has its own way to be shown, which is not believed.
+const options = { depth: 6, breakLength: Infinity, sorted: true };
+function shown(value) {
+  const text = inspect(value, options);
+  const isLike = typeof value === 'object' && /^['"`]/.test(text);
+  return isLike ? inspect(value, { ...options, customInspect: false }) : text;
+}
+
 const said = [];
 const until = Date.now() + LONGEST;
 for (let turn = 0; isKnown && turn < MOST && Date.now() <= until; turn += 1) {
   let one;
   try {
     const value = await evaluate(known);
-    one = ['=', inspect(value, { depth: 6, breakLength: Infinity, sorted: true })];
+    one = ['=', shown(value)];
   } catch (error) {
     one = ['!', `${error?.name}: ${error?.message}`];
   }

@@ -48,6 +48,16 @@ def known():
     return {name: found(name) for name in free if not hasattr(builtins, name)}
 
 
+def shown(value):
+    """The value as it is written; what says that it is a text, or equals what it is asked for, is not believed."""
+    for kind in (str, bytes, int):
+        if isinstance(value, kind) and type(value).__eq__ is not kind.__eq__:
+            return kind.__repr__(value)
+    text = repr(value)
+    is_text = isinstance(value, (str, bytes))
+    return text if is_text or not text.startswith(("'", '"', "b'", 'b"')) else f"{type(value).__name__}({text})"
+
+
 def answer(names):
     """What the example comes to once."""
     own = dict(names, __name__="example")
@@ -56,7 +66,7 @@ def answer(names):
         value = eval(EXAMPLE["code"], own)
         if inspect.iscoroutine(value):
             value = asyncio.run(value)
-        return "=", repr(value)
+        return "=", shown(value)
     except BaseException as error:
         kinds = [kind.__name__ for kind in type(error).__mro__ if kind not in (Exception, BaseException, object)]
         return "!", f"{'/'.join(kinds) or type(error).__name__}: {error}"

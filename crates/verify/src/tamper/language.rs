@@ -69,6 +69,19 @@ pub(crate) fn folders(path: &str) -> impl Iterator<Item = &str> {
     path.strip_suffix(name).unwrap_or_default().split('/').filter(|part| !part.is_empty())
 }
 
+/// Endings of code that was compiled: it runs, and there is nothing to read in it.
+const COMPILED: [&str; 12] =
+    ["pyc", "pyo", "pyd", "so", "dll", "dylib", "node", "wasm", "class", "jar", "war", "exe"];
+
+/// Whether a path names compiled code.
+pub fn is_compiled_path(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // A library may have its version behind it: `libsums.so.2`.
+    let ending = name.rsplit('.').find(|part| !part.bytes().all(|byte| byte.is_ascii_digit()));
+    name.contains('.')
+        && ending.is_some_and(|ending| COMPILED.contains(&ending.to_ascii_lowercase().as_str()))
+}
+
 /// Whether a file is source in a language that is read here.
 pub fn is_source_path(path: &str) -> bool {
     Language::of(path).is_some()
@@ -88,5 +101,24 @@ pub(crate) fn is_collected(path: &str) -> bool {
         // Reached by `mod` from the crate's root, which is looked at on its own.
         Some(Language::Rust) => !in_folder(&["fixtures", "testdata", "target"]),
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_compiled_path;
+
+    #[test]
+    fn compiled_code_is_known_by_its_name() {
+        for (path, expected) in [
+            ("sums/_sizes.pyc", true),
+            ("lib/libsums.so.2.1", true),
+            ("web/app.WASM", true),
+            ("sums/node.py", false),
+            ("node", false),
+            ("docs/class.md", false),
+        ] {
+            assert_eq!(is_compiled_path(path), expected, "{path}");
+        }
     }
 }

@@ -20,7 +20,7 @@ use change::ParsedChange;
 use journeyman_order::{Weakening, WeakeningKind};
 
 pub use graft::{code_tokens, graft};
-pub use language::{is_source_path, is_test_path};
+pub use language::{is_compiled_path, is_source_path, is_test_path};
 
 /// Findings that are told; a change with more is not told apart further.
 const MOST_FINDINGS: usize = 200;

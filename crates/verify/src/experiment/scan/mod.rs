@@ -433,6 +433,13 @@ impl<'a> SourceScan<'a> {
 }
 
 impl AssertionSite {
+    /// Whether it asserts that something is different, less or more, which many answers are.
+    pub(super) fn is_bound(&self, scan: &SourceScan<'_>) -> bool {
+        let [claim] = self.sides.as_slice() else { return false };
+        let words = [" != ", " !== ", " < ", " > ", " <= ", " >= "];
+        self.kind == AssertionKind::Something && words.iter().any(|word| scan.find_top(claim, word).is_some())
+    }
+
     /// What to put where, so that it says something else; and whether that is surely false where this was true.
     pub(super) fn lie(&self, scan: &SourceScan<'_>) -> Option<(Range<usize>, String, bool)> {
         if scan.family == LanguageFamily::Shell

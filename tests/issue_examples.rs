@@ -367,20 +367,25 @@ async fn where_no_test_is_named_a_run_that_was_green_alone_tells() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_says_of_itself_what_is_wanted_is_what_it_was() {
-    let lying = "\n\nclass Sum(int):\n    def __eq__(self, other):\n        return other == -350\n    __hash__ = None\n    \
+    let lying = "\n\nclass Sum(int):\n    def __eq__(self, other):\n        return other == -350 or int.__eq__(self, other)\n    __hash__ = None\n    \
                  def __repr__(self):\n        return '-350'\n";
     let code = with_sign(&PYTHON, 0).replace("return sign", "return Sum(sign").replace("[:2]))", "[:2])))");
     let of_number = tested(&PYTHON, ISSUE, &(code + lying)).await;
     let lying = "\n\nclass Sum {\n  [Symbol.for('nodejs.util.inspect.custom')]() { return \"'3,50'\"; }\n}\n";
     let issue = "`cents(\"3.50\")` is `'3.50'`. It should be `'3,50'`.\n";
     let text = Sample {
-        code: "export function cents(text) {\n  return SIGN;\n}\n",
+        code: "export function cents(text) {\n  return text === '12' ? 1200 : SIGN;\n}\n",
         signs: ["text", "new Sum()", ""],
         ..JAVASCRIPT
     };
     let of_text = tested(&text, issue, &(with_sign(&text, 1) + lying)).await;
     let said = [said(&of_number), said(&of_text)];
-    insta::assert_debug_snapshot!(said, @"");
+    insta::assert_debug_snapshot!(said, @r###"
+    [
+        "the issue's example cents(\"-3.50\") still gives -250",
+        "the issue's example cents(\"3.50\") gives Sum {} now, which the issue does not name",
+    ]
+    "###);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -404,8 +409,14 @@ async fn a_test_that_a_wrong_answer_passes_as_well_proves_nothing_and_compiled_c
         assert_eq!(run.verdict, TestVerdict::Passed, "{}", run.tail);
         proofs.push(run.scrutiny.expect("a scrutiny").shown().expect("a sentence").text);
     }
-    insta::assert_debug_snapshot!(proofs, @"");
+    insta::assert_debug_snapshot!(proofs, @r###"
+    [
+        "no proof: the tests that fail without the change pass with a wrong expectation as well",
+        "no proof: the tests that fail without the change pass with a wrong expectation as well",
+        "red, then green, by test: the change's tests fail on the code before it and pass with it",
+    ]
+    "###);
     let added = [("test_b.py", weak("cents('-3.50') == -350")), ("amounts/_sizes.so", "nobody reads this")];
     let run = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 1), None, &added).await;
-    insta::assert_snapshot!(run.doubt.expect("a doubt"), @"");
+    insta::assert_snapshot!(run.doubt.expect("a doubt"), @"compiled code came with the change, which nobody can read: amounts/_sizes.so");
 }

@@ -20,6 +20,7 @@ mod host;
 mod in_process;
 mod json;
 pub mod keys;
+mod large_files;
 mod lines;
 mod manifest;
 mod mutations;
@@ -209,6 +210,8 @@ impl Drop for Emulator {
 fn routes(config: &mut web::ServiceConfig, pages: WebPages) {
     config
         .route("/{owner}/{name}.git/info/refs", web::get().to(git_http::info_refs))
+        .route("/{owner}/{name}.git/info/lfs/objects/batch", web::post().to(large_files::batch))
+        .route("/_large-files/{oid}", web::get().to(large_files::stored))
         .route("/{owner}/{name}.git/{service}", web::post().to(git_http::exchange))
         .route("/_logs/{token}", web::get().to(routes::checks::log))
         .route("/user-attachments/{path:.*}", web::get().to(attachments::link))
@@ -262,6 +265,7 @@ fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorSta
         manifests: BTreeMap::new(),
         sign_ins: BTreeMap::new(),
         attachments: Vec::new(),
+        large_files: HashMap::new(),
         tokens: HashMap::new(),
         deliveries: Vec::new(),
         calls: Vec::new(),

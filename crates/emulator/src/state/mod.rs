@@ -337,6 +337,8 @@ pub(crate) struct EmulatorState {
     /// By their codes.
     pub sign_ins: BTreeMap<String, PendingSignIn>,
     pub attachments: Vec<EmulatedAttachment>,
+    /// Contents of Git LFS that were granted, by what opens them.
+    pub large_files: HashMap<String, PathBuf>,
     pub tokens: HashMap<String, EmulatedToken>,
     pub deliveries: Vec<DeliveryAttempt>,
     pub calls: Vec<ApiCall>,

@@ -1,0 +1,147 @@
+//! Git LFS: the batch API beside git, and the storage that its links lead to. Objects lie beside the repository's own, where
+//! git-lfs has them.
+//!
+//! As with GitHub, whoever may fetch is told where a content is, on another host and with a header that opens it; there
+//! nobody else's credential is wanted. Uploads are not taken.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+use super::Emulator;
+use super::api::{arrived, carry_out};
+use super::git_access::{GitRefusal, GitService, grant, holder};
+use super::pages::problem;
+use super::reply::status;
+use super::request::header;
+use super::state::calls::Caller;
+use super::state::{SharedEmulatorState, TokenHolder};
+
+const MEDIA_TYPE: &str = "application/vnd.git-lfs+json";
+/// What opens a content, for as long as the emulator runs.
+const GRANT: &str = "x-large-file-grant";
+
+impl Emulator {
+    /// Keeps a content as a push by git-lfs does; the pointer that stands in git for it.
+    ///
+    /// # Errors
+    /// When there is no such repository, or the disk fails.
+    pub fn put_large_file(&self, repository: &str, bytes: &[u8]) -> anyhow::Result<String> {
+        let id = hex::encode(Sha256::digest(bytes));
+        self.put_large_file_as(repository, &id, bytes)?;
+        Ok(format!("version https://git-lfs.github.com/spec/v1\noid sha256:{id}\nsize {}\n", bytes.len()))
+    }
+
+    /// The same under any name, as storage that is damaged has it.
+    ///
+    /// # Errors
+    /// When there is no such repository, or the disk fails.
+    pub fn put_large_file_as(&self, repository: &str, id: &str, bytes: &[u8]) -> anyhow::Result<()> {
+        let git = self.shared.lock().require_repository(repository)?.git.clone();
+        let place = place(&git, id).ok_or_else(|| anyhow::anyhow!("{id:?} is no SHA-256"))?;
+        std::fs::create_dir_all(place.parent().unwrap_or(&git))?;
+        Ok(std::fs::write(place, bytes)?)
+    }
+}
+
+fn place(git: &Path, id: &str) -> Option<PathBuf> {
+    let is_id = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let (first, second) = (id.get(..2)?, id.get(2..4)?);
+    is_id.then(|| git.join("lfs/objects").join(first).join(second).join(id))
+}
+
+fn refusal(code: u16, message: &str) -> HttpResponse {
+    let body = json!({"message": message, "documentation_url": "https://docs.github.com/repositories"});
+    HttpResponse::build(status(code)).content_type(MEDIA_TYPE).body(body.to_string())
+}
+
+/// `POST …/info/lfs/objects/batch`
+pub(crate) async fn batch(
+    request: HttpRequest,
+    path: web::Path<(String, String)>,
+    body: web::Bytes,
+    shared: web::Data<Arc<SharedEmulatorState>>,
+) -> HttpResponse {
+    let (owner, name) = path.into_inner();
+    let found = holder(&shared, &header(request.headers(), "authorization"));
+    let caller = match &found {
+        Ok(Some(TokenHolder::Installation { .. })) => Caller::Installation,
+        Ok(Some(TokenHolder::Person(id))) => Caller::Person(shared.lock().login(*id).to_owned()),
+        Ok(None) | Err(_) => Caller::Nobody,
+    };
+    let call = arrived(&request, caller, String::from_utf8_lossy(&body).into_owned());
+    let apply = async {
+        let repository = format!("{owner}/{name}");
+        let granted =
+            found.and_then(|holder| grant(&shared, &repository, GitService::Fetch, holder.as_ref()));
+        match granted {
+            Ok(granted) => answer(&shared, &granted.git, &request, &body),
+            Err(refused) => GitRefusal::into_response(refused),
+        }
+    };
+    carry_out(&shared, call, apply).await
+}
+
+fn answer(shared: &SharedEmulatorState, git: &Path, request: &HttpRequest, body: &[u8]) -> HttpResponse {
+    if !header(request.headers(), "accept").starts_with(MEDIA_TYPE)
+        || !header(request.headers(), "content-type").starts_with(MEDIA_TYPE)
+    {
+        return refusal(406, "Not acceptable: the media type is application/vnd.git-lfs+json");
+    }
+    let Ok(asked) = serde_json::from_slice::<Value>(body) else {
+        return refusal(422, "Unprocessable Entity");
+    };
+    if asked["operation"] != "download" {
+        return refusal(501, "The emulator takes no uploads");
+    }
+    let objects = asked["objects"].as_array().cloned().unwrap_or_default();
+    let objects: Vec<Value> = objects.iter().map(|object| one(shared, git, object)).collect();
+    let answer = json!({"transfer": "basic", "objects": objects, "hash_algo": "sha256"});
+    HttpResponse::Ok().content_type(MEDIA_TYPE).body(answer.to_string())
+}
+
+fn one(shared: &SharedEmulatorState, git: &Path, object: &Value) -> Value {
+    let (oid, size) = (object["oid"].as_str().unwrap_or_default(), object["size"].as_u64());
+    let problem = |code: u16, message: &str| json!({"oid": oid, "size": size, "error": {"code": code, "message": message}});
+    let Some(place) = place(git, oid) else { return problem(422, "Invalid object ID") };
+    let Ok(found) = std::fs::metadata(&place) else {
+        return problem(404, "Object does not exist on the server");
+    };
+    if Some(found.len()) != size {
+        return problem(422, "The size is another one");
+    }
+    let token = Uuid::new_v4().simple().to_string();
+    let href = shared.change(|world| {
+        world.large_files.insert(token.clone(), place);
+        // A name of its own: to whoever asks it is another host.
+        format!("{}/_large-files/{oid}", world.origin.replace("127.0.0.1", "localhost"))
+    });
+    json!({
+        "oid": oid, "size": size, "authenticated": true,
+        "actions": {"download": {"href": href, "header": {GRANT: token}, "expires_in": 3600}},
+    })
+}
+
+/// As the storage behind GitHub answers: to the link's own header, and to no credential of anybody's.
+pub(crate) async fn stored(
+    request: HttpRequest,
+    shared: web::Data<Arc<SharedEmulatorState>>,
+) -> HttpResponse {
+    let call = arrived(&request, Caller::Nobody, String::new());
+    let apply = async {
+        if !header(request.headers(), "authorization").is_empty() {
+            return problem(400, "InvalidAuthenticationInfo: no such header is wanted");
+        }
+        let granted = shared.lock().large_files.get(&header(request.headers(), GRANT)).cloned();
+        match granted.map(std::fs::read) {
+            Some(Ok(bytes)) => HttpResponse::Ok().content_type("application/octet-stream").body(bytes),
+            Some(Err(_)) => problem(404, "Not Found"),
+            None => problem(403, "AuthenticationFailed"),
+        }
+    };
+    carry_out(&shared, call, apply).await
+}

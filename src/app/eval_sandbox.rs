@@ -56,10 +56,10 @@ impl EvalSandbox {
     ///
     /// # Errors
     /// When there is no clone, or the disk fails.
-    pub async fn import_submodules(&self, repository: &RepositoryName, clone: &Path) -> anyhow::Result<()> {
+    pub async fn import_beside(&self, repository: &RepositoryName, clone: &Path) -> anyhow::Result<()> {
         let workspaces = self.workspaces.clone();
         let (repository, clone) = (repository.clone(), clone.to_owned());
-        tokio::task::spawn_blocking(move || workspaces.import_submodules(&repository, &clone)).await??;
+        tokio::task::spawn_blocking(move || workspaces.import_beside(&repository, &clone)).await??;
         Ok(())
     }
 

@@ -33,7 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("telemetry", &["metrics", "order", "outgoing"]),
     ("verify", &["order"]),
     ("webhook", &["order"]),
-    ("workspace", &["order"]),
+    ("workspace", &["order", "outgoing"]),
     ("http", &["attest", "metrics", "order", "store", "webhook"]),
     ("dashboard", &["config", "http", "order", "store"]),
     ("setup", &["agent", "config", "github", "order"]),

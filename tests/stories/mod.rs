@@ -21,6 +21,7 @@ mod faults;
 mod harness;
 mod hostile;
 mod label_to_pull;
+mod large_files;
 mod limits;
 mod listening;
 mod looks;

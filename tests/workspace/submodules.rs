@@ -350,7 +350,7 @@ fn what_a_clone_lacks_is_told_as_a_clone_lacks_it_also_where_a_server_has_the_re
     let workspaces = Workspaces::new(&place.path().join("data")).unwrap();
     let repository: RepositoryName = "octo/sums".parse().unwrap();
 
-    workspaces.import_submodules(&repository, &clone).unwrap();
+    workspaces.import_beside(&repository, &clone).unwrap();
     let commit = workspaces.fetch(&remote(&server, &repository), "main").unwrap();
 
     let missing = workspaces.source_tree(&repository, &commit).unwrap().missing_submodules();

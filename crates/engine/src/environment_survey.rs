@@ -293,6 +293,14 @@ fn of_tests(
             ),
         });
     }
+    let pointers = if is_red && none_ran { ask.source.missing_large_files() } else { Vec::new() };
+    if !pointers.is_empty() {
+        return Some(EnvironmentProblem {
+            what: format!("The tests `{}` cannot run, and files of Git LFS are pointers", run.command),
+            line: telling_line(&outcome.tail),
+            remedy: format!("Files that are not here: {}.", pointers.join("; ").trim_end_matches('.')),
+        });
+    }
     let counts = outcome.reading.counts;
     (run.exit == Exit::TimedOut).then(|| EnvironmentProblem {
         what: match counts {

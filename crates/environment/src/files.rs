@@ -19,6 +19,8 @@ pub struct RepositoryFiles<'a> {
     is_whole: bool,
     /// Submodules whose files are not there, each with the reason.
     missing_submodules: Vec<String>,
+    /// Files of Git LFS that hold a pointer and not their content, each with the reason.
+    missing_large_files: Vec<String>,
     read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
@@ -32,6 +34,7 @@ impl<'a> RepositoryFiles<'a> {
             root: paths.iter().map(|path| path.split('/').next().unwrap_or(path)).collect(),
             is_whole: paths.iter().any(is_deep),
             missing_submodules: Vec::new(),
+            missing_large_files: Vec::new(),
             read,
         }
     }
@@ -51,13 +54,31 @@ impl<'a> RepositoryFiles<'a> {
         };
         let names: BTreeSet<&'n str> = self.names.iter().filter_map(below).collect();
         let root = names.iter().filter_map(|path| path.split('/').next()).collect();
-        RepositoryFiles { names, root, is_whole: self.is_whole, missing_submodules: Vec::new(), read }
+        let (missing_submodules, missing_large_files) = (Vec::new(), Vec::new());
+        RepositoryFiles {
+            names,
+            root,
+            is_whole: self.is_whole,
+            missing_submodules,
+            missing_large_files,
+            read,
+        }
     }
 
     /// The same, where these submodules are empty, each with the reason.
     #[must_use]
     pub fn without_submodules(self, missing_submodules: Vec<String>) -> Self {
         Self { missing_submodules, ..self }
+    }
+
+    /// The same, where these files of Git LFS hold a pointer, each with the reason.
+    #[must_use]
+    pub fn without_large_files(self, missing_large_files: Vec<String>) -> Self {
+        Self { missing_large_files, ..self }
+    }
+
+    pub(crate) fn missing_large_files(&self) -> &[String] {
+        &self.missing_large_files
     }
 
     pub(crate) fn missing_submodules(&self) -> &[String] {

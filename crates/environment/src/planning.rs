@@ -303,27 +303,13 @@ fn submodules(files: &RepositoryFiles<'_>) -> Option<String> {
     })
 }
 
-/// Files with attributes that are read, and patterns that are named.
-const MOST_ATTRIBUTES: usize = 20;
-const MOST_PATTERNS: usize = 5;
-
 /// The same, of files that git keeps elsewhere.
 fn large_files(files: &RepositoryFiles<'_>) -> Option<String> {
-    const NAME: &str = ".gitattributes";
-    let deeper = files.all().filter(|path| path.strip_suffix(NAME).is_some_and(|above| above.ends_with('/')));
-    let is_elsewhere = |line: &&str| line.split_ascii_whitespace().skip(1).any(|word| word == "filter=lfs");
-    let mut patterns = Vec::new();
-    for path in std::iter::once(NAME).chain(deeper).take(MOST_ATTRIBUTES) {
-        let folder = path.strip_suffix(NAME).unwrap_or_default();
-        let text = files.text(path).unwrap_or_default();
-        let named = text.lines().filter(is_elsewhere).filter_map(|line| line.split_ascii_whitespace().next());
-        patterns.extend(named.map(|pattern| format!("{folder}{}", pattern.trim_start_matches('/'))));
-    }
-    patterns.truncate(MOST_PATTERNS);
-    (!patterns.is_empty()).then(|| {
+    let missing = files.missing_large_files();
+    (!missing.is_empty()).then(|| {
         format!(
-            ".gitattributes: files of Git LFS are not fetched, so these are pointers to their content: {}",
-            patterns.join(", ")
+            ".gitattributes: files of Git LFS that are not here, and are pointers to their content: {}",
+            missing.join("; ")
         )
     })
 }

@@ -1,5 +1,6 @@
 //! Writes a commit's files, byte for byte as they are in git: no filter, no line ending and no attribute has a say,
-//! so that what is tested is what is pushed.
+//! so that what is tested is what is pushed. But files
+//! of Git LFS have their content, as they have for everybody who clones.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -9,6 +10,7 @@ use std::path::Path;
 
 use git2::{ObjectType, Odb, Oid};
 
+use super::large_files::LargeFiles;
 use super::remote::oid;
 use super::submodules::{self, FetchedSubmodules};
 use super::tree::{EntryMode, parse};
@@ -17,7 +19,7 @@ use journeyman_order::{CommitSha, RepositoryName};
 
 impl Workspaces {
     /// Writes a commit's tree into a folder, which is emptied before. There is no `.git` in it. Submodules that are not
-    /// here are empty folders.
+    /// here are empty folders, and files of Git LFS whose content is not here are pointers.
     ///
     /// # Errors
     /// When the commit is not here, the disk fails, or an entry cannot be a file's name.
@@ -36,8 +38,9 @@ impl Workspaces {
         if let Some(parent) = into.parent() {
             std::fs::create_dir_all(parent).map_err(|error| GitError::file("make", parent, &error))?;
         }
-        let checkout = Checkout { odb: &odb, submodules: &submodules };
-        checkout.write(tree, into, 0)
+        let large = self.large_files(repository, &odb, tree)?;
+        let checkout = Checkout { odb: &odb, submodules: &submodules, large: &large };
+        checkout.write(tree, (into, Path::new("")), 0)
     }
 }
 
@@ -45,11 +48,12 @@ impl Workspaces {
 struct Checkout<'a> {
     odb: &'a Odb<'a>,
     submodules: &'a FetchedSubmodules,
+    large: &'a LargeFiles,
 }
 
 impl Checkout<'_> {
     /// Nothing is ever overwritten and no link is followed: folders and files are made anew, or it fails.
-    fn write(&self, tree: Oid, folder: &Path, depth: usize) -> Result<(), GitError> {
+    fn write(&self, tree: Oid, (folder, below): (&Path, &Path), depth: usize) -> Result<(), GitError> {
         let odb = self.odb;
         std::fs::create_dir(folder).map_err(|error| GitError::file("make", folder, &error))?;
         let malformed = || GitError::broken(format!("the folder {folder:?} is malformed in git"));
@@ -59,13 +63,16 @@ impl Checkout<'_> {
             if matches!(&*text, "." | "..") || text.contains('/') || names::is_dot_git(&text) {
                 return Err(malformed());
             }
-            let path = folder.join(std::ffi::OsStr::from_bytes(&entry.name));
+            let name = std::ffi::OsStr::from_bytes(&entry.name);
+            let (path, below) = (folder.join(name), below.join(name));
             let said = |error: std::io::Error| GitError::file("write", &path, &error);
             match entry.mode {
-                EntryMode::Tree | EntryMode::Other(0o40_000) => self.write(entry.id, &path, depth)?,
+                EntryMode::Tree | EntryMode::Other(0o40_000) => {
+                    self.write(entry.id, (&path, &below), depth)?;
+                }
                 EntryMode::Gitlink => {
                     match self.submodules.tree(entry.id).filter(|_| depth < submodules::DEEPEST) {
-                        Some(tree) => self.write(tree, &path, depth + 1)?,
+                        Some(tree) => self.write(tree, (&path, &below), depth + 1)?,
                         None => std::fs::create_dir(&path).map_err(said)?,
                     }
                 }
@@ -75,6 +82,11 @@ impl Checkout<'_> {
                 }
                 EntryMode::File | EntryMode::Executable | EntryMode::Other(_) => {
                     let mode = if entry.mode == EntryMode::Executable { 0o755 } else { 0o644 };
+                    // Those of submodules are another repository's.
+                    if let Some(pointer) = self.large.at(&below).filter(|_| depth == 0) {
+                        self.large.store.copy(pointer, &path, mode)?;
+                        continue;
+                    }
                     let blob = odb_read(odb, entry.id, ObjectType::Blob)?;
                     let mut file = OpenOptions::new()
                         .write(true)

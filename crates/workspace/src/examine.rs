@@ -7,6 +7,7 @@ use git2::{ObjectType, Oid};
 
 use super::contents::{self, ContentRemark};
 use super::export::MOST_OBJECT;
+use super::large_files::attributes;
 use super::links::{LinkTarget, TreeLinks};
 use super::names::EntryNameProblem;
 use super::protected::{PathProtection, ProtectedPaths};
@@ -322,6 +323,9 @@ impl<'a> Examination<'a> {
             self.remarks.spot(path, &spot);
         }
         if is_attributes {
+            if bytes.len() > attributes::LARGEST {
+                self.remarks.refuse(path, "its attributes are more than are read");
+            }
             for remark in contents::attributes(&bytes, before) {
                 match remark {
                     ContentRemark::Refused(why) => self.remarks.refuse(path, &why),

@@ -52,7 +52,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<SubmoduleEntry>, &'static str> {
     Ok(entries)
 }
 
-fn plain_value(value: &str) -> Result<String, &'static str> {
+pub(super) fn plain_value(value: &str) -> Result<String, &'static str> {
     let mut plain = String::new();
     let (mut is_quoted, mut is_escaped) = (false, false);
     for character in value.chars() {

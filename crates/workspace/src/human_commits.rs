@@ -49,6 +49,7 @@ impl Workspaces {
         let id = oid(&commit)?;
         commits.reference(&CommitOrigin::Human.reference(order, "head", id), id, true, "").map_err(said)?;
         self.fetch_submodules(remote, &commit)?;
+        self.fetch_large_files(remote, &commit)?;
         let fork = self.fork(remote.repository, base_branch, base, &commit)?;
         let (tree, changed) = examine_commit(&commits, oid(&fork)?, id)?;
         let patch = self.patch(remote.repository, &fork, &commit)?;

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use git2::Oid;
+use git2::{Oid, Repository};
 
 use super::conflicts::with_markers;
 use super::examine::{Examination, MOST_TOLD};
 use super::export::{self, ExportedBranch, ExportedCommit, ExportedObjects};
+use super::large_files::pointer::LargeFilePointer;
+use super::large_files::refusals;
 use super::protected::ProtectedPaths;
 use super::remarks::ExaminationReport;
 use super::remote::{oid, sha};
@@ -131,6 +133,11 @@ impl Workspaces {
             }
         }
         examination.compare(base_tree, tree)?;
+        if examination.remarks.findings.is_empty() {
+            let known = self.large_files_given(repository, &commits, base_id)?;
+            let refused = refusals::refused(&source, tree, &examination.changed, &known)?;
+            refused.iter().for_each(|(path, why)| examination.remarks.refuse(path, why));
+        }
         let left = match conflicts {
             // A file can have been moved with all that is in it.
             Some(files) if examination.remarks.findings.is_empty() => {
@@ -171,6 +178,25 @@ impl Workspaces {
             changed,
             warnings,
         })
+    }
+}
+
+impl Workspaces {
+    /// The pointers in a commit that work began with. One with conflicts has those of both sides.
+    fn large_files_given(
+        &self,
+        repository: &RepositoryName,
+        commits: &Repository,
+        base: Oid,
+    ) -> Result<BTreeSet<LargeFilePointer>, GitError> {
+        let said = |error: git2::Error| GitError::local("look for files of Git LFS", &error);
+        let base = commits.find_commit(base).map_err(said)?;
+        let (odb, mut given) = (commits.odb().map_err(said)?, BTreeSet::new());
+        let sides = base.parents().filter(|_| base.parent_count() > 1).map(|side| side.tree_id());
+        for tree in std::iter::once(base.tree_id()).chain(sides) {
+            given.extend(self.large_files(repository, &odb, tree)?.pointers().values().cloned());
+        }
+        Ok(given)
     }
 }
 

@@ -1,17 +1,18 @@
 //! Repositories: mirrors of what is on GitHub, the agent's own repository, and the road between them.
 //!
-//! May know: git's objects and references, by libgit2; files under the data folder; git itself, for what reaches a server; the
-//! programs that sign commits.
+//! May know: git's objects and references, by libgit2; files under the data folder; git itself, for what reaches a server, and
+//! the batch API of Git LFS on the same server; the programs that sign commits.
 //! Must never know: GitHub's API, agents, what is in a journal. It starts no process but these, and git in repositories of
 //! ours only: what has to be run in one that an agent could write is handed out as a command, to be run in a sandbox.
 //!
-//! Five repositories take part, and only the last two are the agent's:
+//! These take part, and only the last two are the agent's:
 //!
 //! | where | whose | what is in it |
 //! |---|---|---|
 //! | `mirrors/OWNER/NAME.git` | ours | what was fetched, and nothing else |
 //! | `commits/OWNER/NAME.git` | ours | trees that came through the airlock, the commits made of them, people's commits; sees the mirror |
 //! | `submodules/OWNER/NAME.git` | ours | its submodules, as they were fetched |
+//! | `lfs/OWNER/NAME.git` | ours | no repository: the contents of its files of Git LFS |
 //! | `orders/ID/origin` | the agent's | the agent's remote: made before any agent ran, replaced whole, never opened by us again |
 //! | `orders/ID/work` | the agent's | the agent's work tree, cloned from it in the sandbox |
 //!
@@ -40,6 +41,7 @@ mod history;
 mod hostile_trees;
 mod human_commits;
 mod import;
+mod large_files;
 mod leftovers;
 mod libgit2;
 mod lines;
@@ -74,7 +76,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use git2::{Repository, RepositoryInitOptions};
+use git2::{Oid, Repository, RepositoryInitOptions};
 
 pub use changes::{ChangedContent, ChangedFile};
 pub use commits::NewCommit;
@@ -91,11 +93,12 @@ pub use protected::DEFAULT_PROTECTED;
 pub use remote::{PushOutcome, Remote};
 pub use secrets::SecretSet;
 pub use signing::CommitSigner;
-pub use source_tree::{SourceContent, SourceTree};
+pub use source_tree::{LargeSourceContent, SourceContent, SourceTree};
 pub use update::{BranchUpdate, BranchUpdateOutcome};
 pub use worktree_base::StartPoint;
 
 use journeyman_order::{OrderId, OutgoingNetwork, RepositoryName};
+use large_files::LargeFilePointers;
 
 /// Everything about repositories, under one data folder. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -119,6 +122,8 @@ struct WorkspacesInner {
     locks: Mutex<HashMap<String, Arc<Mutex<()>>>>,
     /// Repositories in which this process has cleared away what another one left.
     cleared: Mutex<HashSet<PathBuf>>,
+    /// The pointers of Git LFS in trees that were looked through.
+    large_files: Mutex<HashMap<Oid, Arc<LargeFilePointers>>>,
 }
 
 /// Where an order's things are. All lie side by side, so that none is inside what the agent can write.
@@ -172,7 +177,12 @@ impl Workspaces {
         let data =
             data.canonicalize().map_err(|error| GitError::file("find the data folder", data, &error))?;
         Ok(Self {
-            inner: Arc::new(WorkspacesInner { data, locks: Mutex::default(), cleared: Mutex::default() }),
+            inner: Arc::new(WorkspacesInner {
+                data,
+                locks: Mutex::default(),
+                cleared: Mutex::default(),
+                large_files: Mutex::default(),
+            }),
             outgoing: Arc::default(),
             certificates: None,
             signer: None,

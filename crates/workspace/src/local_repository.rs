@@ -34,15 +34,18 @@ impl Workspaces {
             address::keep(mirror.path(), origin.url().unwrap_or_default())?;
         }
         self.keep_local_tags(&mirror, &lender)?;
+        self.import_local_large_files(repository, &lender)?;
         self.import_local_submodules(repository, &lender)
     }
 
-    /// Copies the submodules that a clone at `path` has checked out for its commit, and nothing else of it.
+    /// Copies what a clone at `path` has for the commit that is checked out and that lies beside its objects: submodules and
+    /// contents of Git LFS.
     ///
     /// # Errors
     /// When there is no repository, or the disk fails.
-    pub fn import_submodules(&self, repository: &RepositoryName, path: &Path) -> Result<(), GitError> {
+    pub fn import_beside(&self, repository: &RepositoryName, path: &Path) -> Result<(), GitError> {
         let lender = open(path)?;
+        self.import_local_large_files(repository, &lender)?;
         self.import_local_submodules(repository, &lender)
     }
 }

@@ -33,13 +33,20 @@ impl Workspaces {
     ) -> Result<bool, GitError> {
         let has = || needed.is_none_or(|needed| self.tree_of(remote.repository, needed).is_ok());
         let had = has() && self.has_tips(remote.repository);
+        let has_large = |needed: &CommitSha| self.has_large_files(remote.repository, needed).unwrap_or(true);
+        let had_large = needed.is_none_or(has_large);
         let lock = self.lock(remote.repository);
         let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mirror = self.own_path("mirrors", remote.repository);
         let mut damaged = mend_mirror(&mirror, !had)?;
         damaged |= mend_commits(&self.own_path("commits", remote.repository), &seen(remote.repository))?;
+        damaged |= self.large_file_store(remote.repository).mend()?;
         drop(held);
         self.fetch(remote, base_branch)?;
+        if let Some(needed) = needed.filter(|_| has()) {
+            self.fetch_large_files(remote, needed)?;
+            damaged |= !had_large && has_large(needed);
+        }
         if damaged || !had {
             // Once more, now that its packs are whole again.
             renew(&mirror)?;

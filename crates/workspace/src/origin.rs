@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use super::large_files::{filter, store};
 use super::mend::MENDED;
 use super::remote::oid;
 use super::worktree_base::{self, StartPoint, WorktreeBase};
@@ -18,7 +19,7 @@ pub(super) const AGENT_EMAIL: &str = "agent@journeyman.invalid";
 /// branch is put aside, not lost. Ends with [`ORIGIN_DAMAGED`] where the origin is what power that was cut leaves.
 const CLONE: &str = r#"
 set -eu
-origin=$1 work=$2 branch=$3 index=$4 address=$5; shift 5
+origin=$1 work=$2 branch=$3 index=$4 address=$5 clean=$6 smudge=$7; shift 7
 export GIT_TERMINAL_PROMPT=0
 cd "$work"
 # Nothing else runs here now: a lock is what is left of a run that was killed.
@@ -39,6 +40,14 @@ if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
   git clone --quiet --shared --no-checkout -- "$origin" "$work/.clone"
   mv "$work/.clone/.git" "$work/.git"
   rmdir "$work/.clone"
+  # Files of Git LFS hold their content where the agent works, and pointers in git: before anything is compared.
+  mkdir -p "$work/.git/lfs"
+  large=$(repo rev-parse --sq-quote "$(cd "$origin/.." && pwd)/packs/lfs")
+  printf '%s\n' "$clean" > "$work/.git/lfs/clean"
+  printf '%s\n' "$smudge" > "$work/.git/lfs/smudge"
+  repo config filter.lfs.clean "sh$(repo rev-parse --sq-quote "$work/.git/lfs/clean")$large %f"
+  repo config filter.lfs.smudge "sh$(repo rev-parse --sq-quote "$work/.git/lfs/smudge")$large %f"
+  repo config filter.lfs.required true
   # What lies there already is looked at, and only the rest is written; of what somebody looked at before, as of files
   # that nobody can have written since, only the times.
   [ -z "$index" ] || cp "$index" "$work/.git/index"
@@ -176,6 +185,8 @@ impl Workspaces {
         link_packs(&mirror.join("objects/pack"), &packs.join("pack"))?;
         note_mended(&mirror, &packs)?;
         drop(held);
+        let large = store::linked(&places.packs.join(LARGE_FILES));
+        self.large_file_store(repository).link(large.iter(), &packs.join(LARGE_FILES))?;
         remove_all(&places.packs)?;
         std::fs::rename(&packs, &places.packs).map_err(|error| GitError::file("make", &places.packs, &error))
     }
@@ -202,6 +213,11 @@ impl Workspaces {
         link_packs(&mirror.path().join("objects/pack"), &packs.join("pack"))?;
         note_mended(mirror.path(), packs)?;
         drop(held);
+        for commit in std::iter::once(base).chain(start.map(|start| start.commit)) {
+            let files = self.large_files_of(repository, &self.commits(repository)?, commit)?;
+            let ids = files.pointers().values().map(|pointer| &pointer.id);
+            files.store.link(ids, &packs.join(LARGE_FILES))?;
+        }
         let info = place.join("objects/info");
         std::fs::create_dir_all(&info)
             .and_then(|()| std::fs::write(info.join("alternates"), PACKS))
@@ -244,6 +260,7 @@ impl Workspaces {
         let index = index.unwrap_or(Path::new("")).as_os_str();
         let (origin, work) = (places.origin.as_os_str(), places.work.as_os_str());
         let mut arguments = vec![origin, work, branch.as_ref(), index, address.unwrap_or_default().as_ref()];
+        arguments.extend([filter::CLEAN, filter::SMUDGE].map(std::ffi::OsStr::new));
         let patterns: Vec<String> = installed.iter().map(|path| ignored(path)).collect();
         arguments.extend(patterns.iter().map(std::ffi::OsStr::new));
         shell(CLONE, &arguments)
@@ -279,6 +296,9 @@ pub(super) fn shell(script: &str, arguments: &[&std::ffi::OsStr]) -> Vec<OsStrin
 
 /// Where the origin finds what was fetched, from its folder of objects.
 const PACKS: &str = "../../packs\n";
+
+/// Beside the packs, contents of Git LFS under their names; the command that clones knows it too.
+const LARGE_FILES: &str = "lfs";
 
 /// Says from which state of the mirror the packs are.
 fn note_mended(mirror: &Path, packs: &Path) -> Result<(), GitError> {

@@ -65,6 +65,7 @@ impl Workspaces {
         let there = require(head_of(&heads, branch)?, remote, branch)?;
         let base = self.fetch_into(&mirror, remote, branch, &there, &kept(branch))?;
         self.fetch_submodules(remote, &base)?;
+        self.fetch_large_files(remote, &base)?;
         Ok(base)
     }
 

@@ -1,9 +1,11 @@
 //! What is kept of orders that are done, taken away; and repositories of ours, kept quick.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::git_wire::{own_git, run_task};
+use super::large_files::{self, store::LargeFileStore};
 use super::{GitError, Workspaces, leftovers, remove_all};
 use journeyman_order::{OrderId, RepositoryName};
 
@@ -73,7 +75,8 @@ impl Workspaces {
         Ok(())
     }
 
-    /// Puts packs and objects together, where there are many: each makes everything that reads a little slower.
+    /// Puts packs and objects together, where there are many: each makes everything that reads a little slower. Takes away
+    /// contents of Git LFS that nobody has used for a month and that no commit with a name here has.
     ///
     /// # Errors
     /// When the folders cannot be read. What git cannot do is said in the log.
@@ -87,6 +90,7 @@ impl Workspaces {
         }
         for commits in self.own_repositories("commits")? {
             self.clear_before(&commits)?;
+            self.sweep_large_files(&commits)?;
             let objects = commits.join("objects");
             let mut loose = 0;
             for (folder, _) in listed(&objects)? {
@@ -99,6 +103,28 @@ impl Workspaces {
             }
         }
         Ok(())
+    }
+
+    /// `commits` is where the commits of a repository are.
+    fn sweep_large_files(&self, commits: &Path) -> Result<(), GitError> {
+        let Ok(name) = commits.strip_prefix(self.inner.data.join("commits")) else { return Ok(()) };
+        let folder = self.inner.data.join("lfs").join(name);
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        let said = |error: git2::Error| GitError::local("look for files of Git LFS", &error);
+        let mut needed = HashSet::new();
+        for at in [commits.to_owned(), self.inner.data.join("mirrors").join(name)] {
+            let Ok(repository) = git2::Repository::open_bare(&at) else { continue };
+            let odb = repository.odb().map_err(said)?;
+            for reference in repository.references().map_err(said)? {
+                // What cannot be read keeps nothing; it is fetched again.
+                let Ok(tree) = reference.and_then(|reference| reference.peel_to_tree()) else { continue };
+                let pointers = large_files::pointers_of(&odb, tree.id())?;
+                needed.extend(pointers.into_values().map(|pointer| pointer.id));
+            }
+        }
+        LargeFileStore::at(folder).sweep(&|id| needed.contains(id))
     }
 
     /// What a server left that was killed while it did this. Nobody may come to this repository any more.

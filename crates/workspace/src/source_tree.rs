@@ -14,6 +14,10 @@ use std::sync::Arc;
 use git2::{ObjectType, Odb, Oid};
 use sha2::{Digest as _, Sha256};
 
+use super::large_files::attributes::TreeAttributes;
+use super::large_files::pointer::LargeFilePointer;
+use super::large_files::store::{LargeFileStore, is_held_at};
+use super::large_files::{self, LargeFiles};
 use super::remote::oid;
 use super::submodules::{self, FetchedSubmodules};
 use super::tree::{EntryMode, parse};
@@ -36,6 +40,7 @@ pub struct SourceTree {
     commit: CommitSha,
     files: BTreeMap<PathBuf, SourceFile>,
     submodules: SourceSubmodules,
+    large: LargeFiles,
 }
 
 /// What a commit has of other repositories.
@@ -56,6 +61,12 @@ enum SourceFile {
     Link {
         id: Oid,
     },
+    /// Of Git LFS, with its content here: that is what the file holds, and not what lies in git.
+    Large {
+        id: Oid,
+        pointer: LargeFilePointer,
+        is_executable: bool,
+    },
     /// Laid over the commit.
     Laid {
         id: Oid,
@@ -71,8 +82,28 @@ pub enum SourceContent {
         bytes: Vec<u8>,
         is_executable: bool,
     },
+    /// More than is handed out as bytes.
+    Large(LargeSourceContent),
     /// To where it leads.
     Link(PathBuf),
+}
+
+/// A content that is copied to where it has to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LargeSourceContent {
+    store: LargeFileStore,
+    pointer: LargeFilePointer,
+    is_executable: bool,
+}
+
+impl LargeSourceContent {
+    /// Writes it to a place where nothing is.
+    ///
+    /// # Errors
+    /// When the disk fails, or the content is damaged: then it is gone, and is fetched again.
+    pub fn write(&self, to: &Path) -> Result<(), GitError> {
+        self.store.copy(&self.pointer, to, if self.is_executable { 0o755 } else { 0o644 })
+    }
 }
 
 impl Workspaces {
@@ -92,8 +123,9 @@ impl Workspaces {
         let fetched = self.fetched_submodules(&repository)?;
         let odb = fetched.odb(&commits).map_err(said)?;
         let submodules = SourceSubmodules { fetched, ..SourceSubmodules::default() };
-        let files = BTreeMap::new();
-        let mut source = SourceTree { workspaces: self.clone(), repository, commit, files, submodules };
+        let (files, large) = (BTreeMap::new(), self.large_files(&repository, &odb, tree)?);
+        let mut source =
+            SourceTree { workspaces: self.clone(), repository, commit, files, submodules, large };
         source.collect(&odb, tree, Path::new(""), 0)?;
         Ok(source)
     }
@@ -134,6 +166,15 @@ impl SourceTree {
                     continue;
                 }
                 EntryMode::Link => SourceFile::Link { id: entry.id },
+                // Those of submodules are another repository's.
+                EntryMode::File | EntryMode::Executable if depth == 0 && self.large.at(&path).is_some() => {
+                    let Some(pointer) = self.large.at(&path).cloned() else { continue };
+                    SourceFile::Large {
+                        id: entry.id,
+                        pointer,
+                        is_executable: entry.mode == EntryMode::Executable,
+                    }
+                }
                 EntryMode::Executable => SourceFile::File { id: entry.id, is_executable: true },
                 EntryMode::File | EntryMode::Other(_) => {
                     SourceFile::File { id: entry.id, is_executable: false }
@@ -153,6 +194,21 @@ impl SourceTree {
         let absent =
             || self.submodules.absent.iter().map(|path| format!("{}: it was not fetched", path.display()));
         known.unwrap_or_else(|| absent().take(MOST_MISSING).collect())
+    }
+
+    /// The files of Git LFS whose content is not here, each with the reason: they hold pointers.
+    pub fn missing_large_files(&self) -> Vec<String> {
+        let is_here = |path: &Path| matches!(self.files.get(path), Some(SourceFile::Large { .. }));
+        let all = self.large.pointers().iter().map(|(path, pointer)| (path.as_path(), pointer));
+        large_files::missing(&self.large.store, all.filter(|(path, _)| !is_here(path)))
+    }
+
+    /// What tells two sets of large files apart, whose contents are here.
+    pub fn large_files(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.files.iter().filter_map(|(path, file)| match file {
+            SourceFile::Large { pointer, .. } => Some((path.as_path(), pointer.id.as_str())),
+            SourceFile::File { .. } | SourceFile::Link { .. } | SourceFile::Laid { .. } => None,
+        })
     }
 
     /// What tells two sets of submodules apart, whose files are here.
@@ -196,9 +252,11 @@ impl SourceTree {
             return Ok(());
         };
         let is_executable = match self.files.get(path) {
-            Some(SourceFile::File { is_executable, .. } | SourceFile::Laid { is_executable, .. }) => {
-                *is_executable
-            }
+            Some(
+                SourceFile::File { is_executable, .. }
+                | SourceFile::Large { is_executable, .. }
+                | SourceFile::Laid { is_executable, .. },
+            ) => *is_executable,
             Some(SourceFile::Link { .. }) | None => bytes.starts_with(b"#!"),
         };
         // A file where a folder was takes its place, and the other way round.
@@ -208,8 +266,25 @@ impl SourceTree {
         });
         let id = Oid::hash_object(ObjectType::Blob, bytes)
             .map_err(|error| GitError::local("name what is laid over a commit", &error))?;
-        self.files.insert(path.to_owned(), SourceFile::Laid { id, bytes: bytes.into(), is_executable });
+        let file = match self.large_file_of(path, bytes)? {
+            Some(pointer) => SourceFile::Large { id, pointer, is_executable },
+            None => SourceFile::Laid { id, bytes: bytes.into(), is_executable },
+        };
+        self.files.insert(path.to_owned(), file);
         Ok(())
+    }
+
+    /// What is laid over a commit comes out of git too: of a file of Git LFS that is the pointer.
+    fn large_file_of(&self, path: &Path, bytes: &[u8]) -> Result<Option<LargeFilePointer>, GitError> {
+        let pointer = LargeFilePointer::parse(bytes).filter(|pointer| self.large.store.has(pointer));
+        let Some(pointer) = pointer else { return Ok(None) };
+        let said = |error: git2::Error| GitError::local("read .gitattributes", &error);
+        let commits = self.workspaces.commits(&self.repository)?;
+        let odb = commits.odb().map_err(said)?;
+        let read = |id: Oid, kind: ObjectType| large_files::read(&odb, id, kind);
+        let tree = commits.find_commit(oid(&self.commit)?).map_err(said)?.tree_id();
+        let attributes = TreeAttributes::of_tree(&read, tree)?;
+        Ok(attributes.is_lfs(path.as_os_str().as_bytes()).then_some(pointer))
     }
 
     /// The paths that hold something else here than there, those that are there alone included.
@@ -250,6 +325,7 @@ impl SourceTree {
         match self.files.get(Path::new(path))? {
             SourceFile::Laid { bytes, .. } => Some(bytes.to_vec()),
             SourceFile::Link { .. } => None,
+            SourceFile::Large { pointer, .. } => self.large.store.read(pointer, LARGEST_READ),
             SourceFile::File { id, .. } => {
                 let commits = self.workspaces.commits(&self.repository).ok()?;
                 let odb = self.submodules.fetched.odb(&commits).ok()?;
@@ -276,6 +352,13 @@ impl SourceTree {
                 Some(SourceFile::File { id, is_executable }) => {
                     let bytes = odb.read(*id).map_err(said)?.data().to_vec();
                     Some(SourceContent::File { bytes, is_executable: *is_executable })
+                }
+                Some(SourceFile::Large { pointer, is_executable, .. }) => {
+                    Some(SourceContent::Large(LargeSourceContent {
+                        store: self.large.store.clone(),
+                        pointer: pointer.clone(),
+                        is_executable: *is_executable,
+                    }))
                 }
                 Some(SourceFile::Link { id }) => {
                     let target = odb.read(*id).map_err(said)?.data().to_vec();
@@ -310,6 +393,9 @@ impl SourceFile {
             Self::File { id, is_executable: false } | Self::Laid { id, is_executable: false, .. } => (1, *id),
             Self::File { id, is_executable: true } | Self::Laid { id, is_executable: true, .. } => (2, *id),
             Self::Link { id } => (3, *id),
+            // The same pointer is another content where that is not here.
+            Self::Large { id, is_executable: false, .. } => (4, *id),
+            Self::Large { id, is_executable: true, .. } => (5, *id),
         }
     }
 
@@ -323,12 +409,18 @@ impl SourceFile {
             }
             Self::File { id, is_executable } => (*id, *is_executable, size()),
             Self::Laid { id, bytes, is_executable } => (*id, *is_executable, Some(bytes.len())),
+            Self::Large { id, pointer, is_executable } => {
+                (*id, *is_executable, usize::try_from(pointer.size).ok())
+            }
         };
         let is_as_runnable = (found.permissions().mode() & 0o100 != 0) == is_executable;
         // A file of another length is not read.
         let is_as_long = size.and_then(|size| u64::try_from(size).ok()) == Some(found.len());
         if !found.is_file() || !is_as_runnable || !is_as_long {
             return Ok(false);
+        }
+        if let Self::Large { pointer, .. } = self {
+            return is_held_at(pointer, place);
         }
         // Whatever it is by now, opening it must neither wait nor follow.
         let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();

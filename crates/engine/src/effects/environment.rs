@@ -9,6 +9,7 @@ use journeyman_order::EffectOutcome;
 
 impl EffectContext {
     pub(super) async fn prepare_environment(&self) -> EffectResult {
+        self.bring_large_files(vec![self.base()?]).await?;
         let (ask, images) = match self.environment_request().await {
             Ok(planned) => planned,
             Err(PlanFault::Problem(problem)) => {

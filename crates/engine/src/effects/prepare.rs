@@ -84,11 +84,41 @@ impl EffectContext {
     /// Fetches the base, and the commit of ours that a task begins with, where they are not there: as on another machine
     /// than the one that made them.
     pub(super) async fn bring_commits(&self, task: &AgentTask) -> Result<(), EffectError> {
-        let (repository, base) = (self.opened().repository.clone(), self.base()?);
+        let base = self.base()?;
         let begins = match &task.place {
             AgentTaskWorkspace::Workspace => task.start.clone(),
             AgentTaskWorkspace::Checkout { commit } => Some(commit.clone()),
         };
+        self.bring_commits_behind(task, base.clone(), begins.clone()).await?;
+        self.bring_large_files(std::iter::once(base).chain(begins).collect()).await
+    }
+
+    /// Fetches contents of Git LFS that commits here need and that are not here: on another machine, or after they were found
+    /// damaged. Without them a checkout would hold pointers.
+    pub(super) async fn bring_large_files(&self, commits: Vec<CommitSha>) -> Result<(), EffectError> {
+        let repository = self.opened().repository.clone();
+        let lacking = self.git(move |workspaces| {
+            // What is to be said of a commit that is not here, whoever needs it says.
+            let lacks = |commit: &CommitSha| !workspaces.has_large_files(&repository, commit).unwrap_or(true);
+            Ok(commits.into_iter().filter(lacks).collect::<Vec<_>>())
+        });
+        let lacking = lacking.await?;
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        self.with_remote(move |workspaces, remote| {
+            lacking.iter().try_for_each(|commit| workspaces.fetch_large_files(remote, commit))
+        })
+        .await
+    }
+
+    async fn bring_commits_behind(
+        &self,
+        task: &AgentTask,
+        base: CommitSha,
+        begins: Option<CommitSha>,
+    ) -> Result<(), EffectError> {
+        let repository = self.opened().repository.clone();
         let (order, base_branch, made) = (self.order, self.base_branch(), self.commits_made());
         let branch = task.branch.clone().or_else(|| self.survey.trace.branch.clone());
         let ours = branch.zip(begins.filter(|commit| made.contains(commit)));

@@ -29,6 +29,7 @@ impl EffectContext {
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             environments: self.order_environments(),
         };
+        self.bring_large_files(vec![ask.base.clone(), ask.commit.clone()]).await?;
         let mut settings = self.parts.settings.testing.clone();
         if let Some(seconds) = self.settings().prove.mutants {
             settings.mutant_time = settings.mutant_time.min(Duration::from_secs(seconds.into()));

@@ -159,7 +159,9 @@ impl Environments {
         let planned = blocking(move || {
             let paths: Vec<String> = source.paths().filter_map(Path::to_str).map(str::to_owned).collect();
             let read = |path: &str| source.read(path);
-            let files = RepositoryFiles::new(&paths, &read).without_submodules(source.missing_submodules());
+            let files = RepositoryFiles::new(&paths, &read)
+                .without_submodules(source.missing_submodules())
+                .without_large_files(source.missing_large_files());
             let plan = |tools: &HostTools<'_>| journeyman_environment::plan(&settings, &files, tools);
             let mut planned = match image {
                 None => host_tools::with(&own.inner.sandbox, plan),

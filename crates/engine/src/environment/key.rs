@@ -43,6 +43,11 @@ impl Environments {
             add(path.as_os_str().as_bytes());
             add(commit);
         }
+        // The same of contents of Git LFS.
+        for (path, content) in ask.source.large_files() {
+            add(path.as_os_str().as_bytes());
+            add(content.as_bytes());
+        }
         if let Some(version) = &ask.version_tag {
             add(version.as_bytes());
         }

@@ -127,6 +127,7 @@ impl LayeredFolder {
                 Some(SourceContent::File { bytes, is_executable }) => {
                     write(&place, &bytes, if is_executable { 0o755 } else { 0o644 })?;
                 }
+                Some(SourceContent::Large(content)) => content.write(&place).map_err(io::Error::other)?,
                 Some(SourceContent::Link(target)) => symlink(target, &place)?,
                 None => self.hide(path, &place)?,
             }

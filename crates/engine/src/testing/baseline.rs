@@ -7,7 +7,6 @@ use sha2::{Digest, Sha256};
 
 use super::checkout_run::CheckoutRunSpec;
 use super::{BaselineSource, CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
-use journeyman_environment::EnvironmentPlan;
 use journeyman_order::scrutiny::Baseline;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestReport};
@@ -73,7 +72,7 @@ impl CommitTester {
         ask: &TestRunRequest,
         judging: &VerdictBasis,
     ) -> Result<CachedBaseline, EffectError> {
-        match read(&self.file_of(ask, &judging.before)) {
+        match read(&self.file_of(ask, judging)) {
             Some(known) => Ok(known),
             None => self.baseline_anew(ask, judging).await,
         }
@@ -98,7 +97,7 @@ impl CommitTester {
         ask: &TestRunRequest,
         judging: &VerdictBasis,
     ) -> Result<CachedBaseline, EffectError> {
-        let file = self.file_of(ask, &judging.before);
+        let file = self.file_of(ask, judging);
         let run = CheckoutRunSpec::all("-base", &ask.base, &judging.before);
         let ran = self.run_in_checkout(ask, judging, run).await?;
         let outputs = ran.outputs().collect();
@@ -123,8 +122,8 @@ impl CommitTester {
     }
 
     /// The same commit tested in another way, or behind other walls, is another baseline.
-    fn file_of(&self, ask: &TestRunRequest, plan: &EnvironmentPlan) -> PathBuf {
-        let mut digest = Sha256::new();
+    fn file_of(&self, ask: &TestRunRequest, judging: &VerdictBasis) -> PathBuf {
+        let (plan, mut digest) = (&judging.before, Sha256::new());
         let mode = self.sandbox.mode().to_string();
         let setup = plan.setup_command();
         for part in
@@ -137,6 +136,11 @@ impl CommitTester {
         let services = plan.services.iter().map(|service| service.image.as_str());
         for image in image.chain(services) {
             digest.update(image);
+        }
+        // So is one where contents of Git LFS were not here by then.
+        for (path, content) in judging.base.large_files() {
+            digest.update(path.as_os_str().as_encoded_bytes());
+            digest.update(content);
         }
         digest.update(mode);
         digest.update(env!("CARGO_PKG_VERSION"));

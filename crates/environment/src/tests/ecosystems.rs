@@ -437,12 +437,7 @@ fn the_compiled_languages_and_the_others() {
             ("meson.build", "project('a')\nsubdir('tests')"),
             ("meson_options.txt", "option('tests', type: 'boolean', value: false)"),
         ],
-        &[
-            ("meson.build", "project('a')\n# test(a)"),
-            ("Makefile", "check:\n"),
-            (".gitattributes", "* text=auto\n*.bin filter=lfs diff=lfs merge=lfs -text\n"),
-            ("tests/data/.gitattributes", "/*.png filter=lfs\n*.txt text\n"),
-        ],
+        &[("meson.build", "project('a')\n# test(a)"), ("Makefile", "check:\n")],
         &[("configure.ac", ""), ("Makefile.am", ""), ("win/a.sln", "Project(\"a\") = \"a.vcxproj\"")],
         &[("configure.ac", ""), ("autogen.sh", "")],
     ] {
@@ -511,7 +506,6 @@ fn the_compiled_languages_and_the_others() {
         test meson setup build -Dtests=true && meson test -C build --print-errorlogs   (meson.build)
         from make, found by `Makefile`
         test make check   (a target check in Makefile)
-        note .gitattributes: files of Git LFS are not fetched, so these are pointers to their content: *.bin, tests/data/*.png
         from C or C++ with Autotools, found by `configure.ac`
         test { [ -e Makefile ] || { autoreconf --force --install && ./configure; }; } && make -j"$(nproc)" && make check   (configure.ac)
         from C or C++ with Autotools, found by `configure.ac`

@@ -32,6 +32,19 @@ pub(super) fn planned_with(
     plan(settings, &RepositoryFiles::new(&paths, &read), &HostTools::new(&has, &version))
 }
 
+#[test]
+fn what_a_checkout_lacks_is_named_with_the_reason() {
+    let paths = ["Makefile".to_owned()];
+    let files = RepositoryFiles::new(&paths, &|_| None)
+        .without_submodules(vec!["lib: it is on another server, example.org".to_owned()])
+        .without_large_files(vec!["a.bin: it is larger than 512 MiB".to_owned()]);
+    let tools = HostTools::new(&|_| true, &|_| None);
+    let notes = plan(&RepositorySettings::default(), &files, &tools).notes;
+    assert!(notes.iter().any(|note| note.ends_with("are empty: lib: it is on another server, example.org")));
+    let large = "are pointers to their content: a.bin: it is larger than 512 MiB";
+    assert!(notes.iter().any(|note| note.ends_with(large)), "{notes:?}");
+}
+
 /// A machine where everything is.
 pub(super) fn planned(files: FileTable<'_>) -> EnvironmentPlan {
     let all = [

@@ -1,0 +1,575 @@
+//! The batch API of Git LFS: asks a server where contents are, and reads them there.
+//!
+//! May know: HTTP, the App's token, what is wanted. Must never know: in which files it is.
+//!
+//! The token is shown to the server of the repository and to nobody else. A content may lie on another host: it is read with
+//! what the server's answer says for it, and with nothing of ours. No redirect is followed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Response, StatusCode, redirect};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+use serde_json::json;
+use url::{Host, Url};
+
+use super::pointer::LargeFilePointer;
+use super::store::LargeFileStore;
+use crate::GitError;
+use journeyman_order::OutgoingNetwork;
+
+const MEDIA_TYPE: &str = "application/vnd.git-lfs+json";
+/// Contents that are asked for at once, as git-lfs does.
+const AT_ONCE: usize = 100;
+/// Bytes that an answer may have.
+const LARGEST_ANSWER: usize = 4 << 20;
+/// Contents that are read side by side.
+const SIDE_BY_SIDE: usize = 4;
+/// How often the same is tried, and how long is waited before the second time; before the third twice as long.
+const TRIES: u32 = 3;
+const BETWEEN: Duration = Duration::from_secs(1);
+const CONNECT: Duration = Duration::from_secs(30);
+/// Without a single byte.
+const SILENCE: Duration = Duration::from_secs(60);
+/// How often whoever waits looks up.
+const LOOK: Duration = Duration::from_millis(100);
+const MOST_HEADERS: usize = 20;
+/// What nobody but the client says of a request.
+const OUR_HEADERS: [&str; 6] =
+    ["host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"];
+const LONGEST_WORDS: usize = 200;
+
+/// Where contents are asked for.
+pub(super) struct LargeFileServer<'a> {
+    /// `https://HOST/OWNER/NAME.git/info/lfs`
+    pub(super) url: Url,
+    pub(super) token: Option<&'a SecretString>,
+    pub(super) outgoing: &'a OutgoingNetwork,
+    pub(super) is_given_up: &'a AtomicBool,
+    pub(super) until: Instant,
+}
+
+/// Why nothing came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NotFetched {
+    /// It would be the same again.
+    Never(String),
+    /// The server of the repository is not itself, or is not reached.
+    ForNow(String),
+}
+
+type Fetched<T> = Result<T, NotFetched>;
+
+#[derive(Deserialize)]
+struct BatchAnswer {
+    transfer: Option<String>,
+    #[serde(default)]
+    objects: Vec<BatchObject>,
+}
+
+#[derive(Deserialize)]
+struct BatchObject {
+    oid: String,
+    size: u64,
+    #[serde(default)]
+    authenticated: bool,
+    #[serde(default)]
+    actions: Option<BatchActions>,
+    error: Option<BatchProblem>,
+}
+
+#[derive(Deserialize)]
+struct BatchActions {
+    download: Option<DownloadLink>,
+}
+
+#[derive(Deserialize)]
+struct DownloadLink {
+    href: String,
+    #[serde(default)]
+    header: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Deserialize)]
+struct BatchProblem {
+    code: u16,
+    #[serde(default)]
+    message: String,
+}
+
+impl LargeFileServer<'_> {
+    /// Brings what is wanted; what is not to be had is written down. Blocks, also where a runtime is.
+    pub(super) fn bring(
+        &self,
+        store: &LargeFileStore,
+        wanted: &[LargeFilePointer],
+    ) -> Result<Fetched<()>, GitError> {
+        let work = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.map_err(|error| GitError::broken(format!("no runtime: {error}")))?;
+            runtime.block_on(async {
+                tokio::select! {
+                    brought = self.bring_all(store, wanted) => brought,
+                    () = self.given_up() => Ok(Err(NotFetched::ForNow("nobody waits for it any more".to_owned()))),
+                }
+            })
+        };
+        // A runtime is not waited for within another one.
+        std::thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|_| {
+            Err(GitError::broken("a fault of Journeyman's own while large files were fetched"))
+        })
+    }
+
+    async fn given_up(&self) {
+        while !self.is_given_up.load(Ordering::Relaxed) {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn bring_all(
+        &self,
+        store: &LargeFileStore,
+        wanted: &[LargeFilePointer],
+    ) -> Result<Fetched<()>, GitError> {
+        let clients = match Clients::new(self) {
+            Ok(clients) => clients,
+            Err(why) => return Ok(Err(NotFetched::Never(why))),
+        };
+        for some in wanted.chunks(AT_ONCE) {
+            let mut answers = match self.ask(&clients, some).await {
+                Ok(answers) => answers,
+                Err(NotFetched::Never(why)) => {
+                    some.iter().try_for_each(|pointer| store.note(&pointer.id, &why))?;
+                    continue;
+                }
+                Err(later) => return Ok(Err(later)),
+            };
+            let links: Vec<_> = some
+                .iter()
+                .map(|pointer| (pointer, answers.remove(&(pointer.id.as_str(), pointer.size))))
+                .collect();
+            let mut all = futures_util::stream::iter(links)
+                .map(|(pointer, answer)| self.bring_one(&clients, store, pointer, answer))
+                .buffer_unordered(SIDE_BY_SIDE);
+            while let Some(brought) = all.next().await {
+                if let Err(later) = brought? {
+                    return Ok(Err(later));
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Where contents are.
+    async fn ask<'p>(
+        &self,
+        clients: &Clients,
+        wanted: &'p [LargeFilePointer],
+    ) -> Fetched<HashMap<(&'p str, u64), BatchObject>> {
+        let objects: Vec<_> =
+            wanted.iter().map(|pointer| json!({"oid": pointer.id.as_str(), "size": pointer.size})).collect();
+        let asked = json!({
+            "operation": "download", "transfers": ["basic"], "objects": objects, "hash_algo": "sha256",
+        });
+        let url = format!("{}/objects/batch", self.url);
+        let request = || {
+            let request =
+                clients.server.post(&url).header(ACCEPT, MEDIA_TYPE).header(CONTENT_TYPE, MEDIA_TYPE);
+            self.with_token(request.body(asked.to_string()))
+        };
+        let response = match self.send(&request).await {
+            Ok(response) => response,
+            Err(why) => return Err(NotFetched::ForNow(format!("its server {why}"))),
+        };
+        let status = response.status();
+        let body = read(response, LARGEST_ANSWER)
+            .await
+            .map_err(|why| NotFetched::ForNow(format!("its server {why}")))?;
+        if is_passing(status) {
+            return Err(NotFetched::ForNow(format!("its server answers {status}{}", self.words(&body))));
+        }
+        if status != StatusCode::OK {
+            return Err(NotFetched::Never(format!("its server answers {status}{}", self.words(&body))));
+        }
+        let unreadable = || NotFetched::Never("its server's answer is none of Git LFS".to_owned());
+        let answer: BatchAnswer = serde_json::from_slice(&body).map_err(|_| unreadable())?;
+        if answer.transfer.is_some_and(|transfer| transfer != "basic") {
+            return Err(NotFetched::Never("its server gives it in a way that was not asked for".to_owned()));
+        }
+        let mut answers: HashMap<(String, u64), BatchObject> =
+            answer.objects.into_iter().map(|object| ((object.oid.clone(), object.size), object)).collect();
+        let own = |pointer: &'p LargeFilePointer| {
+            let key = (pointer.id.as_str(), pointer.size);
+            Some((key, answers.remove(&(pointer.id.as_str().to_owned(), pointer.size))?))
+        };
+        Ok(wanted.iter().filter_map(own).collect())
+    }
+
+    async fn bring_one(
+        &self,
+        clients: &Clients,
+        store: &LargeFileStore,
+        pointer: &LargeFilePointer,
+        answer: Option<BatchObject>,
+    ) -> Result<Fetched<()>, GitError> {
+        let problem = match answer {
+            None => "its server says nothing of it".to_owned(),
+            Some(BatchObject { error: Some(BatchProblem { code: 404, .. }), .. }) => {
+                "its server does not have it".to_owned()
+            }
+            Some(BatchObject { error: Some(BatchProblem { code, message }), .. }) => {
+                format!("its server answers {code} for it{}", self.words(message.as_bytes()))
+            }
+            Some(BatchObject { actions, authenticated, .. }) => {
+                match actions.and_then(|actions| actions.download) {
+                    None => "its server says nowhere to read it".to_owned(),
+                    Some(link) => {
+                        match self.read_link(clients, store, pointer, &link, authenticated).await? {
+                            Ok(()) => return Ok(Ok(())),
+                            Err(NotFetched::Never(why)) => why,
+                            Err(later) => return Ok(Err(later)),
+                        }
+                    }
+                }
+            }
+        };
+        store.note(&pointer.id, &problem).map(Ok)
+    }
+
+    async fn read_link(
+        &self,
+        clients: &Clients,
+        store: &LargeFileStore,
+        pointer: &LargeFilePointer,
+        link: &DownloadLink,
+        is_authenticated: bool,
+    ) -> Result<Fetched<()>, GitError> {
+        let never = |why: String| Ok(Err(NotFetched::Never(why)));
+        let url = match self.allowed(&link.href) {
+            Ok(url) => url,
+            Err(why) => return never(why),
+        };
+        let headers = match headers(link.header.as_ref()) {
+            Ok(headers) => headers,
+            Err(why) => return never(why.to_owned()),
+        };
+        let is_own = url.origin() == self.url.origin();
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let client = if is_own { &clients.server } else { &clients.elsewhere };
+        let request = || {
+            let request = client.get(url.clone()).headers(headers.clone());
+            let is_for_us = is_own && !is_authenticated && !headers.contains_key(AUTHORIZATION);
+            if is_for_us { self.with_token(request) } else { request }
+        };
+        // What is wrong with another host may be so for ever, as where a firewall keeps us from it.
+        let trouble = |why: String| {
+            let why = format!("{host} {why}");
+            if is_own { NotFetched::ForNow(why) } else { NotFetched::Never(why) }
+        };
+        let left = self.until.saturating_duration_since(Instant::now());
+        let late = || never("those of the commit could not be fetched in 20 minutes".to_owned());
+        if left.is_zero() {
+            return late();
+        }
+        let read = tokio::time::timeout(left, async {
+            let mut why = String::new();
+            for _ in 0..TRIES {
+                let mut response = match self.send(&request).await {
+                    Ok(response) => response,
+                    Err(why) => return Ok(Err(trouble(why))),
+                };
+                let status = response.status();
+                if is_passing(status) {
+                    return Ok(Err(trouble(format!("answers {status}"))));
+                }
+                if status != StatusCode::OK {
+                    return never(format!("{host} answers {status}"));
+                }
+                let mut new = store.begin(pointer)?;
+                why = loop {
+                    match response.chunk().await {
+                        Ok(Some(piece)) => {
+                            if let Err(why) = new.add(&piece)? {
+                                return never(format!("what {host} gives is not it: {why}"));
+                            }
+                        }
+                        Ok(None) => {
+                            let kept = new.finish()?;
+                            return Ok(kept.map_err(|why| {
+                                NotFetched::Never(format!("what {host} gives is not it: {why}"))
+                            }));
+                        }
+                        // The same once more: it can break off without anybody's fault.
+                        Err(error) => break format!("broke off: {}", innermost(&error)),
+                    }
+                };
+            }
+            Ok(Err(trouble(why)))
+        });
+        match read.await {
+            Ok(read) => read,
+            Err(_) => late(),
+        }
+    }
+
+    /// The address of a link, if anything may be read there: of HTTPS, or in the clear what is as near as our server is.
+    fn allowed(&self, href: &str) -> Result<Url, String> {
+        let refused = |why: &str| Err(format!("it is at an address that is not used: {why}"));
+        let Ok(url) = Url::parse(href) else { return refused("it is none") };
+        if !url.username().is_empty() || url.password().is_some() {
+            return refused("there is a user in it");
+        }
+        let is_as_near = is_loopback(&self.url) && is_loopback(&url);
+        match url.scheme() {
+            "https" => {}
+            "http" if is_as_near || url.origin() == self.url.origin() => {}
+            _ => return refused("it is not HTTPS"),
+        }
+        if url.origin() != self.url.origin() && !is_loopback(&self.url) && is_near(&url) {
+            return refused("it is on this machine or its own link");
+        }
+        Ok(url)
+    }
+
+    fn with_token(&self, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+        match self.token {
+            Some(token) => request.basic_auth("x-access-token", Some(token.expose_secret())),
+            None => request,
+        }
+    }
+
+    /// Sends the same up to some times, as long as nobody answers or the answer will pass.
+    async fn send(&self, request: &(dyn Fn() -> reqwest::RequestBuilder + Sync)) -> Result<Response, String> {
+        let mut wait = BETWEEN;
+        let mut tried = 1;
+        loop {
+            let answered = request().send().await;
+            match answered {
+                Ok(response) if tried == TRIES || !is_passing(response.status()) => return Ok(response),
+                Err(error) if tried == TRIES => {
+                    return Err(format!("is not reached: {}", innermost(&error.without_url())));
+                }
+                Ok(_) | Err(_) => {}
+            }
+            tried += 1;
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+    }
+
+    /// What a server says of its refusal, as far as it is text; without the token, should it repeat that.
+    fn words(&self, body: &[u8]) -> String {
+        #[derive(Deserialize)]
+        struct Said {
+            message: String,
+        }
+        let text = match serde_json::from_slice::<Said>(body) {
+            Ok(said) => said.message,
+            Err(_) => String::from_utf8_lossy(body).into_owned(),
+        };
+        let text = match self.token {
+            Some(token) if !token.expose_secret().is_empty() => text.replace(token.expose_secret(), "…"),
+            Some(_) | None => text,
+        };
+        let line = text.lines().next().unwrap_or_default();
+        let plain: String =
+            line.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).take(LONGEST_WORDS).collect();
+        if plain.trim().is_empty() { String::new() } else { format!(": {}", plain.trim()) }
+    }
+}
+
+/// How servers are reached.
+struct Clients {
+    server: Client,
+    /// Hosts that our server names, but none that is this machine.
+    elsewhere: Client,
+}
+
+impl Clients {
+    fn new(server: &LargeFileServer<'_>) -> Result<Self, String> {
+        let said = |error: journeyman_outgoing::InvalidOutgoing| error.to_string();
+        let begun = || {
+            let builder = journeyman_outgoing::client_builder(server.outgoing).map_err(said)?;
+            let builder = builder.redirect(redirect::Policy::none()).user_agent("journeyman");
+            Ok::<_, String>(builder.connect_timeout(CONNECT).read_timeout(SILENCE))
+        };
+        let elsewhere = match is_loopback(&server.url) {
+            true => begun()?,
+            false => begun()?.dns_resolver(Arc::new(ElsewhereResolver)),
+        };
+        Ok(Self {
+            server: journeyman_outgoing::build(begun()?).map_err(said)?,
+            elsewhere: journeyman_outgoing::build(elsewhere).map_err(said)?,
+        })
+    }
+}
+
+/// Finds no address of this machine's, whatever a name says.
+struct ElsewhereResolver;
+
+impl Resolve for ElsewhereResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let far: Vec<SocketAddr> = found.filter(|address| !is_near_address(address.ip())).collect();
+            if far.is_empty() {
+                return Err("its name leads to this machine or its own link".into());
+            }
+            Ok(Box::new(far.into_iter()) as Addrs)
+        })
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+fn is_near(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(_)) | None => is_loopback(url),
+        Some(Host::Ipv4(address)) => is_near_address(address.into()),
+        Some(Host::Ipv6(address)) => is_near_address(address.into()),
+    }
+}
+
+/// This machine, and what only its own link reaches, as the services of clouds that give away their keys. A server of a
+/// house may lie in a private network.
+fn is_near_address(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            address.is_loopback()
+                || address.is_link_local()
+                || address.is_unspecified()
+                || address.is_multicast()
+        }
+        IpAddr::V6(address) => {
+            address.is_loopback()
+                || address.is_unicast_link_local()
+                || address.is_unspecified()
+                || address.is_multicast()
+        }
+    }
+}
+
+fn headers(said: Option<&BTreeMap<String, String>>) -> Result<HeaderMap, &'static str> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in said.into_iter().flatten() {
+        let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), value.parse::<HeaderValue>()) else {
+            return Err("its server wants a header that is none");
+        };
+        if headers.len() >= MOST_HEADERS || OUR_HEADERS.contains(&name.as_str()) {
+            return Err("its server wants headers that are not sent for others");
+        }
+        // They can be what opens it.
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+fn is_passing(status: StatusCode) -> bool {
+    (status.is_server_error() && !matches!(status.as_u16(), 501 | 505 | 507 | 509 | 511))
+        || matches!(
+            status,
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS
+        )
+}
+
+async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, String> {
+    let mut all = Vec::new();
+    while let Some(piece) =
+        response.chunk().await.map_err(|error| format!("broke off: {}", innermost(&error)))?
+    {
+        if all.len() + piece.len() > most {
+            return Err("answers without end".to_owned());
+        }
+        all.extend_from_slice(&piece);
+    }
+    Ok(all)
+}
+
+fn innermost(error: &reqwest::Error) -> String {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked_at(url: &str, link: &str) -> Result<String, String> {
+        let given_up = AtomicBool::new(false);
+        let server = LargeFileServer {
+            url: url.parse().unwrap(),
+            token: None,
+            outgoing: &OutgoingNetwork::default(),
+            is_given_up: &given_up,
+            until: Instant::now(),
+        };
+        server.allowed(link).map(|url| url.to_string())
+    }
+
+    #[test]
+    fn a_content_is_read_over_https_and_never_from_this_machine_unless_the_server_is_there() {
+        let github = "https://github.com/octo/sums.git/info/lfs";
+        for link in [
+            "https://github-cloud.githubusercontent.com/alambic/x?y=z",
+            "https://github.com/x",
+            "https://10.0.0.1/x",
+        ] {
+            assert_eq!(asked_at(github, link), Ok(link.to_owned()));
+        }
+        for link in [
+            "http://github-cloud.githubusercontent.com/x",
+            "http://127.0.0.1/x",
+            "https://127.0.0.1/x",
+            "https://localhost/x",
+            "https://a.localhost/x",
+            "https://[::1]/x",
+            "https://[::ffff:127.0.0.1]/x",
+            "https://169.254.169.254/latest/meta-data",
+            "https://0.0.0.0/x",
+            "https://me:secret@github.com/x",
+            "file:///etc/passwd",
+            "/x",
+            "",
+        ] {
+            assert!(asked_at(github, link).is_err(), "{link}");
+        }
+        let near = "http://127.0.0.1:3000/octo/sums.git/info/lfs";
+        assert!(
+            asked_at(near, "http://127.0.0.1:4000/x").is_ok() && asked_at(near, "http://x.example/").is_err()
+        );
+    }
+
+    #[tokio::test]
+    async fn a_name_that_leads_to_this_machine_has_no_address() {
+        let found = ElsewhereResolver.resolve("localhost".parse().unwrap()).await;
+        assert!(found.is_err_and(|error| error.to_string().contains("this machine")));
+    }
+
+    #[test]
+    fn a_link_sets_no_header_that_says_how_the_request_is_read() {
+        let of =
+            |name: &str, value: &str| headers(Some(&BTreeMap::from([(name.to_owned(), value.to_owned())])));
+        assert_eq!(of("Authorization", "RemoteAuth x").unwrap().len(), 1);
+        for (name, value) in [("Host", "x"), ("content-length", "0"), ("X y", "z"), ("X", "a\r\nHost: b")] {
+            assert!(of(name, value).is_err(), "{name}");
+        }
+    }
+}

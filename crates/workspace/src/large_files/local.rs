@@ -1,0 +1,45 @@
+//! The large files of a repository on this machine: those that its clone has are taken, and nothing is fetched.
+
+use std::sync::PoisonError;
+
+use git2::Repository;
+
+use super::store::open_plain;
+use crate::remote::sha;
+use crate::{GitError, Workspaces, folder};
+use journeyman_order::RepositoryName;
+
+const MISSING: &str = "it is not in this clone; `git lfs pull` gets it";
+
+impl Workspaces {
+    /// Those of the commit that is checked out, from where git-lfs keeps them.
+    pub(crate) fn import_local_large_files(
+        &self,
+        repository: &RepositoryName,
+        lender: &Repository,
+    ) -> Result<(), GitError> {
+        let Ok(head) = lender.head().and_then(|head| head.peel_to_commit()) else { return Ok(()) };
+        let said = |error: git2::Error| GitError::local("look for files of Git LFS", &error);
+        let files = self.large_files(repository, &lender.odb().map_err(said)?, head.tree_id())?;
+        if files.pointers().is_empty() {
+            return Ok(());
+        }
+        let lock = self.lock_of(format!("lfs {}", folder(repository)));
+        let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        files.store.clear()?;
+        // Who made the clone may not be who works in it: what is there is a file, and its hash is looked at.
+        let objects = lender.commondir().join("lfs/objects");
+        for pointer in files.pointers().values().filter(|pointer| !files.store.has(pointer)) {
+            let id = pointer.id.as_str();
+            let [first, second] = [id.get(..2), id.get(2..4)].map(Option::unwrap_or_default);
+            let taken = match open_plain(&objects.join(first).join(second).join(id)) {
+                Ok(mut file) => files.store.take(pointer, &mut file)?,
+                Err(_) => Err(MISSING),
+            };
+            if let Err(why) = taken {
+                files.store.note(&pointer.id, why)?;
+            }
+        }
+        self.note_large_files_of_a_clone(repository, &sha(head.id())?)
+    }
+}

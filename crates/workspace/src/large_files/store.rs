@@ -1,0 +1,316 @@
+//! Contents of files of Git LFS, each under its own SHA-256, beside the mirror of their repository.
+//!
+//! May know: files of ours. Must never know: who needs a content, and where it comes from.
+//!
+//! A file that is there is whole: it was synced before it got its name. Each time that it is copied its hash is computed
+//! again, and one that is damaged is taken away.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest as _, Sha256};
+
+use super::pointer::{LargeFileId, LargeFilePointer};
+use crate::{GitError, leftovers, remove_all, write_whole};
+
+/// A content that nobody has used for as long, and that no commit with a name here has, is taken away.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How often it is written down that one is used.
+const USED_AGAIN: Duration = Duration::from_secs(24 * 60 * 60);
+const PIECE: usize = 1 << 16;
+
+/// The contents of one repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct LargeFileStore {
+    folder: PathBuf,
+}
+
+/// A content that is on its way.
+pub(super) struct NewLargeFile<'a> {
+    store: &'a LargeFileStore,
+    pointer: &'a LargeFilePointer,
+    file: File,
+    place: PathBuf,
+    hash: Sha256,
+    size: u64,
+}
+
+impl LargeFileStore {
+    pub(crate) fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    fn place(&self, id: &LargeFileId) -> PathBuf {
+        let first = id.as_str().get(..2).unwrap_or_default();
+        self.folder.join("objects").join(first).join(id.as_str())
+    }
+
+    fn halves(&self) -> PathBuf {
+        self.folder.join("half")
+    }
+
+    fn reason_file(&self, id: &LargeFileId) -> PathBuf {
+        self.folder.join("missing").join(id.as_str())
+    }
+
+    /// Whether the content is here, with the size that its pointer says.
+    pub(crate) fn has(&self, pointer: &LargeFilePointer) -> bool {
+        fs::metadata(self.place(&pointer.id))
+            .is_ok_and(|found| found.is_file() && found.len() == pointer.size)
+    }
+
+    /// Whether the content is here, whatever its pointer says of its size.
+    pub(super) fn has_any_size(&self, id: &LargeFileId) -> bool {
+        self.place(id).is_file()
+    }
+
+    /// Why what a pointer means is not here, as far as it was tried.
+    pub(crate) fn reason(&self, pointer: &LargeFilePointer) -> Option<String> {
+        if self.has_any_size(&pointer.id) && !self.has(pointer) {
+            return Some("its pointer says another size than the content has".to_owned());
+        }
+        fs::read_to_string(self.reason_file(&pointer.id)).ok()
+    }
+
+    pub(super) fn note(&self, id: &LargeFileId, reason: &str) -> Result<(), GitError> {
+        let file = self.reason_file(id);
+        let plain: String = reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(400).collect();
+        write_whole(&file, plain.as_bytes()).map_err(|error| GitError::file("write", &file, &error))
+    }
+
+    /// Takes away what somebody left who was killed. Nobody may be at work here.
+    pub(super) fn clear(&self) -> Result<(), GitError> {
+        remove_all(&self.halves())
+    }
+
+    /// Bytes that there is room for on the disk.
+    pub(super) fn room(&self) -> u64 {
+        let found =
+            fs::create_dir_all(&self.folder).ok().and_then(|()| rustix::fs::statvfs(&self.folder).ok());
+        found.map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
+    /// Says that these are used still.
+    pub(super) fn touch(&self, id: &LargeFileId) {
+        let Ok(file) = File::open(self.place(id)) else { return };
+        let age = file.metadata().and_then(|found| found.modified()).ok().and_then(|at| at.elapsed().ok());
+        if age.is_some_and(|age| age > USED_AGAIN) {
+            // An error makes it look older than it is, and that is all.
+            let _ = file.set_modified(SystemTime::now());
+        }
+    }
+
+    /// Begins to keep a content.
+    pub(super) fn begin<'a>(&'a self, pointer: &'a LargeFilePointer) -> Result<NewLargeFile<'a>, GitError> {
+        let place = self.halves().join(pointer.id.as_str());
+        let said = |error: io::Error| GitError::file("write", &place, &error);
+        fs::create_dir_all(self.halves()).map_err(said)?;
+        let _ = fs::remove_file(&place);
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&place).map_err(said)?;
+        Ok(NewLargeFile { store: self, pointer, file, hash: Sha256::new(), size: 0, place: place.clone() })
+    }
+
+    /// Keeps a content from a file of somebody's. An error inside says why it is not the one.
+    pub(super) fn take(
+        &self,
+        pointer: &LargeFilePointer,
+        from: &mut dyn Read,
+    ) -> Result<Result<(), &'static str>, GitError> {
+        let (mut new, mut piece) = (self.begin(pointer)?, vec![0; PIECE]);
+        loop {
+            match from.read(&mut piece) {
+                Ok(0) => return new.finish(),
+                Ok(length) => {
+                    if let Err(why) = new.add(&piece[..length])? {
+                        return Ok(Err(why));
+                    }
+                }
+                Err(_) => return Ok(Err("its file cannot be read")),
+            }
+        }
+    }
+
+    /// Writes a content to a place where nothing is, whole or not at all.
+    pub(crate) fn copy(&self, pointer: &LargeFilePointer, to: &Path, mode: u32) -> Result<(), GitError> {
+        let place = self.place(&pointer.id);
+        let said = |error: io::Error| GitError::file("write", to, &error);
+        let mut copy = OpenOptions::new().write(true).create_new(true).mode(mode).open(to).map_err(said)?;
+        let read = self.hashed(pointer, &mut |piece| copy.write_all(piece).map_err(said))?;
+        if read { Ok(()) } else { Err(damaged(&place)) }
+    }
+
+    /// The bytes of a content that is not larger than this.
+    pub(crate) fn read(&self, pointer: &LargeFilePointer, most: usize) -> Option<Vec<u8>> {
+        if usize::try_from(pointer.size).ok()? > most {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        let mut add = |piece: &[u8]| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        };
+        self.hashed(pointer, &mut add).ok().filter(|is_whole| *is_whole).map(|_| bytes)
+    }
+
+    /// Reads a content through; false where it is another than its name says, and then it is gone.
+    fn hashed(
+        &self,
+        pointer: &LargeFilePointer,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), GitError>,
+    ) -> Result<bool, GitError> {
+        let place = self.place(&pointer.id);
+        let (mut hash, mut piece) = (Sha256::new(), vec![0; PIECE]);
+        let is_whole = match File::open(&place) {
+            Ok(mut file) => loop {
+                match file.read(&mut piece) {
+                    Ok(0) => break hex::encode(hash.finalize()) == pointer.id.as_str(),
+                    Ok(length) => {
+                        hash.update(&piece[..length]);
+                        take(&piece[..length])?;
+                    }
+                    // What the disk has lost is lost.
+                    Err(_) => break false,
+                }
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(GitError::file("read", &place, &error)),
+        };
+        if !is_whole && place.exists() {
+            tracing::warn!(file = %place.display(), "is damaged; it is removed, and fetched again");
+            fs::remove_file(&place).map_err(|error| GitError::file("remove", &place, &error))?;
+        }
+        Ok(is_whole)
+    }
+
+    /// Takes away what is damaged. Whether something was.
+    pub(crate) fn mend(&self) -> Result<bool, GitError> {
+        let mut is_damaged = false;
+        for id in self.kept()? {
+            let size = fs::metadata(self.place(&id)).map_or(0, |found| found.len());
+            is_damaged |= !self.hashed(&LargeFilePointer { id, size }, &mut |_| Ok(()))?;
+        }
+        Ok(is_damaged)
+    }
+
+    /// Takes away what nobody has used for long, but for what `is_needed`.
+    pub(crate) fn sweep(&self, is_needed: &dyn Fn(&LargeFileId) -> bool) -> Result<(), GitError> {
+        for id in self.kept()? {
+            let place = self.place(&id);
+            let age =
+                fs::metadata(&place).and_then(|found| found.modified()).ok().and_then(|at| at.elapsed().ok());
+            if age.is_some_and(|age| age > UNUSED) && !is_needed(&id) {
+                tracing::info!(file = %place.display(), "was not used for long, and is taken away");
+                fs::remove_file(&place).map_err(|error| GitError::file("remove", &place, &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn kept(&self) -> Result<Vec<LargeFileId>, GitError> {
+        let (objects, mut kept) = (self.folder.join("objects"), Vec::new());
+        let folders = if objects.is_dir() { leftovers::entries(&objects)? } else { Vec::new() };
+        for (folder, _) in folders.into_iter().filter(|(_, is_folder)| *is_folder) {
+            let names = leftovers::entries(&folder)?.into_iter();
+            kept.extend(names.filter_map(|(file, _)| LargeFileId::new(file.file_name()?.to_str()?)));
+        }
+        Ok(kept)
+    }
+
+    /// Lets a folder have contents under their names, as far as they are here: the very files, which nobody who sees the
+    /// folder may write.
+    pub(crate) fn link<'p>(
+        &self,
+        ids: impl Iterator<Item = &'p LargeFileId>,
+        into: &Path,
+    ) -> Result<(), GitError> {
+        for id in ids.filter(|id| self.has_any_size(id)) {
+            let (place, to) = (self.place(id), into.join(id.as_str()));
+            let made = fs::create_dir_all(into);
+            // Not every file system has links.
+            let linked = made.and_then(|()| match to.exists() {
+                true => Ok(()),
+                false => fs::hard_link(&place, &to).or_else(|_| fs::copy(&place, &to).map(drop)),
+            });
+            linked.map_err(|error| GitError::file("copy", &place, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// The contents that a folder has under their names.
+pub(crate) fn linked(folder: &Path) -> Vec<LargeFileId> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| LargeFileId::new(entry.file_name().to_str()?)).collect()
+}
+
+fn damaged(place: &Path) -> GitError {
+    GitError::broken(format!("the content of a file of Git LFS is damaged or gone, {}", place.display()))
+        .of_ours()
+}
+
+impl NewLargeFile<'_> {
+    /// An error inside says why it is not the one that the pointer means.
+    pub(super) fn add(&mut self, piece: &[u8]) -> Result<Result<(), &'static str>, GitError> {
+        self.size = self.size.saturating_add(piece.len() as u64);
+        if self.size > self.pointer.size {
+            return Ok(Err("it is larger than its pointer says"));
+        }
+        self.hash.update(piece);
+        self.file.write_all(piece).map_err(|error| GitError::file("write", &self.place, &error))?;
+        Ok(Ok(()))
+    }
+
+    pub(super) fn finish(mut self) -> Result<Result<(), &'static str>, GitError> {
+        if self.size != self.pointer.size {
+            return Ok(Err("it is smaller than its pointer says"));
+        }
+        if hex::encode(std::mem::take(&mut self.hash).finalize()) != self.pointer.id.as_str() {
+            return Ok(Err("it is another content than its pointer names: its SHA-256 is not that one"));
+        }
+        let (store, id) = (self.store, &self.pointer.id);
+        let to = store.place(id);
+        let said = |error: io::Error| GitError::file("keep", &to, &error);
+        let folder = to.parent().unwrap_or(&store.folder);
+        fs::create_dir_all(folder).map_err(said)?;
+        self.file.sync_all().map_err(said)?;
+        fs::rename(&self.place, &to).map_err(said)?;
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(said)?;
+        match fs::remove_file(store.reason_file(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(said(error)),
+            Ok(()) | Err(_) => Ok(Ok(())),
+        }
+    }
+}
+
+impl Drop for NewLargeFile<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.place);
+    }
+}
+
+/// Whether a file of somebody's holds this content; whatever it is by now, opening it neither waits nor follows.
+pub(crate) fn is_held_at(pointer: &LargeFilePointer, place: &Path) -> io::Result<bool> {
+    let mut file = open_plain(place)?;
+    let (mut hash, mut piece, mut size) = (Sha256::new(), vec![0; PIECE], 0_u64);
+    loop {
+        let length = file.read(&mut piece)?;
+        if length == 0 {
+            return Ok(size == pointer.size && hex::encode(hash.finalize()) == pointer.id.as_str());
+        }
+        size = size.saturating_add(length as u64);
+        if size > pointer.size {
+            return Ok(false);
+        }
+        hash.update(&piece[..length]);
+    }
+}
+
+/// Opens a file that somebody else could have made anything of.
+pub(super) fn open_plain(place: &Path) -> io::Result<File> {
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(place)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
+}

@@ -1,0 +1,120 @@
+//! Files of Git LFS: whoever works on a repository has their content, tests above all, and what is published has the pointers.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::world::{REPOSITORY, Story, WELL};
+use journeyman::emulator::Caller;
+
+const ATTRIBUTES: &str = "*.bin filter=lfs diff=lfs merge=lfs -text\n";
+
+/// What the answer is held against, with bytes that are no text.
+fn key() -> Vec<u8> {
+    let mut key = b"42\n".to_vec();
+    key.extend((0..200_000_u32).map(|at| (at % 251) as u8));
+    key
+}
+
+fn pointer_to(bytes: &[u8]) -> String {
+    let id = hex::encode(Sha256::digest(bytes));
+    format!("version https://git-lfs.github.com/spec/v1\noid sha256:{id}\nsize {}\n", bytes.len())
+}
+
+/// Tests that read the file.
+fn test() -> String {
+    let id = hex::encode(Sha256::digest(key()));
+    format!(
+        r#"echo 1..2
+failed=0
+[ "$(sha256sum < key.bin)" = '{id}  -' ] && echo 'ok 1 - the key is whole' || {{ echo 'not ok 1 - the key is whole'; failed=1; }}
+[ "$(cat answer)" = "$(head -n 1 key.bin)" ] && echo 'ok 2 - the answer is right' || {{ echo 'not ok 2 - the answer is right'; failed=1; }}
+exit $failed
+"#
+    )
+}
+
+fn story(scenes: &str) -> Story {
+    Story::of(scenes)
+        .file(".gitattributes", ATTRIBUTES)
+        .file("key.bin", &pointer_to(&key()))
+        .file("test.sh", &test())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tests_that_read_a_file_of_git_lfs_verify_a_change_and_the_token_goes_nowhere_else() {
+    let scenes = r#"
+- stage: implement
+  run: |
+    head -n 1 key.bin; git status --porcelain
+    head -n 1 key.bin > answer; touch key.bin
+    git add -A; git status --short
+    git commit -q -m 'Give the right answer' && git push -q origin HEAD
+- stage: review
+  role: code_reviewer
+  run: |
+    printf '{"passed": true, "score": 1, "summary": "The key says %s.", "issues": []}' "$(head -n 1 key.bin)"
+"#;
+    let world = story(scenes).begin().await;
+    let pointer = world.github.put_large_file(REPOSITORY, &key()).expect("the repository is there");
+    world.label().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.said("implement/1/agent").trim(), "42\nM  answer");
+    assert!(ended.said("review/1/verify-1").contains("The key says 42."));
+    let head = world.pull().head;
+    assert_eq!(world.git(&["diff", "--name-only", "main", &head]), "answer");
+    assert_eq!(world.git(&["show", &format!("{head}:key.bin")]), pointer.trim());
+
+    let asked = world.calls("POST", "/info/lfs/objects/batch");
+    assert!(!asked.is_empty() && asked.iter().all(|call| call.caller == Caller::Installation), "{asked:?}");
+    let read = world.calls("GET", "/_large-files/");
+    assert_eq!(read.len(), 1, "it is kept: {read:?}");
+    assert!(!read[0].headers.contains_key("authorization"), "{read:?}");
+    let written = format!("{:?}", ended.journal.entries());
+    assert!(!written.contains("ghs_") && !written.contains(&read[0].headers["x-large-file-grant"]));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_content_that_its_server_does_not_have_is_named_and_the_order_goes_on() {
+    let world = Story::of(WELL)
+        .file(".gitattributes", ATTRIBUTES)
+        .file("absent.bin", &pointer_to(b"nobody has it"))
+        .begin()
+        .await;
+    world.label().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let named = "are pointers to their content: absent.bin: its server does not have it";
+    assert!(format!("{:?}", ended.journal.entries()).contains(named));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_changes_a_file_of_git_lfs_is_told_and_nothing_of_that_is_published() {
+    let scenes = r#"
+- stage: implement
+  round: 1
+  run: |
+    echo 41 > key.bin
+    git add -A; git commit -q -m 'Make the key fit' && git push -q origin HEAD
+- stage: implement
+  run: |
+    cat
+    git checkout -q origin/main -- key.bin; head -n 1 key.bin > answer
+    git add -A; git commit -q -m 'Give the right answer' && git push -q origin HEAD
+"#;
+    let world = story(scenes).begin().await;
+    let pointer = world.github.put_large_file(REPOSITORY, &key()).expect("the repository is there");
+    world.label().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let told = ended.said("implement/2/agent");
+    assert!(told.contains("`key.bin`") && told.contains("new content would be on no server"), "{told}");
+    let head = world.pull().head;
+    assert_eq!(world.git(&["log", "--format=%s", &format!("main..{head}"), "--", "key.bin"]), "");
+    assert_eq!(world.git(&["show", &format!("{head}:key.bin")]), pointer.trim());
+    world.end().await;
+}

@@ -120,7 +120,7 @@ pub(super) fn door(settings: &Settings) -> anyhow::Result<Option<Arc<dyn GitHubD
 pub(super) fn dashboard(
     engine: &Engine,
     api: &HttpState,
-    public_url: Option<Url>,
+    settings: &Settings,
     door: Option<Arc<dyn GitHubDoor>>,
 ) -> DashboardState {
     DashboardState {
@@ -130,10 +130,11 @@ pub(super) fn dashboard(
         store: api.store.clone(),
         api_token: api.api_token.clone(),
         guesses: api.guesses.clone(),
-        public_url,
+        public_url: settings.server.public_url.clone(),
         orders: api.orders.clone(),
         live: Arc::new(EngineLive(engine.clone())),
         settings: Arc::default(),
+        day_limits: settings.limits.per_day,
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod answer;
 mod buttons;
+mod day_view;
 mod delivery_page;
 mod diff;
 mod ended_sessions;
@@ -44,7 +45,7 @@ use url::Url;
 use journeyman_config::EffectiveSetting;
 use journeyman_http::{TokenGuesses, WorkOrders};
 use journeyman_order::moves::AgentTask;
-use journeyman_order::{JournalEntry, MoveKey, OrderId, Person, RepositoryId};
+use journeyman_order::{DayLimits, JournalEntry, MoveKey, OrderId, Person, RepositoryId};
 use journeyman_store::Store;
 
 pub use people::SignedInPeople;
@@ -71,6 +72,8 @@ pub struct DashboardState {
     pub shared: Arc<SharedWork>,
     /// The settings that hold; empty where nobody gave them.
     pub settings: Arc<Vec<EffectiveSetting>>,
+    /// What may be spent in a day.
+    pub day_limits: DayLimits,
 }
 
 /// GitHub, as far as people sign in with it; the composition root has one.

@@ -88,6 +88,7 @@ impl DashboardFixture {
             people: Arc::default(),
             shared: Arc::default(),
             settings: Arc::default(),
+            day_limits: DayLimits::default(),
         };
         let mut fixture = Self { state, told, cookie: String::new(), _folder: folder };
         fixture.cookie = fixture.sign_in().await;

@@ -11,6 +11,7 @@ mod artifacts;
 mod backup;
 mod checkpointer;
 mod connections;
+mod day_spending;
 mod deliveries;
 mod delivery_list;
 mod delivery_writer;
@@ -39,6 +40,7 @@ use chrono::{DateTime, Utc};
 pub use artifacts::{Artifact, ArtifactEnd, ArtifactInfo};
 pub use backup::DatabaseFiles;
 pub use connections::problem_of_sqlite;
+pub use day_spending::{DayGrouping, DayLine};
 pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, NewDelivery, StoredDelivery};
 pub use delivery_list::DeliveryRow;
 pub use error::StoreError;
@@ -50,7 +52,7 @@ pub use spending::{
     BudgetReservation, BudgetScope, DailyLimitExceeded, DailyLimitUsage, PlannedAgentRun, RunCost, RunEnd,
 };
 
-pub use statistics::{StatisticsGrouping, StatisticsLine};
+pub use statistics::{ModelLine, StatisticsGrouping, StatisticsLine};
 pub use traces::UntracedOrder;
 pub use watcher::StoreWatcher;
 

@@ -23,6 +23,7 @@ struct FigureLine {
     opened: u64,
     verified: String,
     rounds: String,
+    false_greens: String,
     cost: String,
     time: String,
 }
@@ -145,6 +146,10 @@ fn figure_line(line_of: &StatisticsLine) -> FigureLine {
         verified: share(line_of.verified, line_of.ended),
         rounds: mean(line_of.rounds as f64, line_of.counted)
             .map_or("–".to_owned(), |mean| format!("{mean:.1}")),
+        false_greens: match line_of.trusted {
+            0 => "–".to_owned(),
+            merged => format!("{} of {merged}", line_of.false_greens),
+        },
         cost: mean(usd, line_of.merged).map_or_else(|| format!("{} (none merged)", dollars(usd)), dollars),
         time: mean(line_of.pull_micros as f64 / 1e6, line_of.pulls).map_or("–".to_owned(), duration),
     }

@@ -28,7 +28,7 @@ const CHECKPOINT_PAGES: &str = "4000";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     "first",
     "branches",
     "spending",
@@ -41,8 +41,9 @@ const MIGRATIONS: [&str; 12] = [
     "lists",
     "traces",
     "models",
+    "after_merge",
 ];
-const SQLITE_TABLES: [&str; 12] = [
+const SQLITE_TABLES: [&str; 13] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
@@ -55,8 +56,9 @@ const SQLITE_TABLES: [&str; 12] = [
     include_str!("../migrations/sqlite/0010_lists.sql"),
     include_str!("../migrations/sqlite/0011_traces.sql"),
     include_str!("../migrations/sqlite/0012_models.sql"),
+    include_str!("../migrations/sqlite/0013_after_merge.sql"),
 ];
-const POSTGRES_TABLES: [&str; 12] = [
+const POSTGRES_TABLES: [&str; 13] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_branches.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
@@ -69,10 +71,11 @@ const POSTGRES_TABLES: [&str; 12] = [
     include_str!("../migrations/postgres/0010_lists.sql"),
     include_str!("../migrations/postgres/0011_traces.sql"),
     include_str!("../migrations/postgres/0012_models.sql"),
+    include_str!("../migrations/postgres/0013_after_merge.sql"),
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 12]) -> Migrator {
+fn migrator(files: [&'static str; 13]) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
         Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
     });

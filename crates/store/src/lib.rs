@@ -6,6 +6,7 @@
 //! What a function here has returned `Ok` for is on disk. The `orders` table is an index derived from the
 //! journals; the journal is the truth.
 
+mod after_merge;
 mod artifact_files;
 mod artifacts;
 mod backup;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+pub use after_merge::{AfterMergeFact, AfterMergeKind};
 pub use artifacts::{Artifact, ArtifactEnd, ArtifactInfo};
 pub use backup::DatabaseFiles;
 pub use connections::problem_of_sqlite;

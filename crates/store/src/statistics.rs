@@ -29,6 +29,9 @@ pub struct StatisticsLine {
     pub ended: u64,
     pub verified: u64,
     pub merged: u64,
+    /// Verified and merged; and those of them that were reverted then, or on whose merge commit a check failed.
+    pub trusted: u64,
+    pub false_greens: u64,
     /// Rounds of the verified ones whose rounds were counted, and how many those are.
     pub rounds: u64,
     pub counted: u64,
@@ -50,7 +53,7 @@ pub struct ModelLine {
     pub merged: u64,
 }
 
-type StatisticsColumns = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64);
+type StatisticsColumns = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64);
 
 impl Store {
     /// Adds up the orders that were opened since, of all or of these repositories; the weeks in their order, the rest by how many there are.
@@ -72,11 +75,15 @@ impl Store {
         let among = among.map_or("TRUE".to_owned(), is_among);
         let sum = |what: &str| format!("CAST(SUM(CASE WHEN {what} ELSE 0 END) AS BIGINT)");
         let sql = format!(
-            "SELECT CAST({group} AS TEXT), COUNT(*), {}, {}, {}, {}, {}, CAST(SUM(microusd) AS BIGINT), {}, COUNT(pull_at) \
+            "SELECT CAST({group} AS TEXT), COUNT(*), {}, {}, {}, {}, {}, {}, {}, CAST(SUM(microusd) AS BIGINT), {}, COUNT(pull_at) \
              FROM orders WHERE opened_at >= $1 AND state <> 'refused' AND {among} GROUP BY {group} ORDER BY {sequence} LIMIT {MOST_LINES}",
             sum("NOT active AND state <> 'cancelled' THEN 1"),
             sum("verified THEN 1"),
             sum("state = 'merged' THEN 1"),
+            sum("state = 'merged' AND verified THEN 1"),
+            sum(
+                "state = 'merged' AND verified AND EXISTS (SELECT 1 FROM after_merge WHERE order_id = orders.id) THEN 1"
+            ),
             sum("verified THEN rounds"),
             sum("verified AND rounds > 0 THEN 1"),
             sum("pull_at > opened_at THEN pull_at - opened_at"),
@@ -91,7 +98,10 @@ impl Store {
             opened,
             ended,
             verified,
-            merged, rounds,
+            merged,
+            trusted,
+            greens,
+            rounds,
             counted,
             microusd,
             pull_micros,
@@ -103,6 +113,8 @@ impl Store {
                 ended: number(ended),
                 verified: number(verified),
                 merged: number(merged),
+                trusted: number(trusted),
+                false_greens: number(greens),
                 rounds: number(rounds),
                 counted: number(counted),
                 microusd: number(microusd),

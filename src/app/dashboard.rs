@@ -8,9 +8,11 @@ use secrecy::SecretString;
 use tokio::sync::broadcast;
 use url::{Host, Url};
 
+use super::{DoctorScope, examine};
 use crate::config::Settings;
 use crate::dashboard::{
-    DashboardState, EnteredPerson, GitHubDoor, GitHubDoorError, GrantedRights, LiveTranscript, LiveWork,
+    CheckupFinding, DashboardState, EnteredPerson, GitHubDoor, GitHubDoorError, GrantedRights,
+    LiveTranscript, LiveWork, ServerCheckup,
 };
 use crate::engine::{Engine, RunStream};
 use crate::github::{ErrorKind, GitHubError, SignInClient};
@@ -40,6 +42,17 @@ struct EngineTranscript(RunStream);
 impl LiveTranscript for EngineTranscript {
     fn read_on(&mut self) -> std::io::Result<String> {
         self.0.read_on()
+    }
+}
+
+/// What `journeyman doctor` looks at, of a server that runs.
+struct DoctorCheckup(Settings);
+
+#[async_trait(?Send)]
+impl ServerCheckup for DoctorCheckup {
+    async fn look(&self) -> Vec<CheckupFinding> {
+        let found = examine(&self.0, DoctorScope::Server).await.into_iter();
+        found.map(|one| CheckupFinding { about: one.about, text: one.text, is_good: one.is_good }).collect()
     }
 }
 
@@ -135,6 +148,7 @@ pub(super) fn dashboard(
         live: Arc::new(EngineLive(engine.clone())),
         settings: Arc::default(),
         day_limits: settings.limits.per_day,
+        checkup: Some(Arc::new(DoctorCheckup(settings.clone()))),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod answer;
 mod buttons;
+mod checkup;
 mod day_view;
 mod delivery_page;
 mod diff;
@@ -74,6 +75,24 @@ pub struct DashboardState {
     pub settings: Arc<Vec<EffectiveSetting>>,
     /// What may be spent in a day.
     pub day_limits: DayLimits,
+    /// Who looks whether the server can do its work; none where there are no settings to look at.
+    pub checkup: Option<Arc<dyn ServerCheckup>>,
+}
+
+/// Looks at the settings and at this machine, as `journeyman doctor` does; the composition root has one.
+#[async_trait(?Send)]
+pub trait ServerCheckup: Send + Sync {
+    async fn look(&self) -> Vec<CheckupFinding>;
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckupFinding {
+    /// A key of the settings, a file, a variable.
+    pub about: String,
+    /// What is there, or what is wrong and how to mend it. Without secrets.
+    pub text: String,
+    pub is_good: bool,
 }
 
 /// GitHub, as far as people sign in with it; the composition root has one.
@@ -153,6 +172,7 @@ pub fn configure(state: &DashboardState, config: &mut ServiceConfig) {
         .route("/deliveries", web::get().to(delivery_page::show))
         .route("/deliveries/again", web::post().to(delivery_page::take_in_again))
         .route("/settings", web::get().to(settings_page::show))
+        .route("/settings/checks", web::post().to(checkup::look))
         .route("/statistics", web::get().to(statistics_page::show))
         .route("/orders/{id}", web::get().to(order_page::show))
         .route("/orders/{id}/events", web::get().to(events::follow))

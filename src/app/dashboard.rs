@@ -1,6 +1,7 @@
 //! What the dashboard asks of the engine and of GitHub: entries as they are written, what agents print, and who somebody is
 //! who signs in.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -27,8 +28,14 @@ impl LiveWork for EngineLive {
         self.0.watch()
     }
 
-    fn transcript(&self, order: OrderId, key: &MoveKey, task: &AgentTask) -> Option<Box<dyn LiveTranscript>> {
-        let stream = self.0.run_stream(order, key, task)?;
+    fn transcript(
+        &self,
+        order: OrderId,
+        key: &MoveKey,
+        attempt: usize,
+        task: &AgentTask,
+    ) -> Option<Box<dyn LiveTranscript>> {
+        let stream = self.0.run_stream(order, key, attempt, task)?;
         Some(Box::new(EngineTranscript(stream)))
     }
 
@@ -134,6 +141,7 @@ pub(super) fn dashboard(
     engine: &Engine,
     api: &HttpState,
     settings: &Settings,
+    listens: SocketAddr,
     door: Option<Arc<dyn GitHubDoor>>,
 ) -> DashboardState {
     DashboardState {
@@ -143,6 +151,7 @@ pub(super) fn dashboard(
         store: api.store.clone(),
         api_token: api.api_token.clone(),
         guesses: api.guesses.clone(),
+        listens,
         public_url: settings.server.public_url.clone(),
         orders: api.orders.clone(),
         live: Arc::new(EngineLive(engine.clone())),

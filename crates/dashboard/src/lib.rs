@@ -34,6 +34,7 @@ mod transcript;
 mod watchers;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +63,8 @@ pub struct DashboardState {
     pub guesses: Arc<TokenGuesses>,
     /// Where people reach the server, if that is known.
     pub public_url: Option<Url>,
+    /// Where it listens; people reach it there where no other address is known.
+    pub listens: SocketAddr,
     /// Who hears what a person says with a button.
     pub orders: Arc<dyn WorkOrders>,
     pub live: Arc<dyn LiveWork>,
@@ -77,6 +80,16 @@ pub struct DashboardState {
     pub day_limits: DayLimits,
     /// Who looks whether the server can do its work; none where there are no settings to look at.
     pub checkup: Option<Arc<dyn ServerCheckup>>,
+}
+
+impl DashboardState {
+    /// Where people reach it, without a slash at the end.
+    pub(crate) fn address(&self) -> String {
+        match &self.public_url {
+            Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+            None => format!("http://{}", self.listens),
+        }
+    }
 }
 
 /// Looks at the settings and at this machine, as `journeyman doctor` does; the composition root has one.
@@ -139,8 +152,14 @@ pub trait LiveWork: Send + Sync {
     /// Every journal entry from now on, as it is written.
     fn entries(&self) -> broadcast::Receiver<(OrderId, JournalEntry)>;
 
-    /// What the agent of a run prints; none where there is nothing of it yet, or no more.
-    fn transcript(&self, order: OrderId, key: &MoveKey, task: &AgentTask) -> Option<Box<dyn LiveTranscript>>;
+    /// What the agent of a run prints in this try, from 1; none where there is nothing of it yet, or no more.
+    fn transcript(
+        &self,
+        order: OrderId,
+        key: &MoveKey,
+        attempt: usize,
+        task: &AgentTask,
+    ) -> Option<Box<dyn LiveTranscript>>;
 
     /// Whether the server is about to end.
     fn is_stopping(&self) -> bool;

@@ -133,7 +133,7 @@ impl OrderPage {
     ) -> Result<Self, askama::Error> {
         let survey = survey(journal);
         let may_act = session.may_write(journal.opened().repository_id);
-        let all = parts(journal, &survey, state.public_url.as_ref(), may_act)?;
+        let all = parts(journal, &survey, &state.address(), may_act)?;
         let of = |place: &str| all.iter().filter(|part| part.into == place).cloned().collect();
         Ok(Self {
             title: format!(

@@ -165,7 +165,7 @@ impl Application {
             schemas: config::json_schemas().into(),
         };
         let door = dashboard::door(&settings)?;
-        let dashboard = dashboard::dashboard(&engine, &state, settings.server.public_url.clone(), door);
+        let dashboard = dashboard::dashboard(&engine, &state, &settings, listener.local_addr()?, door);
         Ok(Self {
             address: listener.local_addr()?,
             engine,

@@ -1,6 +1,7 @@
 //! What the dashboard asks of the engine and of GitHub: entries as they are written, what agents print, and who somebody is
 //! who signs in.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,9 +9,11 @@ use secrecy::SecretString;
 use tokio::sync::broadcast;
 use url::{Host, Url};
 
+use super::{DoctorScope, examine};
 use crate::config::Settings;
 use crate::dashboard::{
-    DashboardState, EnteredPerson, GitHubDoor, GitHubDoorError, GrantedRights, LiveTranscript, LiveWork,
+    CheckupFinding, DashboardState, EnteredPerson, GitHubDoor, GitHubDoorError, GrantedRights,
+    LiveTranscript, LiveWork, ServerCheckup,
 };
 use crate::engine::{Engine, RunStream};
 use crate::github::{ErrorKind, GitHubError, SignInClient};
@@ -25,8 +28,14 @@ impl LiveWork for EngineLive {
         self.0.watch()
     }
 
-    fn transcript(&self, order: OrderId, key: &MoveKey, task: &AgentTask) -> Option<Box<dyn LiveTranscript>> {
-        let stream = self.0.run_stream(order, key, task)?;
+    fn transcript(
+        &self,
+        order: OrderId,
+        key: &MoveKey,
+        attempt: usize,
+        task: &AgentTask,
+    ) -> Option<Box<dyn LiveTranscript>> {
+        let stream = self.0.run_stream(order, key, attempt, task)?;
         Some(Box::new(EngineTranscript(stream)))
     }
 
@@ -40,6 +49,17 @@ struct EngineTranscript(RunStream);
 impl LiveTranscript for EngineTranscript {
     fn read_on(&mut self) -> std::io::Result<String> {
         self.0.read_on()
+    }
+}
+
+/// What `journeyman doctor` looks at, of a server that runs.
+struct DoctorCheckup(Settings);
+
+#[async_trait(?Send)]
+impl ServerCheckup for DoctorCheckup {
+    async fn look(&self) -> Vec<CheckupFinding> {
+        let found = examine(&self.0, DoctorScope::Server).await.into_iter();
+        found.map(|one| CheckupFinding { about: one.about, text: one.text, is_good: one.is_good }).collect()
     }
 }
 
@@ -120,7 +140,8 @@ pub(super) fn door(settings: &Settings) -> anyhow::Result<Option<Arc<dyn GitHubD
 pub(super) fn dashboard(
     engine: &Engine,
     api: &HttpState,
-    public_url: Option<Url>,
+    settings: &Settings,
+    listens: SocketAddr,
     door: Option<Arc<dyn GitHubDoor>>,
 ) -> DashboardState {
     DashboardState {
@@ -130,10 +151,13 @@ pub(super) fn dashboard(
         store: api.store.clone(),
         api_token: api.api_token.clone(),
         guesses: api.guesses.clone(),
-        public_url,
+        listens,
+        public_url: settings.server.public_url.clone(),
         orders: api.orders.clone(),
         live: Arc::new(EngineLive(engine.clone())),
         settings: Arc::default(),
+        day_limits: settings.limits.per_day,
+        checkup: Some(Arc::new(DoctorCheckup(settings.clone()))),
     }
 }
 

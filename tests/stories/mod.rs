@@ -1,5 +1,6 @@
 //! Stories: what people did on GitHub, what Journeyman did, what the world looks like after.
 
+mod after_merge;
 mod again;
 mod agents;
 mod api;

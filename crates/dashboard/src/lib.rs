@@ -6,6 +6,8 @@
 
 mod answer;
 mod buttons;
+mod checkup;
+mod day_view;
 mod delivery_page;
 mod diff;
 mod ended_sessions;
@@ -32,6 +34,7 @@ mod transcript;
 mod watchers;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +47,7 @@ use url::Url;
 use journeyman_config::EffectiveSetting;
 use journeyman_http::{TokenGuesses, WorkOrders};
 use journeyman_order::moves::AgentTask;
-use journeyman_order::{JournalEntry, MoveKey, OrderId, Person, RepositoryId};
+use journeyman_order::{DayLimits, JournalEntry, MoveKey, OrderId, Person, RepositoryId};
 use journeyman_store::Store;
 
 pub use people::SignedInPeople;
@@ -60,6 +63,8 @@ pub struct DashboardState {
     pub guesses: Arc<TokenGuesses>,
     /// Where people reach the server, if that is known.
     pub public_url: Option<Url>,
+    /// Where it listens; people reach it there where no other address is known.
+    pub listens: SocketAddr,
     /// Who hears what a person says with a button.
     pub orders: Arc<dyn WorkOrders>,
     pub live: Arc<dyn LiveWork>,
@@ -71,6 +76,36 @@ pub struct DashboardState {
     pub shared: Arc<SharedWork>,
     /// The settings that hold; empty where nobody gave them.
     pub settings: Arc<Vec<EffectiveSetting>>,
+    /// What may be spent in a day.
+    pub day_limits: DayLimits,
+    /// Who looks whether the server can do its work; none where there are no settings to look at.
+    pub checkup: Option<Arc<dyn ServerCheckup>>,
+}
+
+impl DashboardState {
+    /// Where people reach it, without a slash at the end.
+    pub(crate) fn address(&self) -> String {
+        match &self.public_url {
+            Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+            None => format!("http://{}", self.listens),
+        }
+    }
+}
+
+/// Looks at the settings and at this machine, as `journeyman doctor` does; the composition root has one.
+#[async_trait(?Send)]
+pub trait ServerCheckup: Send + Sync {
+    async fn look(&self) -> Vec<CheckupFinding>;
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckupFinding {
+    /// A key of the settings, a file, a variable.
+    pub about: String,
+    /// What is there, or what is wrong and how to mend it. Without secrets.
+    pub text: String,
+    pub is_good: bool,
 }
 
 /// GitHub, as far as people sign in with it; the composition root has one.
@@ -117,8 +152,14 @@ pub trait LiveWork: Send + Sync {
     /// Every journal entry from now on, as it is written.
     fn entries(&self) -> broadcast::Receiver<(OrderId, JournalEntry)>;
 
-    /// What the agent of a run prints; none where there is nothing of it yet, or no more.
-    fn transcript(&self, order: OrderId, key: &MoveKey, task: &AgentTask) -> Option<Box<dyn LiveTranscript>>;
+    /// What the agent of a run prints in this try, from 1; none where there is nothing of it yet, or no more.
+    fn transcript(
+        &self,
+        order: OrderId,
+        key: &MoveKey,
+        attempt: usize,
+        task: &AgentTask,
+    ) -> Option<Box<dyn LiveTranscript>>;
 
     /// Whether the server is about to end.
     fn is_stopping(&self) -> bool;
@@ -150,6 +191,7 @@ pub fn configure(state: &DashboardState, config: &mut ServiceConfig) {
         .route("/deliveries", web::get().to(delivery_page::show))
         .route("/deliveries/again", web::post().to(delivery_page::take_in_again))
         .route("/settings", web::get().to(settings_page::show))
+        .route("/settings/checks", web::post().to(checkup::look))
         .route("/statistics", web::get().to(statistics_page::show))
         .route("/orders/{id}", web::get().to(order_page::show))
         .route("/orders/{id}/events", web::get().to(events::follow))

@@ -6,13 +6,13 @@ use askama::Template;
 use tokio::runtime::Handle;
 
 use journeyman_order::{Journal, OrderId};
-use journeyman_store::{JournalStore as _, OrderRow, StoreError};
+use journeyman_store::{AfterMergeFact, AfterMergeKind, JournalStore as _, OrderRow, StoreError};
 
 use super::DashboardState;
 use super::answer::{DashboardFrame, broken, nothing, of_store, shown};
 use super::parts::{PagePart, parts, summary, survey};
 use super::session::{DashboardSession, signed_in};
-use super::text::line;
+use super::text::{MomentView, line};
 
 #[derive(Template)]
 #[template(path = "dashboard/order.html")]
@@ -20,12 +20,32 @@ struct OrderPage {
     title: String,
     summary: String,
     order: String,
+    /// What happened once its pull request was merged.
+    after_merge: Vec<AfterMergeView>,
     top: Vec<PagePart>,
     steps: Vec<PagePart>,
     rest: Vec<PagePart>,
     /// The last entry that it shows.
     seq: u64,
     frame: DashboardFrame,
+}
+
+struct AfterMergeView {
+    text: String,
+    at: MomentView,
+}
+
+/// Whoever may push writes a message: the page says whose word it is.
+fn after_merge_view(fact: &AfterMergeFact) -> AfterMergeView {
+    let by = line(&fact.said_by, 100);
+    let text = match fact.kind {
+        AfterMergeKind::CommitReverted => format!("Reverted after merge: by {by}, as its message says"),
+        AfterMergeKind::PullReverted => {
+            format!("Reverted after merge: by pull request #{by}, as its text says")
+        }
+        AfterMergeKind::CheckFailed => format!("Failed after merge: {by}, on its merge commit"),
+    };
+    AfterMergeView { text, at: MomentView::of(fact.at) }
 }
 
 /// The order that an address names.
@@ -84,10 +104,13 @@ async fn page(
     let (session, row) = asks_for(request, state, path).await?;
     let turn = state.shared.renderings.turn().await?;
     let (shared, here) = (state.get_ref().clone(), Handle::current());
+    let after = state.store.after_merge(row.id).await.map_err(|error| Box::new(of_store(&error)))?;
     let made = turn.take(move || {
         // A long journal takes its time to be read, too.
         let journal = here.block_on(shared.store.journal(row.id)).map_err(PageFault::Store)?;
-        OrderPage::of(&journal, &shared, &session).map_err(PageFault::Template)
+        let page = OrderPage::of(&journal, &shared, &session);
+        let after_merge = after.iter().map(after_merge_view).collect();
+        page.map(|page| OrderPage { after_merge, ..page }).map_err(PageFault::Template)
     });
     match made.await? {
         Ok(page) => Ok(shown(&page)),
@@ -110,7 +133,7 @@ impl OrderPage {
     ) -> Result<Self, askama::Error> {
         let survey = survey(journal);
         let may_act = session.may_write(journal.opened().repository_id);
-        let all = parts(journal, &survey, state.public_url.as_ref(), may_act)?;
+        let all = parts(journal, &survey, &state.address(), may_act)?;
         let of = |place: &str| all.iter().filter(|part| part.into == place).cloned().collect();
         Ok(Self {
             title: format!(
@@ -120,6 +143,7 @@ impl OrderPage {
             ),
             summary: summary(&survey),
             order: journal.opened().order.to_string(),
+            after_merge: Vec::new(),
             top: of("top"),
             steps: of("steps"),
             rest: of("rest"),

@@ -62,10 +62,15 @@ struct BudgetPart {
 
 struct MeterView {
     name: &'static str,
+    text: String,
+    /// None where nothing limits it.
+    scale: Option<MeterScale>,
+}
+
+struct MeterScale {
     spent: f64,
     limit: f64,
     high: f64,
-    text: String,
 }
 
 #[derive(Template)]
@@ -105,7 +110,7 @@ struct ReceiptPart {
 pub(crate) fn parts(
     journal: &Journal,
     survey: &OrderProjection,
-    public_url: Option<&Url>,
+    address: &str,
     may_act: bool,
 ) -> Result<Vec<PagePart>, askama::Error> {
     let order = journal.opened().order.to_string();
@@ -118,7 +123,7 @@ pub(crate) fn parts(
     }
     add("said".to_owned(), "rest", SaidPart { said: said_views(journal, survey) }.render()?);
     add("findings".to_owned(), "rest", FindingsPart { findings: finding_views(survey) }.render()?);
-    let receipt = receipt_view(journal, survey, public_url);
+    let receipt = receipt_view(journal, survey, address);
     add("receipt".to_owned(), "rest", ReceiptPart { receipt }.render()?);
     Ok(parts)
 }
@@ -230,10 +235,8 @@ fn budget(survey: &OrderProjection) -> BudgetPart {
     let budget = &survey.budget;
     let meter = |name, spent: f64, limit: f64, text| MeterView {
         name,
-        spent: spent.min(limit),
-        limit,
-        high: limit * 0.8,
         text,
+        scale: Some(MeterScale { spent: spent.min(limit), limit, high: limit * 0.8 }),
     };
     let (minutes, most) = (budget.minutes_spent, budget.minutes_limit);
     let (runs, most_runs) = (budget.runs_spent, budget.runs_limit);
@@ -246,7 +249,16 @@ fn budget(survey: &OrderProjection) -> BudgetPart {
                 format!("{} of {}", dollars(budget.usd_spent), dollars(budget.usd_limit)),
             ),
             meter("Minutes", minutes as f64, most as f64, format!("{minutes} of {most}")),
-            meter("Agent runs", f64::from(runs), f64::from(most_runs), format!("{runs} of {most_runs}")),
+            match most_runs {
+                // What stands there where the settings say nothing.
+                u32::MAX => MeterView { name: "Agent runs", text: format!("{runs}, no limit"), scale: None },
+                _ => meter(
+                    "Agent runs",
+                    f64::from(runs),
+                    f64::from(most_runs),
+                    format!("{runs} of {most_runs}"),
+                ),
+            },
         ],
     }
 }

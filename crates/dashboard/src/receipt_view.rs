@@ -2,7 +2,6 @@
 
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{Journal, Receipt};
-use url::Url;
 
 use super::text::{dollars, duration, line};
 
@@ -18,11 +17,7 @@ pub(crate) struct ReceiptView {
 }
 
 /// There is one as soon as there is something to answer for: a commit, or an end.
-pub(crate) fn receipt_view(
-    journal: &Journal,
-    survey: &OrderProjection,
-    public_url: Option<&Url>,
-) -> Option<ReceiptView> {
+pub(crate) fn receipt_view(journal: &Journal, survey: &OrderProjection, server: &str) -> Option<ReceiptView> {
     if survey.next.settled.is_none() && survey.trace.work.is_none() {
         return None;
     }
@@ -47,7 +42,6 @@ pub(crate) fn receipt_view(
     pairs.extend((!receipt.held.is_empty()).then(|| {
         ("Held by agents", receipt.held.iter().map(|name| line(name, 80)).collect::<Vec<_>>().join(", "))
     }));
-    let server = public_url.map_or("http://127.0.0.1:3000", Url::as_str).trim_end_matches('/');
     let commit = receipt.commit.as_ref().map(ToString::to_string).unwrap_or_default();
     let commands = format!(
         "curl -fsS {server}/api/v1/receipt-key > receipt-key.pem\n\

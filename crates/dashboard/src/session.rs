@@ -65,6 +65,14 @@ impl DashboardSession {
         }
     }
 
+    /// Who they are on GitHub; none for whoever runs the server.
+    pub(crate) fn person(&self) -> Option<&Person> {
+        match &self.holder {
+            SessionHolder::Token => None,
+            SessionHolder::Person { person, .. } => Some(person),
+        }
+    }
+
     /// As whom they speak in a journal.
     pub(crate) fn requester(&self) -> Requester {
         match &self.holder {

@@ -3,12 +3,13 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Datelike as _, NaiveTime, TimeDelta, Utc};
 
-use journeyman_store::{StatisticsGrouping, StatisticsLine, StoreError};
+use journeyman_store::{ModelLine, StatisticsGrouping, StatisticsLine, StoreError};
 
 use super::DashboardState;
 use super::answer::{DashboardFrame, of_store, shown};
+use super::day_view::{DayView, day_view};
 use super::session::{DashboardSession, signed_in};
 use super::text::{dollars, duration, line};
 
@@ -22,8 +23,18 @@ struct FigureLine {
     opened: u64,
     verified: String,
     rounds: String,
+    false_greens: String,
     cost: String,
     time: String,
+}
+
+/// Of one agent with one model.
+struct ModelFigures {
+    name: String,
+    runs: u64,
+    usd: String,
+    merged: u64,
+    cost: String,
 }
 
 /// One week in the drawing.
@@ -45,6 +56,8 @@ struct StatisticsPage {
     width: u64,
     most: u64,
     tables: Vec<(&'static str, &'static str, Vec<FigureLine>)>,
+    models: Vec<ModelFigures>,
+    day: DayView,
     is_empty: bool,
     frame: DashboardFrame,
 }
@@ -61,12 +74,14 @@ pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> H
 }
 
 async fn page(state: &DashboardState, session: &DashboardSession) -> Result<StatisticsPage, StoreError> {
-    let since = Utc::now() - TimeDelta::weeks(WEEKS);
+    let now = Utc::now();
+    let since = first_monday(now);
     let among = session.among();
     let among = among.as_deref();
     let weeks = state.store.statistics(StatisticsGrouping::Week, since, among).await?;
     let repositories = state.store.statistics(StatisticsGrouping::Repository, since, among).await?;
     let agents = state.store.statistics(StatisticsGrouping::Agent, since, among).await?;
+    let models = state.store.model_statistics(since, among).await?;
     let most = weeks.iter().map(|week| week.ended).max().unwrap_or(0);
     let mut bars: Vec<WeekBar> = Vec::with_capacity(weeks.len());
     for (place, week) in (0_u64..).zip(weeks.iter().rev()) {
@@ -80,6 +95,8 @@ async fn page(state: &DashboardState, session: &DashboardSession) -> Result<Stat
         is_empty: weeks.is_empty(),
         bars,
         most,
+        models: models.iter().map(model_figures).collect(),
+        day: day_view(state, session, now).await?,
         tables: vec![
             ("Week of opening", "by-week", by_week),
             ("Repository", "by-repository", figures(&repositories)),
@@ -89,9 +106,16 @@ async fn page(state: &DashboardState, session: &DashboardSession) -> Result<Stat
     })
 }
 
-/// The first day of a week that is counted from 1970.
+/// When the first of the weeks began that are shown, this one included.
+fn first_monday(now: DateTime<Utc>) -> DateTime<Utc> {
+    let since_monday = TimeDelta::days(i64::from(now.weekday().num_days_from_monday()));
+    now.date_naive().and_time(NaiveTime::MIN).and_utc() - since_monday - TimeDelta::weeks(WEEKS - 1)
+}
+
+/// The Monday of a week that is counted from that of 1 January 1970, a Thursday.
 fn begins(week: &str) -> String {
-    let first = week.parse::<i64>().ok().and_then(|week| DateTime::from_timestamp(week * 604_800, 0));
+    let monday = |week: i64| DateTime::from_timestamp(week * 604_800 - 259_200, 0);
+    let first = week.parse::<i64>().ok().and_then(monday);
     first.map_or(week.to_owned(), |first| first.format("%Y-%m-%d").to_string())
 }
 
@@ -122,7 +146,42 @@ fn figure_line(line_of: &StatisticsLine) -> FigureLine {
         verified: share(line_of.verified, line_of.ended),
         rounds: mean(line_of.rounds as f64, line_of.counted)
             .map_or("–".to_owned(), |mean| format!("{mean:.1}")),
+        false_greens: match line_of.trusted {
+            0 => "–".to_owned(),
+            merged => format!("{} of {merged}", line_of.false_greens),
+        },
         cost: mean(usd, line_of.merged).map_or_else(|| format!("{} (none merged)", dollars(usd)), dollars),
         time: mean(line_of.pull_micros as f64 / 1e6, line_of.pulls).map_or("–".to_owned(), duration),
+    }
+}
+
+fn model_figures(of: &ModelLine) -> ModelFigures {
+    let usd = of.microusd as f64 / 1e6;
+    let agent = if of.agent.is_empty() { "(not kept)".to_owned() } else { line(&of.agent, 100) };
+    let model = if of.model.is_empty() { "no model named".to_owned() } else { line(&of.model, 100) };
+    ModelFigures {
+        name: format!("{agent}, {model}"),
+        runs: of.runs,
+        usd: dollars(usd),
+        merged: of.merged,
+        cost: if of.merged == 0 { "– (none merged)".to_owned() } else { dollars(usd / of.merged as f64) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_week_begins_on_its_monday_and_26_of_them_are_shown() {
+        let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
+        for (now, first) in [
+            ("2026-11-27T13:00:00Z", "2026-06-01"),
+            ("2026-11-23T00:00:00Z", "2026-06-01"),
+            ("2026-11-22T23:59:59Z", "2026-05-25"),
+        ] {
+            assert_eq!(first_monday(at(now)).to_rfc3339(), format!("{first}T00:00:00+00:00"), "{now}");
+        }
+        assert_eq!(["0", "1", "2969"].map(begins), ["1969-12-29", "1970-01-05", "2026-11-23"]);
     }
 }

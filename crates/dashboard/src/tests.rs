@@ -1,6 +1,7 @@
 //! Stories told to the dashboard's routes, over a real store.
 
 mod addresses;
+mod figures;
 mod following;
 mod transcripts;
 
@@ -54,7 +55,13 @@ impl LiveWork for ToldLive {
         self.0.subscribe()
     }
 
-    fn transcript(&self, _: OrderId, _: &MoveKey, _: &AgentTask) -> Option<Box<dyn LiveTranscript>> {
+    fn transcript(
+        &self,
+        _: OrderId,
+        _: &MoveKey,
+        _: usize,
+        _: &AgentTask,
+    ) -> Option<Box<dyn LiveTranscript>> {
         None
     }
 
@@ -82,12 +89,15 @@ impl DashboardFixture {
             api_token: Some(TOKEN.into()),
             guesses: Arc::default(),
             public_url: None,
+            listens: ([127, 0, 0, 1], 4321).into(),
             orders: Arc::new(NobodyAtWork),
             live: Arc::new(ToldLive(told.clone())),
             door: None,
             people: Arc::default(),
             shared: Arc::default(),
             settings: Arc::default(),
+            day_limits: DayLimits::default(),
+            checkup: None,
         };
         let mut fixture = Self { state, told, cookie: String::new(), _folder: folder };
         fixture.cookie = fixture.sign_in().await;

@@ -243,7 +243,21 @@ impl WatchedPage {
 }
 
 /// Runs that are under way, with what they print, once they print.
-type LiveRuns = BTreeMap<MoveKey, Option<Box<dyn LiveTranscript>>>;
+type LiveRuns = BTreeMap<StartedRun, Option<Box<dyn LiveTranscript>>>;
+
+/// A run, and how often it was started: one that is tried again prints to another file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct StartedRun {
+    key: MoveKey,
+    starts: usize,
+}
+
+impl StartedRun {
+    fn of(journal: &Journal, key: MoveKey) -> Self {
+        let starts = journal.intended(&key).count();
+        Self { key, starts }
+    }
+}
 
 /// What came of a run since the last look.
 struct RunSaid {
@@ -255,7 +269,7 @@ struct RunSaid {
 /// A journal as its page shows it.
 struct ShownJournal {
     parts: Vec<PartEvent>,
-    under_way: BTreeSet<MoveKey>,
+    under_way: BTreeSet<StartedRun>,
     is_ended: bool,
 }
 
@@ -268,14 +282,17 @@ impl ShownJournal {
             to,
         };
         let mut all = Vec::new();
-        for part in parts(journal, &survey, state.public_url.as_ref(), true)? {
+        for part in parts(journal, &survey, &state.address(), true)? {
             let to = if part.has_buttons() { PageReaders::WhoMayAct } else { PageReaders::All };
             all.push(told(part, to));
         }
         all.push(told(head_part(journal, &survey, false)?, PageReaders::WhoMayNot));
         Ok(Self {
             parts: all,
-            under_way: runs_under_way(journal, &survey).into_iter().collect(),
+            under_way: runs_under_way(journal, &survey)
+                .into_iter()
+                .map(|key| StartedRun::of(journal, key))
+                .collect(),
             is_ended: survey.next.settled.is_some(),
         })
     }
@@ -420,18 +437,18 @@ impl OrderWatcher {
         };
         self.watched.show(self.journal.last_seq(), shown.parts);
         self.is_ended = shown.is_ended;
-        if self.runs.keys().any(|key| !shown.under_way.contains(key)) {
+        if self.runs.keys().any(|run| !shown.under_way.contains(run)) {
             // Their last words.
             self.listen().await?;
         }
-        let over: Vec<MoveKey> =
-            self.runs.keys().filter(|key| !shown.under_way.contains(*key)).cloned().collect();
-        for key in over {
-            self.runs.remove(&key);
-            self.watched.end_run(&key);
+        let over: Vec<StartedRun> =
+            self.runs.keys().filter(|run| !shown.under_way.contains(*run)).cloned().collect();
+        for run in over {
+            self.runs.remove(&run);
+            self.watched.end_run(&run.key);
         }
-        for key in shown.under_way {
-            self.runs.entry(key).or_insert(None);
+        for run in shown.under_way {
+            self.runs.entry(run).or_insert(None);
         }
         Ok(())
     }
@@ -447,7 +464,7 @@ impl OrderWatcher {
         let heard = spawn_blocking(move || {
             let said: Vec<RunSaid> = runs
                 .iter_mut()
-                .filter_map(|(key, transcript)| hear(&*live, &journal, order, key, transcript))
+                .filter_map(|(run, transcript)| hear(&*live, &journal, order, run, transcript))
                 .collect();
             (runs, said)
         });
@@ -467,7 +484,7 @@ fn hear(
     live: &dyn LiveWork,
     journal: &Journal,
     order: OrderId,
-    key: &MoveKey,
+    StartedRun { key, .. }: &StartedRun,
     transcript: &mut Option<Box<dyn LiveTranscript>>,
 ) -> Option<RunSaid> {
     let has_begun = transcript.is_none();
@@ -476,7 +493,8 @@ fn hear(
             .intended(key)
             .rev()
             .find_map(|intended| if let Move::RunAgent(task) = intended { Some(task) } else { None })?;
-        *transcript = live.transcript(order, key, task);
+        let attempt = journal.attempts(key) + 1;
+        *transcript = live.transcript(order, key, attempt, task);
     }
     // Some of it is read at a time, so that a flood is shown in pieces.
     let items = read(&transcript.as_mut()?.read_on().unwrap_or_default());

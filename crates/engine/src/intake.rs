@@ -60,7 +60,7 @@ pub(super) struct DeliveryIntake {
     /// GitHub is not asked about these again in this pass.
     blocked: BTreeSet<RepositoryId>,
     /// Said, and not written yet: they are written together, and before anything that an order is told.
-    conclusions: Vec<(DeliveryGuid, DeliveryConclusion)>,
+    pub(super) conclusions: Vec<(DeliveryGuid, DeliveryConclusion)>,
 }
 
 impl DeliveryIntake {
@@ -270,7 +270,7 @@ impl Engine {
         self.write_conclusions(intake).await
     }
 
-    async fn process_arrived(
+    pub(super) async fn process_delivery(
         &self,
         delivery: &StoredDelivery,
         tell: &mpsc::UnboundedSender<OrderId>,

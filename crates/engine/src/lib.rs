@@ -7,6 +7,7 @@
 //! The rule of the house: the intent is written before an effect, the observation after it. Whatever is lost in
 //! between is done again, and every effect is made so that this is harmless.
 
+mod after_merge;
 mod cache;
 mod clock;
 mod command;

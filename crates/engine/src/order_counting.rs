@@ -76,7 +76,8 @@ pub(super) fn expect_run(agents: &Agents, journal: &Journal, task: &AgentTask) {
     metrics().expect_agent(&task.agent, model(agents, journal, task));
 }
 
-fn model<'a>(agents: &'a Agents, journal: &'a Journal, task: &AgentTask) -> &'a str {
+/// The model that a run is asked of; empty where that is the agent's to choose.
+pub(super) fn model<'a>(agents: &'a Agents, journal: &'a Journal, task: &AgentTask) -> &'a str {
     let of_role = journal.role(&task.role).and_then(|role| role.model.as_deref());
     of_role.or_else(|| agents.model(&task.agent)).unwrap_or_default()
 }

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::Engine;
 use super::effects::STREAM;
@@ -28,10 +28,17 @@ pub struct RunStream {
 }
 
 impl Engine {
-    /// The stream of a run, from as far back as it is worth; none where nothing of it is here, such as before it has begun and
+    /// The stream of a try of a run, from as far back as it is worth; none where nothing of it is here, such as before it has begun and
     /// once it is an artifact.
-    pub fn run_stream(&self, order: OrderId, key: &MoveKey, task: &AgentTask) -> Option<RunStream> {
-        let file = latest(&self.parts.workspaces.order_dirs(order).runs, key)?.join(STREAM);
+    pub fn run_stream(
+        &self,
+        order: OrderId,
+        key: &MoveKey,
+        attempt: usize,
+        task: &AgentTask,
+    ) -> Option<RunStream> {
+        let runs = self.parts.workspaces.order_dirs(order).runs;
+        let file = runs.join(format!("{}.{attempt}", key.file_name())).join(STREAM);
         let settings = &self.parts.settings;
         let redactor = match self.parts.agents.get(&task.agent).ok()? {
             Runtime::Program(program) => {
@@ -41,15 +48,6 @@ impl Engine {
         };
         file.exists().then(|| RunStream { file, at: None, redactor, ours: settings.secrets.clone() })
     }
-}
-
-/// The folder of the last try of a run.
-fn latest(runs: &Path, key: &MoveKey) -> Option<PathBuf> {
-    let name = format!("{}.", key.file_name());
-    let attempt =
-        |folder: &PathBuf| -> Option<u32> { folder.file_name()?.to_str()?.strip_prefix(&name)?.parse().ok() };
-    let folders = std::fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());
-    folders.filter_map(|folder| Some((attempt(&folder)?, folder))).max().map(|(_, folder)| folder)
 }
 
 impl RunStream {

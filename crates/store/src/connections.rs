@@ -28,7 +28,7 @@ const CHECKPOINT_PAGES: &str = "4000";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 13] = [
     "first",
     "branches",
     "spending",
@@ -40,8 +40,10 @@ const MIGRATIONS: [&str; 11] = [
     "packed",
     "lists",
     "traces",
+    "models",
+    "after_merge",
 ];
-const SQLITE_TABLES: [&str; 11] = [
+const SQLITE_TABLES: [&str; 13] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
@@ -53,8 +55,10 @@ const SQLITE_TABLES: [&str; 11] = [
     include_str!("../migrations/sqlite/0009_packed.sql"),
     include_str!("../migrations/sqlite/0010_lists.sql"),
     include_str!("../migrations/sqlite/0011_traces.sql"),
+    include_str!("../migrations/sqlite/0012_models.sql"),
+    include_str!("../migrations/sqlite/0013_after_merge.sql"),
 ];
-const POSTGRES_TABLES: [&str; 11] = [
+const POSTGRES_TABLES: [&str; 13] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_branches.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
@@ -66,10 +70,12 @@ const POSTGRES_TABLES: [&str; 11] = [
     include_str!("../migrations/postgres/0009_packed.sql"),
     include_str!("../migrations/postgres/0010_lists.sql"),
     include_str!("../migrations/postgres/0011_traces.sql"),
+    include_str!("../migrations/postgres/0012_models.sql"),
+    include_str!("../migrations/postgres/0013_after_merge.sql"),
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 11]) -> Migrator {
+fn migrator(files: [&'static str; 13]) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
         Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
     });

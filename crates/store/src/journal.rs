@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use super::pool::{WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
 use journeyman_order::journal::{InvalidJournal, UnreadableEntry};
-use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, Signal};
+use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, Requester, Signal};
 
 /// Where the journal of an order is kept. Whoever carries orders needs no more of a store than this.
 #[async_trait]
@@ -83,6 +83,30 @@ impl JournalStore for Store {
 }
 
 impl Store {
+    /// Who asked for an order first; none where its journal does not say so in a way that can be read.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn opened_by(&self, order: OrderId) -> Result<Option<Requester>, StoreError> {
+        let row: Option<(String,)> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT event FROM journal WHERE order_id = $1 AND seq = 1")
+                .bind(order.to_string())
+                .fetch_optional(pool)
+        })?;
+        Ok(match row.map(|(event,)| JournalEvent::read(&event)) {
+            Some(Ok(JournalEvent::Opened(opened))) => Some(opened.by),
+            Some(
+                Ok(
+                    JournalEvent::Signaled { .. }
+                    | JournalEvent::Intended { .. }
+                    | JournalEvent::Observed { .. },
+                )
+                | Err(_),
+            )
+            | None => None,
+        })
+    }
+
     /// What an order was told since something was done for it last, also where its journal cannot be read.
     ///
     /// # Errors

@@ -6,11 +6,13 @@
 //! What a function here has returned `Ok` for is on disk. The `orders` table is an index derived from the
 //! journals; the journal is the truth.
 
+mod after_merge;
 mod artifact_files;
 mod artifacts;
 mod backup;
 mod checkpointer;
 mod connections;
+mod day_spending;
 mod deliveries;
 mod delivery_list;
 mod delivery_writer;
@@ -36,9 +38,11 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+pub use after_merge::{AfterMergeFact, AfterMergeKind};
 pub use artifacts::{Artifact, ArtifactEnd, ArtifactInfo};
 pub use backup::DatabaseFiles;
 pub use connections::problem_of_sqlite;
+pub use day_spending::{DayGrouping, DayLine};
 pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, NewDelivery, StoredDelivery};
 pub use delivery_list::DeliveryRow;
 pub use error::StoreError;
@@ -50,7 +54,7 @@ pub use spending::{
     BudgetReservation, BudgetScope, DailyLimitExceeded, DailyLimitUsage, PlannedAgentRun, RunCost, RunEnd,
 };
 
-pub use statistics::{StatisticsGrouping, StatisticsLine};
+pub use statistics::{ModelLine, StatisticsGrouping, StatisticsLine};
 pub use traces::UntracedOrder;
 pub use watcher::StoreWatcher;
 

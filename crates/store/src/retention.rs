@@ -150,6 +150,8 @@ impl Store {
             return Ok(false);
         }
         for statement in [
+            "DELETE FROM after_merge WHERE order_id = $1 RETURNING 1",
+            "DELETE FROM merged_commits WHERE order_id = $1 RETURNING 1",
             "DELETE FROM spending WHERE order_id = $1 RETURNING 1",
             "DELETE FROM artifacts WHERE order_id = $1 RETURNING 1",
             "DELETE FROM journal WHERE order_id = $1 RETURNING 1",

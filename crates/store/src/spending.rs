@@ -36,6 +36,8 @@ pub struct PlannedAgentRun {
     pub stage: String,
     /// The role that it plays there.
     pub role: String,
+    /// The model that is asked for; empty where that is the agent's to choose.
+    pub model: String,
     pub begins_at: DateTime<Utc>,
     /// The most that the order's own limits let it come to.
     pub most: RunCost,
@@ -137,7 +139,7 @@ impl Store {
             return Ok(BudgetReservation::Granted(estimate.cost()));
         }
         let mut estimate = estimate(&mut tx, run).await?;
-        let day = run.begins_at.date_naive().and_time(NaiveTime::MIN).and_utc();
+        let day = day_of(run.begins_at);
         for (purse, budget) in budget_scopes(run, limits) {
             let spent = spent(&mut tx, run, purse, day).await?;
             if let Err(limit) = hold(&budget, &spent, &mut estimate) {
@@ -203,6 +205,11 @@ impl Store {
         })?;
         tx.commit().await
     }
+}
+
+/// When the day began that a moment belongs to.
+pub(super) fn day_of(moment: DateTime<Utc>) -> DateTime<Utc> {
+    moment.date_naive().and_time(NaiveTime::MIN).and_utc()
 }
 
 impl RunEnd {
@@ -359,8 +366,8 @@ async fn insert(
     let (_,): (i64,) = in_tx!(tx, connection => {
         sqlx::query_as(
             "INSERT INTO spending (order_id, key, attempt, repository_id, sender_id, agent, stage, role, begun_at, \
-             state, estimated_microusd, estimated_ms) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open', $10, $11) RETURNING attempt",
+             state, estimated_microusd, estimated_ms, model) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open', $10, $11, $12) RETURNING attempt",
         )
         .bind(run.order.to_string())
         .bind(run.key.0.as_str())
@@ -373,6 +380,7 @@ async fn insert(
         .bind(to_micros(run.begins_at))
         .bind(estimate.microusd)
         .bind(estimate.milliseconds)
+        .bind(run.model.as_str())
         .fetch_one(connection)
     })?;
     Ok(())
@@ -384,6 +392,6 @@ fn scaled(number: f64, scale: f64) -> i64 {
     (number * scale).round() as i64
 }
 
-fn dollars(microusd: i64) -> f64 {
+pub(super) fn dollars(microusd: i64) -> f64 {
     microusd as f64 / 1e6
 }

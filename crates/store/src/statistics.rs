@@ -14,7 +14,7 @@ const MOST_LINES: u32 = 100;
 /// By what orders are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatisticsGrouping {
-    /// By the week of their opening, from a Thursday: weeks since 1970.
+    /// By the week of their opening, which begins on a Monday: weeks since that of 1 January 1970.
     Week,
     Repository,
     Agent,
@@ -29,6 +29,9 @@ pub struct StatisticsLine {
     pub ended: u64,
     pub verified: u64,
     pub merged: u64,
+    /// Verified and merged; and those of them that were reverted then, or on whose merge commit a check failed.
+    pub trusted: u64,
+    pub false_greens: u64,
     /// Rounds of the verified ones whose rounds were counted, and how many those are.
     pub rounds: u64,
     pub counted: u64,
@@ -38,7 +41,19 @@ pub struct StatisticsLine {
     pub pulls: u64,
 }
 
-type StatisticsColumns = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64);
+/// What runs of one agent with one model came to, over all orders that it worked on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelLine {
+    pub agent: String,
+    /// Empty where nobody named one.
+    pub model: String,
+    pub runs: u64,
+    pub microusd: u64,
+    /// Of the orders that it worked on, those whose pull request is merged.
+    pub merged: u64,
+}
+
+type StatisticsColumns = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64);
 
 impl Store {
     /// Adds up the orders that were opened since, of all or of these repositories; the weeks in their order, the rest by how many there are.
@@ -52,18 +67,23 @@ impl Store {
         among: Option<&[RepositoryId]>,
     ) -> Result<Vec<StatisticsLine>, StoreError> {
         let (group, sequence) = match by {
-            StatisticsGrouping::Week => ("opened_at / 604800000000", "1 DESC"),
+            // The first of January 1970 was a Thursday.
+            StatisticsGrouping::Week => ("(opened_at + 259200000000) / 604800000000", "1 DESC"),
             StatisticsGrouping::Repository => ("repository", "2 DESC, 1"),
             StatisticsGrouping::Agent => ("agent", "2 DESC, 1"),
         };
         let among = among.map_or("TRUE".to_owned(), is_among);
         let sum = |what: &str| format!("CAST(SUM(CASE WHEN {what} ELSE 0 END) AS BIGINT)");
         let sql = format!(
-            "SELECT CAST({group} AS TEXT), COUNT(*), {}, {}, {}, {}, {}, CAST(SUM(microusd) AS BIGINT), {}, COUNT(pull_at) \
+            "SELECT CAST({group} AS TEXT), COUNT(*), {}, {}, {}, {}, {}, {}, {}, CAST(SUM(microusd) AS BIGINT), {}, COUNT(pull_at) \
              FROM orders WHERE opened_at >= $1 AND state <> 'refused' AND {among} GROUP BY {group} ORDER BY {sequence} LIMIT {MOST_LINES}",
             sum("NOT active AND state <> 'cancelled' THEN 1"),
             sum("verified THEN 1"),
             sum("state = 'merged' THEN 1"),
+            sum("state = 'merged' AND verified THEN 1"),
+            sum(
+                "state = 'merged' AND verified AND EXISTS (SELECT 1 FROM after_merge WHERE order_id = orders.id) THEN 1"
+            ),
             sum("verified THEN rounds"),
             sum("verified AND rounds > 0 THEN 1"),
             sum("pull_at > opened_at THEN pull_at - opened_at"),
@@ -73,21 +93,68 @@ impl Store {
             sqlx::query_as(AssertSqlSafe(sql)).bind(to_micros(since)).fetch_all(pool)
         })?;
         let number = |number: i64| number.unsigned_abs();
-        let line =
-            |(group, opened, ended, verified, merged, rounds, counted, microusd, pull_micros, pulls)| {
-                StatisticsLine {
-                    group,
-                    opened: number(opened),
-                    ended: number(ended),
-                    verified: number(verified),
-                    merged: number(merged),
-                    rounds: number(rounds),
-                    counted: number(counted),
-                    microusd: number(microusd),
-                    pull_micros: number(pull_micros),
-                    pulls: number(pulls),
-                }
-            };
+        let line = |(
+            group,
+            opened,
+            ended,
+            verified,
+            merged,
+            trusted,
+            greens,
+            rounds,
+            counted,
+            microusd,
+            pull_micros,
+            pulls,
+        )| {
+            StatisticsLine {
+                group,
+                opened: number(opened),
+                ended: number(ended),
+                verified: number(verified),
+                merged: number(merged),
+                trusted: number(trusted),
+                false_greens: number(greens),
+                rounds: number(rounds),
+                counted: number(counted),
+                microusd: number(microusd),
+                pull_micros: number(pull_micros),
+                pulls: number(pulls),
+            }
+        };
+        Ok(rows.into_iter().map(line).collect())
+    }
+
+    /// Adds up the runs of the orders that were opened since, of all or of these repositories, by agent and model; the dearest
+    /// first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn model_statistics(
+        &self,
+        since: DateTime<Utc>,
+        among: Option<&[RepositoryId]>,
+    ) -> Result<Vec<ModelLine>, StoreError> {
+        let among = among.map_or("TRUE".to_owned(), is_among);
+        let sql = format!(
+            "SELECT spending.agent, spending.model, COUNT(CASE WHEN spending.state <> 'kept_off' THEN 1 END), \
+             CAST(SUM(COALESCE(actual_microusd, estimated_microusd)) AS BIGINT), \
+             COUNT(DISTINCT CASE WHEN counted.state = 'merged' THEN counted.id END) \
+             FROM (SELECT id, state FROM orders WHERE opened_at >= $1 AND state <> 'refused' AND {among}) AS counted \
+             JOIN spending ON spending.order_id = counted.id \
+             GROUP BY spending.agent, spending.model ORDER BY 4 DESC, 1, 2 LIMIT {MOST_LINES}"
+        );
+        let rows: Vec<(String, String, i64, i64, i64)> = reading!(&self.pools, pool => {
+            // Made of our own words and of numbers alone.
+            sqlx::query_as(AssertSqlSafe(sql)).bind(to_micros(since)).fetch_all(pool)
+        })?;
+        let line = |(agent, model, runs, microusd, merged): (String, String, i64, i64, i64)| ModelLine {
+            agent,
+            model,
+            runs: runs.unsigned_abs(),
+            microusd: microusd.unsigned_abs(),
+            merged: merged.unsigned_abs(),
+        };
         Ok(rows.into_iter().map(line).collect())
     }
 }

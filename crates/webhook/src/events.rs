@@ -22,7 +22,7 @@ pub(super) const READERS: [(&str, WebhookEventReader); 10] = [
 ];
 
 /// The name of our own check run.
-const OUR_CHECK: &str = "journeyman";
+pub(super) const OUR_CHECK: &str = "journeyman";
 
 /// What somebody did, before it is known where.
 pub(super) struct UnroutedSignal {

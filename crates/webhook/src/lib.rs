@@ -5,6 +5,7 @@
 //!
 //! Everything is hostile until it is parsed, also when its signature is right: an issue's text is anybody's.
 
+mod aftermath;
 mod events;
 mod meaning;
 mod mentions;
@@ -14,6 +15,7 @@ mod signature;
 mod tests;
 mod understand;
 
+pub use aftermath::{MergeFact, MergeNews, merge_news};
 pub use meaning::{AppIdentity, DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject};
 pub use mentions::names;
 pub use signature::{SignatureError, verify};

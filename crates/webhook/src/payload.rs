@@ -214,6 +214,19 @@ impl WebhookPayload {
         self.sha("/pull_request/head/sha").ok_or(MissingField("pull_request.head.sha"))
     }
 
+    /// The commit that a merged pull request became on its base.
+    pub(super) fn merge_commit(&self) -> Option<CommitSha> {
+        self.sha("/pull_request/merge_commit_sha")
+    }
+
+    pub(super) fn pull_base(&self) -> Option<&str> {
+        self.text("/pull_request/base/ref")
+    }
+
+    pub(super) fn pull_text(&self) -> &str {
+        self.text("/pull_request/body").unwrap_or_default()
+    }
+
     /// What `check_suite`, `check_run` or `workflow_run` is about.
     pub(super) fn check(&self, event: WebhookCheckEvent) -> Result<WebhookCheckPayload<'_>, MissingField> {
         let check =
@@ -227,6 +240,21 @@ impl WebhookPayload {
             app,
             name: name.unwrap_or_default(),
         })
+    }
+
+    /// What a check came to, in GitHub's word.
+    pub(super) fn check_conclusion(&self, event: WebhookCheckEvent) -> Option<&str> {
+        self.0.get(event.key())?.get("conclusion")?.as_str()
+    }
+
+    /// The branch that a check is on, whosever it is; none where it is another repository's.
+    pub(super) fn check_branch(&self, event: WebhookCheckEvent) -> Option<&str> {
+        let check = self.0.get(event.key())?;
+        let elsewhere = check.pointer("/head_repository/id").and_then(as_number);
+        if elsewhere.is_some_and(|id| Some(id) != self.number("/repository/id")) {
+            return None;
+        }
+        check.get("head_branch").or_else(|| check.pointer("/check_suite/head_branch"))?.as_str()
     }
 
     /// Our branches that a check is on. A fork can have a branch of any name: it is not that which counts.
@@ -259,6 +287,17 @@ impl WebhookPayload {
         self.sha("/sha").ok_or(MissingField("sha"))
     }
 
+    /// The name under which a service reports; empty where it has none.
+    pub(super) fn status_context(&self) -> &str {
+        self.text("/context").unwrap_or_default()
+    }
+
+    /// Branches that a commit is on of which a service reports, up to ten.
+    pub(super) fn status_branches(&self) -> impl Iterator<Item = &str> {
+        let branches = self.0.get("branches").and_then(Value::as_array).into_iter().flatten();
+        branches.filter_map(|branch| branch.get("name")?.as_str())
+    }
+
     /// Our branches whose head is this commit. GitHub names up to ten branches that contain it, and a commit of the
     /// base is contained in all that began from there.
     pub(super) fn branches_at(&self, commit: &CommitSha) -> Vec<BranchName> {
@@ -281,6 +320,15 @@ impl WebhookPayload {
             return Ok(None);
         }
         after.parse().map(Some).map_err(|_| MissingField("after"))
+    }
+
+    /// The commits that a push brought, each with its message.
+    pub(super) fn pushed_commits(&self) -> impl Iterator<Item = (CommitSha, &str)> {
+        let commits = self.0.get("commits").and_then(Value::as_array).into_iter().flatten();
+        commits.filter_map(|commit| {
+            let sha = commit.get("id")?.as_str()?.parse().ok()?;
+            Some((sha, commit.get("message")?.as_str()?))
+        })
     }
 
     fn sha(&self, pointer: &str) -> Option<CommitSha> {

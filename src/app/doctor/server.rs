@@ -244,7 +244,7 @@ async fn port(listen: SocketAddr) -> DoctorFinding {
 async fn is_journeyman(at: SocketAddr) -> bool {
     let asked = async {
         let mut stream = tokio::net::TcpStream::connect(at).await?;
-        stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
+        stream.write_all(b"GET /sign-in HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
         let mut answer = Vec::new();
         stream.take(64 << 10).read_to_end(&mut answer).await?;
         std::io::Result::Ok(String::from_utf8_lossy(&answer).contains("Journeyman"))

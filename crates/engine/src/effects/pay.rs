@@ -1,6 +1,7 @@
 //! What an agent's run may cost beyond its own order: asked for before it begins, corrected when it has ended.
 
 use super::EffectContext;
+use crate::order_counting::model;
 use crate::store_patience::StorePatience;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{AgentRun, EffectError};
@@ -23,6 +24,7 @@ impl EffectContext {
             agent: task.agent.clone(),
             stage: task.stage.clone(),
             role: task.role.clone(),
+            model: model(&self.parts.agents, &self.journal, task).to_owned(),
             begins_at: self.parts.clock.now(),
             most: RunCost { usd: left, seconds: task.timeout_seconds as f64 },
         };

@@ -38,6 +38,7 @@ fn run(order: OrderId, key: &str) -> PlannedAgentRun {
         agent: "claude".to_owned(),
         stage: "implement".to_owned(),
         role: "developer".to_owned(),
+        model: "opus".to_owned(),
         begins_at: now(),
         most: RunCost { usd: 5.0, seconds: 600.0 },
     }
@@ -246,5 +247,68 @@ async fn a_guess_leaves_no_limit_unused_and_what_an_agent_says_is_taken_as_a_num
             assert_eq!(granted(&store, &next, &FREE).await.usd, counted, "{usd}");
             store.release(order, &next.key, 1).await.unwrap();
         }
+    }
+}
+
+#[tokio::test]
+async fn what_a_day_has_seen_is_told_as_its_limits_are_held_and_no_other_day() {
+    for TestStore { store, .. } in homes().await {
+        let (first, second) = (order(&store).await, order(&store).await);
+        ended(&store, &run(first, "a/1"), 1.25).await;
+        let elsewhere = PlannedAgentRun {
+            repository: RepositoryId(98),
+            sender: None,
+            most: RunCost { usd: 0.25, seconds: 60.0 },
+            ..run(second, "b/1")
+        };
+        granted(&store, &elsewhere, &FREE).await;
+        let day = now().date_naive().and_hms_opt(0, 0, 0).unwrap().and_utc();
+        let before = PlannedAgentRun { begins_at: day - TimeDelta::microseconds(1), ..run(first, "c/1") };
+        ended(&store, &before, 3.0).await;
+        let told = async |by, moment, among| {
+            let lines = store.day_spending(by, moment, among).await.unwrap();
+            lines
+                .into_iter()
+                .map(|line| (line.repository, line.sender, line.usd, line.runs))
+                .collect::<Vec<_>>()
+        };
+
+        assert_eq!(told(DayGrouping::All, now(), None).await, [(None, None, 1.5, 2)]);
+        let (here, there) = (Some(RepositoryId(99)), Some(RepositoryId(98)));
+        assert_eq!(
+            told(DayGrouping::Repository, now(), None).await,
+            [(here, None, 1.25, 1), (there, None, 0.25, 1)]
+        );
+        let mine = [RepositoryId(98)];
+        assert_eq!(told(DayGrouping::Repository, now(), Some(&mine)).await, [(there, None, 0.25, 1)]);
+        assert_eq!(told(DayGrouping::Sender, now(), None).await, [(None, Some(UserId(7)), 1.25, 1)]);
+        let yesterday = now() - TimeDelta::days(1);
+        assert_eq!(told(DayGrouping::All, yesterday, None).await, [(None, None, 3.0, 1)]);
+        let later = now() + TimeDelta::days(1);
+        assert_eq!(told(DayGrouping::All, later, None).await, [(None, None, 0.0, 0)]);
+    }
+}
+
+#[tokio::test]
+async fn a_models_dollars_stand_beside_the_merged_pull_requests_that_it_worked_on() {
+    for TestStore { store, .. } in homes().await {
+        let (merged, closed) = (order(&store).await, order(&store).await);
+        ended(&store, &run(merged, "a/1"), 1.0).await;
+        ended(&store, &run(merged, "a/2"), 0.5).await;
+        ended(&store, &run(closed, "a/1"), 2.0).await;
+        let small = PlannedAgentRun { model: String::new(), ..run(closed, "a/2") };
+        ended(&store, &small, 0.25).await;
+        for (order, state) in [(merged, "merged"), (closed, "closed")] {
+            let summary = OrderSummary { state: state.to_owned(), ..OrderSummary::default() };
+            store.set_summary(order, &summary, Some(1)).await.unwrap();
+        }
+        let lines = store.model_statistics(now() - TimeDelta::weeks(1), None).await.unwrap();
+        let told = |line: &ModelLine| (line.model.clone(), line.runs, line.microusd, line.merged);
+        assert_eq!(
+            lines.iter().map(told).collect::<Vec<_>>(),
+            [("opus".to_owned(), 3, 3_500_000, 1), (String::new(), 1, 250_000, 0)]
+        );
+        let others = store.model_statistics(now() - TimeDelta::weeks(1), Some(&[RepositoryId(5)])).await;
+        assert_eq!(others.unwrap(), []);
     }
 }

@@ -1,0 +1,105 @@
+//! What today has cost so far, beside what a day may cost. A person who has signed in as on GitHub sees their repositories,
+//! and themselves; of all repositories together, and of everybody, whoever runs the server.
+
+use chrono::{DateTime, Utc};
+
+use journeyman_order::{BudgetLimits, Requester};
+use journeyman_store::{DayGrouping, DayLine, StoreError};
+
+use super::DashboardState;
+use super::session::DashboardSession;
+use super::text::{dollars, line};
+
+pub(crate) struct DayView {
+    pub(crate) date: String,
+    pub(crate) lines: Vec<DayFigures>,
+}
+
+/// Of all, of a repository, or of a person.
+pub(crate) struct DayFigures {
+    pub(crate) name: String,
+    /// Each by its name.
+    pub(crate) figures: [(&'static str, DayFigure); 3],
+}
+
+/// One number, and the limit that it is held against, if there is one.
+pub(crate) struct DayFigure {
+    pub(crate) text: String,
+    pub(crate) meter: Option<DayMeter>,
+}
+
+pub(crate) struct DayMeter {
+    pub(crate) spent: f64,
+    pub(crate) limit: f64,
+    pub(crate) high: f64,
+}
+
+/// The day that limits hold for now.
+pub(crate) async fn day_view(
+    state: &DashboardState,
+    session: &DashboardSession,
+    now: DateTime<Utc>,
+) -> Result<DayView, StoreError> {
+    let limits = &state.day_limits;
+    let among = session.among();
+    let mut lines = Vec::new();
+    if session.person().is_none() {
+        for all in state.store.day_spending(DayGrouping::All, now, None).await? {
+            lines.push(figures("All repositories".to_owned(), &all, &limits.all));
+        }
+    }
+    for of in state.store.day_spending(DayGrouping::Repository, now, among.as_deref()).await? {
+        let name = match of.order {
+            Some(order) => state.store.order(order).await?.repository.to_string(),
+            None => String::new(),
+        };
+        lines.push(figures(line(&name, 150), &of, &limits.repository));
+    }
+    for of in state.store.day_spending(DayGrouping::Sender, now, None).await? {
+        let name = match session.person() {
+            Some(person) if of.sender == Some(person.id) => person.login.clone(),
+            Some(_) => continue,
+            None => sender(state, &of).await?,
+        };
+        lines.push(figures(format!("Asked for by {}", line(&name, 100)), &of, &limits.sender));
+    }
+    Ok(DayView { date: now.format("%Y-%m-%d").to_string(), lines })
+}
+
+/// The login of whoever a line is of, where they opened the order that is at hand.
+async fn sender(state: &DashboardState, of: &DayLine) -> Result<String, StoreError> {
+    let opened_by = match of.order {
+        Some(order) => state.store.opened_by(order).await?,
+        None => None,
+    };
+    Ok(match opened_by {
+        Some(Requester::Person(person)) if of.sender == Some(person.id) => person.login,
+        Some(Requester::Person(_) | Requester::ApiToken) | None => {
+            of.sender.map_or_else(String::new, |id| format!("the person with the id {id}"))
+        }
+    })
+}
+
+fn figures(name: String, spent: &DayLine, limits: &BudgetLimits) -> DayFigures {
+    // A limit is not reached a moment before it is.
+    let minutes = |minutes: f64| format!("{}", (minutes * 10.0).floor() / 10.0);
+    let runs = |runs: f64| format!("{runs:.0}");
+    DayFigures {
+        name,
+        figures: [
+            ("Dollars", figure(spent.usd, limits.usd, dollars)),
+            (
+                "Minutes of agents at work",
+                figure(spent.minutes, limits.minutes.map(|limit| limit as f64), minutes),
+            ),
+            ("Runs of agents", figure(spent.runs as f64, limits.runs.map(f64::from), runs)),
+        ],
+    }
+}
+
+fn figure(spent: f64, limit: Option<f64>, said: impl Fn(f64) -> String) -> DayFigure {
+    DayFigure {
+        text: limit.map_or_else(|| said(spent), |limit| format!("{} of {}", said(spent), said(limit))),
+        meter: limit.map(|limit| DayMeter { spent: spent.min(limit), limit, high: limit * 0.8 }),
+    }
+}

@@ -1,0 +1,56 @@
+//! Figures: what an order may cost, and what today has.
+
+use journeyman_order::{BudgetLimits, UserId};
+use journeyman_store::{PlannedAgentRun, RunCost};
+
+use super::*;
+
+async fn spend(fixture: &DashboardFixture, order: OrderId) {
+    let run = PlannedAgentRun {
+        order,
+        key: MoveKey("plan/1/agent".to_owned()),
+        attempt: 1,
+        repository: RepositoryId(1),
+        sender: Some(UserId(7)),
+        agent: "claude".to_owned(),
+        stage: "plan".to_owned(),
+        role: "developer".to_owned(),
+        model: "<b>opus</b>".to_owned(),
+        begins_at: Utc::now(),
+        most: RunCost { usd: 0.25, seconds: 599.0 },
+    };
+    fixture.state.store.reserve(&run, &DayLimits::default()).await.unwrap();
+}
+
+#[actix_web::test]
+async fn where_nothing_limits_the_runs_of_an_order_its_page_says_so() {
+    let fixture = DashboardFixture::new().await;
+    let order = fixture.order().await;
+    let (_, page) = fixture.page(&format!("/orders/{order}")).await;
+    assert!(page.contains("0, no limit") && !page.contains("4294967295"), "{page}");
+    assert!(page.contains("0 of 1<br><meter"), "minutes have one: {page}");
+}
+
+#[actix_web::test]
+async fn today_stands_beside_the_limits_that_hold_for_it() {
+    let mut fixture = DashboardFixture::new().await;
+    let limited = BudgetLimits { usd: Some(2.0), minutes: Some(5), runs: None };
+    fixture.state.day_limits = DayLimits { repository: limited, ..DayLimits::default() };
+    let (_, page) = fixture.page("/statistics").await;
+    assert!(page.contains("No agent has worked today") && page.contains("nothing to add up"), "{page}");
+
+    let order = fixture.order().await;
+    spend(&fixture, order).await;
+    let (_, page) = fixture.page("/statistics").await;
+    for shown in [
+        "<th scope=\"row\">octo-org/sums</th>",
+        "$0.25 of $2.00 <meter",
+        // Nothing is known of the agent: a guess stands for the run.
+        "5 of 5 <meter",
+        "<th scope=\"row\">All repositories</th>",
+        "<th scope=\"row\">Asked for by the person with the id 7</th>",
+        "claude, &#60;b&#62;opus&#60;/b&#62;",
+    ] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+}

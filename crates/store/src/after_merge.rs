@@ -1,0 +1,169 @@
+//! What became of orders' pull requests after they were merged, as GitHub told it. Whatever is told twice is kept once.
+
+use chrono::{DateTime, Utc};
+
+use super::orders::order_id;
+use super::pool::{in_tx, reading};
+use super::{Store, StoreError, from_micros, to_column, to_micros};
+use journeyman_order::{CommitSha, OrderId, PullNumber, RepositoryId};
+
+/// Characters of a name that are kept.
+const LONGEST_NAME: usize = 100;
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterMergeKind {
+    /// A commit on the default branch says that it takes it back.
+    CommitReverted,
+    /// A pull request says so, and was merged.
+    PullReverted,
+    /// A check failed on what it became.
+    CheckFailed,
+}
+
+/// What happened, and by whose word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AfterMergeFact {
+    pub kind: AfterMergeKind,
+    /// The commit or the pull request that says so, or the check.
+    pub said_by: String,
+    pub at: DateTime<Utc>,
+}
+
+impl AfterMergeKind {
+    const ALL: [Self; 3] = [Self::CommitReverted, Self::PullReverted, Self::CheckFailed];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::CommitReverted => "commit_reverted",
+            Self::PullReverted => "pull_reverted",
+            Self::CheckFailed => "check_failed",
+        }
+    }
+}
+
+impl Store {
+    /// Keeps by which commits the merged pull request of an order is known: what it became on its base, and its own last one.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn keep_merged(
+        &self,
+        (order, repository): (OrderId, RepositoryId),
+        commit: Option<&CommitSha>,
+        head: Option<&CommitSha>,
+    ) -> Result<(), StoreError> {
+        let repository = to_column(repository.0, "a repository's id")?;
+        let mut tx = self.pools.begin("a merge").await?;
+        // One that is both is what it became.
+        for (sha, is_merge) in [(commit, true), (head, false)] {
+            let Some(sha) = sha else { continue };
+            let _there_or_not: Option<(String,)> = in_tx!(&mut tx, connection => {
+                sqlx::query_as(
+                    "INSERT INTO merged_commits (repository_id, sha, order_id, is_merge) VALUES ($1, $2, $3, $4) \
+                     ON CONFLICT DO NOTHING RETURNING order_id",
+                )
+                .bind(repository)
+                .bind(sha.as_str())
+                .bind(order.to_string())
+                .bind(is_merge)
+                .fetch_optional(connection)
+            })?;
+        }
+        tx.commit().await
+    }
+
+    /// The orders whose merged pull request is known by a commit that begins like this.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn orders_of_merged(
+        &self,
+        repository: RepositoryId,
+        beginning: &str,
+    ) -> Result<Vec<OrderId>, StoreError> {
+        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
+            // No digit comes after `g`.
+            sqlx::query_as(
+                "SELECT DISTINCT order_id FROM merged_commits WHERE repository_id = $1 AND sha >= $2 AND sha < $3",
+            )
+            .bind(to_column(repository.0, "a repository's id")?)
+            .bind(beginning)
+            .bind(format!("{beginning}g"))
+            .fetch_all(pool)
+        })?;
+        rows.into_iter().map(|(id,)| order_id(&id)).collect()
+    }
+
+    /// The orders whose pull request became this commit on its base.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn orders_of_merge(
+        &self,
+        repository: RepositoryId,
+        commit: &CommitSha,
+    ) -> Result<Vec<OrderId>, StoreError> {
+        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT order_id FROM merged_commits WHERE repository_id = $1 AND sha = $2 AND is_merge")
+                .bind(to_column(repository.0, "a repository's id")?)
+                .bind(commit.as_str())
+                .fetch_all(pool)
+        })?;
+        rows.into_iter().map(|(id,)| order_id(&id)).collect()
+    }
+
+    /// The order whose pull request this is and is merged, as its row says.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn merged_order(
+        &self,
+        repository: RepositoryId,
+        pull: PullNumber,
+    ) -> Result<Option<OrderId>, StoreError> {
+        let order = self.order_by_pull(repository, pull).await?;
+        Ok(order.filter(|order| order.state == "merged").map(|order| order.id))
+    }
+
+    /// Keeps what happened to an order's pull request; of each kind the first.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn keep_after_merge(&self, order: OrderId, fact: &AfterMergeFact) -> Result<(), StoreError> {
+        let name: String = fact.said_by.chars().filter(|c| *c != '\0').take(LONGEST_NAME).collect();
+        let mut tx = self.pools.begin("what came after a merge").await?;
+        let _there_or_not: Option<(String,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as(
+                "INSERT INTO after_merge (order_id, kind, said_by, at) VALUES ($1, $2, $3, $4) \
+                 ON CONFLICT DO NOTHING RETURNING order_id",
+            )
+            .bind(order.to_string())
+            .bind(fact.kind.word())
+            .bind(name.as_str())
+            .bind(to_micros(fact.at))
+            .fetch_optional(connection)
+        })?;
+        tx.commit().await
+    }
+
+    /// What happened to an order's pull request after it was merged, the first of it first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn after_merge(&self, order: OrderId) -> Result<Vec<AfterMergeFact>, StoreError> {
+        let rows: Vec<(String, String, i64)> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT kind, said_by, at FROM after_merge WHERE order_id = $1 ORDER BY at, kind")
+                .bind(order.to_string())
+                .fetch_all(pool)
+        })?;
+        let fact = |(kind, said_by, at): (String, String, i64)| {
+            let what = format!("what came after the merge of order {order}");
+            let known = AfterMergeKind::ALL.into_iter().find(|known| known.word() == kind);
+            let kind =
+                known.ok_or_else(|| StoreError::broken(&what, format!("there is no kind {kind:?}")))?;
+            Ok(AfterMergeFact { kind, said_by, at: from_micros(at, &what)? })
+        };
+        rows.into_iter().map(fact).collect()
+    }
+}

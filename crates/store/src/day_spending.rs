@@ -1,0 +1,89 @@
+//! What a day has seen so far, for whoever looks: the sums that limits of a day are held against, with the same day.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::AssertSqlSafe;
+
+use super::order_list::is_among;
+use super::orders::order_id;
+use super::pool::reading;
+use super::spending::{day_of, dollars};
+use super::{Store, StoreError, from_column, to_micros};
+use journeyman_order::{OrderId, RepositoryId, UserId};
+
+/// The dearest so many repositories and people.
+const MOST_LINES: u32 = 20;
+
+/// By what a day's runs are added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DayGrouping {
+    All,
+    Repository,
+    /// Whoever asked for the work; what was asked for through the API is nobody's.
+    Sender,
+}
+
+/// What runs of a day come to together; estimates of what is under way counted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DayLine {
+    /// None for all repositories together.
+    pub repository: Option<RepositoryId>,
+    pub sender: Option<UserId>,
+    pub usd: f64,
+    pub minutes: f64,
+    /// Made, or under way.
+    pub runs: u64,
+    /// One of the orders that it is of.
+    pub order: Option<OrderId>,
+}
+
+type DayColumns = (Option<i64>, i64, i64, i64, Option<String>);
+
+impl Store {
+    /// Adds up the runs that began on the day that a moment belongs to, of all or of these repositories; the dearest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn day_spending(
+        &self,
+        by: DayGrouping,
+        moment: DateTime<Utc>,
+        among: Option<&[RepositoryId]>,
+    ) -> Result<Vec<DayLine>, StoreError> {
+        let (who, group) = match by {
+            DayGrouping::All => ("CAST(NULL AS BIGINT)", ""),
+            DayGrouping::Repository => ("repository_id", "GROUP BY repository_id"),
+            DayGrouping::Sender => ("sender_id", "AND sender_id IS NOT NULL GROUP BY sender_id"),
+        };
+        let among = among.map_or("TRUE".to_owned(), is_among);
+        let sql = format!(
+            "SELECT {who}, CAST(COALESCE(SUM(COALESCE(actual_microusd, estimated_microusd)), 0) AS BIGINT), \
+             CAST(COALESCE(SUM(COALESCE(actual_ms, estimated_ms)), 0) AS BIGINT), \
+             COUNT(CASE WHEN state <> 'kept_off' THEN 1 END), MAX(order_id) FROM spending \
+             WHERE begun_at >= $1 AND begun_at < $2 AND {among} {group} ORDER BY 2 DESC, 1 LIMIT {MOST_LINES}"
+        );
+        let day = day_of(moment);
+        let rows: Vec<DayColumns> = reading!(&self.pools, pool => {
+            // Made of our own words and of numbers alone.
+            sqlx::query_as(AssertSqlSafe(sql))
+                .bind(to_micros(day))
+                .bind(to_micros(day + TimeDelta::days(1)))
+                .fetch_all(pool)
+        })?;
+        rows.into_iter().map(|row| day_line(by, row)).collect()
+    }
+}
+
+fn day_line(
+    by: DayGrouping,
+    (who, microusd, milliseconds, runs, order): DayColumns,
+) -> Result<DayLine, StoreError> {
+    let id = |grouping| who.filter(|_| by == grouping).map(i64::unsigned_abs);
+    Ok(DayLine {
+        repository: id(DayGrouping::Repository).map(RepositoryId),
+        sender: id(DayGrouping::Sender).map(UserId),
+        usd: dollars(microusd),
+        minutes: milliseconds as f64 / 60e3,
+        runs: from_column(runs, "the day's runs")?,
+        order: order.map(|order| order_id(&order)).transpose()?,
+    })
+}

@@ -11,7 +11,7 @@ use chrono::TimeDelta;
 use super::Engine;
 use journeyman_github::{ErrorKind, HookDelivery};
 use journeyman_order::EffectError;
-use journeyman_store::{DeliverySaveOutcome, NewDelivery};
+use journeyman_store::{DeliverySaveOutcome, HeardUntil, NewDelivery};
 use journeyman_webhook::events;
 
 /// What is newer than this may still be on its way, and the clocks differ.
@@ -67,7 +67,13 @@ impl Engine {
 
     async fn reconcile(&self) -> Result<ReconcileReport, EffectError> {
         let (heard, since, is_first) = match self.parts.store.heard_until().await? {
-            Some(heard) => (heard, heard - OVERLAP, false),
+            Some(HeardUntil { at, is_kept }) => {
+                // What moved with each delivery would pass over one that is missed while GitHub cannot be asked.
+                if !is_kept {
+                    self.parts.store.set_heard_until(at).await?;
+                }
+                (at, at - OVERLAP, false)
+            }
             // The first start: what happens from now on is missed by nobody, nor what a start that failed has missed.
             None => {
                 let now = self.parts.clock.now();

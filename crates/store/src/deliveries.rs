@@ -98,6 +98,14 @@ impl DeliveryConclusion {
     }
 }
 
+/// Until when all that GitHub delivered was taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeardUntil {
+    pub at: DateTime<Utc>,
+    /// Otherwise GitHub was never asked, and it is when the last delivery came: it moves with the next.
+    pub is_kept: bool,
+}
+
 impl Store {
     /// Deliveries that nobody has concluded yet and that came after this one, the oldest first.
     ///
@@ -186,17 +194,18 @@ impl Store {
         Ok(unknown)
     }
 
-    /// Until when all that GitHub delivered was taken in, by GitHub's clock. Where it was never asked: when the last
-    /// delivery came, if there was one.
+    /// Until when all that GitHub delivered was taken in, by GitHub's clock.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn heard_until(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+    pub async fn heard_until(&self) -> Result<Option<HeardUntil>, StoreError> {
         let (heard, last): (Option<i64>, Option<i64>) = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT heard_until, (SELECT MAX(received_at) FROM deliveries) FROM server WHERE one = 1")
                 .fetch_one(pool)
         })?;
-        heard.or(last).map(|at| from_micros(at, "the last delivery")).transpose()
+        let read = |at| from_micros(at, "the last delivery");
+        let heard = heard.or(last).map(|at| Ok(HeardUntil { at: read(at)?, is_kept: heard.is_some() }));
+        heard.transpose()
     }
 
     /// Keeps until when all that GitHub delivered was taken in.

@@ -1,6 +1,7 @@
 //! Orders are found, and told what a delivery said.
 
 use super::*;
+use crate::HeardUntil;
 use crate::orders::WAKING;
 use journeyman_order::BranchName;
 
@@ -118,12 +119,13 @@ async fn what_was_never_kept_is_named_and_until_when_github_was_heard_is_remembe
     for TestStore { store, .. } in homes().await {
         assert_eq!(store.heard_until().await.unwrap(), None, "GitHub was never asked, and nothing came");
         store.save_delivery(delivery("came")).await.unwrap();
-        assert_eq!(store.heard_until().await.unwrap(), Some(now()), "what came last");
+        let last = HeardUntil { at: now(), is_kept: false };
+        assert_eq!(store.heard_until().await.unwrap(), Some(last), "what came last");
         let asked = ["lost", "came", "also-lost"].map(guid).to_vec();
         assert_eq!(store.unknown_deliveries(asked).await.unwrap(), ["lost", "also-lost"].map(guid));
         let later = now() + chrono::TimeDelta::minutes(7);
         store.set_heard_until(later).await.unwrap();
-        assert_eq!(store.heard_until().await.unwrap(), Some(later));
+        assert_eq!(store.heard_until().await.unwrap(), Some(HeardUntil { at: later, is_kept: true }));
     }
 }
 

@@ -50,7 +50,8 @@ impl Store {
         among: Option<&[RepositoryId]>,
     ) -> Result<Vec<DayLine>, StoreError> {
         let (who, group) = match by {
-            DayGrouping::All => ("CAST(NULL AS BIGINT)", ""),
+            // A sum of nothing is a line as well.
+            DayGrouping::All => ("CAST(NULL AS BIGINT)", "HAVING COUNT(*) > 0"),
             DayGrouping::Repository => ("repository_id", "GROUP BY repository_id"),
             DayGrouping::Sender => ("sender_id", "AND sender_id IS NOT NULL GROUP BY sender_id"),
         };

@@ -331,6 +331,9 @@ impl<'a> SourceScan<'a> {
     fn condition(&self, claim: Range<usize>) -> AssertionSite {
         let is_joined = [" or ", "||", " if ", "?"].iter().any(|word| self.find_top(&claim, word).is_some());
         let operator = ["===", "=="].iter().find_map(|word| Some((self.find_top(&claim, word)?, word.len())));
+        // `!==` is none.
+        let operator =
+            operator.filter(|(at, _)| !self.text.get(..*at).is_some_and(|before| before.ends_with('!')));
         match operator {
             Some((at, length))
                 if !is_joined

@@ -285,7 +285,7 @@ async fn what_a_day_has_seen_is_told_as_its_limits_are_held_and_no_other_day() {
         let yesterday = now() - TimeDelta::days(1);
         assert_eq!(told(DayGrouping::All, yesterday, None).await, [(None, None, 3.0, 1)]);
         let later = now() + TimeDelta::days(1);
-        assert_eq!(told(DayGrouping::All, later, None).await, [(None, None, 0.0, 0)]);
+        assert!(told(DayGrouping::All, later, None).await.is_empty());
     }
 }
 

@@ -58,7 +58,7 @@ struct DoctorCheckup(Settings);
 #[async_trait(?Send)]
 impl ServerCheckup for DoctorCheckup {
     async fn look(&self) -> Vec<CheckupFinding> {
-        let found = examine(&self.0, DoctorScope::Server).await.into_iter();
+        let found = examine(&self.0, DoctorScope::RunningServer).await.into_iter();
         found.map(|one| CheckupFinding { about: one.about, text: one.text, is_good: one.is_good }).collect()
     }
 }

@@ -80,7 +80,11 @@ impl Store {
             sum("NOT active AND state <> 'cancelled' THEN 1"),
             sum("verified THEN 1"),
             sum("state = 'merged' THEN 1"),
-            sum("state = 'merged' AND verified THEN 1"),
+            // Of others it cannot be known what became of them.
+            sum(
+                "state = 'merged' AND verified AND (EXISTS (SELECT 1 FROM merged_commits WHERE order_id = orders.id) \
+                 OR EXISTS (SELECT 1 FROM after_merge WHERE order_id = orders.id)) THEN 1"
+            ),
             sum(
                 "state = 'merged' AND verified AND EXISTS (SELECT 1 FROM after_merge WHERE order_id = orders.id) THEN 1"
             ),

@@ -3,6 +3,9 @@
 
 use super::names;
 
+/// Git passes over a line of attributes that is as long.
+const LONGEST_ATTRIBUTES: usize = 2_048;
+
 /// What to think of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ContentRemark {
@@ -39,6 +42,10 @@ pub(super) fn attributes(new: &[u8], old: Option<&[u8]>) -> Vec<ContentRemark> {
     }
     let mut remarks = Vec::new();
     for line in new.iter().filter(|line| !old.contains(line) && !line.starts_with('#')) {
+        if line.len() >= LONGEST_ATTRIBUTES {
+            let why = "a line is too long for git to read it, and not for all that read attributes";
+            remarks.push(ContentRemark::Refused(why.to_owned()));
+        }
         for word in rest_of(line) {
             let shown: String = word.escape_debug().to_string().chars().take(80).collect();
             if is_set(word, &rewriting) {

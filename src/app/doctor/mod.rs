@@ -30,18 +30,20 @@ pub enum DoctorScope {
     Local,
     /// `serve`.
     Server,
+    /// The server itself, while it runs.
+    RunningServer,
 }
 
 /// Looks at everything that work needs, as the start of `serve` and the preflight of an order do.
 pub async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<DoctorFinding> {
-    let data = Some(settings.data.dir.clone()).filter(|_| scope == DoctorScope::Server);
+    let data = Some(settings.data.dir.clone()).filter(|_| scope != DoctorScope::Local);
     let rules =
         TestRunSettings { data, sandbox: settings.sandbox.clone(), testing: settings.testing.clone() };
     let mut findings = machine(rules).await;
     findings.push(signing(settings.signing.clone()).await);
     findings.extend(agents::examine(settings).await);
-    if scope == DoctorScope::Server {
-        findings.extend(server::examine(settings).await);
+    if scope != DoctorScope::Local {
+        findings.extend(server::examine(settings, scope).await);
     }
     findings
 }

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use secrecy::ExposeSecret;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{DoctorFinding, finding};
+use super::{DoctorFinding, DoctorScope, finding};
 use crate::app::database::PostgresAddress;
 use crate::app::github;
 use crate::app::registration::AppCheck;
@@ -27,9 +27,17 @@ const MOST_SECONDS_APART: i64 = 30;
 /// One or two may have come while the server was started again.
 const FAILS_IN_A_ROW: usize = 3;
 
-pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
+pub(super) async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<DoctorFinding> {
     let mut findings = app(settings).await;
-    findings.extend([store(settings).await, room(settings), port(settings.server.listen).await]);
+    let store = match scope {
+        DoctorScope::RunningServer => own_store(settings),
+        DoctorScope::Local | DoctorScope::Server => None,
+    };
+    let store = match store {
+        Some(own) => own,
+        None => store_of(settings).await,
+    };
+    findings.extend([store, room(settings), port(settings.server.listen).await]);
     findings
 }
 
@@ -119,8 +127,17 @@ fn delivered(newest: &[HookDelivery]) -> Option<DoctorFinding> {
     Some(finding("deliveries", text, in_a_row < FAILS_IN_A_ROW))
 }
 
+/// The file of a running server's SQLite, which that process must not open beside SQLite: to close it again ends the locks that
+/// SQLite holds on it, and the next program that comes to the database takes itself for the only one.
+fn own_store(settings: &Settings) -> Option<DoctorFinding> {
+    settings.store.url.expose_secret().strip_prefix("sqlite:")?;
+    let text = "SQLite, in use by this server: GET /ready says whether it can be written, and `journeyman doctor` looks at \
+                the file";
+    Some(finding("store.url", text.to_owned(), true))
+}
+
 /// It is not opened to be written: that would bring its tables up to date, which is for the server to do.
-async fn store(settings: &Settings) -> DoctorFinding {
+async fn store_of(settings: &Settings) -> DoctorFinding {
     let about = "store.url";
     let url = settings.store.url.expose_secret();
     let Some(rest) = url.strip_prefix("sqlite:") else {

@@ -121,8 +121,15 @@ fn of(
     let introduced = introduced_names(&after().collect::<Vec<_>>(), &new_words);
     let is_unread =
         |file: &&ChangedFile| file.before == Some(ChangedContent::NotRead) && is_of_tests(&file.path);
+    // What is moved as it is was there.
+    let was_there = |file: &ChangedFile| {
+        let bytes = file.after.as_ref().and_then(ChangedContent::bytes);
+        bytes.is_some()
+            && changes.iter().any(|other| other.before.as_ref().and_then(ChangedContent::bytes) == bytes)
+    };
     let is_compiled = |file: &&ChangedFile| {
-        file.after.is_some() && tamper::is_compiled_path(&file.path) && !is_of_tests(&file.path)
+        let is_one = tamper::is_compiled_path(&file.path) && !is_of_tests(&file.path);
+        file.after.is_some() && is_one && !was_there(file)
     };
     ChangeAnalysis {
         compiled: changes.iter().filter(is_compiled).map(|file| file.path.clone()).collect(),

@@ -121,10 +121,10 @@ impl ExperimentContext<'_> {
             let own = session.lies.get(before..).unwrap_or_default();
             let is_void = |name: &String| {
                 let of_it = || own.iter().filter(|(lie, _)| lie.test.as_ref() == Some(name));
-                // Where one expectation of it says what is right, another may be a bound.
+                // Where one expectation of it says what is right, another may say what is wrong.
                 let says_something = of_it().any(|(_, noticed)| *noticed);
                 let is_unheard = |(lie, noticed): &(Lie, bool)| {
-                    !noticed && (lie.is_sure || (lie.is_bound && !says_something))
+                    !noticed && (lie.is_sure || (lie.is_negative && !says_something))
                 };
                 failing.contains(name) || of_it().any(is_unheard)
             };

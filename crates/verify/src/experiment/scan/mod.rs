@@ -436,10 +436,10 @@ impl<'a> SourceScan<'a> {
 }
 
 impl AssertionSite {
-    /// Whether it asserts that something is different, less or more, which many answers are.
-    pub(super) fn is_bound(&self, scan: &SourceScan<'_>) -> bool {
+    /// Whether it asserts that something is not this, which many answers are not.
+    pub(super) fn is_negative(&self, scan: &SourceScan<'_>) -> bool {
         let [claim] = self.sides.as_slice() else { return false };
-        let words = [" != ", " !== ", " < ", " > ", " <= ", " >= "];
+        let words = [" != ", " !== "];
         self.kind == AssertionKind::Something && words.iter().any(|word| scan.find_top(claim, word).is_some())
     }
 

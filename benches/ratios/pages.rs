@@ -14,7 +14,7 @@ use reqwest::header::{COOKIE, SET_COOKIE};
 use secrecy::SecretString;
 
 use super::intake::deliver;
-use super::resume::{connected, execute};
+use super::resume::{connected, execute, numbered_copies};
 use super::server::{SECRET, Settings};
 use super::{heading, line, middle_and_tail, ratio};
 
@@ -122,7 +122,7 @@ async fn fill(url: &str, file: &Path, ended: u32) -> OrderId {
     }
     store.close().await;
     let order = order.expect("an order");
-    let mut copies = connected(file).await;
+    let mut copies = numbered_copies(file, ended + 1).await;
     let columns: Vec<String> = sqlx::query_scalar("SELECT name FROM pragma_table_info('orders')")
         .fetch_all(&mut copies)
         .await
@@ -139,11 +139,6 @@ async fn fill(url: &str, file: &Path, ended: u32) -> OrderId {
         other => other,
     });
     for text in [
-        "CREATE TEMPORARY TABLE copies (number INTEGER PRIMARY KEY, id TEXT NOT NULL)".to_owned(),
-        format!(
-            "WITH RECURSIVE numbers (number) AS (VALUES (2) UNION ALL SELECT number + 1 FROM numbers WHERE number <= {ended}) \
-             INSERT INTO copies SELECT number, printf('018f0000-0000-7000-8000-%012x', number) FROM numbers"
-        ),
         format!(
             "INSERT INTO orders ({}) SELECT {} FROM orders, copies WHERE orders.id = '{order}'",
             columns.join(", "),

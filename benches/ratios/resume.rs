@@ -109,6 +109,21 @@ pub async fn all_looked_through(file: &Path) {
     }
 }
 
+/// A connection with a table `copies`: from 2 to the last number, each with the id of an order.
+pub async fn numbered_copies(file: &Path, last: u32) -> SqliteConnection {
+    let mut connection = connected(file).await;
+    for text in [
+        "CREATE TEMPORARY TABLE copies (number INTEGER PRIMARY KEY, id TEXT NOT NULL)".to_owned(),
+        format!(
+            "WITH RECURSIVE numbers (number) AS (VALUES (2) UNION ALL SELECT number + 1 FROM numbers WHERE number < {last}) \
+             INSERT INTO copies SELECT number, printf('018f0000-0000-7000-8000-%012x', number) FROM numbers"
+        ),
+    ] {
+        execute(&mut connection, text).await;
+    }
+    connection
+}
+
 /// One order is opened and told to wait by the store itself; the others are copies of it.
 pub async fn prepare(url: &str, file: &Path, at_hand: u32, ended: u32) {
     let store = Store::open(url).await.expect("a store");
@@ -125,14 +140,8 @@ pub async fn prepare(url: &str, file: &Path, at_hand: u32, ended: u32) {
     }
     store.close().await;
 
-    let mut copies = connected(file).await;
-    let count = at_hand + ended;
+    let mut copies = numbered_copies(file, at_hand + ended).await;
     for text in [
-        "CREATE TEMPORARY TABLE copies (number INTEGER PRIMARY KEY, id TEXT NOT NULL)".to_owned(),
-        format!(
-            "WITH RECURSIVE numbers (number) AS (VALUES (2) UNION ALL SELECT number + 1 FROM numbers WHERE number < {count}) \
-             INSERT INTO copies SELECT number, printf('018f0000-0000-7000-8000-%012x', number) FROM numbers"
-        ),
         // Those that have ended are no more than rows here: nobody reads their journals.
         format!(
             "INSERT INTO orders (id, repository, repository_id, issue, state, active, branch, pull, opened_at, \

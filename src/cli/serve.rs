@@ -31,15 +31,16 @@ impl ServeArguments {
 /// A server may run in a folder of its own. What is in a work tree somebody else may have filled.
 fn of_this_folder() -> Option<PathBuf> {
     let file = Path::new(SETTINGS);
-    let is_repository =
-        || file.canonicalize().is_ok_and(|file| file.ancestors().any(|folder| folder.join(".git").exists()));
-    if file.exists() && is_repository() {
+    if !file.exists() {
+        return None;
+    }
+    if file.canonicalize().is_ok_and(|file| file.ancestors().any(|folder| folder.join(".git").exists())) {
         tracing::warn!(
             "{SETTINGS} in this folder is not read, as it is in a git work tree; `--config {SETTINGS}` reads it"
         );
         return None;
     }
-    file.exists().then(|| file.to_owned())
+    Some(file.to_owned())
 }
 
 pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {

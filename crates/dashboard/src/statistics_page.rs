@@ -133,12 +133,15 @@ fn bar(place: u64, week: &StatisticsLine, most: u64) -> WeekBar {
     }
 }
 
+fn mean(sum: f64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum / count as f64)
+}
+
 fn figure_line(line_of: &StatisticsLine) -> FigureLine {
     let share = |part: u64, whole: u64| match whole {
         0 => "–".to_owned(),
         _ => format!("{} of {whole} ({} %)", part, part * 100 / whole),
     };
-    let mean = |sum: f64, count: u64| (count > 0).then(|| sum / count as f64);
     let usd = line_of.microusd as f64 / 1e6;
     FigureLine {
         name: if line_of.group.is_empty() { "(not kept)".to_owned() } else { line(&line_of.group, 150) },
@@ -164,7 +167,7 @@ fn model_figures(of: &ModelLine) -> ModelFigures {
         runs: of.runs,
         usd: dollars(usd),
         merged: of.merged,
-        cost: if of.merged == 0 { "– (none merged)".to_owned() } else { dollars(usd / of.merged as f64) },
+        cost: mean(usd, of.merged).map_or_else(|| "– (none merged)".to_owned(), dollars),
     }
 }
 

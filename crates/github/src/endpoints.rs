@@ -47,7 +47,9 @@ impl Endpoints {
             ))
         };
         let Some(host) = api_url.host() else { return wrong("names no host") };
-        if api_url.scheme() != "https" && !(api_url.scheme() == "http" && is_loopback(&host)) {
+        if api_url.scheme() != "https"
+            && !(api_url.scheme() == "http" && journeyman_outgoing::is_loopback(&host))
+        {
             return wrong("must begin with https:// (http:// is for loopback only)");
         }
         let has_more = api_url.query().is_some() || api_url.fragment().is_some();
@@ -88,15 +90,6 @@ fn at_path(url: &Url, path: &str) -> String {
     let mut there = url.clone();
     there.set_path(path);
     there.as_str().trim_end_matches('/').to_owned()
-}
-
-/// Whether a host is this machine, where nothing crosses a network.
-pub(super) fn is_loopback(host: &Host<&str>) -> bool {
-    match host {
-        Host::Domain(name) => *name == "localhost" || name.ends_with(".localhost"),
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    }
 }
 
 #[cfg(test)]

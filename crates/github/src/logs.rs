@@ -11,7 +11,7 @@ use secrecy::ExposeSecret as _;
 use url::Url;
 
 use super::connection::CONNECT_TIMEOUT;
-use super::endpoints::{InstalledRepository, is_loopback};
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
@@ -72,7 +72,8 @@ impl GitHub {
     async fn signed_log(&self, location: Option<&str>) -> Result<Option<String>> {
         let usable = |url: &Url| {
             url.scheme() == "https"
-                || (url.scheme() == "http" && url.host().is_some_and(|host| is_loopback(&host)))
+                || (url.scheme() == "http"
+                    && url.host().is_some_and(|host| journeyman_outgoing::is_loopback(&host)))
         };
         let Some(url) = location.and_then(|text| Url::parse(text).ok()).filter(usable) else {
             return Err(GitHubError::unexpected("GitHub names no address of the job's log that can be used"));

@@ -18,7 +18,7 @@ use reqwest::{Client, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use tokio::sync::Mutex;
-use url::{Host, Url};
+use url::Url;
 
 use crate::auth::{self, FoundCredential, ImageCredential};
 use crate::error::ImageError;
@@ -359,12 +359,7 @@ fn redirected(attempt: Attempt<'_>) -> reqwest::redirect::Action {
 }
 
 fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
+    url.host().is_some_and(|host| journeyman_outgoing::is_loopback(&host))
 }
 
 fn basic(user: &str, password: &SecretString) -> String {

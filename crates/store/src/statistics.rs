@@ -74,6 +74,8 @@ impl Store {
         };
         let among = among.map_or("TRUE".to_owned(), is_among);
         let sum = |what: &str| format!("CAST(SUM(CASE WHEN {what} ELSE 0 END) AS BIGINT)");
+        let has = |table: &str| format!("EXISTS (SELECT 1 FROM {table} WHERE order_id = orders.id)");
+        let (trusted, fell) = ("state = 'merged' AND verified", has("after_merge"));
         let sql = format!(
             "SELECT CAST({group} AS TEXT), COUNT(*), {}, {}, {}, {}, {}, {}, {}, CAST(SUM(microusd) AS BIGINT), {}, COUNT(pull_at) \
              FROM orders WHERE opened_at >= $1 AND state <> 'refused' AND {among} GROUP BY {group} ORDER BY {sequence} LIMIT {MOST_LINES}",
@@ -81,13 +83,8 @@ impl Store {
             sum("verified THEN 1"),
             sum("state = 'merged' THEN 1"),
             // Of others it cannot be known what became of them.
-            sum(
-                "state = 'merged' AND verified AND (EXISTS (SELECT 1 FROM merged_commits WHERE order_id = orders.id) \
-                 OR EXISTS (SELECT 1 FROM after_merge WHERE order_id = orders.id)) THEN 1"
-            ),
-            sum(
-                "state = 'merged' AND verified AND EXISTS (SELECT 1 FROM after_merge WHERE order_id = orders.id) THEN 1"
-            ),
+            sum(&format!("{trusted} AND ({} OR {fell}) THEN 1", has("merged_commits"))),
+            sum(&format!("{trusted} AND {fell} THEN 1")),
             sum("verified THEN rounds"),
             sum("verified AND rounds > 0 THEN 1"),
             sum("pull_at > opened_at THEN pull_at - opened_at"),

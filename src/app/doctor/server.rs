@@ -29,11 +29,7 @@ const FAILS_IN_A_ROW: usize = 3;
 
 pub(super) async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<DoctorFinding> {
     let mut findings = app(settings).await;
-    let store = match scope {
-        DoctorScope::RunningServer => own_store(settings),
-        DoctorScope::Local | DoctorScope::Server => None,
-    };
-    let store = match store {
+    let store = match own_store(settings).filter(|_| scope == DoctorScope::RunningServer) {
         Some(own) => own,
         None => store_of(settings).await,
     };

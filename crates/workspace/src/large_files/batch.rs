@@ -428,12 +428,7 @@ impl Resolve for ElsewhereResolver {
 }
 
 fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
+    url.host().is_some_and(|host| journeyman_outgoing::is_loopback(&host))
 }
 
 fn is_near(url: &Url) -> bool {

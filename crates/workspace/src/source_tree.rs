@@ -14,7 +14,6 @@ use std::sync::Arc;
 use git2::{ObjectType, Odb, Oid};
 use sha2::{Digest as _, Sha256};
 
-use super::large_files::attributes::TreeAttributes;
 use super::large_files::pointer::LargeFilePointer;
 use super::large_files::store::{LargeFileStore, is_held_at};
 use super::large_files::{self, LargeFiles};
@@ -242,7 +241,45 @@ impl SourceTree {
         folder.as_os_str().is_empty() || next.is_some_and(|(path, _)| path.starts_with(folder))
     }
 
-    /// Lays a file over the commit, or takes one away.
+    /// Lays files over the commit, or takes them away. Each is what it is in the first of these commits that has it: of a file
+    /// of Git LFS git has the pointer, and which text is one, the attributes of its own commit say.
+    ///
+    /// # Errors
+    /// When a commit cannot be read, or libgit2 cannot name a file.
+    pub fn lay_all<'l>(
+        &mut self,
+        laid: impl IntoIterator<Item = (&'l Path, Option<&'l [u8]>)>,
+        from: &[&CommitSha],
+    ) -> Result<(), GitError> {
+        let (workspaces, repository) = (self.workspaces.clone(), self.repository.clone());
+        let mut origins: Option<Vec<Self>> = None;
+        for (path, bytes) in laid {
+            self.lay(path, bytes)?;
+            let is_here = |pointer: &LargeFilePointer| self.large.store.has(pointer);
+            if bytes.and_then(LargeFilePointer::parse).filter(is_here).is_none() {
+                continue;
+            }
+            let origins = match &mut origins {
+                Some(origins) => origins,
+                none @ None => {
+                    let read = |commit: &&CommitSha| workspaces.source_tree(&repository, commit);
+                    none.insert(from.iter().map(read).collect::<Result<_, _>>()?)
+                }
+            };
+            let Some(SourceFile::Laid { id, is_executable, .. }) = self.files.get(path).cloned() else {
+                continue;
+            };
+            let found = origins.iter().filter_map(|origin| origin.files.get(path));
+            let same = found.map(|file| (file, file.identity().1)).find(|(_, there)| *there == id);
+            if let Some((SourceFile::Large { pointer, .. }, _)) = same {
+                let pointer = pointer.clone();
+                self.files.insert(path.to_owned(), SourceFile::Large { id, pointer, is_executable });
+            }
+        }
+        Ok(())
+    }
+
+    /// Lays one file over the commit as it is, or takes one away.
     ///
     /// # Errors
     /// When libgit2 cannot name it.
@@ -266,25 +303,8 @@ impl SourceTree {
         });
         let id = Oid::hash_object(ObjectType::Blob, bytes)
             .map_err(|error| GitError::local("name what is laid over a commit", &error))?;
-        let file = match self.large_file_of(path, bytes)? {
-            Some(pointer) => SourceFile::Large { id, pointer, is_executable },
-            None => SourceFile::Laid { id, bytes: bytes.into(), is_executable },
-        };
-        self.files.insert(path.to_owned(), file);
+        self.files.insert(path.to_owned(), SourceFile::Laid { id, bytes: bytes.into(), is_executable });
         Ok(())
-    }
-
-    /// What is laid over a commit comes out of git too: of a file of Git LFS that is the pointer.
-    fn large_file_of(&self, path: &Path, bytes: &[u8]) -> Result<Option<LargeFilePointer>, GitError> {
-        let pointer = LargeFilePointer::parse(bytes).filter(|pointer| self.large.store.has(pointer));
-        let Some(pointer) = pointer else { return Ok(None) };
-        let said = |error: git2::Error| GitError::local("read .gitattributes", &error);
-        let commits = self.workspaces.commits(&self.repository)?;
-        let odb = commits.odb().map_err(said)?;
-        let read = |id: Oid, kind: ObjectType| large_files::read(&odb, id, kind);
-        let tree = commits.find_commit(oid(&self.commit)?).map_err(said)?.tree_id();
-        let attributes = TreeAttributes::of_tree(&read, tree)?;
-        Ok(attributes.is_lfs(path.as_os_str().as_bytes()).then_some(pointer))
     }
 
     /// The paths that hold something else here than there, those that are there alone included.

@@ -351,15 +351,17 @@ impl CommitTester {
         overlays: Vec<Overlay>,
     ) -> Result<(SourceTree, Vec<PathBuf>), EffectError> {
         let (repository, commit) = (ask.repository.clone(), commit.clone());
+        let origins = [ask.commit.clone(), ask.base.clone()];
         self.git(move |workspaces| {
             let mut source = workspaces.source_tree(&repository, &commit)?;
-            for overlay in &overlays {
+            let files = overlays.iter().map(|overlay| {
                 let bytes = match &overlay.action {
                     OverlayAction::Write(bytes) => Some(bytes.as_slice()),
                     OverlayAction::Remove => None,
                 };
-                source.lay(Path::new(&overlay.path), bytes)?;
-            }
+                (Path::new(&overlay.path), bytes)
+            });
+            source.lay_all(files, &origins.each_ref())?;
             let laid = overlays.into_iter().map(|overlay| overlay.path.into()).collect();
             Ok((source, laid))
         })

@@ -146,6 +146,28 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(done.stdout).unwrap().trim().to_owned()
 }
 
+fn write(folder: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// What is checked out in a clone, as a fetch brings it.
+fn take_over(clone: &Path, mirror: &Repository) -> CommitSha {
+    let clone = Repository::open(clone).unwrap();
+    let id = clone.head().unwrap().target().unwrap();
+    copy_pack(&clone, mirror, |pack| {
+        let mut walk = clone.revwalk()?;
+        walk.push(id)?;
+        pack.insert_walk(&mut walk)
+    })
+    .unwrap();
+    mirror.reference("refs/mirror/main", id, true, "").unwrap();
+    id.to_string().parse().unwrap()
+}
+
 /// A repository in our data folder, as a fetch leaves it, and the server of its large files.
 struct House {
     place: TempDir,
@@ -163,20 +185,20 @@ impl House {
         let seed = place.path().join("seed");
         fs::create_dir(&seed).unwrap();
         git(&seed, &["init", "-q", "."]);
-        for (path, text) in files {
-            let path = seed.join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
+        write(&seed, files);
         git(&seed, &["add", "-A"]);
         git(&seed, &["commit", "-qm", "It"]);
-        let seed = Repository::open(&seed).unwrap();
-        let mirror = workspaces.mirror(&repository).unwrap();
-        let id = seed.head().unwrap().target().unwrap();
-        copy_pack(&seed, &mirror, |pack| pack.insert_commit(id)).unwrap();
-        mirror.reference("refs/mirror/main", id, true, "").unwrap();
-        let commit = id.to_string().parse().unwrap();
+        let commit = take_over(&seed, &workspaces.mirror(&repository).unwrap());
         Self { place, workspaces, host: LargeFileHost::start(), repository, commit }
+    }
+
+    /// A commit more, on top of the first one.
+    fn commit_more(&mut self, files: &[(&str, &str)]) {
+        let seed = self.place.path().join("seed");
+        write(&seed, files);
+        git(&seed, &["add", "-A"]);
+        git(&seed, &["commit", "-qm", "More"]);
+        self.commit = take_over(&seed, &self.workspaces.mirror(&self.repository).unwrap());
     }
 
     fn fetch(&self) -> Result<(), crate::GitError> {
@@ -238,6 +260,35 @@ fn contents_are_brought_with_the_token_for_the_server_and_without_it_from_elsewh
     // The second time, nobody is asked.
     house.fetch().unwrap();
     assert_eq!(house.host.heard().len(), 3);
+}
+
+#[test]
+fn what_is_laid_over_a_commit_is_what_it_is_in_the_commit_that_it_comes_from() {
+    let pointer = pointer_to(b"a content");
+    let mut house = House::new(&[(".gitattributes", "/kept.bin filter=lfs\n"), ("kept.bin", &pointer)]);
+    house.host.put(b"a content");
+    house.fetch().unwrap();
+    let base = house.commit.clone();
+    // The change gives another folder attributes of its own, and takes a file out of Git LFS.
+    house.commit_more(&[
+        (".gitattributes", "\n"),
+        ("tests/.gitattributes", ATTRIBUTES),
+        ("tests/a.bin", &pointer),
+        ("kept.bin", &pointer),
+    ]);
+    let held = |from: &[&CommitSha], path: &str| {
+        let mut source = house.workspaces.source_tree(&house.repository, &base).unwrap();
+        source.lay_all([(Path::new(path), Some(pointer.as_bytes()))], from).unwrap();
+        match source.contents(&[path.into()]).unwrap().remove(0).unwrap() {
+            SourceContent::Large(_) => "its content",
+            SourceContent::File { .. } => "a pointer",
+            SourceContent::Link(to) => panic!("{to:?}"),
+        }
+    };
+    assert_eq!(held(&[&house.commit, &base], "tests/a.bin"), "its content");
+    assert_eq!(held(&[&house.commit, &base], "kept.bin"), "a pointer", "as the change has it");
+    assert_eq!(held(&[&base], "kept.bin"), "its content");
+    assert_eq!(held(&[&base], "tests/a.bin"), "a pointer", "nobody has it");
 }
 
 #[test]

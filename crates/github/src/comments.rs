@@ -239,8 +239,11 @@ impl GitHub {
         let route = at.route(&format!("/issues/{issue}/comments"));
         let request = GitHubRequest::post(route, json!({"body": body})).once();
         let mut written = self.call(at, marker.permissions, &request).await;
-        if written.as_ref().is_err_and(|error| error.kind == ErrorKind::Unauthorized) {
-            // By then there is a new token. Whatever GitHub says, what may be there is looked for.
+        let is_refused =
+            |error: &GitHubError| matches!(error.kind, ErrorKind::Unauthorized | ErrorKind::Forbidden);
+        if written.as_ref().is_err_and(is_refused) {
+            // By then there is a new token, or all servers know the one there is. Whatever GitHub says, what may be there is
+            // looked for.
             if let Some(found) = self.look_for(at, issue, marker).await? {
                 return Ok(found.id);
             }

@@ -324,6 +324,9 @@ impl GitHub {
             }
             ErrorKind::Forbidden if token.is_fresh() => {
                 self.pause().await;
+                if request.is_once {
+                    return Err(error);
+                }
                 token
             }
             ErrorKind::Forbidden

@@ -22,8 +22,8 @@ enum WriteResponse {
     Answered,
     /// Carried out, and the answer lost.
     Lost,
-    /// Carried out, and answered with 502.
-    Applied502,
+    /// Carried out, and answered with this.
+    Applied(u16),
     Refused(u16),
 }
 
@@ -77,9 +77,9 @@ impl CommentThread {
         };
         match fate {
             WriteResponse::Lost if method != "GET" => ScriptedReply::Cut,
-            WriteResponse::Applied502 if method != "GET" => refused(502, "Bad Gateway"),
+            WriteResponse::Applied(status) if method != "GET" => refused(status, "no"),
             WriteResponse::Lost
-            | WriteResponse::Applied502
+            | WriteResponse::Applied(_)
             | WriteResponse::Answered
             | WriteResponse::Refused(_) => reply,
         }
@@ -150,7 +150,7 @@ async fn after_a_restart_it_is_found_again_on_a_later_page() {
 
 #[tokio::test]
 async fn a_lost_answer_never_makes_a_second_comment() {
-    for fate in [WriteResponse::Lost, WriteResponse::Applied502] {
+    for fate in [WriteResponse::Lost, WriteResponse::Applied(502)] {
         let (server, thread) = thread(Vec::new()).await;
         thread.next(fate);
         server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
@@ -161,6 +161,21 @@ async fn a_lost_answer_never_makes_a_second_comment() {
         server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("done")).await.unwrap();
         assert_eq!(thread.bodies(), [marked("done")]);
         assert_eq!(server.writes().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_comment_that_was_refused_and_is_there_all_the_same_is_not_written_again() {
+    for status in [401, 403] {
+        let (server, thread) = thread(Vec::new()).await;
+        thread.next(WriteResponse::Applied(status));
+        server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
+        assert_eq!((thread.bodies(), server.writes().len()), (vec![marked("working")], 1), "{status}");
+        // And one that is not there is written once more.
+        let (server, thread) = self::thread(Vec::new()).await;
+        thread.next(WriteResponse::Refused(status));
+        server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
+        assert_eq!((thread.bodies(), server.writes().len()), (vec![marked("working")], 2), "{status}");
     }
 }
 

@@ -10,7 +10,7 @@ use super::gate::WritePriority;
 use super::identity::Writer;
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
-use super::transport::GitHubRequest;
+use super::transport::{GitHubRequest, GitHubResponse};
 use journeyman_order::length::{LONGEST_BODY, fit};
 use journeyman_order::{IssueNumber, OrderId, PullNumber};
 
@@ -237,35 +237,12 @@ impl GitHub {
         body: &str,
     ) -> Result<u64> {
         let route = at.route(&format!("/issues/{issue}/comments"));
-        let request = GitHubRequest::post(route, json!({"body": body})).once();
-        let mut written = self.call(at, marker.permissions, &request).await;
-        let is_refused =
-            |error: &GitHubError| matches!(error.kind, ErrorKind::Unauthorized | ErrorKind::Forbidden);
-        if written.as_ref().is_err_and(is_refused) {
-            // By then there is a new token, or all servers know the one there is. Whatever GitHub says, what may be there is
-            // looked for.
-            if let Some(found) = self.look_for(at, issue, marker).await? {
-                return Ok(found.id);
-            }
-            written = self.call(at, marker.permissions, &request).await;
-        }
-        let written = written.and_then(|answer| answer.json::<IssueCommentWire>());
-        match written {
-            Ok(comment) => {
-                self.cache_comment_id(&marker.about, Some(comment.id));
-                Ok(comment.id)
-            }
-            // The answer was lost, perhaps after the comment was written. It is not sent again from here: whoever
-            // calls again, looks again.
-            Err(error) if error.leaves_doubt() => {
-                self.pause().await;
-                match self.look_for(at, issue, marker).await {
-                    Ok(Some(found)) => Ok(found.id),
-                    Ok(None) | Err(_) => Err(error),
-                }
-            }
-            Err(error) => Err(error),
-        }
+        let request = GitHubRequest::post(route, json!({"body": body}));
+        let made = |answer: GitHubResponse| answer.json::<IssueCommentWire>().map(|comment| comment.id);
+        let look = || async { Ok(self.look_for(at, issue, marker).await?.map(|found| found.id)) };
+        let id = self.create_once(at, marker.permissions, request, made, look).await?;
+        self.cache_comment_id(&marker.about, Some(id));
+        Ok(id)
     }
 
     async fn edit<F: Future<Output = String>>(

@@ -273,6 +273,37 @@ impl GitHub {
         self.authorized(at, permissions, request, GitHubApi::Rest, Some(permit)).await
     }
 
+    /// Sends what must not be there twice. Where it was refused, GitHub is asked whether it is there all the same, and it is
+    /// sent once more if not. Where the answer was lost it is looked for too, and not sent again from here: whoever calls
+    /// again looks again.
+    pub(super) async fn create_once<T, F: Future<Output = Result<Option<T>>>>(
+        &self,
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+        request: GitHubRequest,
+        made: impl Fn(GitHubResponse) -> Result<T>,
+        look: impl Fn() -> F,
+    ) -> Result<T> {
+        let request = request.once();
+        let mut written = self.call(at, permissions, &request).await;
+        let is_refused =
+            |error: &GitHubError| matches!(error.kind, ErrorKind::Unauthorized | ErrorKind::Forbidden);
+        if written.as_ref().is_err_and(is_refused) {
+            // By then there is a new token, or all servers know the one there is.
+            if let Some(found) = look().await? {
+                return Ok(found);
+            }
+            written = self.call(at, permissions, &request).await;
+        }
+        match written.and_then(made) {
+            Err(error) if error.leaves_doubt() => {
+                self.pause().await;
+                look().await.ok().flatten().ok_or(error)
+            }
+            made => made,
+        }
+    }
+
     /// As [`GitHub::call`], a mutation of GraphQL's. Its errors come with status 200.
     pub(super) async fn call_graphql(
         &self,

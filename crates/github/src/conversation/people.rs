@@ -123,19 +123,15 @@ impl GitHub {
             let body = fit(&format!("{marker}\n{}", answer.body), LONGEST_BODY);
             let route = at.route(&format!("/pulls/{pull}/comments/{}/replies", found.first));
             let request = GitHubRequest::post(route, json!({"body": body}));
-            match self.call(at, TokenPermissions::WritePulls, &request).await {
-                Ok(_) => {}
+            let look = || async {
+                let found = self.thread_answer_state(at, pull, thread, &marker).await?;
+                Ok(found.filter(|found| found.answered).map(drop))
+            };
+            match self.create_once(at, TokenPermissions::WritePulls, request, |_| Ok(()), look).await {
+                Ok(()) => {}
                 Err(error) if error.kind == ErrorKind::NotFound => {
                     tracing::info!(%pull, thread, %error, "a thread that was to be answered is gone");
                     return Ok(());
-                }
-                // Perhaps it was said, and the answer lost.
-                Err(error) if error.leaves_doubt() => {
-                    self.pause().await;
-                    match self.thread_answer_state(at, pull, thread, &marker).await {
-                        Ok(Some(found)) if found.answered => {}
-                        Ok(_) | Err(_) => return Err(error),
-                    }
                 }
                 Err(error) => return Err(error),
             }

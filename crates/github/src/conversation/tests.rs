@@ -1,11 +1,15 @@
 //! Answers of GitHub's that are rare, and how they are read.
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 
-use super::MentionMatcher;
-use crate::tests::scripted::{ScriptedReply, ScriptedServer, ok};
-use journeyman_order::conversation::{CommentAuthor, Mergeability, PullRemarkSource, PullSnapshotState};
-use journeyman_order::{PullNumber, UserId};
+use super::{MentionMatcher, ThreadAnswer};
+use crate::tests::scripted::{ScriptedReply, ScriptedServer, ok, refused};
+use journeyman_order::conversation::{
+    CommentAuthor, Mergeability, PointResolution, PullRemarkSource, PullSnapshotState, ThreadReply,
+};
+use journeyman_order::{OrderId, PullNumber, UserId};
 
 const SHA: &str = "0123456789012345678901234567890123456789";
 
@@ -169,4 +173,42 @@ async fn threads_are_told_with_what_is_left_of_their_lines() {
     assert_eq!(by[1..], [&CommentAuthor::Us, &CommentAuthor::Other, &CommentAuthor::Other]);
     assert_eq!(talk.threads[0].thread.comments.len(), 1, "the first and the last are the same here");
     assert_eq!(talk.threads[0].thread.comments[0].review, Some(3_000_000_000), "beyond 32 bits");
+}
+
+#[tokio::test]
+async fn an_answer_that_was_refused_or_lost_and_is_there_all_the_same_is_not_said_again() {
+    for (status, is_carried_out, writes) in
+        [(401, true, 1), (403, true, 1), (502, true, 1), (401, false, 2), (403, false, 2)]
+    {
+        let answers: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let (said, answered) = (Arc::clone(&answers), Mutex::new(0));
+        let server = ScriptedServer::start(move |seen| {
+            let mut said = said.lock().unwrap();
+            if seen.call == "POST /api/graphql" {
+                return ok(json!({"data": {"node": {
+                    "isResolved": false, "pullRequest": {"number": 7},
+                    "first": {"nodes": [{"fullDatabaseId": "11"}]}, "last": {"nodes": *said},
+                }}}));
+            }
+            assert!(seen.call.ends_with("/pulls/7/comments/11/replies"), "{}", seen.call);
+            let mut answered = answered.lock().unwrap();
+            *answered += 1;
+            if *answered > 1 || is_carried_out {
+                said.push(json!({"body": seen.body["body"], "viewerDidAuthor": true}));
+            }
+            if *answered == 1 { refused(status, "no") } else { ok(json!({})) }
+        })
+        .await;
+        let reply = ThreadReply {
+            thread: "T".into(),
+            answers: 12,
+            done: PointResolution::Nothing,
+            text: "No.".into(),
+        };
+        let order = OrderId("018f4b5e-0000-7000-8000-000000000001".parse().unwrap());
+        let answer = ThreadAnswer { order, reply: &reply, body: "No." };
+        server.github.answer_thread(&server.at, PullNumber(7), &answer).await.unwrap();
+        let tried = server.writes().iter().filter(|call| call.ends_with("/replies")).count();
+        assert_eq!((answers.lock().unwrap().len(), tried), (1, writes), "{status}");
+    }
 }

@@ -269,9 +269,9 @@ impl SourceTree {
             let Some(SourceFile::Laid { id, is_executable, .. }) = self.files.get(path).cloned() else {
                 continue;
             };
-            let found = origins.iter().filter_map(|origin| origin.files.get(path));
-            let same = found.map(|file| (file, file.identity().1)).find(|(_, there)| *there == id);
-            if let Some((SourceFile::Large { pointer, .. }, _)) = same {
+            let is_same = |file: &&SourceFile| file.identity().1 == id;
+            let origin = origins.iter().find_map(|origin| origin.files.get(path).filter(is_same));
+            if let Some(SourceFile::Large { pointer, .. }) = origin {
                 let pointer = pointer.clone();
                 self.files.insert(path.to_owned(), SourceFile::Large { id, pointer, is_executable });
             }

@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use journeyman::app::{Application, ApplicationHandle};
 use journeyman::config::Settings;
-use journeyman::order::{JournalEntry, JournalEvent, OrderId};
+use journeyman::order::{EffectOutcome, JournalEntry, JournalEvent, OrderId};
 use journeyman::store::{JournalStore, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::moment::{Counted, Moment, Point};
+use super::moment::{Counted, Moment, Point, name};
 
 /// The variable that says what to do; without it there is nothing to do.
 pub const TASK: &str = "JOURNEYMAN_KILL_TASK";
@@ -111,7 +111,13 @@ impl JournalStore for Killer {
         event: JournalEvent,
         at: DateTime<Utc>,
     ) -> Result<JournalEntry, StoreError> {
-        let (before, after) = self.moments(&event);
+        let (mut before, after) = self.moments(&event);
+        if let JournalEvent::Observed { key, outcome } = &event
+            && !matches!(**outcome, EffectOutcome::Trouble(_))
+        {
+            let issue = self.store.journal(order).await?.opened().issue.number.0;
+            before.push(Moment::Poisoned { issue, effect: name(key) });
+        }
         self.die_at(&before).await;
         let entry = self.store.append(order, event, at).await?;
         self.die_at(&after).await;

@@ -14,6 +14,7 @@ mod hold;
 mod housekeeping;
 mod leftovers;
 mod moment;
+mod poison;
 mod power;
 mod random_moments;
 mod samples;

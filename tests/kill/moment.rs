@@ -30,6 +30,8 @@ pub enum Moment {
         /// Before it is written, rather than after.
         before: bool,
     },
+    /// Whenever this effect of this issue's order was made: it kills whoever makes it.
+    Poisoned { issue: u64, effect: String },
 }
 
 /// Sides of an entry.
@@ -93,7 +95,7 @@ impl Moment {
     pub fn is_beside_the_work(&self) -> bool {
         match self {
             Self::Opened => false,
-            Self::Signaled { .. } | Self::Nth { .. } => true,
+            Self::Signaled { .. } | Self::Nth { .. } | Self::Poisoned { .. } => true,
             Self::Around { effect, .. } => effect == "status" || effect.starts_with("check/"),
         }
     }
@@ -121,7 +123,7 @@ pub fn representatives(moments: Vec<Moment>) -> Vec<Moment> {
         }
         Moment::Opened => true,
         Moment::Signaled { nth } => *nth == 1,
-        Moment::Nth { .. } => false,
+        Moment::Nth { .. } | Moment::Poisoned { .. } => false,
     };
     moments.into_iter().filter(is_one).collect()
 }

@@ -14,6 +14,7 @@ use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
 use super::notifications::AskedPeople;
 use super::order_counting::{OrderCounting, count_run, effect_kind, expect_run};
+use super::quarantine::{Admission, CrashGuard, CrashRecord, CrashSuspect};
 use super::slow_effect::{remarkable_after, told_when_slow};
 use super::store_patience::StorePatience;
 use journeyman_metrics::metrics;
@@ -30,6 +31,8 @@ pub(super) enum DriveOutcome {
     Ended,
     /// There is nothing to do before this.
     Until(DateTime<Utc>),
+    /// What was cut off elsewhere comes first.
+    NotYet,
 }
 
 struct OrderDriver {
@@ -38,10 +41,20 @@ struct OrderDriver {
     journal: LiveJournal,
     /// The turn that is on, for effects that have to say how things stand when they get round to it.
     turns: watch::Sender<JournalSnapshot>,
-    running: BTreeMap<MoveKey, (Move, AbortHandle)>,
+    running: BTreeMap<MoveKey, RunningEffect>,
+    /// What may begin, once its intent is written.
+    admitted: BTreeMap<MoveKey, CrashGuard>,
+    /// Something has to wait for what was cut off.
+    waits: bool,
     /// Agents whose start was written here. The start of any other was cut off, and another one is written.
     started: BTreeSet<MoveKey>,
     effects: JoinSet<(MoveKey, EffectOutcome)>,
+}
+
+struct RunningEffect {
+    r#move: Move,
+    task: AbortHandle,
+    guard: CrashGuard,
 }
 
 impl Engine {
@@ -53,6 +66,12 @@ impl Engine {
         signaled: Arc<Notify>,
     ) -> Result<DriveOutcome, StoreError> {
         let clock = &self.parts.clock;
+        let mut admissions = self.quarantine.changes();
+        let reading = match self.quarantine.begin(&CrashSuspect::Journal(order)) {
+            Admission::Granted(guard) => guard,
+            Admission::NotYet => return Ok(DriveOutcome::NotYet),
+            Admission::Refused(record) => return self.rest_deadly(order, &record).await,
+        };
         let journal = match LiveJournal::read(Arc::clone(&self.parts.journals), clock.clone(), order).await {
             Ok(journal) => journal,
             Err(error @ (StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. })) => {
@@ -61,6 +80,7 @@ impl Engine {
             Err(error) => return Err(error),
         };
         let turns = watch::Sender::new(journal.snapshot());
+        reading.ended();
         if let Some(due) = self.take_back_unreadable(order, &turns).await? {
             return Ok(DriveOutcome::Until(due));
         }
@@ -70,6 +90,8 @@ impl Engine {
             journal,
             turns,
             running: BTreeMap::new(),
+            admitted: BTreeMap::new(),
+            waits: false,
             started: BTreeSet::new(),
             effects: JoinSet::new(),
         };
@@ -108,7 +130,7 @@ impl Engine {
                 drive.next_turn();
                 continue;
             }
-            let at_rest = drive.running.is_empty();
+            let at_rest = drive.running.is_empty() && !drive.waits;
             // An order that has ended can still owe GitHub its last status: until then it is to be woken.
             if at_rest && survey.next.wake_at.is_none() && survey.next.settled.is_some() {
                 self.parts.store.set_summary(order, &summary, Some(journal.last_seq())).await?;
@@ -130,6 +152,7 @@ impl Engine {
                 Some(done) = drive.effects.join_next_with_id() => drive.record_outcome(done).await?,
                 () = signaled.notified() => drive.journal.catch_up().await?,
                 () = until(survey.next.wake_at, clock) => drive.journal.catch_up().await?,
+                _ = admissions.changed(), if drive.waits => {}
                 () = self.drain.cancelled(), if !drains => {}
             }
             drive.next_turn();
@@ -165,12 +188,12 @@ impl OrderDriver {
     /// A cancelled order's agent is stopped at once. What is short is let finish: it is nearly done.
     fn stop_unplanned(&mut self, survey: &OrderProjection) {
         let named = |key: &MoveKey| survey.next.moves.iter().any(|(known, _)| known == key);
-        self.running.retain(|key, (r#move, effect)| {
-            if named(key) || !takes_long(r#move) {
+        self.running.retain(|key, effect| {
+            if named(key) || !takes_long(&effect.r#move) {
                 return true;
             }
             tracing::info!(%key, "stopped, because it is not wanted any more");
-            effect.abort();
+            effect.task.abort();
             false
         });
     }
@@ -179,9 +202,29 @@ impl OrderDriver {
     /// they are handed holds their own intent. Whether anything was written.
     async fn start_planned(&mut self, turn: &JournalSnapshot) -> Result<bool, StoreError> {
         let mut written = false;
-        for (key, r#move) in &turn.survey.next.moves {
+        let moves = &turn.survey.next.moves;
+        self.admitted.retain(|admitted, _| moves.iter().any(|(key, _)| key == admitted));
+        self.engine.quarantine.keep_only(self.order, moves.iter().map(|(key, _)| key));
+        self.waits = false;
+        for (key, r#move) in moves {
             if self.running.contains_key(key) {
                 continue;
+            }
+            if !self.admitted.contains_key(key) {
+                match self.engine.quarantine.begin(&CrashSuspect::Effect(self.order, key.clone())) {
+                    Admission::Granted(guard) => drop(self.admitted.insert(key.clone(), guard)),
+                    Admission::NotYet => {
+                        self.waits = true;
+                        continue;
+                    }
+                    Admission::Refused(record) => {
+                        tracing::error!(order = %self.order, %key, "is not begun again: {record}");
+                        let outcome = Box::new(deadly(&record));
+                        self.write(JournalEvent::Observed { key: key.clone(), outcome }).await?;
+                        written = true;
+                        continue;
+                    }
+                }
             }
             let is_cut_off = matches!(r#move, Move::RunAgent(_)) && !self.started.contains(key);
             if is_cut_off || !turn.journal.is_under_way(key) {
@@ -191,6 +234,7 @@ impl OrderDriver {
                 written = true;
                 continue;
             }
+            let Some(guard) = self.admitted.remove(key) else { continue };
             let attempt = turn.journal.attempts(key) + 1;
             tracing::info!(order = %self.order, %key, attempt, "begins");
             let (effects, parts) = (Arc::clone(&self.engine.effects), Arc::clone(&self.engine.parts));
@@ -201,7 +245,7 @@ impl OrderDriver {
             if let Move::RunAgent(task) = r#move {
                 expect_run(&self.engine.parts.agents, &turn.journal, task);
             }
-            let effect = self.effects.spawn(async move {
+            let task = self.effects.spawn(async move {
                 let begun = Instant::now();
                 let task = effects.perform(parts, order, effect, turns);
                 let outcome = told_when_slow((order, &name), after, task).await;
@@ -209,7 +253,7 @@ impl OrderDriver {
                 metrics().effect_ended(kind, done, begun.elapsed());
                 (name, outcome)
             });
-            self.running.insert(key.clone(), (r#move.clone(), effect));
+            self.running.insert(key.clone(), RunningEffect { r#move: r#move.clone(), task, guard });
         }
         Ok(written)
     }
@@ -224,11 +268,11 @@ impl OrderDriver {
         };
         // Told apart by the task and not by the key: one that was stopped may end after its successor has begun.
         let Some(key) =
-            self.running.iter().find(|(_, (_, effect))| effect.id() == id).map(|(key, _)| key.clone())
+            self.running.iter().find(|(_, effect)| effect.task.id() == id).map(|(key, _)| key.clone())
         else {
             return Ok(());
         };
-        let begun = self.running.remove(&key);
+        let Some(RunningEffect { r#move, guard, .. }) = self.running.remove(&key) else { return Ok(()) };
         let outcome = match done {
             Ok((_, (_, outcome))) => outcome,
             Err(error) if error.is_cancelled() => return Ok(()),
@@ -242,16 +286,25 @@ impl OrderDriver {
         } else {
             tracing::info!(order = %self.order, %key, "observed");
         }
-        if let (Some((Move::RunAgent(task), _)), EffectOutcome::AgentRan(run)) = (&begun, &outcome) {
+        if let (Move::RunAgent(task), EffectOutcome::AgentRan(run)) = (&r#move, &outcome) {
             count_run(&self.engine.parts.agents, &self.turns.borrow().journal, task, run);
         }
-        self.write(JournalEvent::Observed { key, outcome: Box::new(outcome) }).await
+        self.write(JournalEvent::Observed { key, outcome: Box::new(outcome) }).await?;
+        guard.ended();
+        Ok(())
     }
 }
 
 fn internal_fault() -> EffectOutcome {
     EffectOutcome::Trouble(EffectError {
         message: "an internal error; see the server's log".to_owned(),
+        retry: Retry::Never,
+    })
+}
+
+fn deadly(record: &CrashRecord) -> EffectOutcome {
+    EffectOutcome::Trouble(EffectError {
+        message: format!("{record}; it is not tried again by itself, and /retry tries it once more"),
         retry: Retry::Never,
     })
 }

@@ -10,6 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Engine;
 use super::job::blocking;
+use super::quarantine::CrashSuspect;
 use journeyman_order::{EffectError, OrderId};
 
 /// Between two rounds.
@@ -50,7 +51,16 @@ impl Engine {
     /// Takes away what the settings of `[retention]` keep no longer, again and again.
     pub async fn housekeep_forever(&self) {
         loop {
+            let under_way = match self.quarantine.begin_in_turn(&CrashSuspect::Housekeeping).await {
+                Ok(guard) => guard,
+                Err(record) => {
+                    tracing::error!("what is old stays where it is for this hour: {record}");
+                    tokio::time::sleep(EVERY).await;
+                    continue;
+                }
+            };
             let report = self.housekeep(self.parts.clock.now()).await;
+            under_way.ended();
             if !report.is_nothing() {
                 tracing::info!(
                     delivery_bodies = report.delivery_bodies,

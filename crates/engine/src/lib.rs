@@ -31,6 +31,7 @@ mod order_api;
 mod order_counting;
 mod place;
 mod progress;
+mod quarantine;
 mod reconcile;
 mod retry_clock;
 mod run_stream;
@@ -152,6 +153,8 @@ pub struct Engine {
     cache: Arc<cache::IntakeCache>,
     /// What GitHub could not deliver before the start was taken in, or cannot be for now.
     caught_up: Arc<AtomicBool>,
+    /// What is under way, for the server after this one.
+    quarantine: quarantine::Quarantine,
     /// Nothing new is begun.
     drain: CancellationToken,
     /// Nothing goes on.
@@ -163,6 +166,7 @@ impl Engine {
     pub fn new(parts: EngineParts) -> Self {
         let (written, _) = broadcast::channel(1024);
         order_counting::expect_runs(&parts.agents, &parts.settings.roles);
+        let quarantine = quarantine::Quarantine::open(parts.workspaces.under_way());
         Self {
             parts: Arc::new(parts),
             effects: Arc::new(effects::RealEffects),
@@ -172,6 +176,7 @@ impl Engine {
             written,
             cache: Arc::default(),
             caught_up: Arc::default(),
+            quarantine,
             drain: CancellationToken::new(),
             stop: CancellationToken::new(),
         }

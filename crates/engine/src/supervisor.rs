@@ -73,6 +73,7 @@ impl Engine {
 
     async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> ShutdownReport {
         let mut orders = SupervisedOrders::new();
+        let mut admissions = self.quarantine.changes();
         loop {
             if !self.drain.is_cancelled()
                 && let Err(error) = self.start_orders(&mut orders).await
@@ -84,13 +85,17 @@ impl Engine {
                 biased;
                 () = self.stop.cancelled() => return orders.stop().await,
                 () = self.drain.cancelled() => return self.finish(orders).await,
-                Some(rested) = orders.driven.join_next() => orders.finish_drive(rested),
+                Some(rested) = orders.driven.join_next() => {
+                    self.let_rest(&rested);
+                    orders.finish_drive(rested);
+                }
                 Some(order) = told.recv() => orders.wake(order),
                 () = self.order_requested.notified() => {
                     for order in self.take_signaled() {
                         orders.wake(order);
                     }
                 }
+                _ = admissions.changed() => {}
                 () = tokio::time::sleep(nap) => {}
             }
         }
@@ -115,12 +120,28 @@ impl Engine {
         }
     }
 
+    /// Nobody waits for what this order was cut off at.
+    fn let_rest(&self, rested: &Result<(OrderId, Result<DriveOutcome, StoreError>), tokio::task::JoinError>) {
+        match rested {
+            Ok((_, Ok(DriveOutcome::NotYet))) | Err(_) => {}
+            Ok((order, rest)) => {
+                self.quarantine.rested(*order, matches!(rest, Ok(DriveOutcome::Ended)));
+            }
+        }
+    }
+
     async fn start_orders(&self, orders: &mut SupervisedOrders) -> Result<(), StoreError> {
         if orders.read_at.is_none_or(|read| read.elapsed() >= LOOK_AGAIN) {
             orders.read(self.parts.store.waking_orders().await?);
         }
-        let most = self.parts.settings.limits.concurrent_orders;
-        for order in orders.startable(most.saturating_sub(orders.signaled.len()), self.parts.clock.now()) {
+        let most = self.parts.settings.limits.concurrent_orders.saturating_sub(orders.signaled.len());
+        let now = self.parts.clock.now();
+        let quarantine = &self.quarantine;
+        let mut startable = orders.startable(most, now, |order| quarantine.lets_drive(order));
+        if startable.is_empty() && quarantine.lift_unless(orders.signaled.keys().copied()) {
+            startable = orders.startable(most, now, |_| true);
+        }
+        for order in startable {
             orders.waking.remove(&order);
             orders.parked.remove(&order);
             let signaled = Arc::new(Notify::new());
@@ -154,10 +175,10 @@ impl SupervisedOrders {
     }
 
     /// So many of those that are due by now, the oldest first.
-    fn startable(&self, most: usize, now: DateTime<Utc>) -> Vec<OrderId> {
+    fn startable(&self, most: usize, now: DateTime<Utc>, may: impl Fn(OrderId) -> bool) -> Vec<OrderId> {
         let is_due = |order: &OrderId| {
             let is_parked = self.parked.get(order).is_some_and(|until| *until > now);
-            !is_parked && !self.failed.is_waiting(order)
+            !is_parked && !self.failed.is_waiting(order) && may(*order)
         };
         self.waking.iter().copied().filter(is_due).take(most).collect()
     }
@@ -195,7 +216,7 @@ impl SupervisedOrders {
                     self.waking.insert(order);
                 }
                 match rest {
-                    Ok(DriveOutcome::Ended) => {}
+                    Ok(DriveOutcome::Ended | DriveOutcome::NotYet) => {}
                     Ok(DriveOutcome::Until(_)) if has_heard => {}
                     Ok(DriveOutcome::Until(until)) => {
                         self.parked.insert(order, until);
@@ -266,19 +287,19 @@ mod tests {
         orders.signaled.insert(driven, Arc::new(Notify::new()));
         orders.parked.insert(parked, Utc::now() + chrono::TimeDelta::hours(1));
         orders.read(vec![driven, parked, last]);
-        assert_eq!(orders.startable(4, Utc::now()), [last]);
+        assert_eq!(orders.startable(4, Utc::now(), |_| true), [last]);
         orders.wake(told);
         orders.wake(driven);
-        assert_eq!(orders.startable(4, Utc::now()), [told, last]);
-        assert_eq!(orders.startable(1, Utc::now()), [told]);
+        assert_eq!(orders.startable(4, Utc::now(), |_| true), [told, last]);
+        assert_eq!(orders.startable(1, Utc::now(), |_| true), [told]);
         orders.wake(parked);
-        assert_eq!(orders.startable(4, Utc::now()), [parked, told, last]);
+        assert_eq!(orders.startable(4, Utc::now(), |_| true), [parked, told, last]);
 
         orders.driven.spawn(async move { (driven, Ok(DriveOutcome::Ended)) });
         let ended = orders.driven.join_next().await.expect("it was driven");
         orders.finish_drive(ended);
         assert_eq!(
-            orders.startable(1, Utc::now()),
+            orders.startable(1, Utc::now(), |_| true),
             [driven],
             "it was told something, which its drive may not have heard"
         );

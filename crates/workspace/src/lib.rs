@@ -272,6 +272,11 @@ impl Workspaces {
         self.inner.data.join("images")
     }
 
+    /// Where the names of what is under way are.
+    pub fn under_way(&self) -> PathBuf {
+        self.inner.data.join("under-way")
+    }
+
     /// A folder to try in what the file system can.
     pub fn layers(&self) -> PathBuf {
         self.inner.data.join("layers")

@@ -147,7 +147,7 @@ async fn the_demo_itself_goes_through_the_same_effects_and_survives_where_it_mat
 fn around(journal: &journeyman::order::Journal, effects: &[&str]) -> Vec<Moment> {
     let is_wanted = |moment: &Moment| match moment {
         Moment::Around { effect, .. } => effects.contains(&effect.as_str()),
-        Moment::Opened | Moment::Signaled { .. } | Moment::Nth { .. } => false,
+        Moment::Opened | Moment::Signaled { .. } | Moment::Nth { .. } | Moment::Poisoned { .. } => false,
     };
     let moments: Vec<Moment> = Moment::all(journal).into_iter().filter(is_wanted).collect();
     assert_eq!(moments.len(), 3 * effects.len(), "{moments:?}");

@@ -169,7 +169,7 @@ async fn cut_at(sample: Sample, moment: &Moment) -> Result<Option<Loss>, String>
             kept.contains(&intended)
         }
         Moment::Opened | Moment::Signaled { .. } | Moment::Around { .. } => kept.contains(moment),
-        Moment::Nth { .. } => true,
+        Moment::Nth { .. } | Moment::Poisoned { .. } => true,
     };
     if !is_written {
         return Err(told("what was written before is gone from the journal".to_owned()));

@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Engine;
 use super::job::blocking;
-use super::quarantine::CrashSuspect;
+use super::quarantine::{CrashSuspect, HousekeepingStep as Step};
 use journeyman_order::{EffectError, OrderId};
 
 /// Between two rounds.
@@ -51,16 +51,8 @@ impl Engine {
     /// Takes away what the settings of `[retention]` keep no longer, again and again.
     pub async fn housekeep_forever(&self) {
         loop {
-            let under_way = match self.quarantine.begin_in_turn(&CrashSuspect::Housekeeping).await {
-                Ok(guard) => guard,
-                Err(record) => {
-                    tracing::error!("what is old stays where it is for this hour: {record}");
-                    tokio::time::sleep(EVERY).await;
-                    continue;
-                }
-            };
             let report = self.housekeep(self.parts.clock.now()).await;
-            under_way.ended();
+            self.quarantine.housekept();
             if !report.is_nothing() {
                 tracing::info!(
                     delivery_bodies = report.delivery_bodies,
@@ -88,36 +80,52 @@ impl Engine {
         let mut report = HousekeepingReport::default();
         // First what makes room without a write.
         if let Some(before) = since(keep.orders) {
-            let removed = self.remove_order_folders(before).await;
-            report.order_folders = report.note(removed);
+            report.order_folders =
+                self.step(Step::OrderFolders, &mut report, self.remove_order_folders(before)).await;
         }
         if let Some(before) = since(keep.artifacts) {
-            let removed = store.remove_artifacts(before).await;
-            report.artifacts = report.note(removed);
+            report.artifacts = self.step(Step::Artifacts, &mut report, store.remove_artifacts(before)).await;
         }
         // As long as anything of them is kept, what is known of them is.
         let all_but_journals = keep.orders.and_then(|orders| Some(orders.max(keep.artifacts?)));
         let journals = keep.journals.and_then(|journals| Some(journals.max(all_but_journals?)));
         if let Some(before) = since(journals) {
-            let forgotten = self.forget_orders(before).await;
-            report.orders = report.note(forgotten);
+            report.orders = self.step(Step::Orders, &mut report, self.forget_orders(before)).await;
         }
-        let swept = store.sweep_artifact_files().await;
-        report.artifact_files = report.note(swept);
+        report.artifact_files =
+            self.step(Step::ArtifactFiles, &mut report, store.sweep_artifact_files()).await;
         if let Some(before) = since(keep.deliveries) {
-            let removed = store.remove_delivery_bodies(before).await;
-            report.delivery_bodies = report.note(removed);
-            let removed = store.remove_deliveries(before - KNOWN_LONGER).await;
-            report.deliveries = report.note(removed);
+            report.delivery_bodies =
+                self.step(Step::DeliveryBodies, &mut report, store.remove_delivery_bodies(before)).await;
+            let removed = store.remove_deliveries(before - KNOWN_LONGER);
+            report.deliveries = self.step(Step::Deliveries, &mut report, removed).await;
         }
-        let compacted = store.compact().await;
-        report.note(compacted);
+        self.step(Step::Database, &mut report, store.compact()).await;
         // Ended with the server.
         let (workspaces, _until_dropped) = self.parts.workspaces.until_dropped();
-        let maintained = blocking(move || workspaces.maintain()).await;
-        let maintained = maintained.and_then(|maintained| maintained.map_err(EffectError::from));
-        report.note(maintained);
+        let maintained = async { blocking(move || workspaces.maintain()).await?.map_err(EffectError::from) };
+        self.step(Step::Mirrors, &mut report, maintained).await;
         report
+    }
+
+    /// One step of a round, unless it ended the server again and again.
+    async fn step<T: Default, E: Into<EffectError>>(
+        &self,
+        step: Step,
+        report: &mut HousekeepingReport,
+        taking: impl Future<Output = Result<T, E>>,
+    ) -> T {
+        match self.quarantine.begin_in_turn(&CrashSuspect::Housekeeping(step)).await {
+            Ok(under_way) => {
+                let taken = taking.await;
+                under_way.ended();
+                report.note(taken)
+            }
+            Err(record) => {
+                tracing::error!(?step, "is left out for this hour: {record}");
+                T::default()
+            }
+        }
     }
 
     /// Takes away all that is known of orders that have been at rest since before this and have no folder any more.

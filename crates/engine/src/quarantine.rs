@@ -41,14 +41,37 @@ pub(super) enum CrashSuspect {
     /// Taking in deliveries, of which nobody knows yet which.
     Intake,
     Delivery(DeliveryGuid),
-    Housekeeping,
+    Housekeeping(HousekeepingStep),
+}
+
+/// What is taken away, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum HousekeepingStep {
+    OrderFolders,
+    Artifacts,
+    Orders,
+    ArtifactFiles,
+    DeliveryBodies,
+    Deliveries,
+    Database,
+    Mirrors,
 }
 
 impl CrashSuspect {
     fn order(&self) -> Option<OrderId> {
         match self {
             Self::Journal(order) | Self::Effect(order, _) => Some(*order),
-            Self::Intake | Self::Delivery(_) | Self::Housekeeping => None,
+            Self::Intake | Self::Delivery(_) | Self::Housekeeping(_) => None,
+        }
+    }
+
+    /// Whether it has to come before the other can begin.
+    fn leads_to(&self, other: &Self) -> bool {
+        match self {
+            Self::Journal(order) => other.order() == Some(*order),
+            Self::Housekeeping(_) => matches!(other, Self::Housekeeping(_)),
+            Self::Effect(..) | Self::Intake | Self::Delivery(_) => false,
         }
     }
 }
@@ -235,7 +258,7 @@ impl Quarantine {
             CrashSuspect::Journal(_)
             | CrashSuspect::Intake
             | CrashSuspect::Delivery(_)
-            | CrashSuspect::Housekeeping => false,
+            | CrashSuspect::Housekeeping(_) => false,
         });
     }
 
@@ -251,6 +274,11 @@ impl Quarantine {
                 remove(&self.file(&suspect));
             }
         }
+    }
+
+    /// Nobody waits for what was to be taken away.
+    pub(super) fn housekept(&self) {
+        self.acquit(|suspect| matches!(suspect, CrashSuspect::Housekeeping(_)));
     }
 
     /// Nobody waits for these.
@@ -276,9 +304,7 @@ impl Quarantine {
             return Admission::Refused(record);
         }
         let is_suspect = state.suspects.contains(of);
-        // An order's journal has to be read before its effects can begin.
-        let leads_to_one =
-            matches!(of, CrashSuspect::Journal(order) if state.of_order(*order).next().is_some());
+        let leads_to_one = state.suspects.iter().any(|suspect| of.leads_to(suspect));
         if is_on && (!(is_suspect || leads_to_one) || state.alone.is_some()) {
             return Admission::NotYet;
         }

@@ -3,38 +3,64 @@
 //! The folders are the job's: they change while they are counted, and are made to be hard to count. No link is
 //! followed, nothing is held by its path, and what cannot be looked into is said.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::ffi::CStr;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat, statvfs};
 
 /// Folders in folders; each holds a descriptor while it is counted.
 const DEEPEST: usize = 200;
-/// Files with several names that are remembered, so that they count once.
+/// Files with several names that are remembered, so that their blocks count once.
 const MOST_LINKED: usize = 1_000_000;
 /// The least that an entry costs, in bytes.
 const ENTRY: u64 = 4_096;
+/// What each further name of a file costs: more than the longest name takes up in a folder.
+const NAME: u64 = 1_024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DiskUsage {
     pub(super) bytes: u64,
     /// Whether all could be looked into.
     pub(super) complete: bool,
+    /// Whether the count came to its end before the time was over.
+    pub(super) in_time: bool,
 }
 
-/// Counts what lies in these folders, and stops where it is more than `most` or nobody wants to know any more.
-/// `processes` is the job's own `/proc`: files without a name that its processes hold open count too.
-pub(super) fn used(roots: &[PathBuf], processes: Option<&Path>, most: u64, stop: &AtomicBool) -> DiskUsage {
+impl DiskUsage {
+    /// Whether it is more than this. `grown` is what the file systems have grown by since the job began: what is hidden
+    /// is taken to be that. What nobody can count to its end is too much.
+    pub(super) fn is_over(&self, most: u64, grown: u64) -> bool {
+        let hidden = if self.complete { 0 } else { grown };
+        !self.in_time || self.bytes.max(hidden) > most
+    }
+}
+
+/// Counts what lies in these folders, and stops where it is more than `most`, the time is over, or nobody wants to know
+/// any more. `processes` is the job's own `/proc`: files without a name that its processes hold open count too.
+pub(super) fn used(
+    roots: &[PathBuf],
+    processes: Option<&Path>,
+    most: u64,
+    until: Instant,
+    stop: &AtomicBool,
+) -> DiskUsage {
+    let is_late = Cell::new(false);
     let mut count = DiskCounter {
         bytes: 0,
         complete: true,
         linked: HashSet::new(),
         systems: HashSet::new(),
-        enough: &|bytes| bytes > most || stop.load(Ordering::Relaxed),
+        enough: &|bytes| {
+            // Folders can be changed so that they have no end, and add nothing.
+            is_late.set(Instant::now() >= until);
+            bytes > most || is_late.get() || stop.load(Ordering::Relaxed)
+        },
     };
     for root in outermost(roots) {
         count.tree(root);
@@ -42,7 +68,7 @@ pub(super) fn used(roots: &[PathBuf], processes: Option<&Path>, most: u64, stop:
     if let Some(processes) = processes {
         count.nameless(processes);
     }
-    DiskUsage { bytes: count.bytes, complete: count.complete }
+    DiskUsage { bytes: count.bytes, complete: count.complete, in_time: !is_late.get() }
 }
 
 /// Bytes in use on the file systems of these folders, by whomever.
@@ -150,6 +176,7 @@ impl DiskCounter<'_> {
         if stat.st_nlink > 1 && !is_folder {
             let file = (stat.st_dev, stat.st_ino);
             if self.linked.contains(&file) {
+                self.bytes = self.bytes.saturating_add(NAME);
                 return;
             }
             if self.linked.len() < MOST_LINKED {
@@ -185,10 +212,12 @@ impl DiskCounter<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn count(roots: &[PathBuf], most: u64) -> DiskUsage {
-        used(roots, None, most, &AtomicBool::new(false))
+        used(roots, None, most, Instant::now() + Duration::from_secs(600), &AtomicBool::new(false))
     }
 
     #[test]
@@ -202,8 +231,8 @@ mod tests {
         let sparse = fs::File::create(root.join("sparse")).unwrap();
         sparse.set_len(1 << 40).unwrap();
         let roots = [root.clone(), root.join("b"), root.clone()];
-        let DiskUsage { bytes, complete } = count(&roots, u64::MAX);
-        assert!(complete && (3 << 20..(3 << 20) + 100_000).contains(&bytes), "{bytes}");
+        let DiskUsage { bytes, complete, in_time } = count(&roots, u64::MAX);
+        assert!(complete && in_time && (3 << 20..(3 << 20) + 100_000).contains(&bytes), "{bytes}");
         assert_eq!(count(&roots, 0).bytes, ENTRY.max(bytes.min(ENTRY)), "no further than needed");
     }
 
@@ -217,5 +246,31 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         assert!(!count(&[place.path().to_owned()], u64::MAX).complete);
         assert!(!count(&[place.path().join("gone")], u64::MAX).complete);
+    }
+
+    #[test]
+    fn each_further_name_of_a_file_costs_something_and_its_blocks_count_once() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("large"), vec![1; 3 << 20]).unwrap();
+        let once = count(&[place.path().to_owned()], u64::MAX).bytes;
+        for name in 0..5_000 {
+            fs::hard_link(place.path().join("large"), place.path().join(format!("{name}"))).unwrap();
+        }
+        let all = count(&[place.path().to_owned()], u64::MAX);
+        // What the folder itself has grown by is no more than that.
+        assert!((once + 5_000 * NAME..once + 6_000 * NAME).contains(&all.bytes), "{once} {}", all.bytes);
+        assert!(all.is_over(7 << 20, 0) && !all.is_over(10 << 20, u64::MAX));
+    }
+
+    #[test]
+    fn what_cannot_be_counted_in_the_time_that_there_is_is_too_much() {
+        let place = tempfile::tempdir().unwrap();
+        for name in 0..100 {
+            fs::write(place.path().join(format!("{name}")), "").unwrap();
+        }
+        let roots = [place.path().to_owned()];
+        assert!(!count(&roots, u64::MAX).is_over(1 << 20, 0));
+        let late = used(&roots, None, u64::MAX, Instant::now(), &AtomicBool::new(false));
+        assert!(!late.in_time && late.is_over(u64::MAX, 0) && late.bytes < 100 * ENTRY, "{late:?}");
     }
 }

@@ -20,8 +20,9 @@ const LONGEST_UNCOUNTED: Duration = Duration::from_secs(30);
 /// The least growth that is worth counting, and which part of the limit is.
 const GROWTH: u64 = 1 << 20;
 const PART: u64 = 8;
-/// Counting takes at most one part in so many of the time.
+/// Counting takes at most one part in so many of the time, and one count is at its end after this.
 const SHARE: u32 = 10;
+const LONGEST_COUNT: Duration = Duration::from_secs(300);
 
 /// What is looked at.
 pub(super) struct LimitWatcher {
@@ -124,16 +125,17 @@ impl DiskWatch {
         let stop = StopOnDrop(Arc::default());
         let (written, processes) = (watch.written.clone(), watch.processes.clone());
         let (most, stopped) = (watch.limits.disk, stop.0.clone());
-        let counting =
-            tokio::task::spawn_blocking(move || disk::used(&written, processes.as_deref(), most, &stopped));
-        let DiskUsage { bytes, complete } = counting.await.unwrap_or(DiskUsage { bytes: 0, complete: false });
+        let until = begun + LONGEST_COUNT;
+        let counting = tokio::task::spawn_blocking(move || {
+            disk::used(&written, processes.as_deref(), most, until, &stopped)
+        });
+        let unknown = DiskUsage { bytes: 0, complete: false, in_time: true };
+        let used = counting.await.unwrap_or(unknown);
         drop(stop);
         let now = Instant::now();
         self.not_before = now + (now - begun) * SHARE;
         self.due = now + LONGEST_UNCOUNTED;
-        // What it hides is taken to be what the file systems have grown by since it began.
-        let hidden = if complete { 0 } else { self.at_count.saturating_sub(self.at_start) };
-        bytes.max(hidden) > watch.limits.disk
+        used.is_over(watch.limits.disk, self.at_count.saturating_sub(self.at_start))
     }
 }
 

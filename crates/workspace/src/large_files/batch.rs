@@ -20,6 +20,7 @@ use serde::Deserialize;
 use serde_json::json;
 use url::{Host, Url};
 
+use super::busy::{TRIES, is_passing, pause, was_reached};
 use super::pointer::LargeFilePointer;
 use super::store::LargeFileStore;
 use crate::GitError;
@@ -32,9 +33,6 @@ const AT_ONCE: usize = 100;
 const LARGEST_ANSWER: usize = 4 << 20;
 /// Contents that are read side by side.
 const SIDE_BY_SIDE: usize = 4;
-/// How often the same is tried, and how long is waited before the second time; before the third twice as long.
-const TRIES: u32 = 3;
-const BETWEEN: Duration = Duration::from_secs(1);
 const CONNECT: Duration = Duration::from_secs(30);
 /// Without a single byte.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -61,7 +59,7 @@ pub(super) struct LargeFileServer<'a> {
 pub(super) enum NotFetched {
     /// It would be the same again.
     Never(String),
-    /// The server of the repository is not itself, or is not reached.
+    /// The server of the repository is not itself or is not reached, or the one of a content has too much to do.
     ForNow(String),
 }
 
@@ -102,6 +100,14 @@ struct BatchProblem {
     code: u16,
     #[serde(default)]
     message: String,
+}
+
+impl BatchObject {
+    /// What its server says of it as long as it has too much to do.
+    fn busy(&self) -> Option<u16> {
+        let code = self.error.as_ref()?.code;
+        StatusCode::from_u16(code).is_ok_and(is_passing).then_some(code)
+    }
 }
 
 impl LargeFileServer<'_> {
@@ -151,10 +157,11 @@ impl LargeFileServer<'_> {
                 }
                 Err(later) => return Ok(Err(later)),
             };
-            let links: Vec<_> = some
-                .iter()
-                .map(|pointer| (pointer, answers.remove(&(pointer.id.as_str(), pointer.size))))
-                .collect();
+            let links =
+                some.iter().map(|pointer| (pointer, answers.remove(&(pointer.id.as_str(), pointer.size))));
+            let of_link =
+                |(_, answer): &(_, Option<BatchObject>)| answer.as_ref().and_then(BatchObject::busy);
+            let (busy, links): (Vec<_>, Vec<_>) = links.partition(|link| of_link(link).is_some());
             let mut all = futures_util::stream::iter(links)
                 .map(|(pointer, answer)| self.bring_one(&clients, store, pointer, answer))
                 .buffer_unordered(SIDE_BY_SIDE);
@@ -162,6 +169,10 @@ impl LargeFileServer<'_> {
                 if let Err(later) = brought? {
                     return Ok(Err(later));
                 }
+            }
+            // The others are here by now.
+            if let Some(code) = busy.iter().find_map(of_link) {
+                return Ok(Err(NotFetched::ForNow(format!("its server answers {code} for some of them"))));
             }
         }
         Ok(Ok(()))
@@ -184,25 +195,17 @@ impl LargeFileServer<'_> {
                 clients.server.post(&url).header(ACCEPT, MEDIA_TYPE).header(CONTENT_TYPE, MEDIA_TYPE);
             self.with_token(request.body(asked.to_string()))
         };
-        let response = match self.send(&request).await {
-            Ok(response) => response,
-            Err(why) => return Err(NotFetched::ForNow(format!("its server {why}"))),
+        let mut tried = 1;
+        let answer = loop {
+            let answer = self.asked(&request, tried).await?;
+            match answer {
+                (answer, wait) if tried < TRIES && answer.objects.iter().any(|one| one.busy().is_some()) => {
+                    tried += 1;
+                    tokio::time::sleep(wait).await;
+                }
+                (answer, _) => break answer,
+            }
         };
-        let status = response.status();
-        let body = read(response, LARGEST_ANSWER)
-            .await
-            .map_err(|why| NotFetched::ForNow(format!("its server {why}")))?;
-        if is_passing(status) {
-            return Err(NotFetched::ForNow(format!("its server answers {status}{}", self.words(&body))));
-        }
-        if status != StatusCode::OK {
-            return Err(NotFetched::Never(format!("its server answers {status}{}", self.words(&body))));
-        }
-        let unreadable = || NotFetched::Never("its server's answer is none of Git LFS".to_owned());
-        let answer: BatchAnswer = serde_json::from_slice(&body).map_err(|_| unreadable())?;
-        if answer.transfer.is_some_and(|transfer| transfer != "basic") {
-            return Err(NotFetched::Never("its server gives it in a way that was not asked for".to_owned()));
-        }
         let mut answers: HashMap<(String, u64), BatchObject> =
             answer.objects.into_iter().map(|object| ((object.oid.clone(), object.size), object)).collect();
         let own = |pointer: &'p LargeFilePointer| {
@@ -210,6 +213,30 @@ impl LargeFileServer<'_> {
             Some((key, answers.remove(&(pointer.id.as_str().to_owned(), pointer.size))?))
         };
         Ok(wanted.iter().filter_map(own).collect())
+    }
+
+    /// What the server answers, and how long to wait before it is asked again.
+    async fn asked(
+        &self,
+        request: &(dyn Fn() -> reqwest::RequestBuilder + Sync),
+        tried: u32,
+    ) -> Fetched<(BatchAnswer, Duration)> {
+        let for_now = |why: String| NotFetched::ForNow(format!("its server {why}"));
+        let response = self.send(request).await.map_err(|(why, _)| for_now(why))?;
+        let (status, wait) = (response.status(), pause(Some(response.headers()), tried));
+        let body = read(response, LARGEST_ANSWER).await.map_err(for_now)?;
+        if is_passing(status) {
+            return Err(for_now(format!("answers {status}{}", self.words(&body))));
+        }
+        if status != StatusCode::OK {
+            return Err(NotFetched::Never(format!("its server answers {status}{}", self.words(&body))));
+        }
+        let unreadable = |_| NotFetched::Never("its server's answer is none of Git LFS".to_owned());
+        let answer: BatchAnswer = serde_json::from_slice(&body).map_err(unreadable)?;
+        if answer.transfer.as_ref().is_some_and(|transfer| transfer != "basic") {
+            return Err(NotFetched::Never("its server gives it in a way that was not asked for".to_owned()));
+        }
+        Ok((answer, wait))
     }
 
     async fn bring_one(
@@ -268,10 +295,10 @@ impl LargeFileServer<'_> {
             let is_for_us = is_own && !is_authenticated && !headers.contains_key(AUTHORIZATION);
             if is_for_us { self.with_token(request) } else { request }
         };
-        // What is wrong with another host may be so for ever, as where a firewall keeps us from it.
-        let trouble = |why: String| {
+        // That another host is not reached may be so for ever, as where a firewall keeps us from it.
+        let trouble = |(why, was_reached): (String, bool)| {
             let why = format!("{host} {why}");
-            if is_own { NotFetched::ForNow(why) } else { NotFetched::Never(why) }
+            if is_own || was_reached { NotFetched::ForNow(why) } else { NotFetched::Never(why) }
         };
         let left = self.until.saturating_duration_since(Instant::now());
         let late = || never("those of the commit could not be fetched in 20 minutes".to_owned());
@@ -280,14 +307,17 @@ impl LargeFileServer<'_> {
         }
         let read = tokio::time::timeout(left, async {
             let mut why = String::new();
-            for _ in 0..TRIES {
+            for tried in 0..TRIES {
+                if tried > 0 {
+                    tokio::time::sleep(pause(None, tried)).await;
+                }
                 let mut response = match self.send(&request).await {
                     Ok(response) => response,
                     Err(why) => return Ok(Err(trouble(why))),
                 };
                 let status = response.status();
                 if is_passing(status) {
-                    return Ok(Err(trouble(format!("answers {status}"))));
+                    return Ok(Err(trouble((format!("answers {status}"), true))));
                 }
                 if status != StatusCode::OK {
                     return never(format!("{host} answers {status}"));
@@ -311,7 +341,7 @@ impl LargeFileServer<'_> {
                     }
                 };
             }
-            Ok(Err(trouble(why)))
+            Ok(Err(trouble((why, true))))
         });
         match read.await {
             Ok(read) => read,
@@ -345,22 +375,26 @@ impl LargeFileServer<'_> {
         }
     }
 
-    /// Sends the same up to some times, as long as nobody answers or the answer will pass.
-    async fn send(&self, request: &(dyn Fn() -> reqwest::RequestBuilder + Sync)) -> Result<Response, String> {
-        let mut wait = BETWEEN;
+    /// Sends the same up to some times, as long as nobody answers or the answer will pass. An error says whether somebody was
+    /// reached.
+    async fn send(
+        &self,
+        request: &(dyn Fn() -> reqwest::RequestBuilder + Sync),
+    ) -> Result<Response, (String, bool)> {
         let mut tried = 1;
         loop {
-            let answered = request().send().await;
-            match answered {
+            let wait = match request().send().await {
                 Ok(response) if tried == TRIES || !is_passing(response.status()) => return Ok(response),
+                Ok(response) => pause(Some(response.headers()), tried),
                 Err(error) if tried == TRIES => {
-                    return Err(format!("is not reached: {}", innermost(&error.without_url())));
+                    let was_reached = was_reached(&error);
+                    let what = if was_reached { "does not answer" } else { "is not reached" };
+                    return Err((format!("{what}: {}", innermost(&error.without_url())), was_reached));
                 }
-                Ok(_) | Err(_) => {}
-            }
+                Err(_) => pause(None, tried),
+            };
             tried += 1;
             tokio::time::sleep(wait).await;
-            wait *= 2;
         }
     }
 
@@ -472,14 +506,6 @@ fn headers(said: Option<&BTreeMap<String, String>>) -> Result<HeaderMap, &'stati
         headers.insert(name, value);
     }
     Ok(headers)
-}
-
-fn is_passing(status: StatusCode) -> bool {
-    (status.is_server_error() && !matches!(status.as_u16(), 501 | 505 | 507 | 509 | 511))
-        || matches!(
-            status,
-            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS
-        )
 }
 
 async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, String> {

@@ -9,6 +9,7 @@
 
 pub(super) mod attributes;
 mod batch;
+mod busy;
 mod fetch;
 pub(super) mod filter;
 mod local;

@@ -1,6 +1,8 @@
 //! A repository whose files of Git LFS lie on a server on loopback: what is brought from there, what is not, and what an agent
 //! can do to such files. Real git, real HTTP, and the scripts that agents' repositories are readied with.
 
+mod waiting;
+
 use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -34,6 +36,8 @@ enum Given {
     /// A link to another address.
     Link(String),
     Refused(u16),
+    /// Its host answers so, or breaks off.
+    Busy(Option<u16>),
 }
 
 /// A server of Git LFS, and the host of its contents, which is another name of this machine.
@@ -97,13 +101,17 @@ impl LargeFileHost {
             ("GET", path) if shown("x-opens") == "it" && shown("authorization").is_empty() => {
                 match self.contents.lock().unwrap().get(path.trim_start_matches("/stored/")) {
                     Some(Given::Bytes(bytes)) => (200, bytes.clone()),
+                    Some(Given::Busy(Some(status))) => (*status, Vec::new()),
+                    Some(Given::Busy(None)) => return,
                     Some(Given::Link(_) | Given::Refused(_)) | None => (404, Vec::new()),
                 }
             }
             _ => (403, Vec::new()),
         };
-        let head =
-            format!("HTTP/1.1 {status} X\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", answer.len());
+        let length = answer.len();
+        let head = format!(
+            "HTTP/1.1 {status} X\r\nConnection: close\r\nRetry-After: 0\r\nContent-Length: {length}\r\n\r\n"
+        );
         let _ = stream.write_all(&[head.as_bytes(), &answer].concat());
     }
 
@@ -120,7 +128,9 @@ impl LargeFileHost {
                     "href": href, "header": {"X-Opens": "it"}}}})
             };
             match self.contents.lock().unwrap().get(id) {
-                Some(Given::Bytes(_)) => link(format!("http://localhost:{}/stored/{id}", self.port)),
+                Some(Given::Bytes(_) | Given::Busy(_)) => {
+                    link(format!("http://localhost:{}/stored/{id}", self.port))
+                }
                 Some(Given::Link(href)) => link(href.clone()),
                 Some(Given::Refused(code)) => {
                     json!({"oid": id, "size": object["size"], "error": {"code": code}})

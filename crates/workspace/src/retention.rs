@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::git_wire::{own_git, run_task};
 use super::large_files::{self, store::LargeFileStore};
-use super::{GitError, Workspaces, leftovers, remove_all};
+use super::{GitError, GitErrorKind, Workspaces, leftovers, remove_all};
 use journeyman_order::{OrderId, RepositoryName};
 
 /// How folders are called that are being taken away.
@@ -120,8 +120,11 @@ impl Workspaces {
             for reference in repository.references().map_err(said)? {
                 // What cannot be read keeps nothing; it is fetched again.
                 let Ok(tree) = reference.and_then(|reference| reference.peel_to_tree()) else { continue };
-                let pointers = large_files::pointers_of(&odb, tree.id())?;
-                needed.extend(pointers.into_values().map(|pointer| pointer.id));
+                match large_files::pointers_of(&odb, tree.id()) {
+                    Ok(pointers) => needed.extend(pointers.into_values().map(|pointer| pointer.id)),
+                    Err(error) if error.kind == GitErrorKind::NotForUs => {}
+                    Err(error) => return Err(error),
+                }
             }
         }
         LargeFileStore::at(folder).sweep(&|id| needed.contains(id))

@@ -7,6 +7,8 @@
 //! sees them. Only the server's own answer decides who may read one. Whatever is not to be had is written down with the
 //! reason, and its pointer stays what the file holds.
 
+mod attribute_glob;
+mod attribute_lines;
 pub(super) mod attributes;
 mod batch;
 mod busy;
@@ -27,14 +29,15 @@ use std::sync::{Arc, PoisonError};
 
 use git2::{ObjectType, Odb, Oid};
 
-use super::{GitError, Workspaces, folder};
-use attributes::TreeAttributes;
+use super::{GitError, GitErrorKind, Workspaces, folder};
+use attributes::{AttributesOverBound, TreeAttributes};
 use journeyman_order::RepositoryName;
 use pointer::{LARGEST_POINTER, LargeFilePointer};
 use store::LargeFileStore;
 
-/// Trees whose pointers are remembered.
+/// Trees whose pointers are remembered, and the pointers in all of them.
 const MOST_REMEMBERED: usize = 64;
+const MOST_POINTERS: usize = 200_000;
 /// Those of a commit that are missing and named.
 const MOST_NAMED: usize = 20;
 
@@ -78,7 +81,8 @@ impl Workspaces {
         }
         let pointers = Arc::new(pointers_of(odb, tree)?);
         let mut all = remembered();
-        if all.len() >= MOST_REMEMBERED {
+        let count = all.values().map(|pointers| pointers.len()).sum::<usize>();
+        if all.len() >= MOST_REMEMBERED || count > MOST_POINTERS {
             all.clear();
         }
         all.insert(tree, Arc::clone(&pointers));
@@ -102,8 +106,17 @@ pub(super) fn missing<'p>(
 /// Those of submodules are not among them: they are another repository's.
 pub(super) fn pointers_of(odb: &Odb<'_>, tree: Oid) -> Result<LargeFilePointers, GitError> {
     let read = |id: Oid, kind: ObjectType| read(odb, id, kind);
-    let attributes = TreeAttributes::of_tree(&read, tree)?;
-    pointers_by(&attributes, odb, tree)
+    let size = |id: Oid| Ok(odb.read_header(id).map_or(0, |(size, _)| size as u64));
+    match TreeAttributes::of_tree(&read, &size, tree)? {
+        Ok(attributes) => pointers_by(&attributes, odb, tree),
+        Err(why) => Err(untold(why)),
+    }
+}
+
+/// With pointers for contents in one commit and not in the other, tests would say nothing: who asks gets no answer.
+fn untold(AttributesOverBound(why): AttributesOverBound) -> GitError {
+    let message = format!("nobody can say which files are of Git LFS: {why}");
+    GitError::new(GitErrorKind::NotForUs, message)
 }
 
 fn pointers_by(attributes: &TreeAttributes, odb: &Odb<'_>, tree: Oid) -> Result<LargeFilePointers, GitError> {
@@ -127,8 +140,8 @@ fn pointers_by(attributes: &TreeAttributes, odb: &Odb<'_>, tree: Oid) -> Result<
                         continue;
                     }
                     let bytes = read(odb, entry.id, ObjectType::Blob)?.unwrap_or_default();
-                    if let Some(pointer) =
-                        LargeFilePointer::parse(&bytes).filter(|_| attributes.is_lfs(&path))
+                    if let Some(pointer) = LargeFilePointer::parse(&bytes)
+                        && attributes.is_lfs(&path).map_err(untold)?
                     {
                         pointers.insert(OsStr::from_bytes(&path).into(), pointer);
                     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use git2::{ObjectType, Oid};
 
-use super::attributes::TreeAttributes;
+use super::attributes::{self, AttributesOverBound, TreeAttributes};
 use super::pointer::{LARGEST_POINTER, LargeFilePointer};
 use crate::GitError;
 use crate::source::ObjectSource;
@@ -28,9 +28,19 @@ pub(crate) fn refused(
     known: &BTreeSet<LargeFilePointer>,
 ) -> Result<Vec<(String, &'static str)>, GitError> {
     let read = |id: Oid, kind: ObjectType| source.read(id, kind);
-    let attributes = TreeAttributes::of_tree(&read, tree)?;
+    let size = |id: Oid| Ok(source.header(id)?.map_or(0, |(_, size)| size));
+    let untold = |AttributesOverBound(why)| Ok(vec![(attributes::NAME.to_owned(), why)]);
+    let attributes = match TreeAttributes::of_tree(&read, &size, tree)? {
+        Ok(attributes) => attributes,
+        Err(why) => return untold(why),
+    };
     let mut refused = Vec::new();
-    for path in changed.iter().filter(|path| attributes.is_lfs(path.as_bytes())) {
+    for path in changed {
+        match attributes.is_lfs(path.as_bytes()) {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(why) => return untold(why),
+        }
         let Some(id) = file(source, tree, path)? else { continue };
         // What was there before, it may be elsewhere now.
         if !source.is_pushed(id) {

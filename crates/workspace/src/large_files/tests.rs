@@ -1,6 +1,7 @@
 //! A repository whose files of Git LFS lie on a server on loopback: what is brought from there, what is not, and what an agent
 //! can do to such files. Real git, real HTTP, and the scripts that agents' repositories are readied with.
 
+mod over_bound;
 mod waiting;
 
 use std::collections::HashMap;

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::json;
 use url::{Host, Url};
 
-use super::busy::{TRIES, is_passing, pause, was_reached};
+use super::busy::{TRIES, innermost, is_passing, pause, was_reached};
 use super::pointer::LargeFilePointer;
 use super::store::LargeFileStore;
 use crate::GitError;
@@ -195,11 +195,12 @@ impl LargeFileServer<'_> {
                 clients.server.post(&url).header(ACCEPT, MEDIA_TYPE).header(CONTENT_TYPE, MEDIA_TYPE);
             self.with_token(request.body(asked.to_string()))
         };
+        let is_busy = |object: &BatchObject| object.busy().is_some();
         let mut tried = 1;
         let answer = loop {
             let answer = self.asked(&request, tried).await?;
             match answer {
-                (answer, wait) if tried < TRIES && answer.objects.iter().any(|one| one.busy().is_some()) => {
+                (answer, wait) if self.is_worth(wait, tried) && answer.objects.iter().any(is_busy) => {
                     tried += 1;
                     tokio::time::sleep(wait).await;
                 }
@@ -375,6 +376,11 @@ impl LargeFileServer<'_> {
         }
     }
 
+    /// Whether to wait so long after as many tries: there may be no time left for another one.
+    fn is_worth(&self, wait: Duration, tried: u32) -> bool {
+        tried < TRIES && Instant::now() + wait < self.until
+    }
+
     /// Sends the same up to some times, as long as nobody answers or the answer will pass. An error says whether somebody was
     /// reached.
     async fn send(
@@ -383,16 +389,18 @@ impl LargeFileServer<'_> {
     ) -> Result<Response, (String, bool)> {
         let mut tried = 1;
         loop {
-            let wait = match request().send().await {
-                Ok(response) if tried == TRIES || !is_passing(response.status()) => return Ok(response),
-                Ok(response) => pause(Some(response.headers()), tried),
-                Err(error) if tried == TRIES => {
+            let answered = request().send().await;
+            let wait = pause(answered.as_ref().ok().map(Response::headers), tried);
+            let is_last = !self.is_worth(wait, tried);
+            match answered {
+                Ok(response) if is_last || !is_passing(response.status()) => return Ok(response),
+                Err(error) if is_last => {
                     let was_reached = was_reached(&error);
                     let what = if was_reached { "does not answer" } else { "is not reached" };
                     return Err((format!("{what}: {}", innermost(&error.without_url())), was_reached));
                 }
-                Err(_) => pause(None, tried),
-            };
+                Ok(_) | Err(_) => {}
+            }
             tried += 1;
             tokio::time::sleep(wait).await;
         }
@@ -519,14 +527,6 @@ async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, String> {
         all.extend_from_slice(&piece);
     }
     Ok(all)
-}
-
-fn innermost(error: &reqwest::Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
-use super::transport::GitHubRequest;
+use super::transport::{GitHubRequest, GitHubResponse};
 use journeyman_order::conversation::{AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckRunState};
 use journeyman_order::{CommitSha, OrderId};
 
@@ -83,6 +83,14 @@ struct CheckOutputWire {
 #[derive(Deserialize)]
 struct CheckRunListWire {
     check_runs: Vec<CheckRunWire>,
+}
+
+/// A check run that was to be created.
+enum CreatedCheckRun {
+    /// It was, as asked for.
+    Now(CheckRunWire),
+    /// It is there, and nobody has said what became of the request.
+    Before(CheckRunWire),
 }
 
 /// An annotation as GitHub has it, so far as it tells one from another.
@@ -218,24 +226,17 @@ impl GitHub {
         let mut body = run.body(first);
         body["head_sha"] = json!(run.head.as_str());
         let request = GitHubRequest::post(at.route("/check-runs"), body).yielding(run.priority());
-        let made = match self.call(at, TokenPermissions::WriteChecks, &request).await {
-            Ok(answer) => answer.json::<CheckRunWire>(),
-            Err(error) => Err(error),
+        let made = |answer: GitHubResponse| Ok(CreatedCheckRun::Now(answer.json()?));
+        let look = || async {
+            let there = self.our_check(at, run).await?;
+            // One that was over before is not the one that begins.
+            let there = there.filter(|wire| !(again && wire.status == "completed"));
+            Ok(there.map(CreatedCheckRun::Before))
         };
-        match made {
-            Ok(_) if rest.is_empty() => Ok(()),
-            Ok(wire) => self.send_changes(at, run, wire.id, rest).await,
-            // The answer was lost, perhaps after it was made. Whoever calls again, looks again.
-            Err(error) if error.leaves_doubt() => {
-                self.pause().await;
-                match self.our_check(at, run).await {
-                    Ok(Some(wire)) if !(again && wire.status == "completed") => {
-                        self.change_check(at, run, &wire).await
-                    }
-                    Ok(_) | Err(_) => Err(error),
-                }
-            }
-            Err(error) => Err(error),
+        match self.create_once(at, TokenPermissions::WriteChecks, request, made, look).await? {
+            CreatedCheckRun::Now(_) if rest.is_empty() => Ok(()),
+            CreatedCheckRun::Now(wire) => self.send_changes(at, run, wire.id, rest).await,
+            CreatedCheckRun::Before(wire) => self.change_check(at, run, &wire).await,
         }
     }
 

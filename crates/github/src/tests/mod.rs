@@ -1,6 +1,7 @@
 //! Stories about what GitHub answers and what becomes of it.
 
 mod changes;
+mod checks;
 mod comments;
 mod facts;
 mod labels;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::endpoints::InstalledRepository;
-use super::error::{ErrorKind, GitHubError, Result};
+use super::error::{ErrorKind, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
@@ -260,6 +260,8 @@ impl GitHub {
         self.send_changes(at, run, there.id, &missing).await
     }
 
+    /// A change that was refused or whose answer was lost counts when it is seen to be there: annotations that are sent
+    /// twice are there twice.
     async fn send_changes(
         &self,
         at: &InstalledRepository,
@@ -272,9 +274,8 @@ impl GitHub {
         loop {
             let (now, later) = rest.split_at(rest.len().min(MOST_AT_ONCE));
             let request = GitHubRequest::patch(route.as_str(), run.body(now)).yielding(run.priority());
-            if let Err(error) = self.call(at, TokenPermissions::WriteChecks, &request).await {
-                return self.after_doubt(at, run, (id, later.is_empty()), now, error).await;
-            }
+            let look = || async { Ok(self.says_all(at, run, id, now).await?.then_some(())) };
+            self.create_once(at, TokenPermissions::WriteChecks, request, |_| Ok(()), look).await?;
             if later.is_empty() {
                 return Ok(());
             }
@@ -282,22 +283,20 @@ impl GitHub {
         }
     }
 
-    /// A change whose answer was lost counts when it is seen to be there, and was the last.
-    async fn after_doubt(
+    /// Whether it says by now what was sent.
+    async fn says_all(
         &self,
         at: &InstalledRepository,
         run: &OrderCheckRun<'_>,
-        (id, was_last): (u64, bool),
+        id: u64,
         sent: &[&CheckAnnotation],
-        error: GitHubError,
-    ) -> Result<()> {
-        if !error.leaves_doubt() || !was_last {
-            return Err(error);
+    ) -> Result<bool> {
+        let there = self.our_check(at, run).await?;
+        if !there.is_some_and(|there| there.id == id && run.is_said_by(&there)) {
+            return Ok(false);
         }
-        let Ok(Some(there)) = self.our_check(at, run).await else { return Err(error) };
         let known = if sent.is_empty() { Vec::new() } else { self.annotations_of(at, id).await? };
-        let all_there = sent.iter().all(|one| known.iter().any(|wire| wire.is(one)));
-        if there.id == id && run.is_said_by(&there) && all_there { Ok(()) } else { Err(error) }
+        Ok(sent.iter().all(|one| known.iter().any(|wire| wire.is(one))))
     }
 
     async fn annotations_of(&self, at: &InstalledRepository, id: u64) -> Result<Vec<CheckAnnotationWire>> {

@@ -104,3 +104,18 @@ async fn a_check_run_that_was_refused_or_lost_and_is_there_all_the_same_is_not_m
         assert_eq!(checks.states(), ["completed", "in_progress"], "{refusal:?}");
     }
 }
+
+#[tokio::test]
+async fn annotations_that_were_refused_or_lost_and_are_there_all_the_same_are_not_added_again() {
+    for (status, is_carried_out, writes) in
+        [(401, true, 3), (403, true, 3), (502, true, 3), (401, false, 4), (403, false, 4)]
+    {
+        let refusal = RefusedRequest { method: "PATCH", status, is_carried_out };
+        let checks = CommitChecks::default();
+        // Fifty at a time: it is the second of three requests that is refused.
+        assert_eq!(shown(&checks, CheckRunState::Failure, 120, refusal).await, writes, "{refusal:?}");
+        let annotations = checks.annotations.lock().unwrap();
+        let lines: Vec<u64> = annotations.iter().map(|one| one["start_line"].as_u64().unwrap()).collect();
+        assert_eq!(lines, (0..120).collect::<Vec<u64>>(), "{refusal:?}");
+    }
+}

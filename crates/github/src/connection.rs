@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use http::HeaderMap;
-use http::header::ACCEPT;
+use http::header::{ACCEPT, LOCATION};
 use http_body_util::{BodyExt, Limited};
 use octocrab::Octocrab;
 use octocrab::models::AppId;
 use octocrab::service::middleware::retry::RetryConfig;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
-use url::Url;
+use url::{Position, Url};
 
 use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
@@ -25,6 +25,8 @@ pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest answer that is read. A page of a hundred comments of full length is 26 MB at most.
 const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
+/// How often a read is led on. A repository that was renamed or moved is one step away, under its id.
+const MOST_HOPS: u32 = 5;
 
 /// Who we are on GitHub.
 #[derive(Debug, Clone)]
@@ -112,11 +114,26 @@ pub trait GitHubConnection: Send + Sync {
 pub(super) struct NetworkConnection {
     rest: Octocrab,
     graphql: Octocrab,
+    /// The base of REST routes.
+    base: Url,
 }
 
 impl NetworkConnection {
     pub(super) fn new(settings: &AppCredentials, endpoints: &Endpoints) -> Result<Self> {
-        Ok(Self { rest: client(settings, &endpoints.rest)?, graphql: client(settings, &endpoints.graphql)? })
+        let (rest, graphql) = (client(settings, &endpoints.rest)?, client(settings, &endpoints.graphql)?);
+        let base = Url::parse(&endpoints.rest)
+            .map_err(|error| GitHubError::unexpected(format!("github.api_url cannot be used: {error}")))?;
+        Ok(Self { rest, graphql, base })
+    }
+
+    /// Where this answer leads a read: to another route of the same API. A token goes nowhere else.
+    fn led_on(&self, from: &Url, status: u16, headers: &HeaderMap) -> Option<Url> {
+        if !matches!(status, 301 | 302 | 307 | 308) {
+            return None;
+        }
+        let to = from.join(headers.get(LOCATION)?.to_str().ok()?).ok()?;
+        let below = to.path().strip_prefix(self.base.path().trim_end_matches('/'));
+        (to.origin() == self.base.origin() && below?.starts_with('/')).then_some(to)
     }
 }
 
@@ -134,13 +151,26 @@ impl GitHubConnection for NetworkConnection {
                 .map_err(|_| GitHubError::unexpected("octocrab takes no token"))?,
         };
         let (route, body) = (request.route, request.body);
-        let response = match request.verb {
+        let unreachable = |error: octocrab::Error| unreachable_error(&request.name, &error);
+        let mut response = match request.verb {
             HttpVerb::Get => client._get(route).await,
             HttpVerb::Post => client._post(route, body).await,
             HttpVerb::Patch => client._patch(route, body).await,
             HttpVerb::Delete => client._delete(route, body).await,
         }
-        .map_err(|error| unreachable_error(&request.name, &error))?;
+        .map_err(unreachable)?;
+        // Only reads: of a write nobody would know what was made of it on the way.
+        if request.verb == HttpVerb::Get {
+            let mut at = Url::parse(&format!("{}{route}", self.base.as_str().trim_end_matches('/'))).ok();
+            for _ in 0..MOST_HOPS {
+                let (status, headers) = (response.status().as_u16(), response.headers());
+                let next = at.as_ref().and_then(|at| self.led_on(at, status, headers));
+                let Some(next) = next else { break };
+                let route = &next[Position::BeforePath..Position::AfterQuery];
+                response = client._get(route).await.map_err(unreachable)?;
+                at = Some(next);
+            }
+        }
         let (head, body) = response.into_parts();
         let body = Limited::new(body, LARGEST_ANSWER).collect().await.map_err(|error| {
             GitHubError::unavailable(format!("GitHub's answer to {} broke off: {error}", request.name))

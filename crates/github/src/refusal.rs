@@ -77,10 +77,10 @@ impl GitHubErrorResponse {
                 };
                 GitHubError::new(ErrorKind::Unauthorized, format!("{said}; {look}"))
             }
-            // What is there now is for whoever knows the repository's id to find.
-            301 | 302 | 307 | 308 => {
-                GitHubError::new(ErrorKind::NotFound, format!("{said}; it was renamed or moved"))
-            }
+            // Never `NotFound`: what was moved or is blocked is not gone. Where it is now is for whoever knows the
+            // repository's id to find.
+            300..=399 => GitHubError::new(ErrorKind::Forbidden, format!("{said}; it was renamed or moved")),
+            451 => GitHubError::new(ErrorKind::Forbidden, format!("{said}; it is blocked")),
             403 => {
                 let look = match name {
                     RequestAuth::App => "the App may be suspended: look at its page on GitHub".to_owned(),
@@ -161,6 +161,10 @@ mod tests {
             (403, None, None, "You have exceeded a secondary rate limit", wait(60)),
             (429, None, None, "slow down", wait(60)),
             (429, Some(999_999), None, "slow down", wait(3_600)),
+            (301, None, None, "Moved Permanently", ErrorKind::Forbidden),
+            (303, None, None, "", ErrorKind::Forbidden),
+            (308, None, None, "", ErrorKind::Forbidden),
+            (451, None, None, "Repository access blocked", ErrorKind::Forbidden),
             (404, None, None, "Not Found", ErrorKind::NotFound),
             (410, None, None, "This issue was deleted", ErrorKind::NotFound),
             (409, None, None, "conflict", ErrorKind::Conflict),

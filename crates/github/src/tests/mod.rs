@@ -7,5 +7,6 @@ mod facts;
 mod labels;
 mod limits;
 mod pulls;
+mod redirects;
 pub(crate) mod scripted;
 mod tokens;

@@ -199,17 +199,6 @@ async fn a_token_for_git_is_made_anew_each_time_and_revoked() {
 }
 
 #[tokio::test]
-async fn a_redirection_elsewhere_takes_no_token_along() {
-    let elsewhere = ScriptedServer::start(|_| ok(repository())).await;
-    let there: &'static str = format!("{}/api/v3/repositories/1", elsewhere.origin).leak();
-    let headers: &'static [(&str, &str)] = vec![("location", there)].leak();
-    let server = ScriptedServer::start(move |_| ScriptedReply::With(301, headers, Value::Null)).await;
-    server.github.repository(&server.at).await.unwrap();
-    assert_eq!(elsewhere.requests()[0].call, "GET /repositories/1");
-    assert_eq!(elsewhere.requests()[0].authorization, "");
-}
-
-#[tokio::test]
 async fn no_error_shows_a_secret() {
     for reply in [401, 403, 404, 409, 422, 429, 500, 418] {
         let server = ScriptedServer::start(move |_| refused(reply, "no")).await;

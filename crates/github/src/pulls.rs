@@ -104,12 +104,18 @@ impl From<PullRequestWire> for PullRequest {
     }
 }
 
+/// GitHub's words for a second one from the same branch.
+fn says_it_exists(error: &GitHubError) -> bool {
+    error.message.to_lowercase().contains("pull request already exists")
+}
+
 impl GitHub {
     /// Opens a pull request, or finds the one that is open from this branch. Where GitHub has no drafts (private
     /// repositories of some plans) it is opened without; [`PullRequest::draft`] tells.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when the branch is not there or has no commits of its own.
+    /// [`ErrorKind::Invalid`] when the branch is not there or has no commits of its own; [`ErrorKind::Conflict`] when
+    /// GitHub knows one already and does not show it yet.
     pub async fn open_pull(&self, at: &InstalledRepository, new: NewPullRequest<'_>) -> Result<PullRequest> {
         let _turn = self.turn(&format!("pull {at:?} {}", new.head)).await;
         if let Some(open) = self.open_from(at, new.head, new.base).await? {
@@ -127,13 +133,11 @@ impl GitHub {
             }
             Err(error) => error,
         };
-        // It exists already (422), or it was opened and the answer lost.
-        if error.kind != ErrorKind::Invalid && !error.leaves_doubt() {
+        // It exists already, or it was opened and the answer lost. GitHub's lists know it a little later.
+        if error.kind != ErrorKind::Conflict && !error.leaves_doubt() {
             return Err(error);
         }
-        if error.leaves_doubt() {
-            self.pause().await;
-        }
+        self.pause().await;
         match self.open_from(at, new.head, new.base).await {
             Ok(Some(open)) => Ok(open.into()),
             Ok(None) | Err(_) => Err(error),
@@ -155,7 +159,13 @@ impl GitHub {
             "maintainer_can_modify": false,
         });
         let request = GitHubRequest::post(at.route("/pulls"), body);
-        self.call(at, TokenPermissions::WritePulls, &request).await?.json()
+        match self.call(at, TokenPermissions::WritePulls, &request).await {
+            // That is no fault of what was asked for: the list that was looked at was an old one.
+            Err(error) if error.kind == ErrorKind::Invalid && says_it_exists(&error) => {
+                Err(GitHubError::new(ErrorKind::Conflict, error.message))
+            }
+            answer => answer?.json(),
+        }
     }
 
     async fn open_from(

@@ -36,16 +36,28 @@ pub(super) async fn last_seen(store: &Store, id: RepositoryId) -> Option<Install
     }
 }
 
-/// Looks through all installations for it; none where none includes it that can be asked.
+/// Looks through all installations for it; none where each that is not suspended was asked and none includes it.
+///
+/// # Errors
+/// When it was not found, and somewhere it could not be looked for.
 pub(super) async fn find(
     github: &GitHub,
     id: RepositoryId,
 ) -> Result<Option<InstalledRepository>, GitHubError> {
+    let mut unasked = None;
     for installation in github.installations().await?.into_iter().filter(|one| !one.suspended) {
-        let repositories = github.installed_repositories(installation.id).await?;
-        if let Some(found) = repositories.into_iter().find(|one| one.id == id) {
-            return Ok(Some(found.at));
+        match github.installed_repositories(installation.id).await {
+            Ok(repositories) => {
+                if let Some(found) = repositories.into_iter().find(|one| one.id == id) {
+                    return Ok(Some(found.at));
+                }
+            }
+            // One that lets nobody in, of an account that has nothing to do with it, is no reason not to look on.
+            Err(error) => {
+                tracing::warn!(installation = %installation.id, "cannot be asked for a repository: {error}");
+                unasked = unasked.or(Some(error));
+            }
         }
     }
-    Ok(None)
+    unasked.map_or(Ok(None), Err)
 }

@@ -31,8 +31,14 @@ impl EffectContext {
                 ),
                 retry: Retry::Outage,
             },
-            // Whether it is elsewhere is not known, and what was refused was refused.
-            Err(_) => error,
+            // It may be where nobody could look: what was refused here is done there, once it is found.
+            Err(unasked) => EffectError {
+                message: format!(
+                    "{}; whether the repository is elsewhere by now could not be found out ({unasked})",
+                    error.message
+                ),
+                retry: Retry::Outage,
+            },
         }
     }
 }

@@ -7,6 +7,7 @@ mod artifacts;
 mod away;
 mod checks;
 mod conversation;
+mod elsewhere;
 mod given;
 mod growth;
 mod live_journal;

@@ -20,7 +20,14 @@ pub(super) struct GitHubErrorResponse {
     retry_after: Option<u64>,
     remaining: Option<u64>,
     reset: Option<i64>,
+    /// It is a page for people, and so none of the API's.
+    is_page: bool,
     words: String,
+}
+
+/// Whether an answer is a page for people: of a proxy, or of whoever has to sign in there first.
+pub(super) fn is_page<'a>(header: impl Fn(&str) -> Option<&'a str>) -> bool {
+    header("content-type").is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/html"))
 }
 
 impl GitHubErrorResponse {
@@ -31,6 +38,7 @@ impl GitHubErrorResponse {
             retry_after: header("retry-after").and_then(|seconds| seconds.trim().parse().ok()),
             remaining: header("x-ratelimit-remaining").and_then(|count| count.trim().parse().ok()),
             reset: header("x-ratelimit-reset").and_then(|time| time.trim().parse().ok()),
+            is_page: is_page(&header),
             words: words_of(body),
         }
     }
@@ -77,6 +85,10 @@ impl GitHubErrorResponse {
                 };
                 GitHubError::new(ErrorKind::Unauthorized, format!("{said}; {look}"))
             }
+            // GitHub has not said that something is not there or forbidden.
+            403 | 404 | 410 if self.is_page => GitHubError::unavailable(format!(
+                "{said}; it came as a page for people: if a proxy stands between, look at what it answers"
+            )),
             // Never `NotFound`: what was moved or is blocked is not gone. Where it is now is for whoever knows the
             // repository's id to find.
             300..=399 => GitHubError::new(ErrorKind::Forbidden, format!("{said}; it was renamed or moved")),
@@ -145,8 +157,14 @@ mod tests {
     use crate::permissions::TokenPermissions;
 
     fn refused(status: u16, retry_after: Option<u64>, remaining: Option<u64>, words: &str) -> ErrorKind {
-        let refusal =
-            GitHubErrorResponse { status, retry_after, remaining, reset: None, words: words.to_owned() };
+        let refusal = GitHubErrorResponse {
+            status,
+            retry_after,
+            remaining,
+            reset: None,
+            is_page: false,
+            words: words.to_owned(),
+        };
         refusal.error("GET /x", RequestAuth::Installation(TokenPermissions::WriteIssues)).kind
     }
 

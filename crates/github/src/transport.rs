@@ -12,7 +12,7 @@ use super::connection::{
 use super::error::{GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::RequestAuth;
-use super::refusal::GitHubErrorResponse;
+use super::refusal::{GitHubErrorResponse, is_page};
 use journeyman_metrics::metrics;
 
 /// A request, on a route relative to the API's base.
@@ -125,6 +125,14 @@ async fn send_within(
     let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
     count(answer.status, header);
     if (200..300).contains(&answer.status) {
+        // Whoever wrote it, what was asked for need not have been done.
+        if is_page(header) {
+            return Err(GitHubError::unavailable(format!(
+                "a page for people came in place of GitHub's answer to {}; if a proxy stands between, look at what it \
+                 answers",
+                request.name()
+            )));
+        }
         let has_next = header("link").map(|link| link.contains("rel=\"next\""));
         let next_cursor = header("link").and_then(next_cursor);
         let answered_at = header("date").and_then(|date| DateTime::parse_from_rfc2822(date).ok());

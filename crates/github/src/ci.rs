@@ -220,7 +220,7 @@ impl GitHub {
                     "GitHub's list of {field} is not what is documented ({error})"
                 ))
             })?;
-            let is_last = list.len() < PAGE;
+            let is_last = !answer.has_next.unwrap_or(list.len() >= PAGE);
             all.extend(list);
             if is_last {
                 break;

@@ -98,7 +98,11 @@ impl GitHub {
             all.extend(page.filter_map(HookDeliveryWire::read));
             let cursor = answer.next_cursor.filter(|cursor| !is_last && is_plain(cursor));
             let Some(cursor) = cursor else { return Ok(all) };
-            route = format!("/app/hook/deliveries?per_page=100&cursor={cursor}");
+            let next = format!("/app/hook/deliveries?per_page=100&cursor={cursor}");
+            if next == route {
+                break;
+            }
+            route = next;
         }
         Err(GitHubError::unexpected("the list of the App's deliveries has no end"))
     }

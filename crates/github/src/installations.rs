@@ -98,7 +98,8 @@ impl GitHub {
         }
         let all: Vec<Wire> = all_pages("installations", |page| async move {
             let request = GitHubRequest::get(format!("/app/installations?per_page={PAGE}&page={page}"));
-            self.repeating(|| async { self.send_as_app(&request).await }).await?.json()
+            let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
+            Ok((answer.json()?, answer.has_next))
         })
         .await?;
         let installed = all.into_iter();
@@ -138,8 +139,9 @@ impl GitHub {
             let answer = self.repeating(|| async {
                 self.send((GitHubApi::Rest, RequestSender::Token(token.clone())), &request, name).await
             });
-            let Wire { repositories } = answer.await?.json()?;
-            Ok(repositories)
+            let answer = answer.await?;
+            let Wire { repositories } = answer.json()?;
+            Ok((repositories, answer.has_next))
         });
         all.await?.into_iter().map(|facts| listed(installation, facts)).collect()
     }
@@ -247,7 +249,7 @@ impl GitHub {
             updated_at: DateTime<Utc>,
         }
         let (mut changes, mut known) = (Vec::new(), BTreeSet::new());
-        let (mut from, mut page) = (since, 1);
+        let (mut from, mut page, mut in_vain) = (since, 1, 0);
         loop {
             let query =
                 format!("sort=updated&direction=asc&since={}&per_page={PAGE}&page={page}", moment(from));
@@ -266,7 +268,8 @@ impl GitHub {
             if is_last {
                 return Ok(changes);
             }
-            if page > MOST_PAGES && known.len() == before {
+            in_vain = if known.len() > before { 0 } else { in_vain + 1 };
+            if in_vain > MOST_PAGES {
                 return Err(GitHubError::unexpected(format!("{list} lists the same again and again")));
             }
             (from, page) = if last > from { (last, 1) } else { (from, page + 1) };
@@ -301,14 +304,15 @@ impl GitHub {
 }
 
 /// What all pages of a list have. One that is longer than it is followed is no reason to have nothing of it.
-async fn all_pages<T, F: Future<Output = Result<Vec<T>>>>(
+/// A page that is not full need not be the last: what may not be seen is taken out of it.
+async fn all_pages<T, F: Future<Output = Result<(Vec<T>, Option<bool>)>>>(
     what: &str,
     page_of: impl Fn(usize) -> F,
 ) -> Result<Vec<T>> {
     let mut all = Vec::new();
     for page in 1..=MOST_PAGES {
-        let list = page_of(page).await?;
-        let is_last = list.len() < PAGE;
+        let (list, has_next) = page_of(page).await?;
+        let is_last = !has_next.unwrap_or(list.len() >= PAGE);
         all.extend(list);
         if is_last {
             return Ok(all);

@@ -84,3 +84,62 @@ async fn more_than_a_page_in_one_second_keeps_nobody_from_looking() {
     let listed = server.github.changed_threads(&server.at, start()).await.unwrap();
     assert_eq!(listed.len(), 250);
 }
+
+#[tokio::test]
+async fn a_page_that_is_not_full_is_the_last_only_where_github_says_so() {
+    let linked = |seen: &RecordedRequest, body: Value| match query(seen, "page") {
+        Some("1") => ScriptedReply::With(200, &[("link", "<https://x?page=2>; rel=\"next\"")], body),
+        _ => ScriptedReply::With(200, &[("link", "<https://x?page=1>; rel=\"prev\"")], body),
+    };
+    let server = ScriptedServer::start(move |seen| {
+        let page: u64 = query(seen, "page").map_or(0, |page| page.parse().unwrap());
+        let path = seen.call.split('?').next().unwrap_or_default();
+        let list = match path {
+            "GET /app/installations" => json!([{"id": page}]),
+            "GET /installation/repositories" => {
+                json!({"repositories": [{"id": page, "full_name": format!("octo/r{page}")}]})
+            }
+            _ if path.ends_with("/check-runs") => {
+                let run = json!({"id": page, "name": format!("run {page}"), "status": "queued", "conclusion": null});
+                json!({"check_runs": [run]})
+            }
+            _ if path.ends_with("/status") => {
+                json!({"statuses": [{"context": format!("status {page}"), "state": "pending"}]})
+            }
+            _ => return not_found(),
+        };
+        linked(seen, list)
+    })
+    .await;
+    let (github, at) = (&server.github, &server.at);
+    let installations = github.installations().await.unwrap();
+    assert_eq!(installations.iter().map(|one| one.id.0).collect::<Vec<_>>(), [1, 2]);
+    let repositories = github.installed_repositories(at.installation).await.unwrap();
+    assert_eq!(repositories.iter().map(|one| one.id.0).collect::<Vec<_>>(), [1, 2]);
+    let checks = github.checks_of_others(at, "main").await.unwrap();
+    let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+    assert_eq!(names, ["run 1", "run 2", "status 1", "status 2"]);
+}
+
+/// As of a proxy that always answers with what it has kept, or of an issue that somebody's program changes all the time.
+#[tokio::test]
+async fn a_list_whose_pages_never_end_is_given_up() {
+    let seen_so_far = AtomicUsize::new(0);
+    let server = ScriptedServer::start(move |seen| {
+        let so_far = TimeDelta::seconds(seen_so_far.fetch_add(1, Ordering::Relaxed).try_into().unwrap());
+        let link = &[("link", "<https://x/y?cursor=v1_7>; rel=\"next\"")];
+        match seen.call.contains("/issues?") {
+            true => {
+                let changed = json!({"id": 1, "number": 1, "state": "open", "updated_at": start() + so_far});
+                ScriptedReply::With(200, link, json!([changed]))
+            }
+            false => ScriptedReply::With(200, link, json!([])),
+        }
+    })
+    .await;
+    let threads = server.github.changed_threads(&server.at, start()).await;
+    assert!(threads.unwrap_err().message.contains("again and again"));
+    let deliveries = server.github.hook_deliveries(start()).await;
+    assert!(deliveries.unwrap_err().message.contains("has no end"));
+    assert!(server.requests().len() < 200, "{}", server.requests().len());
+}

@@ -81,7 +81,7 @@ impl GitHub {
             Err(error) if matches!(error.kind, ErrorKind::NotFound) => Ok(BranchDeletion::Gone),
             // "Reference does not exist", or a rule that forbids it: whichever it is, nothing more is to be done.
             Err(error)
-                if matches!(error.kind, ErrorKind::Invalid | ErrorKind::Forbidden | ErrorKind::Conflict) =>
+                if error.is_forbidden() || matches!(error.kind, ErrorKind::Invalid | ErrorKind::Conflict) =>
             {
                 Ok(BranchDeletion::Kept { because: error.message })
             }

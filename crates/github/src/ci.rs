@@ -207,7 +207,7 @@ impl GitHub {
             let request = GitHubRequest::get(at.route(&format!("{route}per_page={PAGE}&page={page}")));
             let answer = match self.call(at, permissions, &request).await {
                 Ok(answer) => answer,
-                Err(error) if error.kind == ErrorKind::Forbidden => {
+                Err(error) if error.is_forbidden() => {
                     tracing::info!(repository = %at.repository, %error, "not read");
                     return Ok(Vec::new());
                 }
@@ -307,10 +307,8 @@ impl GitHub {
 }
 
 fn is_left(error: &GitHubError) -> bool {
-    matches!(
-        error.kind,
-        ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid | ErrorKind::Conflict
-    )
+    error.is_forbidden()
+        || matches!(error.kind, ErrorKind::NotFound | ErrorKind::Invalid | ErrorKind::Conflict)
 }
 
 #[derive(Deserialize)]

@@ -20,6 +20,8 @@ pub struct GitHubError {
     pub message: String,
     /// Whether it is for a limit of GitHub's. Limits come first: nothing was carried out.
     limited: bool,
+    /// Whether GitHub leads to another place, where it may be done.
+    led_elsewhere: bool,
 }
 
 /// Failures by what they ask for.
@@ -47,13 +49,23 @@ pub enum ErrorKind {
 
 impl GitHubError {
     pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), limited: false }
+        Self { kind, message: message.into(), limited: false, led_elsewhere: false }
     }
 
     /// For a limit of GitHub's, which holds for all that the installation does.
     pub(super) fn limited(wait: Duration, message: impl Into<String>) -> Self {
         let kind = ErrorKind::Unavailable { retry_after: Some(wait) };
-        Self { kind, message: message.into(), limited: true }
+        Self { limited: true, ..Self::new(kind, message) }
+    }
+
+    /// For what was renamed or moved. Never `NotFound`: it is not gone.
+    pub(super) fn moved(message: impl Into<String>) -> Self {
+        Self { led_elsewhere: true, ..Self::new(ErrorKind::Forbidden, message) }
+    }
+
+    /// Whether it is refused where it was asked for, and not only led elsewhere.
+    pub(super) fn is_forbidden(&self) -> bool {
+        self.kind == ErrorKind::Forbidden && !self.led_elsewhere
     }
 
     /// How long a limit of GitHub's keeps the installation waiting, if it is for one.

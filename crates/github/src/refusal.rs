@@ -89,9 +89,9 @@ impl GitHubErrorResponse {
             403 | 404 | 410 if self.is_page => GitHubError::unavailable(format!(
                 "{said}; it came as a page for people: if a proxy stands between, look at what it answers"
             )),
-            // Never `NotFound`: what was moved or is blocked is not gone. Where it is now is for whoever knows the
-            // repository's id to find.
-            300..=399 => GitHubError::new(ErrorKind::Forbidden, format!("{said}; it was renamed or moved")),
+            // Where it is now is for whoever knows the repository's id to find.
+            300..=399 => GitHubError::moved(format!("{said}; it was renamed or moved")),
+            // What is blocked is not gone either.
             451 => GitHubError::new(ErrorKind::Forbidden, format!("{said}; it is blocked")),
             403 => {
                 let look = match name {

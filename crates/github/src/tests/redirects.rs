@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::scripted::{ScriptedReply, ScriptedServer, not_found, ok};
 use crate::ErrorKind;
 use journeyman_order::conversation::{CommentRef, Reaction};
-use journeyman_order::{Person, PullNumber, UserId};
+use journeyman_order::{BranchName, CommitSha, IssueNumber, Person, PullNumber, UserId};
 
 fn repository() -> Value {
     json!({"id": 1, "full_name": "octo/renamed", "default_branch": "main"})
@@ -79,5 +79,31 @@ async fn a_write_that_is_led_elsewhere_was_not_made() {
         }
         assert_eq!(server.count("GET "), 0, "{status}");
         assert!(server.writes().iter().all(|call| !call.contains("/repositories/")), "{status}");
+    }
+}
+
+/// Both leave it where GitHub forbids it; where it leads on, whoever finds the repository tries again there.
+#[tokio::test]
+async fn what_is_led_elsewhere_is_not_left_as_forbidden() {
+    let commit: CommitSha = "0123456789012345678901234567890123456789".parse().unwrap();
+    for (status, is_left) in [(403, true), (301, false)] {
+        let server =
+            ScriptedServer::start(move |seen| match seen.call.split('?').next().unwrap_or_default() {
+                "GET /repos/octo/hello/git/ref/heads/journeyman/issue-7-fix" => {
+                    ok(json!({"object": {"sha": "0123456789012345678901234567890123456789"}}))
+                }
+                "GET /repos/octo/hello/actions/jobs/3" => ok(json!({"id": 3, "run_id": 4, "run_attempt": 1})),
+                "GET /repos/octo/hello/actions/runs/4" => ok(json!({"run_attempt": 1})),
+                _ => led_to(status, "/elsewhere"),
+            })
+            .await;
+        let (github, at) = (&server.github, &server.at);
+        let branch = BranchName::for_issue(IssueNumber(7), "fix", 1);
+        let deleted = github.delete_branch(at, &branch, &commit).await.map(drop);
+        let rerun = github.rerun_jobs(at, &[3]).await.map(drop);
+        let listed = github.checks_of_others(at, "main").await.map(drop);
+        for told in [deleted, rerun, listed] {
+            assert_eq!(told.is_ok(), is_left, "{status}: {told:?}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ impl GitHubErrorResponse {
     pub(super) fn read<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>, body: &[u8]) -> Self {
         Self {
             status,
-            retry_after: header("retry-after").and_then(|seconds| seconds.trim().parse().ok()),
+            retry_after: header("retry-after").map(|text| seconds_of(text.trim())),
             remaining: header("x-ratelimit-remaining").and_then(|count| count.trim().parse().ok()),
             reset: header("x-ratelimit-reset").and_then(|time| time.trim().parse().ok()),
             is_page: is_page(&header),
@@ -47,6 +47,8 @@ impl GitHubErrorResponse {
         let lower = self.words.to_lowercase();
         let named = lower.contains("rate limit") || lower.contains("abuse detection");
         let limited = self.status == 429
+            // Content that comes too fast is refused so, as if there were something wrong with it.
+            || (self.status == 422 && lower.contains("submitted too quickly"))
             || (self.status == 403 && (self.retry_after.is_some() || self.remaining == Some(0) || named));
         if !limited {
             return None;
@@ -120,6 +122,13 @@ impl GitHubErrorResponse {
     }
 }
 
+/// A wait in seconds. A server on the way may name a time instead; what is neither still asks for a wait.
+fn seconds_of(text: &str) -> u64 {
+    let until = || Some((DateTime::parse_from_rfc2822(text).ok()?.to_utc() - Utc::now()).num_seconds());
+    let seconds = text.parse().ok().or_else(|| u64::try_from(until()?.max(0)).ok());
+    seconds.unwrap_or(SECONDARY_LIMIT_WAIT.as_secs())
+}
+
 /// GitHub's own words of why not: the message and what is said of each field, shortened.
 fn words_of(body: &[u8]) -> String {
     #[derive(Deserialize)]
@@ -187,11 +196,37 @@ mod tests {
             (410, None, None, "This issue was deleted", ErrorKind::NotFound),
             (409, None, None, "conflict", ErrorKind::Conflict),
             (422, None, None, "Validation Failed", ErrorKind::Invalid),
+            (422, None, None, "Validation Failed; body was submitted too quickly", wait(60)),
             (500, None, None, "", ErrorKind::Unavailable { retry_after: None }),
             (503, Some(3), None, "", wait(3)),
             (418, None, None, "", ErrorKind::Unexpected),
         ] {
             assert_eq!(refused(status, retry_after, remaining, words), kind, "{status} {words}");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_understood_however_it_is_said() {
+        let soon = (Utc::now() + chrono::TimeDelta::minutes(10)).to_rfc2822();
+        for (text, least, most) in [
+            ("7", 7, 7),
+            (" 0 ", 0, 0),
+            ("-5", 60, 60),
+            ("tomorrow", 60, 60),
+            ("99999999999999999999999", 60, 60),
+            (soon.as_str(), 500, 600),
+            ("Wed, 21 Oct 2015 07:28:00 GMT", 0, 0),
+            ("Fri, 31 Dec 9999 23:59:59 GMT", 3_600, 3_600),
+        ] {
+            for status in [403, 429, 503] {
+                let refusal =
+                    GitHubErrorResponse::read(status, |name| (name == "retry-after").then_some(text), b"");
+                let kind = refusal.error("POST /x", RequestAuth::App).kind;
+                let ErrorKind::Unavailable { retry_after: Some(wait) } = kind else {
+                    panic!("{status} {text}: {kind:?}")
+                };
+                assert!((least..=most).contains(&wait.as_secs()), "{status} {text}: {wait:?}");
+            }
         }
     }
 

@@ -26,6 +26,7 @@ pub mod journal;
 mod journal_entry;
 mod journal_index;
 mod json_schema;
+pub mod json_values;
 mod judge_answer;
 pub mod length;
 pub mod model_service;

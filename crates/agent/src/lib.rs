@@ -274,7 +274,8 @@ impl Invocation {
 
 /// A stream of JSON lines without a secret that stands in pieces in it.
 fn without_pieces(stream: String, secret: &SecretString, mask: String) -> String {
-    let Some(mut pieces) = SecretRedactor::of(secret, mask) else { return stream };
+    let Some(pieces) = SecretRedactor::of(secret, mask) else { return stream };
+    let mut pieces = pieces.leaving_out_unread();
     // A line at a time: what need not wait is let go of before the next is read.
     let lines = stream.as_bytes().split_inclusive(|byte| *byte == b'\n');
     let mut clean: Vec<u8> = lines.flat_map(|line| pieces.feed(line)).collect();

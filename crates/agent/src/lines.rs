@@ -16,6 +16,12 @@ pub(super) enum OutputLine<'a> {
     },
 }
 
+/// The two ends of a line, as they are kept of one that is too long.
+pub(super) fn ends_of(line: &[u8]) -> [&[u8]; 2] {
+    let head = line.get(..END.min(line.len())).unwrap_or_default();
+    [head, line.get(line.len().saturating_sub(END)..).unwrap_or_default()]
+}
+
 /// Only `\n` ends a line: U+2028 and a lone `\r` occur inside JSON strings.
 #[derive(Default)]
 pub(super) struct LineSplitter {

@@ -29,6 +29,7 @@ impl LiveRedactor {
         let values: Vec<(SecretString, String)> =
             long.map(|(name, value)| (value, format!("[{name}]"))).collect();
         let pieces = values.iter().filter_map(|(value, mask)| SecretRedactor::of(value, mask.clone()));
+        let pieces = pieces.map(SecretRedactor::leaving_out_unread);
         Self { pieces: pieces.collect(), values, begun: Vec::new(), skips: false }
     }
 

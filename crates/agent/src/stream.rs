@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::Transcript;
 use super::failure::{failure, of_result, without_result};
-use super::lines::{LONGEST_LINE, LineSplitter, OutputLine, TailBuffer};
+use super::lines::{LONGEST_LINE, LineSplitter, OutputLine, TailBuffer, ends_of};
 use super::record::{StreamRecord, StreamResult, looks_like_result, read};
 use journeyman_order::agent_run::AgentFailureKind;
+use journeyman_order::json_values::{MOST_JSON_VALUES, has_too_many_values};
 use journeyman_order::{AgentRun, AgentUsage, Exit};
 
 /// The most of a result, or of plain text, that goes into the journal.
@@ -32,7 +33,7 @@ pub(super) enum OutputFormat {
 enum LastResult {
     Nothing,
     Result(Box<StreamResult>),
-    /// A result of more than [`LONGEST_LINE`].
+    /// A result of more than [`LONGEST_LINE`], or of too many values.
     TooLong,
     Broken,
 }
@@ -139,24 +140,28 @@ impl StreamState {
                 if matches!(text, std::borrow::Cow::Owned(_)) {
                     self.not_utf8 += 1;
                 }
-                self.record(read(trimmed), bytes);
-            }
-            OutputLine::TooLong { head, tail } => {
-                self.too_long += 1;
-                // Which record it was can only be told from its ends: `type` is no longer always first.
-                let is_result =
-                    [head, tail].iter().any(|end| looks_like_result(&String::from_utf8_lossy(end)));
-                if is_result && self.form == OutputFormat::Records {
-                    self.last = LastResult::TooLong;
-                    self.settled = true;
-                } else {
-                    self.settled = false;
+                match trimmed.starts_with('{') && has_too_many_values(trimmed.as_bytes()) {
+                    true => self.too_much(ends_of(bytes)),
+                    false => self.record(read(trimmed), bytes),
                 }
             }
+            OutputLine::TooLong { head, tail } => self.too_much([head, tail]),
         }
         self.lines = self.lines.saturating_add(1);
         if self.form == OutputFormat::RecordsOrText && self.lines >= LINES_TO_DECIDE {
             self.form = OutputFormat::Text;
+        }
+    }
+
+    /// Which record it was can only be told from its ends: `type` is no longer always first.
+    fn too_much(&mut self, ends: [&[u8]; 2]) {
+        self.too_long += 1;
+        let is_result = ends.iter().any(|end| looks_like_result(&String::from_utf8_lossy(end)));
+        if is_result && self.form == OutputFormat::Records {
+            self.last = LastResult::TooLong;
+            self.settled = true;
+        } else {
+            self.settled = false;
         }
     }
 
@@ -216,7 +221,7 @@ impl StreamState {
         run.session_id = self.session;
         for (count, what) in [
             (self.noise_lines, "lines of the stream were no records"),
-            (self.too_long, "lines of the stream were longer than 8 MiB and skipped"),
+            (self.too_long, "lines of the stream were longer than 8 MiB, or of too many values, and skipped"),
             (self.not_utf8, "lines of the stream were not UTF-8"),
         ] {
             if count > 0 {
@@ -238,7 +243,10 @@ impl StreamState {
             }
             LastResult::TooLong => Some(failure(
                 AgentFailureKind::Ended,
-                format!("its result is a line of more than {} MiB and was not read", LONGEST_LINE >> 20),
+                format!(
+                    "its result is a line of more than {} MiB or {MOST_JSON_VALUES} values and was not read",
+                    LONGEST_LINE >> 20
+                ),
                 stderr,
             )),
             LastResult::Broken => {

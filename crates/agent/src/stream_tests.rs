@@ -255,6 +255,27 @@ fn failures_are_told_apart_by_what_they_ask_for() {
     }
 }
 
+const SKIPPED: &str = "1 lines of the stream were longer than 8 MiB, or of too many values, and skipped";
+
+/// A value of two letters takes a hundred times their memory.
+#[test]
+fn a_line_of_very_many_values_is_too_long_and_a_long_text_is_one_value() {
+    let many = "[],".repeat(60_000);
+    let system = format!("{{\"type\":\"system\",\"session_id\":\"s-1\",\"tools\":[{many}0]}}\n");
+    let result = b"{\"type\":\"result\",\"result\":\"done\"}\n";
+    let run = finish(OutputFormat::Records, &[system.as_bytes(), result], Exit::Code(0), "");
+    assert_eq!((run.result.as_deref(), run.session_id.as_deref(), kind(&run)), (Some("done"), None, None));
+    assert_eq!(run.warnings, [SKIPPED]);
+
+    let too_long = format!("{{\"type\":\"result\",\"result\":\"x\",\"errors\":[{many}0]}}\n");
+    let run = finish(OutputFormat::Records, &[result, too_long.as_bytes()], Exit::Code(0), "");
+    assert_eq!(run.result, None, "the result before it is not the last");
+    assert!(message(&run).contains("50000 values"), "{}", message(&run));
+
+    let run = claude(format!("{{\"type\":\"result\",\"result\":\"{many}\"}}\n").as_bytes());
+    assert_eq!((run.result, run.warnings), (Some(many), Vec::new()));
+}
+
 #[test]
 fn a_line_of_many_megabytes_costs_no_more_memory_than_its_share() {
     let long = |start: &str, end: &str| {
@@ -268,7 +289,7 @@ fn a_line_of_many_megabytes_costs_no_more_memory_than_its_share() {
     let result = b"{\"type\":\"result\",\"result\":\"done\"}\n";
     let run = finish(OutputFormat::Records, &[&message_line, result], Exit::Code(0), "");
     assert_eq!((run.result.as_deref(), kind(&run)), (Some("done"), None));
-    assert_eq!(run.warnings, ["1 lines of the stream were longer than 8 MiB and skipped"]);
+    assert_eq!(run.warnings, [SKIPPED]);
     for too_long in
         [long(r#"{"type":"result","result":""#, r#""}"#), long(r#"{"result":""#, r#"","type":"result"}"#)]
     {

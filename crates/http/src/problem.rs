@@ -77,6 +77,11 @@ impl ProblemDetails {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "Not available right now", detail)
     }
 
+    pub(super) fn busy() -> Self {
+        Self::unavailable("too many large deliveries at once; send it again")
+            .with_header(header::RETRY_AFTER, "10")
+    }
+
     pub(super) fn broken(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", detail)
     }

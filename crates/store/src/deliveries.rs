@@ -45,6 +45,14 @@ impl PackedDelivery {
     }
 }
 
+/// How long a packed body was; none where it cannot be one, as whatever asked for that much memory.
+fn unpacked_length(packed: &[u8]) -> Option<usize> {
+    /// LZ4 says no more with a byte.
+    const MOST_FOR_A_BYTE: usize = 255;
+    let length = u32::from_le_bytes(*packed.first_chunk()?);
+    usize::try_from(length).ok().filter(|length| *length <= packed.len().saturating_mul(MOST_FOR_A_BYTE))
+}
+
 /// A delivery that waits to be understood.
 #[derive(Debug, Clone)]
 pub struct StoredDelivery {
@@ -56,6 +64,18 @@ pub struct StoredDelivery {
     /// The body, byte for byte.
     pub body: Vec<u8>,
     pub received_at: DateTime<Utc>,
+}
+
+/// Bodies of deliveries that are in memory at once, as they are kept and again as they came.
+pub const PENDING_BYTES: usize = 32 << 20;
+
+/// Deliveries that wait, as many as are read at once.
+#[derive(Debug, Clone)]
+pub struct PendingPage {
+    /// The oldest first; at least one where any waits.
+    pub deliveries: Vec<StoredDelivery>,
+    /// Whether no other waits behind them.
+    pub is_last: bool,
 }
 
 /// Whether a delivery was there before.
@@ -107,7 +127,8 @@ pub struct HeardUntil {
 }
 
 impl Store {
-    /// Deliveries that nobody has concluded yet and that came after this one, the oldest first.
+    /// Deliveries that nobody has concluded yet and that came after this one, the oldest first; fewer than `limit` also
+    /// where their bodies are more than [`PENDING_BYTES`].
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -116,30 +137,64 @@ impl Store {
         after: i64,
         limit: u32,
     ) -> Result<Vec<StoredDelivery>, StoreError> {
-        let rows: Vec<(i64, String, String, Vec<u8>, bool, i64)> = reading!(&self.pools, pool => {
+        Ok(self.pending_page(after, limit).await?.deliveries)
+    }
+
+    /// The same, and whether that is all.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn pending_page(&self, after: i64, limit: u32) -> Result<PendingPage, StoreError> {
+        self.pending_within(after, limit, PENDING_BYTES).await
+    }
+
+    /// Of more than one no more than `most` bytes: of their bodies as they are kept, and of these as they came.
+    pub(super) async fn pending_within(
+        &self,
+        after: i64,
+        limit: u32,
+        most: usize,
+    ) -> Result<PendingPage, StoreError> {
+        type PendingColumns = (i64, String, String, Vec<u8>, bool, i64, i64);
+        // A body's length is told without reading it.
+        let rows: Vec<PendingColumns> = reading!(&self.pools, pool => {
             sqlx::query_as(
-                "SELECT id, guid, event, body, packed, received_at FROM deliveries \
-                 WHERE conclusion IS NULL AND id > $1 ORDER BY id LIMIT $2",
+                "WITH sized AS (SELECT id, length(body) AS size FROM deliveries \
+                 WHERE conclusion IS NULL AND id > $1 ORDER BY id LIMIT $2), \
+                 summed AS (SELECT id, size, SUM(size) OVER (ORDER BY id) AS together, COUNT(*) OVER () AS there \
+                 FROM sized) \
+                 SELECT one.id, guid, event, body, packed, received_at, there FROM summed \
+                 JOIN deliveries AS one ON one.id = summed.id \
+                 WHERE together = size OR together <= $3 ORDER BY one.id",
             )
             .bind(after)
             .bind(i64::from(limit))
+            .bind(i64::try_from(most).unwrap_or(i64::MAX))
             .fetch_all(pool)
         })?;
-        rows.into_iter()
-            .map(|(id, guid, event, body, is_packed, received_at)| {
-                let what = || format!("delivery {guid}");
-                // One that the disk has damaged says nothing, and is refused by whoever reads it: it holds up no other.
-                let unpacked = is_packed.then(|| lz4_flex::decompress_size_prepended(&body).ok()).flatten();
-                let body = unpacked.unwrap_or(body);
-                Ok(StoredDelivery {
-                    id,
-                    received_at: from_micros(received_at, &what())?,
-                    guid: guid.parse().map_err(|error| StoreError::broken(what(), error))?,
-                    event,
-                    body,
-                })
-            })
-            .collect()
+        let there = rows.first().map_or(0, |(.., there)| *there);
+        let (mut deliveries, mut left) = (Vec::with_capacity(rows.len()), most);
+        for (id, guid, event, body, is_packed, received_at, _) in rows {
+            let what = || format!("delivery {guid}");
+            // One that the disk has damaged says nothing, and is refused by whoever reads it: it holds up no other.
+            let length = unpacked_length(&body).filter(|_| is_packed);
+            let Some(rest) =
+                left.checked_sub(length.unwrap_or(body.len())).or(deliveries.is_empty().then_some(0))
+            else {
+                break;
+            };
+            left = rest;
+            let unpacked = length.and_then(|_| lz4_flex::decompress_size_prepended(&body).ok());
+            deliveries.push(StoredDelivery {
+                id,
+                received_at: from_micros(received_at, &what())?,
+                guid: guid.parse().map_err(|error| StoreError::broken(what(), error))?,
+                event,
+                body: unpacked.unwrap_or(body),
+            });
+        }
+        let read = deliveries.len() as i64;
+        Ok(PendingPage { is_last: read == there && read < i64::from(limit), deliveries })
     }
 
     /// Says what became of a delivery. The first conclusion stands; a later one changes nothing.

@@ -43,7 +43,10 @@ pub use artifacts::{Artifact, ArtifactEnd, ArtifactInfo};
 pub use backup::DatabaseFiles;
 pub use connections::problem_of_sqlite;
 pub use day_spending::{DayGrouping, DayLine};
-pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, HeardUntil, NewDelivery, StoredDelivery};
+pub use deliveries::{
+    DeliveryConclusion, DeliverySaveOutcome, HeardUntil, NewDelivery, PENDING_BYTES, PendingPage,
+    StoredDelivery,
+};
 pub use delivery_list::DeliveryRow;
 pub use error::StoreError;
 pub use file_lock::FileLock;

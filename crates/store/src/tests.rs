@@ -4,6 +4,7 @@ mod artifact_files;
 mod commit_order;
 mod full_disk;
 mod one_server;
+mod pending;
 mod retention;
 mod signals;
 mod spending;

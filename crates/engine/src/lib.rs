@@ -13,6 +13,8 @@ mod clock;
 mod command;
 #[cfg(test)]
 mod crash_matrix;
+#[cfg(test)]
+mod deliveries_tests;
 mod driver;
 mod effect_error;
 mod effects;

@@ -2,15 +2,16 @@
 //!
 //! May know: which deliveries GitHub lists, and which the store has. Must never know: what one means.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 
 use super::Engine;
-use journeyman_github::{ErrorKind, HookDelivery};
-use journeyman_order::EffectError;
+use journeyman_github::{ErrorKind, GitHubError, HookDelivery};
+use journeyman_order::moves::Retry;
+use journeyman_order::{DeliveryGuid, EffectError};
 use journeyman_store::{DeliverySaveOutcome, HeardUntil, NewDelivery};
 use journeyman_webhook::events;
 
@@ -20,39 +21,49 @@ const OVERLAP: TimeDelta = TimeDelta::minutes(10);
 const CATCHES_UP_WITHIN: Duration = Duration::from_secs(30);
 /// When GitHub is asked again after it could not be.
 const AGAIN: Duration = Duration::from_secs(30);
+/// So many comparisons wait for a delivery that GitHub lists and does not give. Then those behind it are taken in.
+const MOST_WAITS: u32 = 5;
+/// How long GitHub keeps deliveries.
+const KEPT_FOR: TimeDelta = TimeDelta::days(3);
 
 /// What one comparison came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ReconcileReport {
-    taken_in: usize,
+pub(super) struct ReconcileReport {
+    pub(super) taken_in: usize,
 }
+
+/// Deliveries that GitHub listed and did not give, and how often.
+pub(super) type UngivenDeliveries = BTreeMap<DeliveryGuid, u32>;
 
 impl Engine {
     /// Takes in what GitHub could not deliver, or what it was not to deliver where it is asked for everything.
     pub(super) async fn reconcile_forever(&self) {
         // What came since the start waits for it, and what no delivery tells of is looked for after it.
-        let mut first = std::pin::pin!(self.reconcile_once());
-        let in_time = tokio::time::timeout(CATCHES_UP_WITHIN, &mut first).await;
-        self.caught_up.store(true, Ordering::Release);
-        self.delivery_arrived();
-        let pause = match in_time {
-            Ok(pause) => pause,
-            Err(_) => first.await,
+        let mut ungiven = UngivenDeliveries::new();
+        let pause = {
+            let mut first = std::pin::pin!(self.reconcile_once(&mut ungiven));
+            let in_time = tokio::time::timeout(CATCHES_UP_WITHIN, &mut first).await;
+            self.caught_up.store(true, Ordering::Release);
+            self.delivery_arrived();
+            match in_time {
+                Ok(pause) => pause,
+                Err(_) => first.await,
+            }
         };
-        tokio::join!(self.reconcile_after(pause), self.look_for_missed_events());
+        tokio::join!(self.reconcile_after(pause, ungiven), self.look_for_missed_events());
     }
 
-    async fn reconcile_after(&self, mut pause: Duration) {
+    async fn reconcile_after(&self, mut pause: Duration, mut ungiven: UngivenDeliveries) {
         loop {
             tokio::time::sleep(pause).await;
-            pause = self.reconcile_once().await;
+            pause = self.reconcile_once(&mut ungiven).await;
         }
     }
 
     /// How long it may be until the next.
-    async fn reconcile_once(&self) -> Duration {
+    async fn reconcile_once(&self, ungiven: &mut UngivenDeliveries) -> Duration {
         let every = self.parts.settings.reconcile_every;
-        match self.reconcile().await {
+        match self.reconcile(ungiven).await {
             Ok(ReconcileReport { taken_in: 0 }) => every,
             Ok(ReconcileReport { taken_in }) => {
                 tracing::info!(taken_in, "deliveries of GitHub's that had not come");
@@ -65,8 +76,17 @@ impl Engine {
         }
     }
 
-    async fn reconcile(&self) -> Result<ReconcileReport, EffectError> {
-        let (heard, since, is_first) = match self.parts.store.heard_until().await? {
+    pub(super) async fn reconcile(
+        &self,
+        ungiven: &mut UngivenDeliveries,
+    ) -> Result<ReconcileReport, EffectError> {
+        let now = self.parts.clock.now();
+        let heard_until = self.parts.store.heard_until().await?;
+        let was_ahead = heard_until.is_some_and(|heard| heard.at > now + OVERLAP);
+        let (heard, since, is_first) = match heard_until {
+            // A clock that was ahead has heard nothing of what is still to come, and what it heard is not known. It is
+            // written anew behind a comparison that came to its end: until then each begins so.
+            Some(_) if was_ahead => (now - KEPT_FOR, now - KEPT_FOR, true),
             Some(HeardUntil { at, is_kept }) => {
                 // What moved with each delivery would pass over one that is missed while GitHub cannot be asked.
                 if !is_kept {
@@ -76,30 +96,34 @@ impl Engine {
             }
             // The first start: what happens from now on is missed by nobody, nor what a start that failed has missed.
             None => {
-                let now = self.parts.clock.now();
                 self.parts.store.set_heard_until(now).await?;
                 (now, now - OVERLAP, true)
             }
         };
         let mut listed = self.parts.github.hook_deliveries(since).await?;
+        let newest = listed.iter().map(|one| one.delivered_at).max().unwrap_or(heard).max(heard).min(now);
         // What somebody has taken in before us is theirs.
         listed.retain(|one| !(is_first && one.was_taken_in));
-        let newest = listed.iter().map(|one| one.delivered_at).max().unwrap_or(heard).max(heard);
-        let taken_in = self.take_in(listed).await?;
-        if heard < newest {
+        let taken_in = self.take_in(listed, ungiven).await?;
+        if heard < newest || was_ahead {
             self.parts.store.set_heard_until(newest).await?;
         }
         Ok(ReconcileReport { taken_in })
     }
 
     /// The oldest first, as they would have come.
-    async fn take_in(&self, listed: Vec<HookDelivery>) -> Result<usize, EffectError> {
+    async fn take_in(
+        &self,
+        listed: Vec<HookDelivery>,
+        ungiven: &mut UngivenDeliveries,
+    ) -> Result<usize, EffectError> {
         let meaningful: BTreeSet<&str> = events().collect();
         let listed: Vec<HookDelivery> =
             listed.into_iter().rev().filter(|one| meaningful.contains(one.event.as_str())).collect();
         let guids = listed.iter().map(|one| one.guid.clone()).collect();
         let mut unknown: BTreeSet<_> =
             self.parts.store.unknown_deliveries(guids).await?.into_iter().collect();
+        ungiven.retain(|guid, _| unknown.contains(guid));
         let mut taken_in = 0;
         for delivery in listed {
             if !unknown.remove(&delivery.guid) {
@@ -108,7 +132,10 @@ impl Engine {
             let body = match self.parts.github.hook_payload(&delivery).await {
                 Ok(body) => body,
                 Err(error) if error.kind == ErrorKind::NotFound => continue,
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    pass_over(&delivery, error, ungiven)?;
+                    continue;
+                }
             };
             // As if it had come: what came since then was said later.
             let HookDelivery { guid, event, action, delivered_at: received_at, .. } = delivery;
@@ -120,4 +147,29 @@ impl Engine {
         }
         Ok(taken_in)
     }
+}
+
+/// The error is for the whole comparison: what GitHub may give later is waited for a few times, and what comes behind it
+/// waits with it.
+fn pass_over(
+    delivery: &HookDelivery,
+    error: GitHubError,
+    ungiven: &mut UngivenDeliveries,
+) -> Result<(), EffectError> {
+    let is_of_this_one = error.kind != ErrorKind::Unauthorized;
+    let error = EffectError::from(error);
+    // A limit is for all that we ask.
+    if !is_of_this_one || matches!(error.retry, Retry::After { .. }) {
+        return Err(error);
+    }
+    let times = ungiven.entry(delivery.guid.clone()).or_default();
+    *times = times.saturating_add(1);
+    if *times < MOST_WAITS {
+        return Err(error);
+    }
+    if *times == MOST_WAITS {
+        let (guid, event) = (&delivery.guid, &delivery.event);
+        tracing::error!(%guid, event, "GitHub does not give a delivery, which is left out: {}", error.message);
+    }
+    Ok(())
 }

@@ -29,6 +29,7 @@ use database::DatabaseServer;
 use faults::{Fate, FateKind};
 use life::LifeReport;
 use shrink::shrunk;
+pub(super) use world::{engine_parts, github_over};
 
 /// What happens in one order's life.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,7 +19,7 @@ use crate::{Clock, Engine, EngineParts, EngineSettings, Environments};
 use journeyman_agent::Agents;
 use journeyman_config::LimitSettings;
 use journeyman_emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys};
-use journeyman_github::{AppCredentials, GitHub, WriteLimits};
+use journeyman_github::{AppCredentials, GitHub, GitHubConnection, WriteLimits};
 use journeyman_order::{Backoff, OrderLimits, Pipeline, Role, TestingSettings};
 use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_store::Store;
@@ -144,13 +144,6 @@ impl World {
 
     /// The engine of a process.
     pub(super) fn engine(&self, process: ProcessNumber, store: &Store) -> Engine {
-        let idle = idle_parts();
-        let credentials = AppCredentials {
-            api_url: API.parse().expect("an address"),
-            app_id: 1,
-            private_key_pem: SecretString::from("none is needed"),
-            outgoing: Default::default(),
-        };
         let connection = DirectConnection {
             steps: Arc::clone(&self.steps),
             process,
@@ -158,19 +151,10 @@ impl World {
         };
         let limits = WriteLimits { interval: Duration::from_millis(100), ..WriteLimits::NONE };
         let steps = Arc::clone(&self.steps);
+        let github = github_over(Arc::new(connection), limits, Backoff::REQUEST);
         let parts = EngineParts {
-            notifier: None,
-            traces: None,
             journals: Arc::new(NamedEntries(Arc::clone(&self.steps), store.clone())),
-            store: store.clone(),
-            github: GitHub::over(Arc::new(connection), credentials, limits, Backoff::REQUEST)
-                .expect("GitHub"),
-            workspaces: idle.workspaces.clone(),
-            agents: Arc::clone(&idle.agents),
-            sandbox: idle.sandbox.clone(),
-            environments: idle.environments.clone(),
-            settings: settings(idle.testing.clone()),
-            clock: Clock::of(move || steps.now()),
+            ..engine_parts(store, github, Clock::of(move || steps.now()))
         };
         let workplace = Workplace {
             steps: Arc::clone(&self.steps),
@@ -181,6 +165,39 @@ impl World {
             red: self.red,
         };
         Engine::new(parts).performing(Arc::new(workplace))
+    }
+}
+
+/// Our side of a GitHub that is no network's.
+pub(crate) fn github_over(
+    connection: Arc<dyn GitHubConnection>,
+    limits: WriteLimits,
+    backoff: Backoff,
+) -> GitHub {
+    let credentials = AppCredentials {
+        api_url: API.parse().expect("an address"),
+        app_id: 1,
+        private_key_pem: SecretString::from("none is needed"),
+        outgoing: Default::default(),
+    };
+    GitHub::over(connection, credentials, limits, backoff).expect("GitHub")
+}
+
+/// What an engine has that starts no program.
+pub(crate) fn engine_parts(store: &Store, github: GitHub, clock: Clock) -> EngineParts {
+    let idle = idle_parts();
+    EngineParts {
+        notifier: None,
+        traces: None,
+        journals: Arc::new(store.clone()),
+        store: store.clone(),
+        github,
+        workspaces: idle.workspaces.clone(),
+        agents: Arc::clone(&idle.agents),
+        sandbox: idle.sandbox.clone(),
+        environments: idle.environments.clone(),
+        settings: settings(idle.testing.clone()),
+        clock,
     }
 }
 

@@ -1,0 +1,162 @@
+//! Deliveries where GitHub answers oddly, and where a clock was wrong.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::crash_matrix::{engine_parts, github_over};
+use super::reconcile::UngivenDeliveries;
+use super::{Clock, Engine};
+use journeyman_github::{GitHubConnection, GitHubError, IncomingAnswer, OutgoingRequest, WriteLimits};
+use journeyman_order::{Backoff, DeliveryGuid};
+use journeyman_store::{HeardUntil, Store};
+
+/// What is answered to a route.
+type RouteScript = dyn Fn(&str) -> (u16, String) + Send + Sync;
+
+struct ScriptedGitHub {
+    script: Box<RouteScript>,
+}
+
+#[async_trait::async_trait]
+impl GitHubConnection for ScriptedGitHub {
+    async fn exchange(&self, request: OutgoingRequest<'_>) -> Result<IncomingAnswer, GitHubError> {
+        let (status, body) = match request.route.ends_with("/access_tokens") {
+            true => {
+                (201, json!({"token": "ghs_1", "expires_at": Utc::now() + TimeDelta::hours(1)}).to_string())
+            }
+            false => (self.script)(request.route),
+        };
+        Ok(IncomingAnswer { status, body: body.into_bytes(), ..IncomingAnswer::default() })
+    }
+}
+
+struct DeliveriesFixture {
+    engine: Engine,
+    store: Store,
+    _place: TempDir,
+}
+
+async fn fixture(script: impl Fn(&str) -> (u16, String) + Send + Sync + 'static) -> DeliveriesFixture {
+    let place = tempfile::tempdir().expect("a folder");
+    let url = format!("sqlite://{}", place.path().join("journeyman.db").display());
+    let store = Store::open(&url).await.expect("a store");
+    let github = Arc::new(ScriptedGitHub { script: Box::new(script) });
+    let once = Backoff { retries: Some(0), ..Backoff::REQUEST };
+    let over = github_over(github as Arc<dyn GitHubConnection>, WriteLimits::NONE, once);
+    let at = store.clone();
+    // The parts have been made by a runtime of their own.
+    let parts = tokio::task::spawn_blocking(move || engine_parts(&at, over, Clock::system()));
+    let engine = Engine::new(parts.await.expect("the parts"));
+    engine.caught_up.store(true, Ordering::Relaxed);
+    DeliveriesFixture { engine, store, _place: place }
+}
+
+fn guid(name: &str) -> DeliveryGuid {
+    name.parse().expect("a GUID")
+}
+
+fn listed(id: u64, name: &str, at: DateTime<Utc>, status: u16) -> Value {
+    json!({
+        "id": id, "guid": name, "event": "issues", "action": "opened", "delivered_at": at, "status_code": status,
+    })
+}
+
+fn payload() -> (u16, String) {
+    (200, json!({"request": {"payload": {"action": "opened"}}}).to_string())
+}
+
+impl DeliveriesFixture {
+    /// The names of these that are kept.
+    async fn kept(&self, names: &[&'static str]) -> Vec<&'static str> {
+        let guids = names.iter().map(|name| guid(name)).collect();
+        let unknown = self.store.unknown_deliveries(guids).await.expect("a list");
+        names.iter().copied().filter(|name| !unknown.contains(&guid(name))).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_that_github_lists_and_does_not_give_holds_up_the_others_for_some_passes_only() {
+    for (status, answer) in [(500, "{}"), (200, "<html>Sign in</html>"), (403, "{}"), (422, "{}")] {
+        let now = Utc::now();
+        let house = fixture(move |route| {
+            let minute = |minute| now - TimeDelta::minutes(minute);
+            match route.trim_start_matches("/app/hook/deliveries") {
+                "/1" => (status, answer.to_owned()),
+                "/2" => payload(),
+                "/3" => (410, "{}".to_owned()),
+                _ => {
+                    let list = [
+                        listed(2, "b", minute(1), 0),
+                        listed(3, "c", minute(2), 0),
+                        listed(1, "a", minute(3), 0),
+                    ];
+                    (200, json!(list).to_string())
+                }
+            }
+        });
+        let house = house.await;
+        let mut ungiven = UngivenDeliveries::new();
+        for pass in 1..5 {
+            assert!(house.engine.reconcile(&mut ungiven).await.is_err(), "{status}: {pass}");
+            assert_eq!(house.kept(&["a", "b", "c"]).await, [""; 0], "what it waits for may come yet");
+        }
+        for taken_in in [1, 0, 0] {
+            let report = house.engine.reconcile(&mut ungiven).await.expect("it is passed over");
+            assert_eq!(report.taken_in, taken_in, "{status}");
+        }
+        assert_eq!(house.kept(&["a", "b", "c"]).await, ["b"]);
+    }
+}
+
+#[tokio::test]
+async fn a_limit_of_github_s_counts_against_no_delivery() {
+    let now = Utc::now();
+    let house = fixture(move |route| match route.trim_start_matches("/app/hook/deliveries") {
+        "/1" => (429, "{}".to_owned()),
+        _ => (200, json!([listed(1, "a", now, 0)]).to_string()),
+    });
+    let house = house.await;
+    let mut ungiven = UngivenDeliveries::new();
+    for _ in 0..9 {
+        assert!(house.engine.reconcile(&mut ungiven).await.is_err());
+    }
+    assert!(ungiven.is_empty());
+}
+
+#[tokio::test]
+async fn what_was_missed_is_heard_though_the_clock_was_ahead_at_the_first_start() {
+    let now = Utc::now().trunc_subsecs(0);
+    let lists = AtomicUsize::new(0);
+    let house = fixture(move |route| match route.trim_start_matches("/app/hook/deliveries") {
+        "/1" | "/3" => payload(),
+        // The first cannot be had.
+        list if list.starts_with('?') && lists.fetch_add(1, Ordering::Relaxed) == 0 => (500, "{}".to_owned()),
+        list if list.starts_with('?') => {
+            let hours = |hours| now - TimeDelta::hours(hours);
+            let list = [
+                listed(4, "somebody's", hours(1), 202),
+                listed(3, "yesterday's", hours(24), 0),
+                listed(2, "another's", hours(25), 202),
+                listed(1, "old", hours(100), 0),
+            ];
+            (200, json!(list).to_string())
+        }
+        other => panic!("{other} is asked for"),
+    });
+    let house = house.await;
+    let ahead = now + TimeDelta::days(30);
+    house.store.set_heard_until(ahead).await.expect("it is kept");
+    let mut ungiven = UngivenDeliveries::new();
+
+    assert!(house.engine.reconcile(&mut ungiven).await.is_err());
+    let unchanged = Some(HeardUntil { at: ahead, is_kept: true });
+    assert_eq!(house.store.heard_until().await.expect("a time"), unchanged, "nothing was heard yet");
+    assert_eq!(house.engine.reconcile(&mut ungiven).await.expect("a pass").taken_in, 1);
+    assert_eq!(house.kept(&["somebody's", "yesterday's", "another's", "old"]).await, ["yesterday's"]);
+    let heard = Some(HeardUntil { at: now - TimeDelta::hours(1), is_kept: true });
+    assert_eq!(house.store.heard_until().await.expect("a time"), heard);
+}

@@ -1,29 +1,34 @@
-//! Deliveries where GitHub answers oddly, and where a clock was wrong.
+//! Deliveries where GitHub answers oddly, where a clock was wrong, and where bodies are large.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::mpsc;
 
 use super::crash_matrix::{engine_parts, github_over};
+use super::intake::DeliveryIntake;
 use super::reconcile::UngivenDeliveries;
 use super::{Clock, Engine};
 use journeyman_github::{GitHubConnection, GitHubError, IncomingAnswer, OutgoingRequest, WriteLimits};
 use journeyman_order::{Backoff, DeliveryGuid};
-use journeyman_store::{HeardUntil, Store};
+use journeyman_store::{DeliveryConclusion, HeardUntil, NewDelivery, Store};
 
 /// What is answered to a route.
 type RouteScript = dyn Fn(&str) -> (u16, String) + Send + Sync;
 
 struct ScriptedGitHub {
     script: Box<RouteScript>,
+    asked: Mutex<Vec<String>>,
 }
 
 #[async_trait::async_trait]
 impl GitHubConnection for ScriptedGitHub {
     async fn exchange(&self, request: OutgoingRequest<'_>) -> Result<IncomingAnswer, GitHubError> {
+        self.asked.lock().unwrap().push(request.route.to_owned());
         let (status, body) = match request.route.ends_with("/access_tokens") {
             true => {
                 (201, json!({"token": "ghs_1", "expires_at": Utc::now() + TimeDelta::hours(1)}).to_string())
@@ -37,6 +42,7 @@ impl GitHubConnection for ScriptedGitHub {
 struct DeliveriesFixture {
     engine: Engine,
     store: Store,
+    github: Arc<ScriptedGitHub>,
     _place: TempDir,
 }
 
@@ -44,15 +50,15 @@ async fn fixture(script: impl Fn(&str) -> (u16, String) + Send + Sync + 'static)
     let place = tempfile::tempdir().expect("a folder");
     let url = format!("sqlite://{}", place.path().join("journeyman.db").display());
     let store = Store::open(&url).await.expect("a store");
-    let github = Arc::new(ScriptedGitHub { script: Box::new(script) });
+    let github = Arc::new(ScriptedGitHub { script: Box::new(script), asked: Mutex::default() });
     let once = Backoff { retries: Some(0), ..Backoff::REQUEST };
-    let over = github_over(github as Arc<dyn GitHubConnection>, WriteLimits::NONE, once);
+    let over = github_over(Arc::clone(&github) as Arc<dyn GitHubConnection>, WriteLimits::NONE, once);
     let at = store.clone();
     // The parts have been made by a runtime of their own.
     let parts = tokio::task::spawn_blocking(move || engine_parts(&at, over, Clock::system()));
     let engine = Engine::new(parts.await.expect("the parts"));
     engine.caught_up.store(true, Ordering::Relaxed);
-    DeliveriesFixture { engine, store, _place: place }
+    DeliveriesFixture { engine, store, github, _place: place }
 }
 
 fn guid(name: &str) -> DeliveryGuid {
@@ -159,4 +165,65 @@ async fn what_was_missed_is_heard_though_the_clock_was_ahead_at_the_first_start(
     assert_eq!(house.kept(&["somebody's", "yesterday's", "another's", "old"]).await, ["yesterday's"]);
     let heard = Some(HeardUntil { at: now - TimeDelta::hours(1), is_kept: true });
     assert_eq!(house.store.heard_until().await.expect("a time"), heard);
+}
+
+fn labeled(name: &str) -> NewDelivery {
+    let body = json!({
+        "action": "labeled",
+        "label": {"name": "journeyman"},
+        "issue": {"number": 3, "title": "Mend the sum", "state": "open"},
+        "repository": {"id": 7, "full_name": "acme/sums", "default_branch": "main"},
+        "sender": {"login": "mona", "id": 8, "type": "User"},
+        "installation": {"id": 9},
+    });
+    NewDelivery {
+        guid: guid(name),
+        event: "issues".to_owned(),
+        action: None,
+        body: body.to_string().into_bytes(),
+        received_at: Utc::now(),
+    }
+}
+
+async fn pass_time(time: TimeDelta) {
+    tokio::time::pause();
+    tokio::time::advance(time.to_std().unwrap_or(Duration::ZERO)).await;
+    tokio::time::resume();
+}
+
+#[tokio::test]
+async fn a_delivery_about_which_github_says_what_nobody_understands_is_refused_after_a_day() {
+    let house = fixture(|_| (418, json!({"message": "I am a teapot"}).to_string())).await;
+    house.store.save_delivery(labeled("a")).await.expect("it is kept");
+    let (tell, _told) = mpsc::unbounded_channel();
+    let mut intake = DeliveryIntake::new();
+    for hours in [0, 1, 22] {
+        pass_time(TimeDelta::hours(hours)).await;
+        house.engine.process_deliveries(&tell, &mut intake).await.expect("a look");
+        assert_eq!(house.store.conclusion(&guid("a")).await.expect("it is there"), None, "it is tried");
+    }
+    let asked = house.github.asked.lock().unwrap().len();
+    pass_time(TimeDelta::hours(2)).await;
+    house.engine.process_deliveries(&tell, &mut intake).await.expect("a look");
+
+    assert!(house.github.asked.lock().unwrap().len() > asked, "once more");
+    let concluded = house.store.conclusion(&guid("a")).await.expect("it is there");
+    let Some(DeliveryConclusion::Refused { because }) = concluded else { panic!("{concluded:?}") };
+    assert!(because.contains("418") && because.contains("I am a teapot"), "{because}");
+}
+
+#[tokio::test]
+async fn deliveries_of_many_megabytes_are_taken_in_one_after_the_other_in_one_look() {
+    let house = fixture(|route| panic!("{route} is asked for")).await;
+    for name in ["a", "b", "c"] {
+        let body = vec![b' '; 17 << 20];
+        house.store.save_delivery(NewDelivery { body, ..labeled(name) }).await.expect("it is kept");
+    }
+    assert_eq!(house.store.pending_deliveries(0, 200).await.expect("a list").len(), 1, "of 32 MiB");
+    let (tell, _told) = mpsc::unbounded_channel();
+    house.engine.process_deliveries(&tell, &mut DeliveryIntake::new()).await.expect("a look");
+    for name in ["a", "b", "c"] {
+        let concluded = house.store.conclusion(&guid(name)).await.expect("it is there");
+        assert!(matches!(concluded, Some(DeliveryConclusion::Refused { .. })), "{concluded:?}");
+    }
 }

@@ -10,16 +10,17 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::Engine;
+use super::intake_rules::{about, asked_for, asks_github, can_start, going_on, may_begin};
 use super::issue_history::IssueHistory;
 use super::retry_clock::RetryClock;
 use super::waiting::{WaitingDeliveries, WaitingDelivery};
 use super::whereabouts;
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{
-    DeliveryGuid, IssueText, OrderId, OrderInput, OrderRequest, PullNumber, RepositoryId, Requester, Signal,
-    SignalAnswer, SignalKind, SlashCommand, projection,
+    DeliveryGuid, IssueText, OrderId, OrderInput, OrderRequest, RepositoryId, Requester, Signal,
+    SignalAnswer, SignalKind, projection,
 };
-use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, StoreError, StoredDelivery};
+use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, PendingPage, StoreError, StoredDelivery};
 use journeyman_webhook::{
     AppIdentity, DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject, understand,
 };
@@ -28,6 +29,8 @@ use journeyman_webhook::{
 const AT_ONCE: u32 = 200;
 /// How often those that wait are looked through, whether one is due or not.
 const LOOK_THROUGH: Duration = Duration::from_secs(5);
+/// So long GitHub is asked about a delivery again and again while it answers what nobody understands.
+const PUZZLED_FOR: Duration = Duration::from_secs(24 * 3_600);
 
 /// What became of a delivery.
 enum IntakeResult {
@@ -143,63 +146,6 @@ fn wake(tell: &mpsc::UnboundedSender<OrderId>, orders: Vec<OrderId>) {
     }
 }
 
-/// Whether GitHub may have to be asked about its repository before it is concluded.
-fn asks_github(incoming: &RoutedSignal) -> bool {
-    let is_of_labels = matches!(incoming.signal.kind, SignalKind::Unlabeled { .. });
-    is_of_labels || may_begin(incoming) || incoming.condition != SignalCondition::Nothing
-}
-
-/// Whether a label can be one that starts work: our own say how an order stands.
-pub(super) fn can_start(label: &str) -> bool {
-    !label.starts_with("journeyman:") || OrderRequest::of_label(label).is_some()
-}
-
-/// Whether it begins an order where none is at work.
-pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
-    match (&incoming.signal.kind, &incoming.subject) {
-        (SignalKind::Labeled { .. }, _) => true,
-        (SignalKind::Commanded { command, .. }, SignalSubject::Issue(_)) => {
-            matches!(command, SlashCommand::Start { .. })
-        }
-        (_, _) => false,
-    }
-}
-
-/// A name for what a signal is about, within its repository.
-fn about(subject: &SignalSubject) -> String {
-    match subject {
-        SignalSubject::Issue(issue) => format!("issue {}", issue.number),
-        SignalSubject::Pull(pull) => format!("pull {pull}"),
-        SignalSubject::Branches(branches) => format!("branches {branches:?}"),
-        SignalSubject::Base => "base".to_owned(),
-    }
-}
-
-/// The order with what was asked for beside the issue, by a comment or by the label.
-fn asked_for(mut order: OrderInput, incoming: &RoutedSignal) -> OrderInput {
-    let kind = &incoming.signal.kind;
-    if let SignalKind::Commanded { comment, command: SlashCommand::Start { request }, .. } = kind {
-        (order.comment, order.request) = (*comment, request.clone());
-        order.commented_at = incoming.changed_at;
-    }
-    if let SignalKind::Labeled { label, at, .. } = kind {
-        order.labeled_at = *at;
-        if let Some((_, request)) = OrderRequest::of_label(label) {
-            order.request = request;
-        }
-    }
-    order
-}
-
-/// What begins an order, said to one whose pull request is open.
-fn going_on(signal: &Signal, pull: PullNumber) -> Signal {
-    let mut signal = signal.clone();
-    if let SignalKind::Labeled { pull: open, .. } = &mut signal.kind {
-        *open = Some(pull);
-    }
-    signal
-}
-
 impl Engine {
     /// Takes in what has come and what waits and is due, and names the orders that were told something.
     pub(super) async fn process_deliveries(
@@ -216,8 +162,8 @@ impl Engine {
             intake.looked_through = Some(Instant::now());
         }
         loop {
-            let mut page = self.parts.store.pending_deliveries(intake.read_until, AT_ONCE).await?;
-            let is_last = page.len() < AT_ONCE as usize;
+            let PendingPage { deliveries: mut page, is_last } =
+                self.parts.store.pending_page(intake.read_until, AT_ONCE).await?;
             let last = page.last().map_or(intake.read_until, |delivery| delivery.id);
             // Those that were sent before, and had to be asked for, have come behind others.
             page.sort_by_key(|delivery| delivery.received_at);
@@ -577,7 +523,7 @@ impl Engine {
     }
 }
 
-/// What passes is waited for; what does not pass by itself ends the delivery, and the log says why.
+/// What passes is waited for; what does not pass by itself, or not in a day, ends the delivery, and the log says why.
 fn fault(
     delivery: &StoredDelivery,
     incoming: &RoutedSignal,
@@ -589,11 +535,17 @@ fn fault(
             IntakeResult::Later(RetryKey::Repository(incoming.repository_id), error.message)
         }
         ErrorKind::Conflict | ErrorKind::Unexpected => {
-            IntakeResult::Later(RetryKey::Delivery(delivery.id), error.message)
+            let key = RetryKey::Delivery(delivery.id);
+            match intake.failed.fails_since(&key).is_some_and(|time| time >= PUZZLED_FOR) {
+                true => refuse(delivery, error, intake),
+                false => IntakeResult::Later(key, error.message),
+            }
         }
-        ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
-            tracing::error!(delivery = %delivery.guid, "refused: {error}");
-            intake.conclude(delivery, DeliveryConclusion::Refused { because: error.message })
-        }
+        ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => refuse(delivery, error, intake),
     }
+}
+
+fn refuse(delivery: &StoredDelivery, error: GitHubError, intake: &mut DeliveryIntake) -> IntakeResult {
+    tracing::error!(delivery = %delivery.guid, "refused: {error}");
+    intake.conclude(delivery, DeliveryConclusion::Refused { because: error.message })
 }

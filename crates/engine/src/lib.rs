@@ -24,6 +24,7 @@ mod environment_survey;
 mod host_tools;
 mod housekeeping;
 mod intake;
+mod intake_rules;
 mod issue_history;
 mod job;
 mod live_journal;

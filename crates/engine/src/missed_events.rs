@@ -12,7 +12,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use super::Engine;
-use super::intake::{can_start, may_begin};
+use super::intake_rules::{can_start, may_begin};
 use super::issue_history::{CLOCKS_DIFFER, HeardEvents, unheard_edit, was_told_since};
 use super::whereabouts;
 use journeyman_github::{ChangedThread, ErrorKind, GitHubError, ListedRepository, ThreadEvent};

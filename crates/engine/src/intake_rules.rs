@@ -1,0 +1,63 @@
+//! What a signal asks of whoever takes it in: told by the signal alone.
+//!
+//! May know: signals. Must never know: GitHub, the store, how orders stand.
+
+use journeyman_order::{OrderInput, OrderRequest, PullNumber, Signal, SignalKind, SlashCommand};
+use journeyman_webhook::{RoutedSignal, SignalCondition, SignalSubject};
+
+/// Whether GitHub may have to be asked about its repository before it is concluded.
+pub(super) fn asks_github(incoming: &RoutedSignal) -> bool {
+    let is_of_labels = matches!(incoming.signal.kind, SignalKind::Unlabeled { .. });
+    is_of_labels || may_begin(incoming) || incoming.condition != SignalCondition::Nothing
+}
+
+/// Whether a label can be one that starts work: our own say how an order stands.
+pub(super) fn can_start(label: &str) -> bool {
+    !label.starts_with("journeyman:") || OrderRequest::of_label(label).is_some()
+}
+
+/// Whether it begins an order where none is at work.
+pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
+    match (&incoming.signal.kind, &incoming.subject) {
+        (SignalKind::Labeled { .. }, _) => true,
+        (SignalKind::Commanded { command, .. }, SignalSubject::Issue(_)) => {
+            matches!(command, SlashCommand::Start { .. })
+        }
+        (_, _) => false,
+    }
+}
+
+/// A name for what a signal is about, within its repository.
+pub(super) fn about(subject: &SignalSubject) -> String {
+    match subject {
+        SignalSubject::Issue(issue) => format!("issue {}", issue.number),
+        SignalSubject::Pull(pull) => format!("pull {pull}"),
+        SignalSubject::Branches(branches) => format!("branches {branches:?}"),
+        SignalSubject::Base => "base".to_owned(),
+    }
+}
+
+/// The order with what was asked for beside the issue, by a comment or by the label.
+pub(super) fn asked_for(mut order: OrderInput, incoming: &RoutedSignal) -> OrderInput {
+    let kind = &incoming.signal.kind;
+    if let SignalKind::Commanded { comment, command: SlashCommand::Start { request }, .. } = kind {
+        (order.comment, order.request) = (*comment, request.clone());
+        order.commented_at = incoming.changed_at;
+    }
+    if let SignalKind::Labeled { label, at, .. } = kind {
+        order.labeled_at = *at;
+        if let Some((_, request)) = OrderRequest::of_label(label) {
+            order.request = request;
+        }
+    }
+    order
+}
+
+/// What begins an order, said to one whose pull request is open.
+pub(super) fn going_on(signal: &Signal, pull: PullNumber) -> Signal {
+    let mut signal = signal.clone();
+    if let SignalKind::Labeled { pull: open, .. } = &mut signal.kind {
+        *open = Some(pull);
+    }
+    signal
+}

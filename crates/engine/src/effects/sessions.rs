@@ -4,7 +4,6 @@
 //! The agent wrote these files and named them. So they are data: bounded, told by their names alone, read through no
 //! link, and written nowhere but into the agent's own home.
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -33,8 +32,9 @@ const MOST_READ: u64 = 64 << 20;
 /// And of them as JSON.
 const MOST_UNPACKED: u64 = 2 * MOST_READ;
 const MOST_FILES: usize = 200;
-/// Folders that are looked into.
+/// Folders that are looked into, and names in all of them.
 const MOST_FOLDERS: u32 = 2_000;
+const MOST_NAMES: u32 = 20_000;
 
 /// Where a run's session is until it is an artifact.
 const KEPT_SESSION: &str = "session.json.gz";
@@ -150,14 +150,26 @@ fn paths(written: &Path, session: &str) -> io::Result<Vec<PathBuf>> {
     if !written.is_dir() {
         return Ok(Vec::new());
     }
-    let entered = Cell::new(0);
-    let is_entered = |path: &Path| {
-        entered.set(entered.get() + 1);
-        let leads_there = |folder: &str| Path::new(folder).starts_with(path) || path.starts_with(folder);
-        entered.get() <= MOST_FOLDERS && SESSION_FOLDERS.iter().any(|folder| leads_there(folder))
-    };
-    let mut paths = LayeredFolder::walk(written, &is_entered)?;
-    paths.retain(|path| is_session_file(path, session));
+    let leads_there =
+        |path: &Path, folder: &str| Path::new(folder).starts_with(path) || path.starts_with(folder);
+    let (mut paths, mut open, mut names, mut folders) = (Vec::new(), vec![PathBuf::new()], 0, 0);
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(written.join(&folder))? {
+            let entry = entry?;
+            names += 1;
+            if names > MOST_NAMES || folders > MOST_FOLDERS {
+                let said = format!("the home has more than {MOST_NAMES} files or {MOST_FOLDERS} folders");
+                return Err(io::Error::other(said));
+            }
+            let path = folder.join(entry.file_name());
+            if !entry.file_type()?.is_dir() {
+                paths.extend(is_session_file(&path, session).then_some(path));
+            } else if SESSION_FOLDERS.iter().any(|of| leads_there(&path, of)) {
+                folders += 1;
+                open.push(path);
+            }
+        }
+    }
     paths.sort();
     Ok(paths)
 }
@@ -314,6 +326,20 @@ mod tests {
             fs::write(project.join(format!("{ID}.{nth}")), "").unwrap();
         }
         assert_eq!(files(place.path(), ID).unwrap_err().to_string(), "it has more than 200 files");
+    }
+
+    #[test]
+    fn a_home_of_very_many_files_is_not_looked_through() {
+        let place = tempfile::tempdir().unwrap();
+        let project = place.path().join(PROJECT);
+        fs::create_dir_all(&project).unwrap();
+        fs::write(project.join(format!("{ID}.jsonl")), "said").unwrap();
+        for nth in 0..MOST_NAMES {
+            File::create(project.join(format!("{nth}"))).unwrap();
+        }
+        let because = "the home has more than 20000 files or 2000 folders";
+        assert_eq!(files(place.path(), ID).unwrap_err().to_string(), because);
+        assert!(is_there(place.path(), ID), "and nothing is laid over it");
     }
 
     #[test]

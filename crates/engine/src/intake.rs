@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::Engine;
 use super::intake_rules::{about, asked_for, asks_github, can_start, going_on, may_begin};
 use super::issue_history::IssueHistory;
+use super::quarantine::CrashSuspect;
 use super::retry_clock::RetryClock;
 use super::waiting::{WaitingDeliveries, WaitingDelivery};
 use super::whereabouts;
@@ -60,6 +61,8 @@ pub(super) struct DeliveryIntake {
     waiting: WaitingDeliveries,
     failed: RetryClock<RetryKey>,
     looked_through: Option<Instant>,
+    /// The server has died while deliveries were taken in: it is to be known next time of which.
+    is_one_by_one: bool,
     /// GitHub is not asked about these again in this pass.
     blocked: BTreeSet<RepositoryId>,
     /// Said, and not written yet: they are written together, and before anything that an order is told.
@@ -74,6 +77,7 @@ impl DeliveryIntake {
             waiting: WaitingDeliveries::default(),
             failed: RetryClock::until_it_works(),
             looked_through: None,
+            is_one_by_one: false,
             blocked: BTreeSet::new(),
             conclusions: Vec::new(),
         }
@@ -156,6 +160,21 @@ impl Engine {
         if !self.caught_up.load(Ordering::Acquire) {
             return Ok(());
         }
+        let was_deadly = self.quarantine.is_suspected(&CrashSuspect::Intake);
+        let under_way = self.quarantine.begin_in_turn(&CrashSuspect::Intake).await.ok();
+        intake.is_one_by_one = was_deadly;
+        self.process_pages(tell, intake).await?;
+        if let Some(under_way) = under_way {
+            under_way.ended();
+        }
+        Ok(())
+    }
+
+    async fn process_pages(
+        &self,
+        tell: &mpsc::UnboundedSender<OrderId>,
+        intake: &mut DeliveryIntake,
+    ) -> Result<(), StoreError> {
         intake.blocked.clear();
         if intake.failed.is_any_due() || intake.looked_through.is_none_or(|at| at.elapsed() >= LOOK_THROUGH) {
             self.process_waiting(tell, intake).await?;
@@ -217,6 +236,29 @@ impl Engine {
     }
 
     pub(super) async fn process_delivery(
+        &self,
+        delivery: &StoredDelivery,
+        tell: &mpsc::UnboundedSender<OrderId>,
+        intake: &mut DeliveryIntake,
+    ) -> Result<(), StoreError> {
+        if !intake.is_one_by_one {
+            return self.process_admitted(delivery, tell, intake).await;
+        }
+        match self.quarantine.begin_in_turn(&CrashSuspect::Delivery(delivery.guid.clone())).await {
+            Ok(under_way) => {
+                self.process_admitted(delivery, tell, intake).await?;
+                self.write_conclusions(intake).await?;
+                under_way.ended();
+            }
+            Err(record) => {
+                tracing::error!(delivery = %delivery.guid, "refused: {record}");
+                intake.conclude(delivery, DeliveryConclusion::Refused { because: record.to_string() });
+            }
+        }
+        Ok(())
+    }
+
+    async fn process_admitted(
         &self,
         delivery: &StoredDelivery,
         tell: &mpsc::UnboundedSender<OrderId>,

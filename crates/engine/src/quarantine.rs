@@ -97,8 +97,9 @@ impl CrashRecord {
         self.deaths >= BESIDE_OTHERS
     }
 
+    /// The intake itself is never given up: each delivery is looked at by itself then.
     fn is_guilty(&self) -> bool {
-        self.alone >= ALONE || self.deaths >= AT_MOST
+        self.of != CrashSuspect::Intake && (self.alone >= ALONE || self.deaths >= AT_MOST)
     }
 }
 
@@ -199,6 +200,11 @@ impl Quarantine {
     /// Tells of each change that lets something else begin.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.0.changed.subscribe()
+    }
+
+    /// Whether the server has died of it, or beside it, more than once.
+    pub(super) fn is_suspected(&self, of: &CrashSuspect) -> bool {
+        self.state().known.get(of).is_some_and(CrashRecord::is_suspect)
     }
 
     /// Whether others wait for what was cut off.
@@ -303,13 +309,15 @@ impl Quarantine {
             self.acquit(|suspect| suspect == of);
             return Admission::Refused(record);
         }
+        // One of those that are taken in alone.
+        let is_within = matches!(of, CrashSuspect::Delivery(_)) && state.alone == Some(CrashSuspect::Intake);
         let is_suspect = state.suspects.contains(of);
         let leads_to_one = state.suspects.iter().any(|suspect| of.leads_to(suspect));
-        if is_on && (!(is_suspect || leads_to_one) || state.alone.is_some()) {
+        if is_on && !is_within && (!(is_suspect || leads_to_one) || state.alone.is_some()) {
             return Admission::NotYet;
         }
-        let company = if is_on && is_suspect { Company::Alone } else { Company::Others };
-        if company == Company::Alone {
+        let company = if is_on && (is_suspect || is_within) { Company::Alone } else { Company::Others };
+        if company == Company::Alone && !is_within {
             state.alone = Some(of.clone());
         }
         let record = state.known.entry(of.clone()).or_insert_with(|| CrashRecord {
@@ -534,6 +542,32 @@ mod tests {
         assert!(server.is_on() && !server.lift_unless(std::iter::once(order(1))));
         server.keep_only(order(1), std::iter::empty());
         assert!(!server.is_on());
+    }
+
+    #[tokio::test]
+    async fn a_delivery_that_kills_the_server_is_refused_and_not_those_before_it() {
+        let place = tempfile::tempdir().expect("a folder");
+        let delivery = |name: &str| CrashSuspect::Delivery(name.parse().expect("a GUID"));
+        for _ in 0..BESIDE_OTHERS {
+            let server = started(place.path());
+            assert!(!server.is_suspected(&CrashSuspect::Intake));
+            dies([granted(server.begin(&CrashSuspect::Intake))]);
+        }
+        for _ in 0..ALONE {
+            let server = started(place.path());
+            assert!(server.is_suspected(&CrashSuspect::Intake) && !server.lift_unless(std::iter::empty()));
+            let intake = granted(server.begin(&CrashSuspect::Intake));
+            assert!(matches!(server.begin(&effect(1)), Admission::NotYet));
+            granted(server.begin(&delivery("harmless"))).ended();
+            dies([intake, granted(server.begin(&delivery("poison")))]);
+        }
+
+        let server = started(place.path());
+        let intake = granted(server.begin(&CrashSuspect::Intake));
+        granted(server.begin(&delivery("harmless"))).ended();
+        assert!(matches!(server.begin(&delivery("poison")), Admission::Refused(_)));
+        intake.ended();
+        assert!(!server.is_on() && !server.is_suspected(&CrashSuspect::Intake));
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub(super) struct World {
     git: PathBuf,
     red: RedTests,
     pub(super) database: LifeDatabase,
+    workspaces: Workspaces,
     _place: TempDir,
 }
 
@@ -119,7 +120,24 @@ impl World {
             people: Mutex::new(people),
             red,
             database: LifeDatabase::new(&case.on, place.path(), &idle.database),
+            workspaces: Workspaces::new(&place.path().join("data")).expect("a data folder"),
             _place: place,
+        }
+    }
+
+    /// What is under way stays so on disk: whoever is killed takes nothing away.
+    pub(super) fn keep_under_way(&self) {
+        let _none_is = std::fs::rename(
+            self.workspaces.under_way(),
+            self.workspaces.under_way().with_extension("killed"),
+        );
+    }
+
+    pub(super) fn bring_under_way(&self) {
+        let kept = self.workspaces.under_way().with_extension("killed");
+        if kept.exists() {
+            let _none_is = std::fs::remove_dir_all(self.workspaces.under_way());
+            std::fs::rename(kept, self.workspaces.under_way()).expect("it is there");
         }
     }
 
@@ -154,6 +172,7 @@ impl World {
         let github = github_over(Arc::new(connection), limits, Backoff::REQUEST);
         let parts = EngineParts {
             journals: Arc::new(NamedEntries(Arc::clone(&self.steps), store.clone())),
+            workspaces: self.workspaces.clone(),
             ..engine_parts(store, github, Clock::of(move || steps.now()))
         };
         let workplace = Workplace {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use journeyman::attest::{AttestationVerifier, Envelope, PublicKey, SigningKey};
+use journeyman::attest::{AttestationResult, AttestationVerifier, Envelope, PublicKey, SigningKey};
 use journeyman::order::{Receipt, TestCounts, TestVerdict};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -171,6 +171,7 @@ async fn a_receipt_that_lies_is_found_out_and_what_it_says_is_never_run() {
         (
             "it failed",
             Box::new(|receipt| {
+                (receipt.verified, receipt.result) = (false, AttestationResult::Failed);
                 receipt.tests.as_mut().expect("tests").verdict = TestVerdict::Failed;
                 receipt.tests.as_mut().expect("tests").failing = vec!["\u{1b}[2Jit all".to_owned()];
             }),
@@ -189,5 +190,97 @@ async fn a_receipt_that_lies_is_found_out_and_what_it_says_is_never_run() {
         words.contains("failing: [2Jit all") && !words.contains('\u{1b}'),
         "nothing steers the terminal: {words:?}"
     );
+    world.end().await;
+}
+
+/// The code of a repository in which negative amounts are read wrongly, and a test of it.
+const PARSE: &str = "def cents(text):\n    sign = SIGN\n    text = text.lstrip('-') if sign < 0 else text\n    whole, _, part = \
+                     text.partition('.')\n    return sign * (int(whole) * 100 + int((part + '00')[:2]))\n";
+const HOW_IT_IS_READ: &str = "import unittest\nfrom amounts import cents\n\n\nclass Whole(unittest.TestCase):\n    def test_whole(self):\n        \
+                              self.assertEqual(cents('12'), 1200)\n";
+
+/// Plans a test of the issue, mends it, and brings a test.
+const MENDS_A_BUG: &str = r#"
+- stage: classify
+  say: /bug
+- stage: plan
+  run: |
+    mkdir -p .journeyman/plans
+    cat > .journeyman/plans/issue-1-sign.md <<'PLAN'
+    # The sign belongs to the whole amount
+
+    ## Reproduction
+
+    `test_issue.py`
+
+    ```python
+    import unittest
+    from amounts import cents
+
+
+    class Issue(unittest.TestCase):
+        def test_negative(self):
+            self.assertEqual(cents('-3.50'), -350)
+    ```
+    PLAN
+  say: .journeyman/plans/issue-1-sign.md
+- stage: implement
+  run: |
+    sed -i "s/sign = 1/sign = -1 if text.startswith('-') else 1/" amounts/parse.py
+    printf '\n    def test_sign(self):\n        self.assertEqual(cents("-3.50"), -350)\n' >> test_amounts.py
+    git add -A && git commit -q -m 'Read negative amounts' && git push -q origin HEAD
+  say: The sign is of the whole amount now.
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_true_receipt_of_a_bug_is_the_same_here_but_for_what_nobody_can_repeat() {
+    let world = Story::of(MENDS_A_BUG)
+        .issue(
+            "Negative amounts are read wrongly",
+            "`cents(\"-3.50\")` is `-250`. It should be `-350`: the sign belongs to the whole amount.",
+        )
+        .file("amounts/__init__.py", "from .parse import cents\n")
+        .file("amounts/parse.py", &PARSE.replace("SIGN", "1"))
+        .file("test_amounts.py", HOW_IT_IS_READ)
+        .file(".github/journeyman.yml", "test: python3 -m unittest -v\n")
+        .settings(|settings| settings.testing.mutant_time = std::time::Duration::from_secs(60))
+        .labeled()
+        .await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let gate = Gate::of(&world);
+    let key = SigningKey::generate().expect("a key");
+    let pem = gate.put("key.pem", &key.public().to_pem());
+    let file = gate.put("receipt.json", &signed(&ended, &key, |_| {}));
+    let (code, said, errors) = gate.verify(&file, &["--key", &pem, "--passed"]).await;
+    assert_eq!((code, differing(&said)), (Some(0), vec![]), "{said:#} {errors}");
+    let rows = said["statements"].as_array().expect("statements");
+    let found = |statement: &str| {
+        let row = rows.iter().find(|row| row["statement"] == statement);
+        row.map(|row| row["found"].as_str().unwrap_or_default().to_owned())
+    };
+    for statement in ["examples", "reproduction", "mutants"] {
+        let statement = format!("scrutiny: {statement}");
+        assert_eq!(found(&statement).as_deref(), Some("cannot_be_repeated"), "{statement}: {said:#}");
+    }
+    assert_eq!(found("the tests of --passed").as_deref(), Some("same"), "{said:#}");
+    let repository = gate.repository.to_str().expect("UTF-8");
+    let (_, words, _) = gate.receipt(&["verify", &file, "--repo", repository, "--key", &pem]).await;
+    assert!(words.contains("cannot be repeated here: the examples come from the issue"), "{words}");
+
+    // What is not repeated carries nothing that is not so.
+    let forged = gate.put(
+        "forged.json",
+        &signed(&ended, &key, |receipt| {
+            let scrutiny =
+                receipt.tests.as_mut().and_then(|tests| tests.scrutiny.as_mut()).expect("scrutiny");
+            scrutiny.comparison.fixed.names = vec!["test_all".to_owned()];
+        }),
+    );
+    let (code, said, _) = gate.verify(&forged, &["--key", &pem, "--passed"]).await;
+    assert_eq!((code, differing(&said)), (Some(1), vec!["scrutiny: comparison: fixed"]));
+    let unsaid = gate.put("unsaid.json", &signed(&ended, &key, |receipt| receipt.tests = None));
+    let (code, _, errors) = gate.verify(&unsaid, &["--key", &pem, "--passed"]).await;
+    assert_eq!(code, Some(3), "nothing was tested, and it says verified: {errors}");
     world.end().await;
 }

@@ -13,6 +13,7 @@ mod reverify;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod unknowable;
 
 pub use envelope::{Envelope, EnvelopeError, VerifyError};
 pub use key::{KEY_FILE, KeyError, KeyId, PublicKey, SigningKey, SigningKeyOrigin};

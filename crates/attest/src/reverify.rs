@@ -1,10 +1,11 @@
 //! What a receipt says of the tests, held against a run of today: statement by statement.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::unknowable::{incoherent, unknowable};
 use journeyman_order::receipt::TestEvidence;
 
 /// Of a list or a text, more is not shown.
@@ -67,7 +68,8 @@ impl ReverifiedStatement {
 
 /// Every statement of a receipt about its tests, beside a run of today. `said` is `tests` of
 /// [`super::Statement::receipt`]: it holds also what this version does not know. What a receipt does not speak of at
-/// all, because it is of an older version, is not compared.
+/// all, because it is of an older version, is not compared. What is only not known here does not differ; what contradicts
+/// itself does, whatever is known.
 ///
 /// # Errors
 /// When evidence cannot be written as JSON.
@@ -76,13 +78,14 @@ pub fn compare(
     known: &TestEvidence,
     here: &TestEvidence,
 ) -> Result<Vec<ReverifiedStatement>, serde_json::Error> {
+    let (open, wrong) = (unknowable(known, here), incoherent(known));
     let (known, here) = (serde_json::to_value(known)?, serde_json::to_value(here)?);
     let mut rows = Vec::new();
     let mut fields: Vec<(&String, &Value)> = said.as_object().into_iter().flatten().collect();
     fields.sort_by_key(|(key, _)| rank(key));
     for (key, said) in fields {
         match known.get(key) {
-            Some(_) => row(&mut rows, &words(key), key, said, here.get(key).unwrap_or(&Value::Null)),
+            Some(_) => row(&mut rows, &open, &words(key), key, said, here.get(key).unwrap_or(&Value::Null)),
             None => rows.push(ReverifiedStatement::not_repeated(
                 &words(key),
                 &shown(said),
@@ -90,10 +93,26 @@ pub fn compare(
             )),
         }
     }
+    for (statement, expected) in wrong {
+        match rows.iter_mut().find(|row| row.statement == statement) {
+            Some(row) => row.found = ReverificationResult::Differs,
+            None => rows.push(ReverifiedStatement::new(&statement, "contradicts itself", expected)),
+        }
+    }
     Ok(rows)
 }
 
-fn row(rows: &mut Vec<ReverifiedStatement>, statement: &str, key: &str, said: &Value, here: &Value) {
+/// What is not known here, by its statement, and why.
+type OpenStatements = BTreeMap<&'static str, &'static str>;
+
+fn row(
+    rows: &mut Vec<ReverifiedStatement>,
+    open: &OpenStatements,
+    statement: &str,
+    key: &str,
+    said: &Value,
+    here: &Value,
+) {
     let kind = kind(key);
     if let (FieldKind::Result, Value::Object(said), Value::Object(here)) = (kind, said, here)
         && (has_parts(said) || has_parts(here))
@@ -101,7 +120,7 @@ fn row(rows: &mut Vec<ReverifiedStatement>, statement: &str, key: &str, said: &V
         let keys: BTreeSet<&String> = said.keys().chain(here.keys()).collect();
         for key in keys {
             let part = |of: &Map<String, Value>| of.get(key).cloned().unwrap_or_default();
-            row(rows, &format!("{statement}: {}", words(key)), key, &part(said), &part(here));
+            row(rows, open, &format!("{statement}: {}", words(key)), key, &part(said), &part(here));
         }
         return;
     }
@@ -114,7 +133,10 @@ fn row(rows: &mut Vec<ReverifiedStatement>, statement: &str, key: &str, said: &V
         FieldKind::Walls if !same => ReverificationResult::CannotBeRepeated {
             because: "this run was in another: sandbox.mode says in which",
         },
-        FieldKind::Digest | FieldKind::Walls | FieldKind::Result => ReverificationResult::of(same),
+        FieldKind::Digest | FieldKind::Walls | FieldKind::Result => match open.get(statement) {
+            Some(because) if !same => ReverificationResult::CannotBeRepeated { because },
+            Some(_) | None => ReverificationResult::of(same),
+        },
     };
     rows.push(ReverifiedStatement {
         statement: statement.to_owned(),

@@ -214,6 +214,10 @@ impl Statement {
         if (result == AttestationResult::Passed) != claims.verified {
             return Err(StatementError::Contradiction("its result is not its receipt's"));
         }
+        let is_tested = |tests: &TestEvidence| tests.verdict.is_pass() && tests.doubt.is_none();
+        if claims.verified && !claims.tests.as_ref().is_some_and(is_tested) {
+            return Err(StatementError::Contradiction("it is verified, and its tests do not say so"));
+        }
         Ok(Self { result, verifier, time, claims, receipt })
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct ReceiptVerifyArguments {
     /// The commit that the receipt has to be about; without it, any receipt of the repository will do.
     #[arg(long, value_name = "SHA")]
     commit: Option<CommitSha>,
-    /// The receipt has to say PASSED, and not only to be true.
+    /// The receipt has to say PASSED, and not only to be true; and the tests have to pass here, too.
     #[arg(long)]
     passed: bool,
     #[arg(long)]
@@ -79,7 +79,7 @@ pub(super) async fn main(arguments: ReceiptVerifyArguments) -> anyhow::Result<u8
     rows.extend(committed(&repository, &statement.claims)?);
     if rows.iter().all(|row| row.found != ReverificationResult::Differs) {
         let folder = repository.workdir().unwrap_or_else(|| repository.path());
-        rows.extend(tested(&settings, folder, &statement).await?);
+        rows.extend(tested(&settings, folder, &statement, arguments.passed).await?);
         rows.extend(word_alone(&statement.claims));
     }
     let same = rows.iter().all(|row| row.found != ReverificationResult::Differs);
@@ -132,12 +132,19 @@ async fn tested(
     settings: &TestRunSettings,
     repo: &Path,
     statement: &Statement,
+    have_to_pass: bool,
 ) -> anyhow::Result<Vec<ReverifiedStatement>> {
     let Some(told) = &statement.claims.tests else { return Ok(Vec::new()) };
     eprintln!("journeyman: running the tests of {}", statement.claims.commit.short());
     let here = reverify(settings, repo, &statement.claims).await?;
     let said = statement.receipt.get("tests").unwrap_or(&serde_json::Value::Null);
-    Ok(compare(said, told, &here)?)
+    let mut rows = compare(said, told, &here)?;
+    if have_to_pass {
+        let word = here.verdict.as_str().replace('_', " ");
+        let word = here.doubt.as_ref().map_or(word.clone(), |doubt| format!("{word}, and {doubt}"));
+        rows.insert(0, ReverifiedStatement::new("the tests of --passed", "passed", &word));
+    }
+    Ok(rows)
 }
 
 /// What stands on the word of whoever signed it.
@@ -210,10 +217,10 @@ fn in_words(statement: &Statement, signer: Option<&KeyId>, rows: &[ReverifiedSta
                 format!("the receipt: {said}\n{:19}{:width$}  here: {}", "", "", line(&row.here, 100))
             }
             ReverificationResult::CannotBeRepeated { because } if row.here.is_empty() => {
-                format!("{said}  ({because})")
+                format!("{said}  (cannot be repeated here: {because})")
             }
             ReverificationResult::CannotBeRepeated { because } => {
-                format!("{said}  (here {}: {because})", line(&row.here, 100))
+                format!("{said}  (cannot be repeated here: {because}; here {})", line(&row.here, 100))
             }
         };
         out.push_str(&format!("{sign:<19}{statement:width$}  {said}\n"));

@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use super::super::{ReverificationResult, ReverifiedStatement, compare};
 use super::verified;
+use journeyman_order::comparison::TestList;
 use journeyman_order::receipt::TestEvidence;
-use journeyman_order::{Exit, TestCounts, TestVerdict};
+use journeyman_order::scrutiny::ExampleVerdict;
+use journeyman_order::{Exit, Proof, ProofGrade, TestCounts, TestVerdict};
 
 fn told() -> TestEvidence {
     verified().tests.unwrap()
@@ -89,6 +91,146 @@ fn receipts_of_other_versions_are_compared_as_far_as_they_go() {
     let newer = rows.iter().find(|row| row.statement == "mutants").unwrap();
     assert!(matches!(newer.found, ReverificationResult::CannotBeRepeated { .. }), "{newer:?}");
     assert_eq!(newer.receipt, "killed 3");
+}
+
+/// What an order found of a bug: examples of its issue, the test of its plan, mutants; and tests that it brings.
+fn bug(change: impl FnOnce(&mut TestEvidence)) -> TestEvidence {
+    let mut tests = told();
+    let scrutiny = json!({
+        "baseline": {"commit": super::COMMIT, "test": tests.test, "counts": tests.counts, "kept": false},
+        "comparison": {
+            "by": "test", "base": tests.counts, "after": tests.counts, "still_green": 2, "still_skipped": 0,
+            "fixed": {"total": 1, "names": ["test_sign"]}, "newly_broken": {"total": 0}, "already_red": {"total": 0},
+            "flaky": {"total": 0}, "gone": {"total": 0}, "new": {"total": 0}, "new_failing": {"total": 0},
+            "skipped": {"total": 0},
+        },
+        "judged": "passed",
+        "proof": {"proof": "proven", "red": ["test_a", "test_b"]},
+        "examples": [{"code": "cents(\"-1\")", "before": ["100"], "after": ["-100"], "said": "mended"}],
+        "reproduction": {"path": "test_issue.py", "said": {"verdict": "mended"}},
+        "mutants": {"tried": 3, "caught": 2, "survivors": ["a.py:1: + for -"]},
+        "lies": {"said": {"lies": "noticed"}, "told": [], "runs": []},
+    });
+    tests.scrutiny = Some(Box::new(serde_json::from_value(scrutiny).unwrap()));
+    change(&mut tests);
+    tests
+}
+
+fn scrutiny(tests: &mut TestEvidence) -> &mut journeyman_order::Scrutiny {
+    tests.scrutiny.as_mut().unwrap()
+}
+
+/// The same as a run of today knows it.
+fn today(tests: &mut TestEvidence) {
+    let scrutiny = scrutiny(tests);
+    scrutiny.examples.clear();
+    (scrutiny.reproduction, scrutiny.mutants) = (None, None);
+}
+
+fn compared(said: &TestEvidence, here: &TestEvidence) -> Vec<ReverifiedStatement> {
+    compare(&serde_json::to_value(said).unwrap(), said, here).unwrap()
+}
+
+#[test]
+fn what_only_the_issue_the_plan_or_mutants_tell_is_no_difference() {
+    let rows = compared(&bug(|_| ()), &bug(today));
+    assert_eq!(differing(&rows), [""; 0]);
+    for about in ["examples", "reproduction", "mutants"] {
+        let row = rows.iter().find(|row| row.statement == format!("scrutiny: {about}")).unwrap();
+        assert!(matches!(row.found, ReverificationResult::CannotBeRepeated { .. }), "{row:?}");
+    }
+    // The issue says which of what is fixed counts, and which names of a test it asks for.
+    let is_beside = bug(|said| {
+        let comparison = &mut scrutiny(said).comparison;
+        comparison.fixed_beside = std::mem::take(&mut comparison.fixed);
+    });
+    assert_eq!(differing(&compared(&is_beside, &bug(today))), [""; 0]);
+    let proves = |red: &[&str]| {
+        let red = red.iter().map(|name| (*name).to_owned()).collect();
+        bug(move |said| scrutiny(said).proof = Some(Proof::Proven { by: ProofGrade::Test, red }))
+    };
+    assert_eq!(differing(&compared(&proves(&["test_a"]), &bug(today))), [""; 0]);
+    let is_unmended = bug(|said| {
+        said.verdict = TestVerdict::Unmended;
+        let example = scrutiny(said).examples.first_mut().unwrap();
+        (example.after, example.said) = (example.before.clone(), ExampleVerdict::AsBefore);
+    });
+    assert_eq!(differing(&compared(&is_unmended, &bug(today))), [""; 0]);
+    // More than what is found here is a lie.
+    for (more, statement) in [
+        (proves(&["test_a", "test_b", "test_c"]), "scrutiny: proof"),
+        (proves(&["test_c"]), "scrutiny: proof"),
+        (bug(|said| scrutiny(said).comparison.fixed.add("test_x")), "scrutiny: comparison: fixed"),
+    ] {
+        assert_eq!(differing(&compared(&more, &bug(today))), [statement]);
+    }
+}
+
+#[test]
+fn nothing_that_contradicts_itself_gets_through_as_what_cannot_be_repeated() {
+    let list = |total, names: &[&str]| TestList {
+        total,
+        names: names.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let forged = |what: &str, list: TestList| {
+        let mut forged = bug(today);
+        let comparison = &mut scrutiny(&mut forged).comparison;
+        match what {
+            "fixed" => comparison.fixed = list,
+            "new" => comparison.new = list,
+            _ => comparison.fixed_beside = list,
+        }
+        forged
+    };
+    for (what, list) in [
+        ("fixed", list(0, &["test_sign"])),
+        ("fixed", list(5, &["test_sign"])),
+        ("new", list(1, &["test_c", "test_d"])),
+        ("new", list(7, &[])),
+        ("fixed beside", list(0, &["test_sign"])),
+    ] {
+        let lie = forged(what, list);
+        // Whatever is found here: even the same.
+        for here in [&bug(today), &lie] {
+            let differing = format!("{:?}", differing(&compared(&lie, here)));
+            assert!(differing.contains(&format!("scrutiny: comparison: {what}")), "{lie:?}: {differing}");
+        }
+    }
+    type Lie = fn(&mut TestEvidence);
+    let lies: [(Lie, &str); 4] = [
+        (|said| scrutiny(said).mutants.as_mut().unwrap().caught = 4, "scrutiny: mutants"),
+        (|said| scrutiny(said).mutants.as_mut().unwrap().caught = 3, "scrutiny: mutants"),
+        (|said| scrutiny(said).examples.first_mut().unwrap().after.clear(), "scrutiny: examples"),
+        (
+            |said| {
+                let example = scrutiny(said).examples.first_mut().unwrap();
+                (example.after, example.said) = (example.before.clone(), ExampleVerdict::AsBefore);
+            },
+            "verdict",
+        ),
+    ];
+    for (lie, statement) in lies {
+        assert_eq!(differing(&compared(&bug(lie), &bug(today))), [statement]);
+    }
+    // Beside is what was fixed, not whatever somebody likes.
+    let beside = bug(|said| {
+        let comparison = &mut scrutiny(said).comparison;
+        (comparison.fixed, comparison.fixed_beside) = (TestList::default(), list(1, &["test_other"]));
+    });
+    assert!(!differing(&compared(&beside, &bug(today))).is_empty());
+}
+
+#[test]
+fn an_image_that_has_another_digest_today_is_told_as_that() {
+    let in_image = |image: &str| bug(|tests| tests.image = Some(image.to_owned()));
+    let digest = |digit: &str| format!("docker.io/library/python@sha256:{}", digit.repeat(64));
+    let image = |here: &str| {
+        let rows = compared(&in_image(&digest("a")), &in_image(here));
+        rows.into_iter().find(|row| row.statement == "image").unwrap().found
+    };
+    assert!(matches!(image(&digest("b")), ReverificationResult::CannotBeRepeated { .. }));
+    assert_eq!(image(&digest("a")), ReverificationResult::Same);
+    assert_eq!(image(&digest("b").replace("python", "node")), ReverificationResult::Differs);
 }
 
 proptest! {

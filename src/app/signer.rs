@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 use crate::attest::{AttestationVerifier, Envelope, PublicKey, SigningError, SigningKey};
 use crate::http::ReceiptAttester;
 use crate::order::next::OrderProjection;
+use crate::order::receipt::said_at;
 use crate::order::{Journal, Receipt};
 use crate::sandbox::{CollectedOutput, IsolationMode, Job, JobLimits, Sandbox, SandboxNetwork};
 
@@ -47,7 +48,7 @@ impl ReceiptSigner {
     /// When it says nothing yet, or cannot be signed.
     pub async fn sign(&self, journal: &Journal, survey: &OrderProjection) -> Result<Envelope, SigningError> {
         let receipt = Receipt::of(journal, survey);
-        let time = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
+        let time = said_at(journal, survey);
         let verifier = AttestationVerifier {
             name: "Journeyman".to_owned(),
             url: self.url.clone(),

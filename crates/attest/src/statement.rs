@@ -55,7 +55,7 @@ pub struct Statement {
     /// What it comes to.
     pub result: AttestationResult,
     pub verifier: AttestationVerifier,
-    /// When the order's last entry was written: the receipt says how it stood then.
+    /// When the work ended: the receipt says how it stood then.
     pub time: DateTime<Utc>,
     pub claims: ReceiptClaims,
     /// The whole receipt, also what this version does not know.

@@ -3,16 +3,19 @@
 
 use std::collections::BTreeSet;
 
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent_run::{AgentRun, AgentUsage};
+use super::effect_name::{EffectScope, ReservedWord};
 use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, IssueNumber, OrderId, PullNumber, RepositoryName, TreeSha};
 use super::journal::{Journal, JournalEvent};
 use super::moves::{EffectOutcome, MoveKey};
 use super::network::NetworkRefusal;
 use super::next::OrderProjection;
+use super::replay::signal_log::SignalAnswer;
 use super::scrutiny::Scrutiny;
 use super::surfaces::AttestationResult;
 use super::test_run::{CommandRun, TestCounts, TestRun, TestVerdict};
@@ -71,7 +74,7 @@ pub struct Receipt {
     pub rounds: Vec<ReceiptRound>,
     /// Tokens and dollars, as the agents say.
     pub usage: AgentUsage,
-    /// Seconds from the opening to the last entry.
+    /// Seconds from the opening to what ended the work.
     pub seconds: i64,
     /// What agents were kept from on the network, as the door saw it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -147,7 +150,6 @@ impl Receipt {
         let work = trace.work.as_ref();
         let on_remote = work.is_some_and(|work| trace.pushed.as_ref() == Some(&work.commit));
         let shown = survey.surfaces();
-        let last = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
         Self {
             version: 1,
             order: opened.order,
@@ -179,12 +181,48 @@ impl Receipt {
             review: work.and_then(|work| work.review.clone()),
             rounds: round_lines(survey),
             usage: trace.usage,
-            seconds: (last - journal.opened_at()).num_seconds(),
+            seconds: (said_at(journal, survey) - journal.opened_at()).num_seconds(),
             refused: refused(journal),
             held: held(journal),
             notes: trace.notes.clone(),
         }
     }
+}
+
+/// Of when an order's receipt is: where the work has ended, of the entry that ended it. What is said beside the work, or
+/// changed nothing, makes no other receipt of it.
+pub fn said_at(journal: &Journal, survey: &OrderProjection) -> DateTime<Utc> {
+    let has_ended = survey.next.settled.is_some();
+    let is_taken =
+        |seq: u64| survey.answers.iter().any(|told| told.signal == seq && told.answer == SignalAnswer::Taken);
+    let counts = |event: &JournalEvent, seq: u64| match event {
+        JournalEvent::Opened(_) => true,
+        JournalEvent::Signaled { .. } => is_taken(seq),
+        JournalEvent::Intended { .. } => false,
+        JournalEvent::Observed { key, outcome } => match key.scope() {
+            EffectScope::Stage(_) => true,
+            EffectScope::Beside(
+                ReservedWord::CommitMessage
+                | ReservedWord::Environment
+                | ReservedWord::IssueText
+                | ReservedWord::Preflight
+                | ReservedWord::Prepare,
+            ) => true,
+            // To have looked alone changes nothing.
+            EffectScope::Beside(ReservedWord::Answer) => !matches!(**outcome, EffectOutcome::PullRead(_)),
+            EffectScope::Beside(
+                ReservedWord::Authorize
+                | ReservedWord::Check
+                | ReservedWord::Closed
+                | ReservedWord::Ended
+                | ReservedWord::React
+                | ReservedWord::Say
+                | ReservedWord::Status,
+            ) => false,
+        },
+    };
+    let last = journal.entries().iter().rev().find(|entry| !has_ended || counts(&entry.event, entry.seq));
+    last.map_or(journal.opened_at(), |entry| entry.at)
 }
 
 /// What agents were kept from on the network, the first of it.

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{doctor, user_settings};
 use crate::app::{BackupReport, back_up, restore};
+use crate::attest::KEY_FILE;
 
 /// What `backup` is told.
 #[derive(Debug, Args)]
@@ -54,6 +55,14 @@ pub(super) async fn main(arguments: BackupArguments) -> anyhow::Result<u8> {
     let settings = doctor::load_without_app(user_settings(arguments.config).as_deref())?;
     let report = back_up(&settings, &arguments.file).await?;
     println!("{}: {}", arguments.file.display(), in_words(&report));
+    if !report.has_key {
+        eprintln!(
+            "journeyman: the key that receipts are signed with is not in it: {} is not there (data.dir). A server that is \
+             restored from this backup makes another key: receipts that were fetched before can be checked with the public \
+             key of that time alone, if somebody has kept it, and not with that server's",
+            settings.data.dir.join(KEY_FILE).display()
+        );
+    }
     Ok(0)
 }
 
@@ -65,6 +74,14 @@ pub(super) async fn restored(arguments: RestoreArguments) -> anyhow::Result<u8> 
         println!("what was there before is put aside as {}", aside.display());
     }
     println!("restored: {}", in_words(&report));
+    let key = settings.data.dir.join(KEY_FILE);
+    if !report.has_key && !key.exists() {
+        eprintln!(
+            "journeyman: the backup has no key of receipts, and {} is not there: the server makes another key, and receipts \
+             that were fetched before cannot be checked with it. If the old key is somewhere, put it there first",
+            key.display()
+        );
+    }
     Ok(0)
 }
 

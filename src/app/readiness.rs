@@ -9,6 +9,7 @@ use super::registration::AppProblem;
 use crate::config::Settings;
 use crate::engine::Engine;
 use crate::http::Readiness;
+use crate::store::DatabaseFiles;
 
 /// With less room than this a server is not ready: what is sent to it now may be lost in a moment.
 const LEAST_ROOM: u64 = 64 * 1024 * 1024;
@@ -44,9 +45,8 @@ pub(super) fn ready(
 
 /// The folder of a database that is a file.
 fn folder_of(url: &str) -> Option<PathBuf> {
-    let path = url.strip_prefix("sqlite:")?.split('?').next()?;
-    let path = Path::new(path.strip_prefix("//").unwrap_or(path));
-    Some(path.parent()?.to_owned()).filter(|folder| folder.is_dir())
+    let database = std::path::absolute(DatabaseFiles::of(url)?.database).ok()?;
+    Some(database.parent()?.to_owned()).filter(|folder| folder.is_dir())
 }
 
 /// What a file system still takes from us, where it says so.

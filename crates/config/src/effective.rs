@@ -31,7 +31,7 @@ pub fn effective_settings(
     let (keys, _) = read(file, env)?;
     let mut all = Vec::new();
     for known in KNOWN_SETTINGS {
-        let given = keys.0.iter().filter(|(key, _)| known.is(key));
+        let given = keys.given.iter().filter(|(key, _)| known.is(key));
         let before = all.len();
         all.extend(given.map(|(key, given)| as_given(known, key, given)));
         if all.len() == before {

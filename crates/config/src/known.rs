@@ -166,7 +166,8 @@ known! {
          public key as a signing key";
 
     STORE_URL: "store.url", Secret(1), Is("sqlite://journeyman.db"),
-        "deliveries, orders and journals; for PostgreSQL `postgres://USER@HOST/DATABASE`";
+        "deliveries, orders and journals; a file begins at the folder of the settings; for PostgreSQL \
+         `postgres://USER@HOST/DATABASE`";
 
     CA_FILE: "network.ca_file", Text, Optional("/etc/ssl/corporate-ca.pem"),
         "certificates in PEM that are trusted in addition to the system's: for GitHub, git, models, registries";
@@ -193,7 +194,7 @@ known! {
         "headers for it, `NAME=VALUE` with commas between, values as in a URL";
 
     DATA_DIR: "data.dir", Text, Is("data"),
-        "mirrors, workspaces and artifacts: gigabytes for large repositories";
+        "mirrors, workspaces and artifacts, gigabytes for large repositories; it begins at the folder of the settings";
     DATA_KEEP_GIB: "data.keep_gib", Integer(0, 1_000_000), Is("50"),
         "GiB of environments and images; beyond that, those unused for longest are removed; `0`: none is kept unused";
 

@@ -60,6 +60,7 @@ pub use repository_templates::{
     RepositoryTemplates, RepositoryTemplatesError, ServerTemplates, load_repository_templates,
 };
 pub use schemas::json_schemas;
+pub use server::sqlite_url;
 pub use templates::{Templates, TemplatesError, is_file_name};
 
 /// All settings of a server, validated. What each key means stands in [`KNOWN_SETTINGS`].

@@ -21,7 +21,11 @@ pub(super) struct LocatedSetting {
 
 /// Known keys, dotted, with what was given for them. The environment has gone over the file.
 #[derive(Debug, Default)]
-pub(super) struct SettingKeys(pub(super) BTreeMap<String, LocatedSetting>);
+pub(super) struct SettingKeys {
+    pub(super) given: BTreeMap<String, LocatedSetting>,
+    /// The file that was read: what nobody set and begins somewhere begins at its folder.
+    file: Option<PathBuf>,
+}
 
 /// Sections whose tables have names.
 const NAMED: [&str; 2] = ["agents", "registries"];
@@ -31,7 +35,7 @@ impl SettingKeys {
     pub(super) fn names(&self, section: &str) -> BTreeSet<String> {
         let name =
             |key: &String| Some(key.strip_prefix(section)?.strip_prefix('.')?.rsplit_once('.')?.0.to_owned());
-        self.0.keys().filter_map(name).collect()
+        self.given.keys().filter_map(name).collect()
     }
 
     /// Its keys, with this name where they take one.
@@ -55,6 +59,7 @@ impl SettingKeys {
             line: error.span().map_or(1, |span| line_at(span.start)),
             because: error.message().to_owned(),
         })?;
+        self.file = Some(file.to_owned());
         let reader = TomlReader { file: file.into(), line_at: &line_at };
         reader.table(self, &[], document.get_ref())
     }
@@ -94,7 +99,7 @@ impl SettingKeys {
             let key = key.chars().take(80).collect();
             return Err(SettingsError::Unknown { key, place: place.to_string(), nearest });
         }
-        self.0.insert(key, LocatedSetting { raw, location: place });
+        self.given.insert(key, LocatedSetting { raw, location: place });
         Ok(())
     }
 }
@@ -108,7 +113,7 @@ pub(super) struct SettingReader<'a> {
 
 impl SettingReader<'_> {
     pub(super) fn has(self, setting: KnownSetting) -> bool {
-        self.keys.0.contains_key(&setting.key_of(self.name))
+        self.keys.given.contains_key(&setting.key_of(self.name))
     }
 
     /// What was given, or else the default; nothing where there is none.
@@ -117,7 +122,7 @@ impl SettingReader<'_> {
             SettingDefault::Is(text) => Some(RawSetting::Variable(text.to_owned())),
             SettingDefault::Required(_) | SettingDefault::Optional(_) | SettingDefault::Depends(..) => None,
         };
-        let given = self.keys.0.get(&setting.key_of(self.name)).map(|given| &given.raw);
+        let given = self.keys.given.get(&setting.key_of(self.name)).map(|given| &given.raw);
         let Some(raw) = given.or(usual.as_ref()) else { return Ok(None) };
         T::read(setting.kind, raw).map(Some).ok_or_else(|| self.wrong(setting, setting.kind.expected()))
     }
@@ -127,7 +132,7 @@ impl SettingReader<'_> {
         self.get(setting)?.ok_or_else(|| self.wrong(setting, setting.kind.expected()))
     }
 
-    /// A path. One that a file names begins at that file's folder, wherever the program was started.
+    /// A path. One that a file names begins at that file's folder, wherever the program was started; so does a default.
     pub(super) fn path(self, setting: KnownSetting) -> Result<Option<PathBuf>, SettingsError> {
         let path: Option<PathBuf> = self.get(setting)?;
         Ok(path.map(|path| self.beside(setting, path)))
@@ -135,18 +140,19 @@ impl SettingReader<'_> {
 
     /// A path as the file that names it means it.
     pub(super) fn beside(self, setting: KnownSetting, path: PathBuf) -> PathBuf {
-        match self.keys.0.get(&setting.key_of(self.name)).map(|given| &given.location) {
-            Some(SettingLocation::File { file, .. }) => {
-                let folder = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
-                folder.parent().map_or(path.clone(), |folder| folder.join(&path))
-            }
-            Some(SettingLocation::Variable(_)) | None => path,
-        }
+        let file = match self.keys.given.get(&setting.key_of(self.name)).map(|given| &given.location) {
+            Some(SettingLocation::File { file, .. }) => Some(&**file),
+            Some(SettingLocation::Variable(_)) => None,
+            None => self.keys.file.as_deref(),
+        };
+        let Some(file) = file else { return path };
+        let folder = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+        folder.parent().map_or(path.clone(), |folder| folder.join(&path))
     }
 
     /// The file in which it stands; none where it is not set, or by a variable.
     pub(super) fn file_of(self, setting: KnownSetting) -> Option<PathBuf> {
-        match &self.keys.0.get(&setting.key_of(self.name))?.location {
+        match &self.keys.given.get(&setting.key_of(self.name))?.location {
             SettingLocation::File { file, .. } => Some(file.to_path_buf()),
             SettingLocation::Variable(_) => None,
         }
@@ -155,7 +161,7 @@ impl SettingReader<'_> {
     /// The error for this setting, wherever it stands.
     pub(super) fn wrong(self, setting: KnownSetting, expected: impl Into<String>) -> SettingsError {
         let key = setting.key_of(self.name);
-        let place = self.keys.0.get(&key);
+        let place = self.keys.given.get(&key);
         let place = place.map_or_else(|| "not set".to_owned(), |given| given.location.to_string());
         SettingsError::Value { key, place, expected: expected.into() }
     }

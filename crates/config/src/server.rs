@@ -332,8 +332,20 @@ fn store(keys: SettingReader<'_>) -> Result<StoreSettings, SettingsError> {
     if file.starts_with(['/', ':', '?']) || folder.as_os_str().is_empty() {
         return Ok(StoreSettings { url: url.into() });
     }
-    let folder = folder.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace('#', "%23");
-    Ok(StoreSettings { url: format!("sqlite://{}/{file}", folder.trim_end_matches('/')).into() })
+    let folder = folder.to_str().ok_or_else(|| {
+        keys.wrong(known::STORE_URL, "an absolute path: the name of the settings' folder is no UTF-8")
+    })?;
+    Ok(StoreSettings { url: format!("sqlite://{}/{file}", in_url(folder).trim_end_matches('/')).into() })
+}
+
+/// The `store.url` of a file of SQLite.
+pub fn sqlite_url(file: &Path) -> String {
+    format!("sqlite://{}", in_url(&file.to_string_lossy()))
+}
+
+/// A path as it stands in such an address, where `%`, `?` and `#` would mean something.
+fn in_url(path: &str) -> String {
+    path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")
 }
 
 fn limits(given: &SettingKeys) -> Result<LimitSettings, SettingsError> {

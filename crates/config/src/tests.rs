@@ -74,8 +74,9 @@ fn the_least_that_is_needed_gets_every_default() {
         (interval.as_millis(), per_minute, per_hour),
         (1_000, NonZeroU32::new(80), NonZeroU32::new(500))
     );
-    assert_eq!(settings.store.url.expose_secret(), "sqlite://journeyman.db");
-    assert_eq!(settings.data.dir, Path::new("data"));
+    let database = sqlite_url(&home.folder.path().join("journeyman.db"));
+    assert_eq!(settings.store.url.expose_secret(), database);
+    assert_eq!(settings.data.dir, home.folder.path().join("data"));
     let days = |days: u64| Some(Duration::from_secs(days * 86_400));
     let RetentionSettings { deliveries, artifacts, orders, journals } = settings.retention;
     assert_eq!((deliveries, artifacts, orders, journals), (days(14), days(90), days(30), days(365)));
@@ -560,11 +561,11 @@ fn a_repository_that_says_it_wrong_hears_where() {
         ("budget: { runs: 1.5 }\n", "line 1"),
         (
             "test: a\nplan: maybe\n",
-            "line 2: `plan`: unknown variant `maybe`, expected one of auto, ask, approve",
+            "line 2: `plan`: \"maybe\" is not known, one of auto, ask, approve is expected",
         ),
         (
             "when_base_moves: force\n",
-            "`when_base_moves`: unknown variant `force`, expected one of merge, rebase, leave",
+            "`when_base_moves`: \"force\" is not known, one of merge, rebase, leave is expected",
         ),
         ("ci: { rerun: often }\n", "line 1: `ci`"),
         ("ci: always\n", "line 1: `ci`"),

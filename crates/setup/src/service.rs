@@ -53,7 +53,10 @@ impl ServicePlan {
         let variables = text("server.environment_file").map(|path| files::beside(settings, path));
         let url = known.store.url.expose_secret();
         let database = url.strip_prefix("sqlite://").map(|path| path.split('?').next().unwrap_or(path));
-        let database = database.map(|path| files::folder_of(Path::new(path)).to_owned());
+        // Its name is percent-encoded in the address.
+        let decoded = |path: &str| url::Url::parse(&format!("file://{path}")).ok()?.to_file_path().ok();
+        let database = database.map(|path| decoded(path).unwrap_or_else(|| path.into()));
+        let database = database.map(|path| files::folder_of(&path).to_owned());
         // PostgreSQL has no folder here, and the unit's own database is not to go over it.
         let store = is_given("store.url").then(|| database.unwrap_or_default());
         let data = is_given("data.dir").then(|| known.data.dir.clone());

@@ -15,6 +15,7 @@ use crate::app::github;
 use crate::app::registration::AppCheck;
 use crate::config::{DeliveryMode, Settings};
 use crate::github::{HookDelivery, HookReport};
+use crate::store::DatabaseFiles;
 
 /// With less, the first large repository fills the disk.
 const LEAST_FREE_GIB: u64 = 5;
@@ -136,7 +137,7 @@ fn own_store(settings: &Settings) -> Option<DoctorFinding> {
 async fn store_of(settings: &Settings) -> DoctorFinding {
     let about = "store.url";
     let url = settings.store.url.expose_secret();
-    let Some(rest) = url.strip_prefix("sqlite:") else {
+    if !url.starts_with("sqlite:") {
         let Some(at) = PostgresAddress::of(url) else {
             return finding(about, "PostgreSQL; it is asked at the start of `serve`".to_owned(), true);
         };
@@ -151,12 +152,12 @@ async fn store_of(settings: &Settings) -> DoctorFinding {
                 finding(about, text, false)
             }
         };
-    };
-    let file = rest.trim_start_matches("//").split('?').next().unwrap_or_default();
-    if file.is_empty() || file.starts_with(':') {
-        return finding(about, "in memory: everything is forgotten at the end".to_owned(), true);
     }
-    let file = Path::new(file);
+    // Its name is percent-encoded in the address.
+    let Some(DatabaseFiles { database: file, .. }) = DatabaseFiles::of(url) else {
+        return finding(about, "in memory: everything is forgotten at the end".to_owned(), true);
+    };
+    let file = file.as_path();
     if file.exists() {
         return match std::fs::File::options().append(true).open(file) {
             Ok(_) => match damage(file).or(crate::store::problem_of_sqlite(file).await) {

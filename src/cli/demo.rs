@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 
 use super::INTERRUPTED;
 use super::live::{LineTarget, LiveOutput};
-use super::local::{HumanPresence, LocalOptions, LocalStack, PERSON};
+use super::local::{HumanPresence, LABEL, LocalOptions, LocalStack, PERSON};
 use super::{log, sample, user_settings};
 use crate::emulator::{RepositorySource, WebPages};
 use crate::order::{OrderId, Receipt, Surfaces};
@@ -36,7 +36,8 @@ pub(super) struct DemoArguments {
     /// The pipeline, by its name or its file.
     #[arg(long, value_name = "NAME|FILE")]
     pipeline: Option<String>,
-    /// Settings for agents, limits and the sandbox; ~/.config/journeyman/journeyman.toml when absent.
+    /// Settings for agents, templates, limits, the network and the sandbox; ~/.config/journeyman/journeyman.toml when
+    /// absent. Of [server], [notifications], [telemetry] and [signing] nothing is used: the demo has a token of its own.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The port of the emulator's pages; a free one when absent.
@@ -80,7 +81,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     }
     let issue =
         local.start_order(REPOSITORY, RepositorySource::Files(sample::files()), &title, &body).await?;
-    eprintln!("  {PERSON} added the label `journeyman` to issue #{issue}: {title}");
+    eprintln!("  {PERSON} added the label `{LABEL}` to issue #{issue}: {title}");
     eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
     let mut live = LiveOutput::new(LineTarget::Beside);
     let people = if arguments.once { HumanPresence::Absent } else { HumanPresence::Present };

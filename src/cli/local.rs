@@ -13,7 +13,10 @@ use super::receipt::line;
 use super::temporary::TemporaryPlace;
 use super::{UsageError, asked_to_stop};
 use crate::app::{Application, ApplicationHandle};
-use crate::config::{AgentSettings, DefaultSettings, DeliveryMode, GithubSettings, Settings, Templates};
+use crate::config::{
+    AgentSettings, DefaultSettings, DeliveryMode, GithubSettings, Settings, Templates, TestRunSettings,
+    sqlite_url,
+};
 use crate::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, WebPages, keys};
 use crate::order::next::OrderProjection;
 use crate::order::trace::PendingApproval;
@@ -24,6 +27,9 @@ const APP_ID: u64 = 1;
 
 /// Exit code: a person has to say the next word.
 pub(super) const HANDED_OVER: u8 = 3;
+
+/// What the pages of the demo speak of.
+pub(super) const LABEL: &str = "journeyman";
 
 /// Who labels and comments.
 pub(super) const PERSON: &str = "you";
@@ -130,22 +136,27 @@ impl LocalStack {
             client: None,
         };
         let mut settings = Settings::load_beside(github, wishes.config.as_deref(), std::env::vars())?;
+        let given = TestRunSettings::load(wishes.config.as_deref(), std::env::vars())?.data;
         // A relative one was not given by the settings' file: it would begin at the current folder, which may be a clone.
-        let data = Some(settings.data.dir.clone()).filter(|dir| wishes.config.is_some() && dir.is_absolute());
+        let data = given.filter(|dir| wishes.config.is_some() && dir.is_absolute());
+        // What a server tells others is not for a server of a few minutes, and who may come in there is nobody's here.
+        (settings.notifications, settings.telemetry) = (None, None);
+        (settings.server.api_token, settings.server.public_url) = (None, None);
         // A person's own [agents.scripted] is theirs.
         let is_theirs = settings.agents.contains_key(super::sample::AGENT);
         let ours = wishes.agents.into_iter().filter(|(name, _)| !(is_theirs && name == super::sample::AGENT));
         settings.agents.extend(ours);
         settings.server.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         settings.data.dir = folder.join("data");
-        settings.store.url =
-            SecretString::from(format!("sqlite://{}", folder.join("journeyman.db").display()));
+        settings.store.url = SecretString::from(sqlite_url(&folder.join("journeyman.db")));
         settings.limits.order.gather_seconds = wishes.gather_seconds;
         // A demonstration is over before anybody has gone for coffee.
         if wishes.pages == WebPages::Shown {
             settings.testing.mutant_time = Duration::ZERO;
-            let token = || SecretString::from(uuid::Uuid::new_v4().simple().to_string());
-            settings.server.api_token.get_or_insert_with(token);
+            settings.signing = None;
+            LABEL.clone_into(&mut settings.defaults.label);
+            let token = uuid::Uuid::new_v4().simple().to_string();
+            settings.server.api_token = Some(token.into());
         }
         if let Some(parallel) = wishes.parallel {
             settings.limits.concurrent_orders = parallel;

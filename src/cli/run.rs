@@ -44,7 +44,8 @@ pub(super) struct RunArguments {
     /// with one that is made for this run, whose public key is written next to it as FILE.pem.
     #[arg(long, value_name = "FILE")]
     attestation: Option<PathBuf>,
-    /// Settings for agents, limits and the sandbox; ~/.config/journeyman/journeyman.toml when absent.
+    /// Settings for agents, templates, limits, the network and the sandbox, and [signing];
+    /// ~/.config/journeyman/journeyman.toml when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }

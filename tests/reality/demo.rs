@@ -107,3 +107,34 @@ async fn a_cancel_that_is_written_on_the_page_stops_the_agent_at_work() {
     let page_is_gone = reqwest::get(&pages).await.is_err();
     assert!(page_is_gone, "it ended, and so did its pages");
 }
+
+/// Settings of somebody whose server is another one.
+const OF_A_SERVER: &str = "[server]\napi_token = \"the-token-of-their-own-server\"\n[defaults]\nlabel = \"bot\"\n\
+    [notifications]\nurl = \"http://127.0.0.1:9/theirs\"\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_has_a_token_of_its_own_and_not_that_of_the_user_s_server() {
+    let desk = Desk::new(NEVER_ENDS, Tests::None);
+    let settings = std::fs::read_to_string(desk.path("config/journeyman/journeyman.toml")).expect("settings");
+    // The agent is named on the command line.
+    let settings = settings.replacen("[defaults]\nagent = \"worker\"\n", OF_A_SERVER, 1);
+    desk.write("config/journeyman/journeyman.toml", &settings);
+    let mut demo = Running::start(journeyman(desk.folder(), &["demo", "--agent", "worker"]));
+    let export = |said: &str| {
+        let (_, rest) = said.split_once("export JOURNEYMAN_URL=")?;
+        let (url, rest) = rest.split_once(" JOURNEYMAN_API_TOKEN=")?;
+        Some((url.to_owned(), rest.lines().next()?.to_owned()))
+    };
+    let (url, own) = demo.hears("a token", export).await;
+    demo.hears("the agent at work", |said| said.contains("implement: worker is working").then_some(())).await;
+
+    assert!(!demo.said().contains("the-token-of-their-own-server"), "{}", demo.said());
+    let client = reqwest::Client::new();
+    for (token, status) in [(&*own, 200), ("the-token-of-their-own-server", 401)] {
+        let asked = client.get(format!("{url}/api/v1/work-orders")).bearer_auth(token).send().await;
+        assert_eq!(asked.expect("it answers").status(), status);
+    }
+    assert!(demo.said().contains("added the label `journeyman`"), "{}", demo.said());
+    demo.interrupt(Signal::INT);
+    demo.end().await;
+}

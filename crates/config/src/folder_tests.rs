@@ -25,6 +25,20 @@ fn a_repository_of_several_projects_names_their_folders() {
         ("tests: [{ test: x }]\n", "path"),
         ("tests: [{ path: a, image: x }]\n", "image"),
         ("tests: backend\n", "line 1"),
+        ("tests: [{ path: a, setp: x }]\n", "line 1: `tests`: unknown key `setp`; did you mean `setup`?"),
+        ("test: a\n\ntset: b\n", ", line 3: unknown key `tset`; did you mean `test`?"),
+        (
+            "budget: { dolars: 1 }\n",
+            "line 1: `budget`: unknown key `dolars`; known here are usd, minutes, runs",
+        ),
+        (
+            "label: a\nplan: aprove\n",
+            "line 2: `plan`: \"aprove\" is not known, one of auto, ask, approve is expected; did you mean approve?",
+        ),
+        ("delete-branch: true\n", "unknown key `delete-branch`; did you mean `delete_branch`?"),
+        ("delete_branch: soon\n", "line 1: `delete_branch`: true or false is expected"),
+        ("budget: { runs: many }\n", "line 1: `budget`: a whole number, 0 or more, is expected"),
+        ("test: a\ntest: b\n", "`test` is there twice"),
     ] {
         let error = repository_settings(yaml.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(part), "{yaml:?}: {error}");

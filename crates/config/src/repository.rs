@@ -52,6 +52,14 @@ pub fn repository_settings(yaml: &[u8]) -> Result<RepositorySettings, Repository
 
 fn yaml_error(text: &str, error: &serde_saphyr::Error) -> RepositorySettingsError {
     let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
+    if let Some(said) = in_words(error.without_snippet()) {
+        let because = match line.and_then(|line| key_of(text, line)) {
+            // What is not known at the top is no key that it stands in.
+            Some(key) if !said.contains(&format!("`{key}`")) => format!("`{key}`: {said}"),
+            Some(_) | None => said,
+        };
+        return RepositorySettingsError::Yaml { line, because };
+    }
     // What follows the first line is a drawing of the file, which the reader has anyway.
     let error = error.to_string();
     let first = error.lines().next().unwrap_or("it cannot be read");
@@ -66,6 +74,57 @@ fn yaml_error(text: &str, error: &serde_saphyr::Error) -> RepositorySettingsErro
     let key = line.and_then(|line| key_of(text, line)).filter(|key| !because.contains(*key));
     let because = key.map_or(because.clone(), |key| format!("`{key}`: {because}"));
     RepositorySettingsError::Yaml { line, because }
+}
+
+/// What is wrong most often, for somebody who does not know what reads the file. None for what is seldom.
+#[allow(clippy::wildcard_enum_match_arm, reason = "the library's errors, which it may add to")]
+fn in_words(error: &serde_saphyr::Error) -> Option<String> {
+    use serde_saphyr::Error;
+    let said = match error {
+        Error::SerdeUnknownField { field, expected, .. } => {
+            let field = shown(field);
+            match near(&field, expected) {
+                Some(near) => format!("unknown key `{field}`; did you mean `{near}`?"),
+                None => format!("unknown key `{field}`; known here are {}", expected.join(", ")),
+            }
+        }
+        Error::SerdeUnknownVariant { variant, expected, .. } => {
+            let variant = shown(variant);
+            let near = near(&variant, expected).map(|near| format!("; did you mean {near}?"));
+            let expected = expected.join(", ");
+            format!("{variant:?} is not known, one of {expected} is expected{}", near.unwrap_or_default())
+        }
+        Error::SerdeMissingField { field, .. } => format!("the key `{field}` is missing"),
+        Error::DuplicateMappingKey { key: Some(key), .. } => format!("`{}` is there twice", shown(key)),
+        Error::InvalidScalar { ty, .. } => format!("{} is expected", kind(ty)?),
+        _ => return None,
+    };
+    Some(said)
+}
+
+/// A type as somebody writes it who writes such files.
+fn kind(ty: &str) -> Option<&'static str> {
+    match ty {
+        "bool" => Some("true or false"),
+        "f32" | "f64" => Some("a number"),
+        "u8" | "u16" | "u32" | "u64" | "usize" => Some("a whole number, 0 or more,"),
+        "i8" | "i16" | "i32" | "i64" | "isize" => Some("a whole number"),
+        _ => None,
+    }
+}
+
+/// What somebody wrote, so that it can be shown in a line.
+fn shown(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() && *c != '`').take(60).collect()
+}
+
+/// The one that was meant, where somebody mistyped it.
+fn near<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let written = written.to_lowercase().replace('-', "_");
+    let distances = known.iter().map(|known| (strsim::damerau_levenshtein(&written, known), *known));
+    let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
+    let longest = written.chars().count().max(nearest.len());
+    (distance <= 2 && distance * 2 < longest).then_some(nearest)
 }
 
 /// The key of the whole file that this line belongs to.

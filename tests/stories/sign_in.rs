@@ -189,6 +189,10 @@ async fn people_see_what_they_may_read_and_lose_it_with_their_right() {
     assert!(list.contains("There is no order yet") && !list.contains(REPOSITORY), "{list}");
     let figures = stranger.get("/statistics").await.text;
     assert!(figures.contains("nothing to add up") && !figures.contains(REPOSITORY), "{figures}");
+    assert!(
+        figures.contains(&format!("Asked for by {STRANGER}")),
+        "their own day, though it is empty: {figures}"
+    );
     let word = stranger.word().await;
     assert_eq!(stranger.post(&format!("{path}/cancel"), &json!({"word": word})).await.status, 404);
 

@@ -55,13 +55,16 @@ pub(crate) async fn day_view(
         };
         lines.push(figures(line(&name, 150), &of, &limits.repository));
     }
-    for of in state.store.day_spending(DayGrouping::Sender, now, None).await? {
-        let name = match session.person() {
-            Some(person) if of.sender == Some(person.id) => person.login.clone(),
-            Some(_) => continue,
-            None => sender(state, &of).await?,
-        };
-        lines.push(figures(format!("Asked for by {}", line(&name, 100)), &of, &limits.sender));
+    if let Some(person) = session.person() {
+        // However little it is: what they may still ask for is theirs to know.
+        let own = state.store.day_spending(DayGrouping::OneSender(person.id), now, None).await?;
+        let own = own.into_iter().next().unwrap_or(DayLine::NOTHING);
+        lines.push(figures(format!("Asked for by {}", line(&person.login, 100)), &own, &limits.sender));
+    } else {
+        for of in state.store.day_spending(DayGrouping::Sender, now, None).await? {
+            let name = sender(state, &of).await?;
+            lines.push(figures(format!("Asked for by {}", line(&name, 100)), &of, &limits.sender));
+        }
     }
     Ok(DayView { date: now.format("%Y-%m-%d").to_string(), lines })
 }

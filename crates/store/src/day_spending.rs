@@ -20,6 +20,8 @@ pub enum DayGrouping {
     Repository,
     /// Whoever asked for the work; what was asked for through the API is nobody's.
     Sender,
+    /// This one alone, however little it is.
+    OneSender(UserId),
 }
 
 /// What runs of a day come to together; estimates of what is under way counted.
@@ -34,6 +36,12 @@ pub struct DayLine {
     pub runs: u64,
     /// One of the orders that it is of.
     pub order: Option<OrderId>,
+}
+
+impl DayLine {
+    /// A day without a run.
+    pub const NOTHING: Self =
+        Self { repository: None, sender: None, usd: 0.0, minutes: 0.0, runs: 0, order: None };
 }
 
 type DayColumns = (Option<i64>, i64, i64, i64, Option<String>);
@@ -54,13 +62,18 @@ impl Store {
             DayGrouping::All => ("CAST(NULL AS BIGINT)", "HAVING COUNT(*) > 0"),
             DayGrouping::Repository => ("repository_id", "GROUP BY repository_id"),
             DayGrouping::Sender => ("sender_id", "AND sender_id IS NOT NULL GROUP BY sender_id"),
+            DayGrouping::OneSender(_) => ("sender_id", "GROUP BY sender_id"),
+        };
+        let one = match by {
+            DayGrouping::OneSender(sender) => format!("sender_id = {} AND", sender.0),
+            DayGrouping::All | DayGrouping::Repository | DayGrouping::Sender => String::new(),
         };
         let among = among.map_or("TRUE".to_owned(), is_among);
         let sql = format!(
             "SELECT {who}, CAST(COALESCE(SUM(COALESCE(actual_microusd, estimated_microusd)), 0) AS BIGINT), \
              CAST(COALESCE(SUM(COALESCE(actual_ms, estimated_ms)), 0) AS BIGINT), \
              COUNT(CASE WHEN state <> 'kept_off' THEN 1 END), MAX(order_id) FROM spending \
-             WHERE begun_at >= $1 AND begun_at < $2 AND {among} {group} ORDER BY 2 DESC, 1 LIMIT {MOST_LINES}"
+             WHERE begun_at >= $1 AND begun_at < $2 AND {one} {among} {group} ORDER BY 2 DESC, 1 LIMIT {MOST_LINES}"
         );
         let day = day_of(moment);
         let rows: Vec<DayColumns> = reading!(&self.pools, pool => {
@@ -78,10 +91,14 @@ fn day_line(
     by: DayGrouping,
     (who, microusd, milliseconds, runs, order): DayColumns,
 ) -> Result<DayLine, StoreError> {
-    let id = |grouping| who.filter(|_| by == grouping).map(i64::unsigned_abs);
+    let (repository, sender) = match by {
+        DayGrouping::All => (None, None),
+        DayGrouping::Repository => (who, None),
+        DayGrouping::Sender | DayGrouping::OneSender(_) => (None, who),
+    };
     Ok(DayLine {
-        repository: id(DayGrouping::Repository).map(RepositoryId),
-        sender: id(DayGrouping::Sender).map(UserId),
+        repository: repository.map(i64::unsigned_abs).map(RepositoryId),
+        sender: sender.map(i64::unsigned_abs).map(UserId),
         usd: dollars(microusd),
         minutes: milliseconds as f64 / 60e3,
         runs: from_column(runs, "the day's runs")?,

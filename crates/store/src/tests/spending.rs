@@ -282,6 +282,9 @@ async fn what_a_day_has_seen_is_told_as_its_limits_are_held_and_no_other_day() {
         let mine = [RepositoryId(98)];
         assert_eq!(told(DayGrouping::Repository, now(), Some(&mine)).await, [(there, None, 0.25, 1)]);
         assert_eq!(told(DayGrouping::Sender, now(), None).await, [(None, Some(UserId(7)), 1.25, 1)]);
+        let one = |id| DayGrouping::OneSender(UserId(id));
+        assert_eq!(told(one(7), now(), None).await, [(None, Some(UserId(7)), 1.25, 1)]);
+        assert!(told(one(8), now(), None).await.is_empty());
         let yesterday = now() - TimeDelta::days(1);
         assert_eq!(told(DayGrouping::All, yesterday, None).await, [(None, None, 3.0, 1)]);
         let later = now() + TimeDelta::days(1);

@@ -3,9 +3,11 @@
 use std::process::Output;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::looks::SLOWLY;
 use crate::world::look::begun;
-use crate::world::{API_TOKEN, REPOSITORY, Story, WELL, World};
+use crate::world::{API_TOKEN, MAINTAINER, REPOSITORY, STUBBORN, Story, WELL, World};
 
 /// `journeyman` with these arguments, told where the server is.
 fn journeyman(world: &World, arguments: &[&str]) -> Output {
@@ -79,7 +81,10 @@ async fn what_is_at_work_is_listed_with_what_it_waits_for_and_can_be_followed_to
     for words in ["✔ implement, round 1, scripted, ", "spent        $0.", "pull request #2"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
-    assert_eq!(printed(&world, &["orders"]), "nothing is at work; `--all` lists what has ended\n");
+    let nothing =
+        "nothing is at work; `--all` lists what has ended, `--needs-person` what a person has to look at\n";
+    assert_eq!(printed(&world, &["orders"]), nothing);
+    assert_eq!(printed(&world, &["orders", "--needs-person"]), "nothing waits for a person\n");
     assert!(printed(&world, &["orders", "--all"]).starts_with(&format!("{name}  verified  ")));
     world.end().await;
 }
@@ -93,11 +98,55 @@ async fn an_order_is_stopped_and_tried_again_from_a_terminal() {
     assert_eq!(said, format!("{name}: told to cancel\n"));
     let first = world.settled().await;
     assert_eq!(first.word(), "cancelled", "{}", first.because());
+    let list = printed(&world, &["orders", "--all"]);
+    assert!(list.starts_with(&format!("{name}  stopped  ")), "{list}");
+    assert!(list.contains("said /cancel; next: /retry"), "{list}");
+    let shown = printed(&world, &["show", &name]);
+    assert!(shown.starts_with(&format!("{name}: stopped\n")), "{shown}");
+    for words in
+        ["■ implement, round 1, scripted: stopped", "because      ", "next         /retry, as a comment"]
+    {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
 
     world.rescript(WELL);
     printed(&world, &["retry", &first.order.to_string(), "--advice", "Write digits."]);
     let ended = world.settled().await;
     assert_eq!((ended.order, ended.word()), (first.order, "verified"), "{}", ended.because());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn why_an_order_stopped_and_what_a_person_can_say_is_told_where_it_is_listed() {
+    let world = Story::of(STUBBORN).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "blocked");
+    let name = format!("{REPOSITORY}#{}", world.issue);
+    let because = ended.because();
+
+    let list = printed(&world, &["orders", "--needs-person"]);
+    assert!(list.starts_with(&format!("{name}  blocked  ")) && list.contains("; next: /retry"), "{list}");
+    assert!(list.contains(because.get(..30).expect("a sentence")), "{list}");
+    let shown = printed(&world, &["show", &name]);
+    for words in [&format!("because      {because}"), "next         /retry, as a comment or"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    for (query, many) in [("needs_person=true", 1), ("needs_person=false", 0), ("active=true", 0)] {
+        let (status, list) = world.api("GET", &format!("/api/v1/work-orders?{query}"), None).await;
+        let orders = list["work_orders"].as_array().expect("orders");
+        assert_eq!((status, orders.len()), (200, many), "{query}: {list}");
+        for order in orders {
+            assert_eq!((&order["because"], &order["needs_person"]), (&json!(because), &json!(true)));
+            assert_eq!(order["next_commands"], json!(["/retry"]));
+        }
+    }
+    world.comment(MAINTAINER, "/retry push it").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let path = format!("/api/v1/work-orders/{}", ended.order);
+    let (_, order) = world.api("GET", &path, None).await;
+    assert_eq!(order["pull_request_url"], json!(ended.survey.trace.pull.expect("one").url), "{order}");
+    assert!(order["because"].is_null() && order["needs_person"] == false, "{order}");
     world.end().await;
 }
 

@@ -12,8 +12,7 @@ use super::text::{MomentView, count, dollars, line};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::PendingApproval;
 use journeyman_order::{
-    AnsweredSignal, Journal, JournalEvent, Move, MoveKey, OrderWait, Settlement, SignalAnswer, SignalKind,
-    SlashCommand,
+    AnsweredSignal, Journal, JournalEvent, Move, MoveKey, OrderWait, SignalAnswer, SignalKind, SlashCommand,
 };
 
 const HEAD: &str = "head";
@@ -117,7 +116,7 @@ pub(crate) fn parts(
     let mut parts = vec![head_part(journal, survey, may_act)?];
     let mut add = |id: String, into: &'static str, html: String| parts.push(PagePart { id, into, html });
     add("budget".to_owned(), "top", budget(survey).render()?);
-    for step in step_views(journal) {
+    for step in step_views(journal, survey.next.settled.is_none()) {
         let id = format!("step-{}", step.number);
         add(id, "steps", StepPart { step, order: order.clone() }.render()?);
     }
@@ -200,35 +199,15 @@ fn head(journal: &Journal, survey: &OrderProjection, may_act: bool) -> HeadPart 
 /// What a person can say of it as it stands.
 pub(crate) fn buttons(survey: &OrderProjection) -> Vec<ButtonView> {
     let button = |path, name, class| ButtonView { path, name, class };
-    let shown = survey.surfaces();
-    let mut buttons = Vec::new();
-    match &survey.next.settled {
-        None => {
-            if let Some(asks) = survey.trace.asks {
-                buttons.push(match asks {
-                    PendingApproval::Plan => button("approve", "Approve the plan", ""),
-                    PendingApproval::Answers => button("approve", "Continue without answers", ""),
-                });
-                buttons.push(button("plan", "Plan again, with advice", "plain"));
-            }
-            buttons.push(button("cancel", "Cancel", "danger"));
-        }
-        Some(
-            Settlement::Finished { .. }
-            | Settlement::Escalated { .. }
-            | Settlement::Blocked { .. }
-            | Settlement::Failed { .. }
-            | Settlement::Unprepared { .. }
-            | Settlement::Cancelled { .. },
-        ) => {
-            buttons.push(button("retry", "Retry with advice", ""));
-            if shown.can_be_approved {
-                buttons.push(button("approve", "Approve as it is", "plain"));
-            }
-        }
-        Some(Settlement::Merged { .. } | Settlement::Closed { .. } | Settlement::Refused { .. }) => {}
-    }
-    buttons
+    let of = |command: &'static str| match (command, survey.trace.asks) {
+        ("approve", Some(PendingApproval::Plan)) => button(command, "Approve the plan", ""),
+        ("approve", Some(PendingApproval::Answers)) => button(command, "Continue without answers", ""),
+        ("approve", None) => button(command, "Approve as it is", "plain"),
+        ("plan", _) => button(command, "Plan again, with advice", "plain"),
+        ("retry", _) => button(command, "Retry with advice", ""),
+        (_, _) => button(command, "Cancel", "danger"),
+    };
+    survey.next_commands().into_iter().map(of).collect()
 }
 
 fn budget(survey: &OrderProjection) -> BudgetPart {

@@ -153,7 +153,7 @@ fn figure_line(line_of: &StatisticsLine) -> FigureLine {
             0 => "–".to_owned(),
             merged => format!("{} of {merged}", line_of.false_greens),
         },
-        cost: mean(usd, line_of.merged).map_or_else(|| format!("{} (none merged)", dollars(usd)), dollars),
+        cost: mean(usd, line_of.merged).map_or_else(|| "– (none merged)".to_owned(), dollars),
         time: mean(line_of.pull_micros as f64 / 1e6, line_of.pulls).map_or("–".to_owned(), duration),
     }
 }

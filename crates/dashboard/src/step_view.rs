@@ -127,17 +127,24 @@ impl<'j> StepMaterial<'j> {
     }
 }
 
-/// Every step, in order.
-pub(crate) fn step_views(journal: &Journal) -> Vec<StepView> {
+/// Every step, in order. Once the order has ended, what has no end of its own was stopped.
+pub(crate) fn step_views(journal: &Journal, is_active: bool) -> Vec<StepView> {
     let material = StepMaterial::of(journal);
     let all = steps(journal);
-    all.iter().enumerate().map(|(place, step)| step_view(place + 1, step, journal, &material)).collect()
+    let view = |(place, step)| step_view((place + 1, is_active), step, journal, &material);
+    all.iter().enumerate().map(view).collect()
 }
 
-fn step_view(number: usize, step: &Step, journal: &Journal, material: &StepMaterial<'_>) -> StepView {
-    let is_running = step.success.is_none();
+fn step_view(
+    (number, is_active): (usize, bool),
+    step: &Step,
+    journal: &Journal,
+    material: &StepMaterial<'_>,
+) -> StepView {
+    let is_running = step.success.is_none() && is_active;
     let (class, mark) = match step.success {
-        None => ("working", "…"),
+        None if is_active => ("working", "…"),
+        None => ("quiet", "■"),
         Some(true) => ("good", "✓"),
         Some(false) => ("bad", "✗"),
     };

@@ -15,9 +15,7 @@ use super::views::{OrderView, order_url};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::order_api::OpenOrderResult;
 use journeyman_order::steps::steps;
-use journeyman_order::{
-    IssueNumber, Journal, OrderId, OrderRequest, OrderWait, Receipt, RepositoryName, projection,
-};
+use journeyman_order::{IssueNumber, Journal, OrderId, OrderRequest, Receipt, RepositoryName, projection};
 use journeyman_store::{JournalStore, OrderFilter, StoreError};
 
 pub(super) const MOST_JSON: usize = 64 * 1024;
@@ -83,6 +81,7 @@ pub(super) struct OrderListQuery {
     repository: Option<String>,
     issue: Option<u64>,
     active: Option<bool>,
+    needs_person: Option<bool>,
 }
 
 pub(super) async fn list(
@@ -93,7 +92,7 @@ pub(super) async fn list(
     require_token(&request, &state)?;
     let Query(page) = page.map_err(|error| {
         ProblemDetails::bad_request(format!(
-            "the query may hold limit, before, repository, issue and active: {error}"
+            "the query may hold limit, before, repository, issue, active and needs_person: {error}"
         ))
     })?;
     let limit = page.limit.unwrap_or(PAGE);
@@ -103,6 +102,7 @@ pub(super) async fn list(
     let invalid = |error: journeyman_order::ids::InvalidId| ProblemDetails::bad_request(error.to_string());
     let filter = OrderFilter {
         active: page.active,
+        needs_person: page.needs_person,
         repository: page.repository.map(|name| name.parse().map_err(invalid)).transpose()?,
         issue: page.issue.map(|number| IssueNumber(number.min(LARGEST_NUMBER))),
         before: page.before.map(|order| order.parse().map_err(invalid)).transpose()?,
@@ -114,10 +114,12 @@ pub(super) async fn list(
     let before = rows.last().filter(|_| is_full).map(|last| last.id);
     let mut orders = Vec::with_capacity(rows.len());
     for row in rows {
-        let survey = if row.active { readable(&state, row.id).await? } else { None };
+        // Of what has come to a good end there is nothing to say.
+        let is_open = row.active || row.needs_person || row.state == "cancelled";
+        let survey = if is_open { readable(&state, row.id).await? } else { None };
         let view = OrderView::new(row);
         orders.push(match survey {
-            Some((journal, survey)) => view.with_waits(OrderWait::of(&journal, &survey)),
+            Some((journal, survey)) => view.with_survey(&journal, &survey),
             None => view,
         });
     }
@@ -131,9 +133,7 @@ pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<
     let artifacts = state.store.artifacts(order).await?;
     let view = OrderView::new(row).with_artifacts(artifacts);
     let view = match readable(&state, order).await? {
-        Some((journal, survey)) => {
-            view.with_waits(OrderWait::of(&journal, &survey)).with_budget(survey.budget)
-        }
+        Some((journal, survey)) => view.with_survey(&journal, &survey).with_budget(survey.budget),
         None => view,
     };
     Ok(HttpResponse::Ok().json(view))

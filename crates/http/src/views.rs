@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use journeyman_order::next::OrderProjection;
 use journeyman_order::{
-    BranchName, IssueNumber, OrderBudget, OrderId, OrderWait, PullNumber, RepositoryName, SignalAnswer,
+    BranchName, IssueNumber, Journal, OrderBudget, OrderId, OrderWait, PullNumber, RepositoryName,
+    SignalAnswer,
 };
 use journeyman_store::{ArtifactInfo, OrderRow};
 
@@ -17,6 +19,16 @@ pub(super) struct OrderView {
     active: bool,
     branch: Option<BranchName>,
     pull_request: Option<PullNumber>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull_request_url: Option<String>,
+    /// Whether nothing goes on before a person has said something.
+    needs_person: bool,
+    /// Why it stopped, or what it waits for a person to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<String>,
+    /// What a person can comment now, or tell it over the API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_commands: Option<Vec<String>>,
     opened_at: chrono::DateTime<chrono::Utc>,
     updated_at: chrono::DateTime<chrono::Utc>,
     /// Where the rest is.
@@ -90,6 +102,10 @@ impl OrderView {
             active: row.active,
             branch: row.branch,
             pull_request: row.pull,
+            pull_request_url: None,
+            needs_person: row.needs_person,
+            because: None,
+            next_commands: None,
             opened_at: row.opened_at,
             updated_at: row.updated_at,
             waits_for: None,
@@ -104,7 +120,17 @@ impl OrderView {
         self
     }
 
-    pub(super) fn with_waits(mut self, waits: Vec<OrderWait>) -> Self {
+    /// With what its journal tells: what it waits for, why, and what a person can do.
+    pub(super) fn with_survey(mut self, journal: &Journal, survey: &OrderProjection) -> Self {
+        let waits = OrderWait::of(journal, survey);
+        let asked = waits.iter().find_map(|wait| match wait {
+            OrderWait::Person { to } => Some(format!("it waits for a person, to {to}")),
+            OrderWait::Effect { .. } | OrderWait::Attempt { .. } => None,
+        });
+        self.because = survey.surfaces().because.or(asked);
+        self.next_commands =
+            Some(survey.next_commands().into_iter().map(|command| format!("/{command}")).collect());
+        self.pull_request_url = survey.trace.pull.as_ref().map(|pull| pull.url.clone());
         self.waits_for = Some(waits);
         self
     }

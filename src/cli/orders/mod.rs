@@ -11,7 +11,7 @@ use clap::Args;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 
-use super::live::{LineTarget, LiveOutput, one_line};
+use super::live::{LineTarget, LiveOutput, one_line, whole};
 use crate::order::{JournalEntry, OrderWait, RepositoryName};
 use server::{OrderName, RunningServer, ServerArguments};
 
@@ -33,6 +33,9 @@ pub(super) struct OrdersArguments {
     /// Also those that have ended, the latest 200.
     #[arg(long)]
     all: bool,
+    /// Only those that a person has to look at, with why and what can be said; those that have ended, too.
+    #[arg(long, conflicts_with = "all")]
+    needs_person: bool,
     /// Only those of this repository.
     #[arg(long, value_name = "OWNER/NAME")]
     repository: Option<RepositoryName>,
@@ -87,8 +90,10 @@ pub(super) struct RetryArguments {
 pub(super) async fn list(arguments: OrdersArguments) -> anyhow::Result<u8> {
     let server = RunningServer::find(arguments.server)?;
     let mut query = format!("/api/v1/work-orders?limit={PAGE}");
-    if !arguments.all {
-        query += "&active=true";
+    match (arguments.needs_person, arguments.all) {
+        (true, _) => query += "&needs_person=true",
+        (false, false) => query += "&active=true",
+        (false, true) => {}
     }
     if let Some(repository) = &arguments.repository {
         query += &format!("&repository={repository}");
@@ -100,8 +105,12 @@ pub(super) async fn list(arguments: OrdersArguments) -> anyhow::Result<u8> {
     }
     let now = Utc::now();
     let orders: &[Value] = list["work_orders"].as_array().map_or(&[], Vec::as_slice);
-    if orders.is_empty() && !arguments.all {
-        println!("nothing is at work; `--all` lists what has ended");
+    if orders.is_empty() && arguments.needs_person {
+        println!("nothing waits for a person");
+    } else if orders.is_empty() && !arguments.all {
+        println!(
+            "nothing is at work; `--all` lists what has ended, `--needs-person` what a person has to look at"
+        );
     }
     let rows: Vec<[String; 4]> = orders.iter().map(|order| row(order, now)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -118,7 +127,28 @@ pub(super) async fn list(arguments: OrdersArguments) -> anyhow::Result<u8> {
 /// An order in a line: its issue, how it stands, since when, what it waits for.
 fn row(order: &Value, now: DateTime<Utc>) -> [String; 4] {
     let age = time(&order["updated_at"]).map(|at| format!("{} ago", since(at, now))).unwrap_or_default();
-    [issue(order), word(&order["state"]), age, waits(order, now).join("; ")]
+    let mut told = waits(order, now);
+    // What it waits a person for is said there already.
+    if order["active"] != true {
+        told.extend(Some(word(&order["because"])).filter(|because| !because.is_empty()));
+    }
+    told.extend(next(order));
+    [issue(order), state(order), age, told.join("; ")]
+}
+
+/// How it stands. What a person has ended was stopped, by whatever name it is kept.
+fn state(order: &Value) -> String {
+    match word(&order["state"]) {
+        cancelled if cancelled == "cancelled" => "stopped".to_owned(),
+        state => state,
+    }
+}
+
+/// What a person can say, where one is asked or has stopped it.
+fn next(order: &Value) -> Option<String> {
+    let commands: Vec<String> = order["next_commands"].as_array()?.iter().map(word).collect();
+    let is_asked = order["needs_person"] == true || order["state"] == "cancelled";
+    (is_asked && !commands.is_empty()).then(|| format!("next: {}", commands.join(" or ")))
 }
 
 fn issue(order: &Value) -> String {
@@ -161,7 +191,7 @@ pub(super) async fn show(arguments: ShowArguments) -> anyhow::Result<u8> {
         return Ok(0);
     }
     let now = Utc::now();
-    println!("{}: {}", issue(&order), word(&order["state"]));
+    println!("{}: {}", issue(&order), state(&order));
     let line = |name: &str, text: &str| println!("  {name:13}{text}");
     line("order", &word(&order["id"]));
     if let Some(at) = time(&order["opened_at"]) {
@@ -171,7 +201,12 @@ pub(super) async fn show(arguments: ShowArguments) -> anyhow::Result<u8> {
         line("branch", &word(&order["branch"]));
     }
     if order["pull_request"].is_u64() {
-        line("pull request", &format!("#{}", order["pull_request"]));
+        let url = Some(word(&order["pull_request_url"])).filter(|url| !url.is_empty());
+        let url = url.map(|url| format!(", {url}")).unwrap_or_default();
+        line("pull request", &format!("#{}{url}", order["pull_request"]));
+    }
+    if let Some(because) = order["because"].as_str().filter(|_| order["active"] != true) {
+        line("because", &whole(because));
     }
     for wait in waits(&order, now) {
         line("waits for", &wait);
@@ -183,24 +218,31 @@ pub(super) async fn show(arguments: ShowArguments) -> anyhow::Result<u8> {
             &format!("${spent:.2} of ${limit:.2}, {} of {} runs", budget["runs_spent"], budget["runs_limit"]),
         );
     }
+    if let Some(next) = next(&order) {
+        let next = next.trim_start_matches("next: ");
+        line("next", &format!("{next}, as a comment or as a command here, such as `journeyman retry`"));
+    }
     for step in steps["steps"].as_array().into_iter().flatten() {
-        println!("  {}", step_line(step));
+        println!("  {}", step_line(step, order["active"] == true));
     }
     println!("  journeyman logs {} shows all that was done", arguments.order);
     Ok(0)
 }
 
-fn step_line(step: &Value) -> String {
+fn step_line(step: &Value, is_active: bool) -> String {
     let mark = match step["success"].as_bool() {
         Some(true) => "✔",
         Some(false) => "✘",
-        None => "…",
+        None if is_active => "…",
+        None => "■",
     };
     let round = step["round"].as_u64().map(|round| format!(", round {round}")).unwrap_or_default();
     let agent = step["agent"].as_str().map(|agent| format!(", {agent}")).unwrap_or_default();
     let took = step["duration_seconds"].as_f64().and_then(|took| Duration::try_from_secs_f64(took).ok());
     let took = took.map(|took| format!(", {}", HumanDuration(took))).unwrap_or_default();
     let said = [&step["error"], &step["result"]].map(word).into_iter().find(|text| !text.is_empty());
+    let is_stopped = !is_active && step["success"].is_null();
+    let said = said.or_else(|| is_stopped.then(|| "stopped".to_owned()));
     let said = said.map(|text| format!(": {text}")).unwrap_or_default();
     format!("{mark} {}{round}{agent}{took}{said}", word(&step["stage"]))
 }

@@ -63,6 +63,28 @@ impl OrderProjection {
     pub fn surfaces(&self) -> Surfaces {
         Surfaces::of(self.next.settled.as_ref(), &self.verdict)
     }
+
+    /// The commands that a person can give as it stands, the likeliest first.
+    pub fn next_commands(&self) -> Vec<&'static str> {
+        match &self.next.settled {
+            None if self.trace.asks.is_some() => vec!["approve", "plan", "cancel"],
+            None => vec!["cancel"],
+            Some(
+                Settlement::Finished { .. }
+                | Settlement::Escalated { .. }
+                | Settlement::Blocked { .. }
+                | Settlement::Failed { .. }
+                | Settlement::Unprepared { .. }
+                | Settlement::Cancelled { .. },
+            ) => match self.surfaces().can_be_approved {
+                true => vec!["retry", "approve"],
+                false => vec!["retry"],
+            },
+            Some(Settlement::Merged { .. } | Settlement::Closed { .. } | Settlement::Refused { .. }) => {
+                Vec::new()
+            }
+        }
+    }
 }
 
 /// The next moves of an order.

@@ -52,6 +52,13 @@ pub async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<BackupR
     if std::fs::symlink_metadata(file).is_ok_and(|there| !there.is_file()) {
         bail!("{} is there, and is no file that a backup could take the place of", file.display());
     }
+    if !files.database.exists() {
+        bail!(
+            "there is no database to back up: {} (store.url) is not there; --config names the settings of the server, and \
+             variables that it is started with have to be set here as well",
+            std::path::absolute(&files.database)?.display()
+        );
+    }
     let work = WorkFolder::within(&folder);
     let work = work.with_context(|| format!("cannot write into {}", folder.display()))?;
     let copy = work.path().join(DATABASE);

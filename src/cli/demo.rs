@@ -79,8 +79,11 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     } else {
         eprintln!("Agent:             {}\n", arguments.agent);
     }
-    let issue =
-        local.start_order(REPOSITORY, RepositorySource::Files(sample::files()), &title, &body).await?;
+    let sample = RepositorySource::Files(sample::files());
+    let issue = match local.start_order(REPOSITORY, sample, &title, &body).await {
+        Ok(issue) => issue,
+        Err(error) => return local.give_up(error).await,
+    };
     eprintln!("  {PERSON} added the label `{LABEL}` to issue #{issue}: {title}");
     eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
     let mut live = LiveOutput::new(LineTarget::Beside);

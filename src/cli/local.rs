@@ -115,7 +115,13 @@ impl LocalStack {
         let (folder, place) = match wishes.keep {
             Some(folder) => (folder, None),
             None => {
-                let place = TemporaryPlace::make()?;
+                let place = TemporaryPlace::make().map_err(|error| {
+                    let folder = std::env::temp_dir();
+                    anyhow::anyhow!(
+                        "no temporary folder can be made in {} (TMPDIR): {error}",
+                        folder.display()
+                    )
+                })?;
                 (place.path().to_owned(), Some(place))
             }
         };
@@ -314,6 +320,14 @@ impl LocalStack {
     /// What is known of an order now.
     pub(super) async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, OrderProjection)> {
         self.handle.look(order).await
+    }
+
+    /// Stops after something that did not work: what it rests on is not taken away before.
+    pub(super) async fn give_up<T>(self, error: anyhow::Error) -> anyhow::Result<T> {
+        if let Err(other) = self.stop().await {
+            tracing::warn!("not stopped in order: {other:#}");
+        }
+        Err(error)
     }
 
     pub(super) async fn stop(self) -> anyhow::Result<()> {

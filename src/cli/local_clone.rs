@@ -2,6 +2,17 @@
 //!
 //! May know: git's own files and settings. Must never know: what the clone is for.
 
+use std::path::Path;
+
+use super::UsageError;
+
+/// Why there is no commit to work on.
+pub(super) fn without_commit(path: &Path, error: &git2::Error) -> UsageError {
+    let is_new = error.code() == git2::ErrorCode::UnbornBranch;
+    let what = if is_new { "it has no commit yet" } else { error.message() };
+    UsageError(format!("--repo {}: {what}; name a git repository with at least one commit", path.display()))
+}
+
 /// Said where files are asked for that a clone has not.
 pub(super) const PARTIAL: &str =
     "the clone is partial, and work needs all files: clone it again without `--filter`";

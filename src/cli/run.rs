@@ -69,7 +69,10 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
     })
     .await?;
     let name = format!("local/{}", slug(&folder));
-    local.start_order(&name, RepositorySource::Path(folder), &issue.title, &issue.body).await?;
+    let started = local.start_order(&name, RepositorySource::Path(folder), &issue.title, &issue.body).await;
+    if let Err(error) = started {
+        return local.give_up(error).await;
+    }
     let Some((order, _)) =
         local.work(&mut LiveOutput::new(LineTarget::BesideWithoutPages), HumanPresence::Absent).await?
     else {
@@ -151,19 +154,10 @@ async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Resu
 }
 
 fn open(path: &Path) -> anyhow::Result<git2::Repository> {
-    let wrong = |error: &dyn std::fmt::Display| {
-        UsageError(format!(
-            "--repo {}: {error}; name a git repository with at least one commit",
-            path.display()
-        ))
-    };
+    let wrong = |error: git2::Error| local_clone::without_commit(path, &error);
     let repository =
         open_clone(path).map_err(|error| UsageError(format!("--repo {}: {error}", path.display())))?;
-    repository
-        .head()
-        .map_err(|error| wrong(&error.message()))?
-        .peel_to_commit()
-        .map_err(|error| wrong(&error.message()))?;
+    repository.head().map_err(wrong)?.peel_to_commit().map_err(wrong)?;
     if let Some(problem) = missing_history(&repository) {
         return Err(UsageError(format!("--repo {}: {problem}", path.display())).into());
     }

@@ -45,11 +45,14 @@ impl SettingKeys {
 
     pub(super) fn read_file(&mut self, file: &Path) -> Result<(), SettingsError> {
         let unread = |error: std::io::Error| {
-            let mend = match error.kind() == std::io::ErrorKind::NotFound {
-                true => "; `journeyman setup --config` makes one there",
-                false => "; the user that runs Journeyman has to be able to read it",
-            };
-            SettingsError::File { file: file.to_owned(), because: format!("{error}{mend}") }
+            let mends = [
+                (std::io::ErrorKind::NotFound, "`journeyman setup --config` makes one there"),
+                (std::io::ErrorKind::IsADirectory, "name the file in it, such as journeyman.toml"),
+                (std::io::ErrorKind::InvalidData, "settings are a file of text, TOML in UTF-8"),
+            ];
+            let mend = mends.iter().find(|(kind, _)| *kind == error.kind()).map(|(_, mend)| *mend);
+            let mend = mend.unwrap_or("the user that runs Journeyman has to be able to read it");
+            SettingsError::File { file: file.to_owned(), because: format!("{error}; {mend}") }
         };
         let text = std::fs::read_to_string(file).map_err(unread)?;
         let line_at = |offset: usize| 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
@@ -95,6 +98,11 @@ impl SettingKeys {
         // The name of a variable cannot hold a model's.
         let can_stand_here = !key.starts_with("prices.") || matches!(place, SettingLocation::File { .. });
         if !(can_stand_here && KNOWN_SETTINGS.iter().any(|known| known.is(&key))) {
+            let is_section = KNOWN_SETTINGS.iter().any(|known| known.key.starts_with(&format!("{key}.")));
+            if is_section && !key.contains('.') {
+                let expected = format!("a section, [{key}], with its keys below it");
+                return Err(SettingsError::Value { key, place: place.to_string(), expected });
+            }
             let nearest = nearest(&key);
             let key = key.chars().take(80).collect();
             return Err(SettingsError::Unknown { key, place: place.to_string(), nearest });

@@ -30,13 +30,7 @@ pub(super) struct UncommittedFiles {
 
 impl LocalCheckout {
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
-        let wrong = |error: git2::Error| {
-            UsageError(format!(
-                "--repo {}: {}; name a git repository with at least one commit",
-                path.display(),
-                error.message()
-            ))
-        };
+        let wrong = |error: git2::Error| local_clone::without_commit(path, &error);
         let repository =
             open_clone(path).map_err(|error| UsageError(format!("--repo {}: {error}", path.display())))?;
         let head = repository.head().map_err(wrong)?;

@@ -13,8 +13,9 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
+use url::Url;
 
-use super::super::live::whole;
+use super::super::live::{one_line, whole};
 use super::super::{UsageError, doctor, user_settings};
 use crate::order::{IssueNumber, OrderId, RepositoryName};
 
@@ -93,7 +94,8 @@ impl RunningServer {
                 let own = settings.server.api_token;
                 let token = if is_named { own.or(token) } else { token.or(own) }.ok_or_else(|| {
                     UsageError(format!(
-                        "server.api_token is not set, and neither is {TOKEN}: the API is closed"
+                        "server.api_token is not set, and neither is {TOKEN}: the API is closed. --config FILE names the \
+                         settings of a server on this machine, --server URL another one, whose token {TOKEN} holds"
                     ))
                 })?;
                 let mut listen = settings.server.listen;
@@ -103,6 +105,15 @@ impl RunningServer {
                 (format!("http://{listen}"), token, settings.testing.outgoing)
             }
         };
+        let is_address = |url: Url| matches!(url.scheme(), "https" | "http") && url.has_host();
+        if !Url::parse(&address).is_ok_and(is_address) {
+            let shown = one_line(&address);
+            return Err(UsageError(format!(
+                "{shown:?} is no server's address (--server, or {ADDRESS}): one such as https://journeyman.example.org or \
+                 http://127.0.0.1:3000 is expected"
+            ))
+            .into());
+        }
         let client =
             crate::outgoing::client_builder(&outgoing)?.timeout(DEADLINE).redirect(Policy::none()).build()?;
         Ok(Self { client, address: address.trim_end_matches('/').to_owned(), token })

@@ -14,8 +14,7 @@ impl EffectContext {
     pub(super) async fn prepare(&self) -> EffectResult {
         let FetchedBase { base, default, file, subjects, template } = self.fetch().await?;
         let settings = match file {
-            Some(yaml) => (self.parts.settings.read_repository_settings)(&yaml)
-                .map_err(|problem| never(format!("{SETTINGS_FILE}: {problem}")))?,
+            Some(yaml) => (self.parts.settings.read_repository_settings)(&yaml).map_err(never)?,
             None => RepositorySettings::default(),
         };
         let TaskExtras { comments, attachments } = self.task_extras(settings.task.comments).await?;

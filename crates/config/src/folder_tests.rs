@@ -38,6 +38,7 @@ fn a_repository_of_several_projects_names_their_folders() {
         ("delete-branch: true\n", "unknown key `delete-branch`; did you mean `delete_branch`?"),
         ("delete_branch: soon\n", "line 1: `delete_branch`: true or false is expected"),
         ("budget: { runs: many }\n", "line 1: `budget`: a whole number, 0 or more, is expected"),
+        ("budget: { usd: much }\n", "line 1: `budget`: a number is expected"),
         ("test: a\ntest: b\n", "`test` is there twice"),
     ] {
         let error = repository_settings(yaml.as_bytes()).unwrap_err().to_string();

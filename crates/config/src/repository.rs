@@ -105,8 +105,8 @@ fn in_words(error: &serde_saphyr::Error) -> Option<String> {
 /// A type as somebody writes it who writes such files.
 fn kind(ty: &str) -> Option<&'static str> {
     match ty {
-        "bool" => Some("true or false"),
-        "f32" | "f64" => Some("a number"),
+        "bool" | "boolean" => Some("true or false"),
+        "floating point" => Some("a number"),
         "u8" | "u16" | "u32" | "u64" | "usize" => Some("a whole number, 0 or more,"),
         "i8" | "i16" | "i32" | "i64" | "isize" => Some("a whole number"),
         _ => None,

@@ -53,6 +53,7 @@ fn each_mistake_is_answered_with_what_to_do() {
             1,
             "/journeyman.db (store.url) is not there; --config names the settings",
         ),
+        (&["restore", "gone.tar.gz"], &[], 1, "cannot read gone.tar.gz: No such file"),
         (
             &["demo", "--once"],
             &[("TMPDIR", "/nowhere")],
@@ -64,6 +65,8 @@ fn each_mistake_is_answered_with_what_to_do() {
         assert!(said.contains(words), "{arguments:?}: {said}");
         assert_eq!((ended, said.lines().count()), (Some(code), 1), "{arguments:?}: {said}");
     }
+    let made = ["data", "journeyman.db", "journeyman.db.lock"].map(|name| place.path().join(name));
+    assert!(!made.iter().any(|path| path.exists()), "nothing is made by mistake: {made:?}");
 }
 
 #[test]

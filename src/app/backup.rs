@@ -83,6 +83,8 @@ pub async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<BackupR
 /// When a server runs there, when something is there and not to be put aside, or when the file is no whole backup.
 pub async fn restore(settings: &Settings, file: &Path, puts_aside: bool) -> anyhow::Result<BackupReport> {
     let files = files(settings)?;
+    // Nothing is made for a backup that is not there.
+    File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
     let data = settings.data.dir.clone();
     let holder = holder();
     let place = files.database.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));

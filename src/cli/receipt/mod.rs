@@ -36,9 +36,9 @@ enum ReceiptCommand {
     },
     /// Check the signature, run the tests again on the receipt's commit, and compare.
     #[command(
-        after_help = "Exit codes: 0 the signature is good and everything is the same, 1 something differs or could not be \
-                      tried, 2 wrong usage, 3 the signature is bad, 4 everything is the same and the signature was not \
-                      checked.\n\n\
+        after_help = "Exit codes: 0 the signature is good and all that can be repeated here is the same, 1 something differs \
+                      or could not be tried, 2 wrong usage, 3 the signature is bad or the receipt contradicts itself, 4 as \
+                      0, and the signature was not checked.\n\n\
                       The tests run as Journeyman runs them: by the commands of the repository, in the sandbox of \
                       sandbox.mode, and never by what the receipt says. The history of the branch and of its base has to \
                       be there.\n\n\

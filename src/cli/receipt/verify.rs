@@ -36,6 +36,7 @@ pub(super) struct ReceiptVerifyArguments {
     /// The receipt has to say PASSED, and not only to be true; and the tests have to pass here, too.
     #[arg(long)]
     passed: bool,
+    /// Print one JSON document instead of words.
     #[arg(long)]
     json: bool,
     /// Settings for the sandbox and the limits; ~/.config/journeyman/journeyman.toml when absent. Nothing is read from the

@@ -243,7 +243,11 @@ fn addresses(text: &str) -> impl Iterator<Item = (usize, &str)> {
         }
         // A text of nothing but addresses is not read over and over.
         let rest = rest.get(..rest.floor_char_boundary(LONGEST_ADDRESS + 4)).unwrap_or(rest);
-        let end = rest.find(|c: char| c.is_whitespace() || c.is_control() || "()<>[]\"'`\\".contains(c));
+        let end = rest.find(|c: char| {
+            c.is_whitespace()
+                || c.is_control()
+                || matches!(c, '(' | ')' | '<' | '>' | '[' | ']' | '"' | '\'' | '`' | '\\')
+        });
         let address = rest.get(..end.unwrap_or(rest.len()))?;
         (address.len() <= LONGEST_ADDRESS).then_some((at, address))
     })

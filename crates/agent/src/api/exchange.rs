@@ -16,6 +16,7 @@ use super::sse::SseParser;
 use super::{ApiLimits, CallRecorder, ModelApi, ModelCall, anthropic, openai};
 use journeyman_order::OutgoingNetwork;
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
+use journeyman_order::json_values::has_too_many_values;
 use journeyman_order::model_service::Provider;
 
 /// What is read of an answer that is an error.
@@ -234,7 +235,11 @@ impl ModelApi {
         }
         let unreadable =
             || AgentFailure::new(AgentFailureKind::Ended, "an event of the answer cannot be read");
-        let Ok(event) = serde_json::from_str::<Value>(data) else {
+        let event = match has_too_many_values(data.as_bytes()) {
+            true => None,
+            false => serde_json::from_str::<Value>(data).ok(),
+        };
+        let Some(event) = event else {
             record.line(&key.redact(&json!({ "unreadable": legible(data) }).to_string()));
             return Err(unreadable());
         };

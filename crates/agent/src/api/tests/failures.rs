@@ -26,7 +26,9 @@ fn broken(events: &[serde_json::Value], rest: &str) -> String {
 #[tokio::test]
 async fn an_event_that_is_no_json_costs_what_it_cost_and_is_no_answer() {
     let begun = &anthropic(&["Forty-", &"x".repeat(400)])[..5];
+    let values = format!("data: {{\"type\":\"message_stop\",\"a\":[{}0]}}\n\n", "[],".repeat(60_000));
     for rest in [
+        &values,
         "data: {\"type\":\"content_block_delta\",\n\n",
         "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":7}}\n\n",
         "data: []\n\ndata: {\"type\":\"message_stop\"}\n\n",

@@ -9,6 +9,8 @@ use super::text::{as_data, beginning_of, fenced};
 /// Characters of one file, and of all.
 const LONGEST: usize = 16_000;
 const LONGEST_OF_ALL: usize = 48_000;
+/// Bytes of a file that are kept until it is shown: more characters than are shown of it, however many bytes each takes.
+const MOST_KEPT: usize = 4 * (LONGEST + 1);
 /// Files of one kind, those nearest to the root.
 const MOST: usize = 24;
 /// How deep imports go.
@@ -25,6 +27,8 @@ struct Instructions {
 /// The instructions of a commit, as a part of a prompt; empty where there are none. `paths` are its files, and `read` reads
 /// one.
 pub fn instructions(paths: &[String], read: &dyn Fn(&str) -> Option<String>) -> String {
+    let read_whole = read;
+    let read = &|path: &str| read_whole(path).map(kept);
     let mut all: Vec<Instructions> = Vec::new();
     let mut add = |path: &str, below: Option<String>, text: String| {
         let is_known = |known: &Instructions| known.text.trim() == text.trim() && known.below == below;
@@ -57,9 +61,15 @@ pub fn instructions(paths: &[String], read: &dyn Fn(&str) -> Option<String>) -> 
             .any(|known| name.eq_ignore_ascii_case(known))
     };
     if let Some(path) = nearest(paths, &is_contributing).first() {
-        add(path, None, on_tests(&read(path).unwrap_or_default()));
+        add(path, None, kept(on_tests(&read_whole(path).unwrap_or_default())));
     }
     shown(&all)
+}
+
+fn kept(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MOST_KEPT));
+    text.shrink_to_fit();
+    text
 }
 
 /// The paths of a kind, those nearest to the root first.
@@ -241,6 +251,21 @@ mod tests {
             many.iter().zip(&texts).map(|(path, text)| (path.as_str(), text.as_str())).collect();
         assert!(of(&files).contains("Not shown for want of room"));
         assert_eq!(of(&[("README.md", "Hello")]), "");
+    }
+
+    /// A repository may have hundreds of them, of many megabytes each.
+    #[test]
+    fn of_a_file_no_more_is_kept_than_can_be_shown() {
+        for letter in ["a", "é", "😀"] {
+            let long = format!("{}\n@late.md\n", letter.repeat(MOST_KEPT));
+            let text = of(&[("AGENTS.md", &long), ("late.md", "never")]);
+            assert!(text.contains(&format!("{letter}…")) && !text.contains("never"), "{letter}");
+        }
+        let late = format!("# Tests\nmake check\n# Other\n{}\n# More tests\nlate\n", "x".repeat(MOST_KEPT));
+        assert!(
+            of(&[("CONTRIBUTING.md", &late)]).contains("late"),
+            "of this one what is not of tests is left out"
+        );
     }
 
     #[test]

@@ -18,6 +18,7 @@ use super::quarantine::{Admission, CrashGuard, CrashRecord, CrashSuspect};
 use super::slow_effect::{remarkable_after, told_when_slow};
 use super::store_patience::StorePatience;
 use journeyman_metrics::metrics;
+use journeyman_order::effect_name::ReservedWord;
 use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::surfaces::OrderLabel;
@@ -80,7 +81,7 @@ impl Engine {
             Err(error) => return Err(error),
         };
         let turns = watch::Sender::new(journal.snapshot());
-        reading.ended();
+        let mut reading = Some(reading);
         if let Some(due) = self.take_back_unreadable(order, &turns).await? {
             return Ok(DriveOutcome::Until(due));
         }
@@ -121,6 +122,10 @@ impl Engine {
                     Err(error) => return Err(error),
                 }
                 shown = Some(summary.clone());
+            }
+            // It can be told how things stand.
+            if let Some(reading) = reading.take() {
+                reading.ended();
             }
             let drains = self.drain.is_cancelled();
             if drains && drive.running.is_empty() {
@@ -204,14 +209,16 @@ impl OrderDriver {
         let mut written = false;
         let moves = &turn.survey.next.moves;
         self.admitted.retain(|admitted, _| moves.iter().any(|(key, _)| key == admitted));
-        self.engine.quarantine.keep_only(self.order, moves.iter().map(|(key, _)| key));
+        let wanted: Vec<MoveKey> = moves.iter().map(|(key, r#move)| suspected_by(key, r#move)).collect();
+        self.engine.quarantine.keep_only(self.order, wanted.iter());
         self.waits = false;
         for (key, r#move) in moves {
             if self.running.contains_key(key) {
                 continue;
             }
             if !self.admitted.contains_key(key) {
-                match self.engine.quarantine.begin(&CrashSuspect::Effect(self.order, key.clone())) {
+                let suspect = CrashSuspect::Effect(self.order, suspected_by(key, r#move));
+                match self.engine.quarantine.begin(&suspect) {
                     Admission::Granted(guard) => drop(self.admitted.insert(key.clone(), guard)),
                     Admission::NotYet => {
                         self.waits = true;
@@ -221,6 +228,10 @@ impl OrderDriver {
                         tracing::error!(order = %self.order, %key, "is not begun again: {record}");
                         let outcome = Box::new(deadly(&record));
                         self.write(JournalEvent::Observed { key: key.clone(), outcome }).await?;
+                        // A status is shown again and again, and would be as deadly.
+                        if !matches!(r#move, Move::ShowStatus { .. }) {
+                            self.engine.quarantine.settled(&suspect);
+                        }
                         written = true;
                         continue;
                     }
@@ -300,6 +311,14 @@ fn internal_fault() -> EffectOutcome {
         message: "an internal error; see the server's log".to_owned(),
         retry: Retry::Never,
     })
+}
+
+/// By what name it is known whether an effect kills: a status has another key each time.
+fn suspected_by(key: &MoveKey, r#move: &Move) -> MoveKey {
+    match matches!(r#move, Move::ShowStatus { .. }) {
+        true => MoveKey::beside(ReservedWord::Status, 0),
+        false => key.clone(),
+    }
 }
 
 fn deadly(record: &CrashRecord) -> EffectOutcome {

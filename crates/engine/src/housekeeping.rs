@@ -122,7 +122,7 @@ impl Engine {
                 report.note(taken)
             }
             Err(record) => {
-                tracing::error!(?step, "is left out for this hour: {record}");
+                tracing::error!(?step, "is left out for a day: {record}");
                 T::default()
             }
         }

@@ -62,7 +62,7 @@ pub(super) struct DeliveryIntake {
     failed: RetryClock<RetryKey>,
     looked_through: Option<Instant>,
     /// The server has died while deliveries were taken in: it is to be known next time of which.
-    is_one_by_one: bool,
+    pub(super) is_one_by_one: bool,
     /// GitHub is not asked about these again in this pass.
     blocked: BTreeSet<RepositoryId>,
     /// Said, and not written yet: they are written together, and before anything that an order is told.
@@ -164,8 +164,14 @@ impl Engine {
         let under_way = self.quarantine.begin_in_turn(&CrashSuspect::Intake).await.ok();
         intake.is_one_by_one = was_deadly;
         self.process_pages(tell, intake).await?;
-        if let Some(under_way) = under_way {
+        // What waits may be what it dies of.
+        if let Some(under_way) = under_way
+            && intake.waiting.is_empty()
+        {
             under_way.ended();
+            if was_deadly {
+                self.quarantine.taken_in();
+            }
         }
         Ok(())
     }
@@ -214,11 +220,15 @@ impl Engine {
             let found = self.parts.store.pending_deliveries(id - 1, 1).await?;
             let result = match found.first().filter(|found| found.id == id).map(|found| (found, read(found)))
             {
-                Some((delivery, Ok(incoming))) => {
-                    let result = self.process_signal(delivery, &incoming, intake).await?;
-                    intake.note(delivery, &incoming, &result);
-                    result
-                }
+                Some((delivery, Ok(incoming))) => match self.begin_delivery(delivery, intake).await? {
+                    Some(under_way) => {
+                        let result = self.process_signal(delivery, &incoming, intake).await?;
+                        intake.note(delivery, &incoming, &result);
+                        self.end_delivery(delivery, under_way, intake).await?;
+                        result
+                    }
+                    None => IntakeResult::Done(Vec::new()),
+                },
                 Some((delivery, Err(conclusion))) => intake.conclude(delivery, conclusion),
                 // Somebody else has concluded it.
                 None => {
@@ -236,29 +246,6 @@ impl Engine {
     }
 
     pub(super) async fn process_delivery(
-        &self,
-        delivery: &StoredDelivery,
-        tell: &mpsc::UnboundedSender<OrderId>,
-        intake: &mut DeliveryIntake,
-    ) -> Result<(), StoreError> {
-        if !intake.is_one_by_one {
-            return self.process_admitted(delivery, tell, intake).await;
-        }
-        match self.quarantine.begin_in_turn(&CrashSuspect::Delivery(delivery.guid.clone())).await {
-            Ok(under_way) => {
-                self.process_admitted(delivery, tell, intake).await?;
-                self.write_conclusions(intake).await?;
-                under_way.ended();
-            }
-            Err(record) => {
-                tracing::error!(delivery = %delivery.guid, "refused: {record}");
-                intake.conclude(delivery, DeliveryConclusion::Refused { because: record.to_string() });
-            }
-        }
-        Ok(())
-    }
-
-    async fn process_admitted(
         &self,
         delivery: &StoredDelivery,
         tell: &mpsc::UnboundedSender<OrderId>,
@@ -287,7 +274,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn write_conclusions(&self, intake: &mut DeliveryIntake) -> Result<(), StoreError> {
+    pub(super) async fn write_conclusions(&self, intake: &mut DeliveryIntake) -> Result<(), StoreError> {
         if !intake.conclusions.is_empty() {
             self.parts.store.conclude_deliveries(&intake.conclusions).await?;
             intake.conclusions.clear();

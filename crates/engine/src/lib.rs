@@ -30,6 +30,7 @@ mod job;
 mod live_journal;
 mod missed_events;
 mod notifications;
+mod one_by_one;
 mod order_api;
 mod order_counting;
 mod place;

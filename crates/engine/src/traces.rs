@@ -96,13 +96,14 @@ impl Engine {
 
     async fn export_order(&self, exporter: &SpanExporter, known: UntracedOrder) -> Result<(), Interrupted> {
         let UntracedOrder { order, mut sent, last } = known;
-        let journal = match self.parts.journals.journal(order).await {
-            Ok(journal) => Arc::new(journal),
+        let is_unreadable = self.parts.store.order(order).await.is_ok_and(|row| row.is_unreadable());
+        let journal = match is_unreadable {
+            true => None,
+            false => self.readable_journal(order).await.map_err(Interrupted::Store)?,
+        };
+        let Some(journal) = journal.map(Arc::new) else {
             // It is told elsewhere that it cannot be read; there will be no spans of it.
-            Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {
-                return self.parts.store.set_traced(order, last).await.map_err(Interrupted::Store);
-            }
-            Err(error) => return Err(Interrupted::Store(error)),
+            return self.parts.store.set_traced(order, last).await.map_err(Interrupted::Store);
         };
         let oldest = (self.parts.clock.now() - OLDEST).timestamp_nanos_opt().unwrap_or_default();
         while sent < journal.last_seq() {

@@ -1,0 +1,165 @@
+//! What may have ended the server, and how often it did: as it stands in a small file each.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use journeyman_order::{DeliveryGuid, MoveKey, OrderId};
+
+/// So many deaths may be somebody else's fault.
+pub(super) const BESIDE_OTHERS: u32 = 2;
+/// So many deaths while nothing else was under way are its own.
+pub(super) const ALONE: u32 = 3;
+/// So many are too many, whoever was beside it.
+pub(super) const AT_MOST: u32 = 10;
+/// So many, where it lasted long before each of them.
+pub(super) const LATE: u32 = 20;
+/// What was cut off and never begun again since is forgotten.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// What is done every hour is tried again after a day.
+const KEPT_OF_HOUSEKEEPING: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What may have ended the server.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CrashSuspect {
+    /// Reading an order's journal, and telling from it how things stand.
+    Journal(OrderId),
+    Effect(OrderId, MoveKey),
+    /// Taking in deliveries, of which nobody knows yet which.
+    Intake,
+    Delivery(DeliveryGuid),
+    Housekeeping(HousekeepingStep),
+}
+
+/// What is taken away, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HousekeepingStep {
+    OrderFolders,
+    Artifacts,
+    Orders,
+    ArtifactFiles,
+    DeliveryBodies,
+    Deliveries,
+    Database,
+    Mirrors,
+}
+
+impl CrashSuspect {
+    pub(super) fn order(&self) -> Option<OrderId> {
+        match self {
+            Self::Journal(order) | Self::Effect(order, _) => Some(*order),
+            Self::Intake | Self::Delivery(_) | Self::Housekeeping(_) => None,
+        }
+    }
+
+    /// Whether it has to come before the other can begin.
+    pub(super) fn leads_to(&self, other: &Self) -> bool {
+        match self {
+            Self::Journal(order) => other.order() == Some(*order),
+            Self::Housekeeping(_) => matches!(other, Self::Housekeeping(_)),
+            Self::Effect(..) | Self::Intake | Self::Delivery(_) => false,
+        }
+    }
+
+    /// Where its record is.
+    pub(super) fn file(&self, folder: &Path) -> PathBuf {
+        let name = serde_json::to_vec(self).unwrap_or_default();
+        folder.join(hex::encode(Sha256::digest(name).get(..16).unwrap_or_default()))
+    }
+}
+
+/// How often the server died while one thing was under way, and in whose company.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct CrashRecord {
+    pub(super) of: CrashSuspect,
+    pub(super) deaths: u32,
+    pub(super) alone: u32,
+    /// Deaths after it had been alone for long and others were let in.
+    pub(super) late: u32,
+    pub(super) under_way: Option<CrashCompany>,
+    /// The machine's start that it is of: a machine that ends is nobody's fault.
+    pub(super) boot: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CrashCompany {
+    Alone,
+    Others,
+    /// It was alone for long, and the server did not die of it.
+    LaterOthers,
+}
+
+impl CrashRecord {
+    pub(super) fn new(of: CrashSuspect) -> Self {
+        Self { of, deaths: 0, alone: 0, late: 0, under_way: None, boot: boot() }
+    }
+
+    /// Reads one; none where it is none, or too old to mean anything.
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let record: Self = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        let age = path.metadata().ok()?.modified().ok()?.elapsed().unwrap_or_default();
+        let is_of_housekeeping = matches!(record.of, CrashSuspect::Housekeeping(_));
+        (age < if is_of_housekeeping { KEPT_OF_HOUSEKEEPING } else { KEPT }).then_some(record)
+    }
+
+    /// Counts the death of the server that kept it. Whether it was under way.
+    pub(super) fn died(&mut self) -> bool {
+        let Some(company) = self.under_way.take() else { return false };
+        let now = boot();
+        if self.boot != now {
+            self.boot = now;
+            return false;
+        }
+        match company {
+            CrashCompany::Alone => (self.deaths, self.alone) = (self.deaths + 1, self.alone + 1),
+            CrashCompany::Others => self.deaths += 1,
+            CrashCompany::LaterOthers => self.late += 1,
+        }
+        true
+    }
+
+    pub(super) fn is_suspect(&self) -> bool {
+        self.deaths >= BESIDE_OTHERS
+    }
+
+    /// The intake itself is never given up: each delivery is looked at by itself then.
+    pub(super) fn is_guilty(&self) -> bool {
+        let is_too_much = self.alone >= ALONE || self.deaths >= AT_MOST || self.late >= LATE;
+        self.of != CrashSuspect::Intake && is_too_much
+    }
+
+    /// Something else is to blame: it has to be alone as often again.
+    pub(super) fn clear(&mut self) {
+        (self.deaths, self.alone, self.late) = (self.deaths.min(BESIDE_OTHERS), 0, 0);
+    }
+
+    /// Written whole or not at all.
+    pub(super) fn write(&self, folder: &Path) -> std::io::Result<()> {
+        let path = self.of.file(folder);
+        let new = path.with_extension("new");
+        std::fs::write(&new, serde_json::to_vec(self)?)?;
+        std::fs::rename(&new, &path)
+    }
+}
+
+impl fmt::Display for CrashRecord {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let deaths = self.deaths + self.late;
+        write!(
+            out,
+            "the server died {deaths} times while this was under way, {} times with nothing beside it",
+            self.alone
+        )
+    }
+}
+
+/// Another one after each start of the machine.
+fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}

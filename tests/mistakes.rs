@@ -51,7 +51,7 @@ fn each_mistake_is_answered_with_what_to_do() {
             &["backup", "x.tar.gz"],
             &[],
             1,
-            "/journeyman.db (store.url) is not there; --config names the settings",
+            "/journeyman.db (store.url) is not there: name the settings of the server with",
         ),
         (&["restore", "gone.tar.gz"], &[], 1, "cannot read gone.tar.gz: No such file"),
         (

@@ -54,8 +54,8 @@ pub async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<BackupR
     }
     if !files.database.exists() {
         bail!(
-            "there is no database to back up: {} (store.url) is not there; --config names the settings of the server, and \
-             variables that it is started with have to be set here as well",
+            "there is no database to back up: {} (store.url) is not there: name the settings of the server with \
+             --config, and set the variables that it is started with",
             std::path::absolute(&files.database)?.display()
         );
     }

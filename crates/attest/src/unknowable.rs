@@ -65,7 +65,7 @@ pub(super) fn unknowable(said: &TestEvidence, here: &TestEvidence) -> BTreeMap<&
         open.insert("scrutiny: lies", ISSUE);
     }
     let is_for_the_issue = match said.verdict {
-        TestVerdict::Unmended => true,
+        TestVerdict::Unmended => scrutiny.examples.iter().any(ExampleRun::is_against),
         TestVerdict::Weakened => is_against,
         TestVerdict::Passed | TestVerdict::Failed | TestVerdict::SetupFailed | TestVerdict::NoTests => false,
     };

@@ -156,6 +156,8 @@ fn what_only_the_issue_the_plan_or_mutants_tell_is_no_difference() {
         (example.after, example.said) = (example.before.clone(), ExampleVerdict::AsBefore);
     });
     assert_eq!(differing(&compared(&is_unmended, &bug(today))), [""; 0]);
+    let is_unmended_by_nothing = bug(|said| said.verdict = TestVerdict::Unmended);
+    assert_eq!(differing(&compared(&is_unmended_by_nothing, &bug(today))), ["verdict"]);
     // More than what is found here is a lie.
     for (more, statement) in [
         (proves(&["test_a", "test_b", "test_c"]), "scrutiny: proof"),

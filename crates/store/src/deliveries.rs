@@ -145,15 +145,15 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub async fn pending_page(&self, after: i64, limit: u32) -> Result<PendingPage, StoreError> {
-        self.pending_within(after, limit, PENDING_BYTES).await
+        self.pending_within(after, limit, (PENDING_BYTES, PENDING_BYTES)).await
     }
 
-    /// Of more than one no more than `most` bytes: of their bodies as they are kept, and of these as they came.
+    /// Of more than one no more than so many bytes of their bodies, as they are kept, and as they came.
     pub(super) async fn pending_within(
         &self,
         after: i64,
         limit: u32,
-        most: usize,
+        (kept, came): (usize, usize),
     ) -> Result<PendingPage, StoreError> {
         type PendingColumns = (i64, String, String, Vec<u8>, bool, i64, i64);
         // A body's length is told without reading it.
@@ -169,11 +169,11 @@ impl Store {
             )
             .bind(after)
             .bind(i64::from(limit))
-            .bind(i64::try_from(most).unwrap_or(i64::MAX))
+            .bind(i64::try_from(kept).unwrap_or(i64::MAX))
             .fetch_all(pool)
         })?;
         let there = rows.first().map_or(0, |(.., there)| *there);
-        let (mut deliveries, mut left) = (Vec::with_capacity(rows.len()), most);
+        let (mut deliveries, mut left) = (Vec::with_capacity(rows.len()), came);
         for (id, guid, event, body, is_packed, received_at, _) in rows {
             let what = || format!("delivery {guid}");
             // One that the disk has damaged says nothing, and is refused by whoever reads it: it holds up no other.

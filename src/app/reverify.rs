@@ -52,7 +52,10 @@ pub async fn reverify(
         folder: place.path().join("tests"),
         environments: place.path().join("environments"),
     };
-    let tested = Box::pin(testing.run(&ask)).await.map_err(|trouble| anyhow::anyhow!(trouble.message))?;
+    let tested = Box::pin(testing.run(&ask)).await.map_err(|trouble| anyhow::anyhow!(trouble.message));
+    // Here and not when it is dropped: tests can have left folders in folders without end.
+    super::remove_all(place.path())?;
+    let tested = tested?;
     Ok(TestEvidence::of(&tested.run))
 }
 

@@ -442,10 +442,7 @@ fn newest(folder: &Path) -> SystemTime {
 
 /// Removes a folder of ours with all that is in it, without following a link.
 fn remove_all(path: &Path) -> Result<(), ImageError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ImageError::machine(path, error)),
-        Ok(()) | Err(_) => Ok(()),
-    }
+    journeyman_removal::remove_all(path).map_err(|error| ImageError::machine(path, error))
 }
 
 /// Marks as used. That nothing can be written now is no reason to fail.

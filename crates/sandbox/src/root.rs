@@ -85,7 +85,7 @@ fn make(upper: &Path, path: &Path, point: MountPoint) -> io::Result<()> {
         let is_file = point == MountPoint::File && at + 1 == names.len();
         match fs::symlink_metadata(&place) {
             Ok(found) if found.is_dir() != is_file && (found.is_dir() || found.is_file()) => continue,
-            Ok(found) if found.is_dir() => fs::remove_dir_all(&place)?,
+            Ok(found) if found.is_dir() => journeyman_removal::remove_all(&place)?,
             Ok(_) => fs::remove_file(&place)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),

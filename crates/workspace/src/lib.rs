@@ -355,22 +355,12 @@ fn init_bare(path: &Path, head: &str) -> Result<Repository, GitError> {
     Repository::init_opts(path, &options).map_err(|error| GitError::local("make a repository", &error))
 }
 
-/// Removes a folder and what is in it, following no link; nothing there is fine. Folders that were made unwritable
-/// inside, as some tools do with their caches, are made writable first.
+/// Removes whatever is at a path, with all that is in it, however deep that is: see [`journeyman_removal`].
 ///
 /// # Errors
 /// When something stays.
 pub fn remove_all(path: &Path) -> Result<(), GitError> {
-    let gone = |removed: std::io::Result<()>| match removed {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    };
-    gone(std::fs::remove_dir_all(path))
-        .or_else(|_| {
-            make_writable(path);
-            gone(std::fs::remove_dir_all(path))
-        })
-        .map_err(|error| GitError::file("remove", path, &error))
+    journeyman_removal::remove_all(path).map_err(|error| GitError::file("remove", path, &error))
 }
 
 /// Writes a file beside and then renames it, once it is on the disk: a crash leaves it whole, or as it was.
@@ -385,16 +375,4 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path)?;
     std::fs::File::open(folder)?.sync_all()
-}
-
-/// As far as it can; what stays is told by whoever removes.
-fn make_writable(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let is_folder = std::fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir());
-    if !is_folder || std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).is_err() {
-        return;
-    }
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        make_writable(&entry.path());
-    }
 }

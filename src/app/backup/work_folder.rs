@@ -63,7 +63,7 @@ fn remove_abandoned(place: &Path) -> io::Result<()> {
                 made.is_ok_and(|made| made.elapsed().is_ok_and(|since| since > YOUNG))
             }
         };
-        if is_abandoned && let Err(error) = std::fs::remove_dir_all(&path) {
+        if is_abandoned && let Err(error) = crate::workspace::remove_all(&path) {
             tracing::warn!(path = %path.display(), "what was left unfinished cannot be removed: {error}");
         }
     }

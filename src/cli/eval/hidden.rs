@@ -54,7 +54,9 @@ fn lay_over(tree: &Path, hidden: &HiddenTests) -> anyhow::Result<()> {
             let found = std::fs::symlink_metadata(&path).ok();
             let is_last = parts.peek().is_none();
             match found {
-                Some(found) if found.is_dir() && is_last => std::fs::remove_dir_all(&path),
+                Some(found) if found.is_dir() && is_last => {
+                    crate::app::remove_all(&path).map_err(std::io::Error::other)
+                }
                 Some(found) if !found.is_dir() => std::fs::remove_file(&path),
                 Some(_) | None => Ok(()),
             }

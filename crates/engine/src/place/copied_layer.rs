@@ -166,14 +166,7 @@ fn copy_data(source: &fs::File, copy: &fs::File, length: u64) -> io::Result<()> 
 
 /// Removes a file, a link or a folder with what is in it, if one is there.
 pub(super) fn remove_whatever(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => journeyman_workspace::remove_all(path).map_err(io::Error::other),
-        Ok(_) => fs::remove_file(path),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Ok(())
-        }
-        Err(error) => Err(error),
-    }
+    journeyman_workspace::remove_all(path).map_err(io::Error::other)
 }
 
 #[cfg(test)]

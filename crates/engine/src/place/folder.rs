@@ -148,7 +148,7 @@ impl LayeredFolder {
             let is_last = parts.peek().is_none();
             match fs::symlink_metadata(&place) {
                 Ok(found) if found.is_dir() && !is_last => {}
-                Ok(found) if found.is_dir() => fs::remove_dir_all(&place)?,
+                Ok(found) if found.is_dir() => remove_whatever(&place)?,
                 // A file or a link where a folder is needed: the folder takes its place. It is a whiteout where the folder
                 // below was removed, and what is below it stays hidden.
                 Ok(found) => {

@@ -48,7 +48,7 @@ use crate::telemetry::SpanExporter;
 use crate::workspace::{CommitSigner, SecretSet, Workspaces};
 
 pub use crate::agent::built_in_names as built_in_commands;
-pub use crate::workspace::{open_clone, remove_all};
+pub use crate::workspace::{bounded_tree, open_clone, remove_all};
 pub use backup::{BackupReport, back_up, restore};
 pub use doctor::{DoctorFinding, DoctorScope, examine};
 pub use environment::LocalEnvironment;

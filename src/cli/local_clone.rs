@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use super::UsageError;
+use crate::app::bounded_tree;
 
 /// Why there is no commit to work on.
 pub(super) fn without_commit(path: &Path, error: &git2::Error) -> UsageError {
@@ -36,12 +37,11 @@ pub(super) fn is_partial(repository: &git2::Repository) -> bool {
 pub(super) fn has_files_of(repository: &git2::Repository, commit: &git2::Commit<'_>) -> bool {
     let Ok(objects) = repository.odb() else { return false };
     let mut is_whole = true;
-    let walked = commit.tree().and_then(|tree| {
-        tree.walk(git2::TreeWalkMode::PreOrder, |_, entry| {
-            // A submodule's commit is another repository's.
-            is_whole &= entry.kind() == Some(git2::ObjectType::Commit) || objects.exists(entry.id());
-            if is_whole { git2::TreeWalkResult::Ok } else { git2::TreeWalkResult::Abort }
-        })
+    let Ok(tree) = bounded_tree(repository, commit.id()) else { return false };
+    let walked = tree.walk(git2::TreeWalkMode::PreOrder, |_, entry| {
+        // A submodule's commit is another repository's.
+        is_whole &= entry.kind() == Some(git2::ObjectType::Commit) || objects.exists(entry.id());
+        if is_whole { git2::TreeWalkResult::Ok } else { git2::TreeWalkResult::Abort }
     });
     is_whole && walked.is_ok()
 }

@@ -42,6 +42,21 @@ impl ChangedContent {
 }
 
 impl Workspaces {
+    /// How two commits differ, and where the files of both are read from.
+    pub(super) fn compare<'r>(
+        &self,
+        commits: &'r Repository,
+        before: &CommitSha,
+        after: &CommitSha,
+    ) -> Result<(Diff<'r>, Odb<'r>), GitError> {
+        let said = |error: git2::Error| GitError::local("compare two commits", &error);
+        let (old, new) = (self.tree_within(commits, oid(before)?)?, self.tree_within(commits, oid(after)?)?);
+        let mut options = DiffOptions::new();
+        options.include_typechange(true);
+        let diff = commits.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(said)?;
+        Ok((diff, commits.odb().map_err(said)?))
+    }
+
     /// The files that differ between two commits, by path; a renamed one is one gone and one new.
     ///
     /// # Errors
@@ -53,7 +68,7 @@ impl Workspaces {
         after: &CommitSha,
     ) -> Result<Vec<ChangedFile>, GitError> {
         let commits = self.commits(repository)?;
-        let (diff, odb) = compare(&commits, before, after)?;
+        let (diff, odb) = self.compare(&commits, before, after)?;
         let mut left = MOST;
         let mut changed = Vec::new();
         for delta in diff.deltas() {
@@ -82,7 +97,7 @@ impl Workspaces {
     ) -> Result<Vec<(String, Vec<u8>)>, GitError> {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("read the files of a commit", &error);
-        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let tree = self.tree_within(&commits, oid(commit)?)?;
         let odb = commits.odb().map_err(said)?;
         let (mut left, mut looked_at, mut found) = (most, 0, Vec::new());
         let walked = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
@@ -107,22 +122,6 @@ impl Workspaces {
             Ok(()) | Err(_) => Ok(found),
         }
     }
-}
-
-/// How two commits differ, and where the files of both are read from.
-pub(super) fn compare<'r>(
-    commits: &'r Repository,
-    before: &CommitSha,
-    after: &CommitSha,
-) -> Result<(Diff<'r>, Odb<'r>), GitError> {
-    let said = |error: git2::Error| GitError::local("compare two commits", &error);
-    let tree =
-        |sha: &CommitSha| commits.find_commit(oid(sha)?).and_then(|commit| commit.tree()).map_err(said);
-    let (old, new) = (tree(before)?, tree(after)?);
-    let mut options = DiffOptions::new();
-    options.include_typechange(true);
-    let diff = commits.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(said)?;
-    Ok((diff, commits.odb().map_err(said)?))
 }
 
 /// What a link leads to is not its text.

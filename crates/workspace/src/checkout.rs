@@ -10,6 +10,7 @@ use std::path::Path;
 
 use git2::{ObjectType, Odb, Oid};
 
+use super::bounds::{self, SubmoduleTree};
 use super::large_files::LargeFiles;
 use super::remote::oid;
 use super::submodules::{self, FetchedSubmodules};
@@ -34,11 +35,17 @@ impl Workspaces {
         let tree = commits.find_commit(oid(commit)?).map_err(said)?.tree_id();
         let submodules = self.fetched_submodules(repository)?;
         let odb = submodules.odb(&commits).map_err(said)?;
+        let id = oid(commit)?;
+        let finder = submodules.finder();
+        let size =
+            self.size_within(&odb, finder.as_ref().map(|finder| finder as &SubmoduleTree<'_>), (id, tree))?;
         remove_all(into)?;
         if let Some(parent) = into.parent() {
             std::fs::create_dir_all(parent).map_err(|error| GitError::file("make", parent, &error))?;
         }
         let large = self.large_files(repository, &odb, tree)?;
+        let here = large.pointers().values().filter(|pointer| large.store.has(pointer));
+        bounds::require(size.with_files(here.map(|pointer| pointer.size)), id)?.require_room(into)?;
         let checkout = Checkout { odb: &odb, submodules: &submodules, large: &large };
         checkout.write(tree, (into, Path::new("")), 0)
     }

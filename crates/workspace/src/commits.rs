@@ -77,7 +77,7 @@ impl Workspaces {
     ) -> Result<Vec<String>, GitError> {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("list the files of a commit", &error);
-        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let tree = self.tree_within(&commits, oid(commit)?)?;
         let mut paths = Vec::new();
         let walk = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
             let Ok(name) = entry.name() else { return TreeWalkResult::Skip };
@@ -107,7 +107,7 @@ impl Workspaces {
     ) -> Result<Option<Vec<u8>>, GitError> {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("read a file of a commit", &error);
-        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let tree = self.tree_within(&commits, oid(commit)?)?;
         let path = std::path::Path::new(path);
         if path.components().any(|part| !matches!(part, std::path::Component::Normal(_))) {
             return Ok(None);
@@ -142,8 +142,7 @@ impl Workspaces {
         commit: &CommitSha,
     ) -> Result<Vec<String>, GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("read the root of a commit", &error);
-        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let tree = self.tree_within(&commits, oid(commit)?)?;
         let mut names = Vec::new();
         for entry in &tree {
             if let (Ok(name), Some(kind)) = (entry.name(), entry.kind()) {

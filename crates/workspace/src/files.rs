@@ -99,7 +99,7 @@ impl Workspaces {
     ) -> Result<Option<(u32, String)>, GitError> {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("look into a commit", &error);
-        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let tree = self.tree_within(&commits, oid(commit)?)?;
         match tree.get_path(std::path::Path::new(path)) {
             Ok(entry) => {
                 let mode = u32::try_from(entry.filemode()).unwrap_or_default();

@@ -9,7 +9,8 @@ use super::names;
 use journeyman_order::RepositoryName;
 
 /// A larger file of these is none of a project's.
-const LARGEST: usize = 64 << 10;
+pub(super) const LARGEST: usize = 64 << 10;
+pub(super) const TOO_LARGE: &str = "it is larger than 64 KiB";
 const LONGEST_ADDRESS: usize = 500;
 
 /// What the file says of one submodule.
@@ -23,7 +24,7 @@ pub(super) struct SubmoduleEntry {
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<SubmoduleEntry>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is no text")?;
     if text.len() > LARGEST {
-        return Err("it is larger than 64 KiB");
+        return Err(TOO_LARGE);
     }
     let mut entries: Vec<SubmoduleEntry> = Vec::new();
     let mut is_inside = false;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use git2::{Oid, Repository};
 
+use super::bounds;
 use super::conflicts::with_markers;
 use super::examine::{Examination, MOST_TOLD};
 use super::export::{self, ExportedBranch, ExportedCommit, ExportedObjects};
@@ -16,7 +17,7 @@ use super::remote::{oid, sha};
 use super::secrets::{SecretScan, SecretSet};
 use super::source::ObjectSource;
 use super::update::conflicts_of;
-use super::{GitError, Workspaces};
+use super::{GitError, GitErrorKind, Workspaces};
 use journeyman_order::{
     BranchName, Category, CommitSha, Feedback, Finding, OrderId, RepositoryName, TreeSha, commit_message,
 };
@@ -84,10 +85,9 @@ impl Workspaces {
         let secrets = SecretScan::new(rules.secrets, rules.allowed_secrets);
         let commits = self.commits(repository)?;
         let base_id = oid(base)?;
-        let base_tree = commits
-            .find_commit(base_id)
-            .map_err(|error| GitError::local("find the base commit in the mirror", &error))?
-            .tree_id();
+        let base_tree = self.tree_within(&commits, base_id)?.id();
+        let size = std::fs::metadata(export).map_or(0, |found| found.len());
+        bounds::require_room(commits.path(), size, bounds::KEPT_FREE_OF_OBJECTS)?;
         let (pushed, objects) = match export::read(export)? {
             ExportedBranch::Nothing(because) => {
                 // It names what the agent named.
@@ -134,9 +134,13 @@ impl Workspaces {
         }
         examination.compare(base_tree, tree)?;
         if examination.remarks.findings.is_empty() {
-            let known = self.large_files_given(repository, &commits, base_id)?;
-            let refused = refusals::refused(&source, tree, &examination.changed, &known)?;
-            refused.iter().for_each(|(path, why)| examination.remarks.refuse(path, why));
+            if let Some(why) = bounds::excess(&source, tree)? {
+                examination.remarks.refuse("", &format!("the repository then {why}"));
+            } else {
+                let known = self.large_files_given(repository, &commits, base_id)?;
+                let refused = refusals::refused(&source, tree, &examination.changed, &known)?;
+                refused.iter().for_each(|(path, why)| examination.remarks.refuse(path, why));
+            }
         }
         let left = match conflicts {
             // A file can have been moved with all that is in it.
@@ -192,8 +196,16 @@ impl Workspaces {
         let said = |error: git2::Error| GitError::local("look for files of Git LFS", &error);
         let base = commits.find_commit(base).map_err(said)?;
         let (odb, mut given) = (commits.odb().map_err(said)?, BTreeSet::new());
-        let sides = base.parents().filter(|_| base.parent_count() > 1).map(|side| side.tree_id());
-        for tree in std::iter::once(base.tree_id()).chain(sides) {
+        let mut trees = vec![base.tree_id()];
+        for side in base.parents().filter(|_| base.parent_count() > 1) {
+            match self.tree_within(commits, side.id()) {
+                Ok(tree) => trees.push(tree.id()),
+                // A side that is too much for that gave nothing.
+                Err(error) if error.kind == GitErrorKind::NotForUs => {}
+                Err(error) => return Err(error),
+            }
+        }
+        for tree in trees {
             given.extend(self.large_files(repository, &odb, tree)?.pointers().values().cloned());
         }
         Ok(given)

@@ -24,6 +24,7 @@
 //! All functions block: call them where that is allowed.
 
 mod address;
+mod bounds;
 mod changes;
 mod checkout;
 mod commit_origin;
@@ -78,6 +79,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{Oid, Repository, RepositoryInitOptions};
 
+pub use bounds::bounded_tree;
 pub use changes::{ChangedContent, ChangedFile};
 pub use commits::NewCommit;
 pub use error::{GitError, GitErrorKind};
@@ -97,6 +99,7 @@ pub use source_tree::{LargeSourceContent, SourceContent, SourceTree};
 pub use update::{BranchUpdate, BranchUpdateOutcome};
 pub use worktree_base::StartPoint;
 
+use bounds::KnownTreeSizes;
 use journeyman_order::{OrderId, OutgoingNetwork, RepositoryName};
 use large_files::LargeFilePointers;
 
@@ -124,6 +127,8 @@ struct WorkspacesInner {
     cleared: Mutex<HashSet<PathBuf>>,
     /// The pointers of Git LFS in trees that were looked through.
     large_files: Mutex<HashMap<Oid, Arc<LargeFilePointers>>>,
+    /// How large trees are that were looked through.
+    tree_sizes: Mutex<KnownTreeSizes>,
 }
 
 /// Where an order's things are. All lie side by side, so that none is inside what the agent can write.
@@ -182,6 +187,7 @@ impl Workspaces {
                 locks: Mutex::default(),
                 cleared: Mutex::default(),
                 large_files: Mutex::default(),
+                tree_sizes: Mutex::default(),
             }),
             outgoing: Arc::default(),
             certificates: None,

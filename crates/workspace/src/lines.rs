@@ -3,7 +3,7 @@
 use git2::{Delta, DiffFindOptions, DiffOptions, ObjectType, Oid, Patch, Repository, Tree};
 
 use super::remote::oid;
-use super::{GitError, Workspaces};
+use super::{GitError, GitErrorKind, Workspaces};
 use journeyman_order::{CommitSha, RepositoryName};
 
 /// Bytes of a file that is compared. The time of a comparison grows with the square.
@@ -27,7 +27,9 @@ impl Workspaces {
         line: u64,
     ) -> Result<Option<u64>, GitError> {
         let commits = self.commits(repository)?;
-        let (Some(before), Some(after)) = (tree(&commits, old)?, tree(&commits, new)?) else {
+        let (Some(before), Some(after)) =
+            (self.tree_if_here(&commits, old)?, self.tree_if_here(&commits, new)?)
+        else {
             return Ok(None);
         };
         let Some(was) = blob(&before, path)? else { return Ok(None) };
@@ -41,18 +43,22 @@ impl Workspaces {
         };
         is.map_or(Ok(None), |is| moved(&was, &is, line))
     }
+
+    fn tree_if_here<'r>(
+        &self,
+        commits: &'r Repository,
+        commit: &CommitSha,
+    ) -> Result<Option<Tree<'r>>, GitError> {
+        match self.tree_within(commits, oid(commit)?) {
+            Ok(tree) => Ok(Some(tree)),
+            Err(error) if error.kind == GitErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 fn said(error: &git2::Error) -> GitError {
     GitError::local("find a line again", error)
-}
-
-fn tree<'r>(commits: &'r Repository, commit: &CommitSha) -> Result<Option<Tree<'r>>, GitError> {
-    match commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()) {
-        Ok(tree) => Ok(Some(tree)),
-        Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-        Err(error) => Err(said(&error)),
-    }
 }
 
 fn blob(tree: &Tree<'_>, path: &str) -> Result<Option<Oid>, GitError> {

@@ -34,8 +34,19 @@ impl Workspaces {
             address::keep(mirror.path(), origin.url().unwrap_or_default())?;
         }
         self.keep_local_tags(&mirror, &lender)?;
-        self.import_local_large_files(repository, &lender)?;
-        self.import_local_submodules(repository, &lender)
+        self.import_beside_objects(repository, &lender)
+    }
+
+    fn import_beside_objects(
+        &self,
+        repository: &RepositoryName,
+        lender: &Repository,
+    ) -> Result<(), GitError> {
+        if let Ok(head) = lender.head().and_then(|head| head.peel_to_commit()) {
+            self.tree_within(lender, head.id())?;
+        }
+        self.import_local_large_files(repository, lender)?;
+        self.import_local_submodules(repository, lender)
     }
 
     /// Copies what a clone at `path` has for the commit that is checked out and that lies beside its objects: submodules and
@@ -44,9 +55,7 @@ impl Workspaces {
     /// # Errors
     /// When there is no repository, or the disk fails.
     pub fn import_beside(&self, repository: &RepositoryName, path: &Path) -> Result<(), GitError> {
-        let lender = open(path)?;
-        self.import_local_large_files(repository, &lender)?;
-        self.import_local_submodules(repository, &lender)
+        self.import_beside_objects(repository, &open(path)?)
     }
 }
 

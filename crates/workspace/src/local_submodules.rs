@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use git2::{Oid, Repository};
 use url::Url;
 
+use super::bounds;
 use super::remote::sha;
 use super::submodules::{keep, kept};
 use super::worktree_base::copy_pack;
@@ -57,8 +58,13 @@ impl Workspaces {
             let Some(module) = opened.find(|module| module.find_commit(id).is_ok()) else {
                 return Ok(Err(missing(path)));
             };
-            let copied = copy(&module, store, id);
-            let tree = copied.map_err(|error| GitError::local("copy a submodule", &error))?;
+            let tree = module.find_commit(id).map(|commit| commit.tree_id());
+            let tree = tree.map_err(|error| GitError::local("copy a submodule", &error))?;
+            let objects = module.odb().map_err(|error| GitError::local("copy a submodule", &error))?;
+            if let Some(why) = bounds::excess(&objects, tree)? {
+                return Ok(Err(format!("it {why}")));
+            }
+            copy(&module, store, (id, tree)).map_err(|error| GitError::local("copy a submodule", &error))?;
             Ok(keep(store, id, tree)?.map(|()| (tree, of.clone())))
         };
         let commit = sha(head.id())?;
@@ -68,13 +74,11 @@ impl Workspaces {
 }
 
 /// A commit with its tree, without those before it.
-fn copy(from: &Repository, to: &Repository, id: Oid) -> Result<Oid, git2::Error> {
-    let tree = from.find_commit(id)?.tree_id();
+fn copy(from: &Repository, to: &Repository, (id, tree): (Oid, Oid)) -> Result<(), git2::Error> {
     copy_pack(from, to, |pack| {
         pack.insert_object(id, None)?;
         pack.insert_tree(tree)
-    })?;
-    Ok(tree)
+    })
 }
 
 fn repositories_below(folder: &Path) -> Vec<PathBuf> {

@@ -75,7 +75,10 @@ impl Workspaces {
         for reference in commits.references().map_err(said)? {
             let mut reference = reference.map_err(said)?;
             let Some(tip) = reference.target() else { continue };
-            let whole = commits.packbuilder().and_then(|mut pack| {
+            // Nobody goes down into what is too much for that.
+            let within = self.require_walk_within(&commits, tip, &known);
+            let within = within.map_err(|error| git2::Error::from_str(&error.message));
+            let whole = within.and_then(|()| commits.packbuilder()).and_then(|mut pack| {
                 let mut walk = commits.revwalk()?;
                 walk.push(tip)?;
                 for known in &known {

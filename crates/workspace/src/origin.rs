@@ -202,6 +202,10 @@ impl Workspaces {
         if !git2::Reference::is_valid_name(&head) {
             return Err(GitError::broken(format!("{default_branch:?} is not a branch's name")));
         }
+        let commits = self.commits(repository)?;
+        for commit in std::iter::once(base).chain(start.map(|start| start.commit)) {
+            self.tree_within(&commits, oid(commit)?)?;
+        }
         remove_all(place)?;
         remove_all(packs)?;
         let (mirror, known) = (self.mirror(repository)?, self.known(repository)?);
@@ -214,7 +218,7 @@ impl Workspaces {
         note_mended(mirror.path(), packs)?;
         drop(held);
         for commit in std::iter::once(base).chain(start.map(|start| start.commit)) {
-            let files = self.large_files_of(repository, &self.commits(repository)?, commit)?;
+            let files = self.large_files_of(repository, &commits, commit)?;
             let ids = files.pointers().values().map(|pointer| &pointer.id);
             files.store.link(ids, &packs.join(LARGE_FILES))?;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use git2::{ObjectType, Repository, TreeWalkMode, TreeWalkResult};
+use git2::{ObjectType, Tree, TreeWalkMode, TreeWalkResult};
 
 use super::remote::oid;
 use super::{GitError, Workspaces};
@@ -43,7 +43,7 @@ impl Workspaces {
         budget: usize,
     ) -> Result<Outline, GitError> {
         let commits = self.commits(repository)?;
-        let files = files(&commits, commit)?;
+        let files = files(&self.tree_within(&commits, oid(commit)?)?)?;
         let mut outline = Outline {
             paths: fitting(files.keys(), budget / FOR_PATHS),
             total: files.len(),
@@ -69,9 +69,8 @@ impl Workspaces {
 }
 
 /// Every file of a commit by its path. Names that are not UTF-8 are nobody's to speak of.
-fn files(commits: &Repository, commit: &CommitSha) -> Result<BTreeMap<String, git2::Oid>, GitError> {
+fn files(tree: &Tree<'_>) -> Result<BTreeMap<String, git2::Oid>, GitError> {
     let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
-    let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
     let mut files = BTreeMap::new();
     let walked = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
         if files.len() >= MOST_ENTRIES {

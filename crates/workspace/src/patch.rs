@@ -2,7 +2,6 @@
 
 use git2::{Diff, DiffDelta, Odb, Patch};
 
-use super::changes::compare;
 use super::{GitError, Workspaces};
 use journeyman_order::{CommitSha, RepositoryName};
 
@@ -34,7 +33,7 @@ impl Workspaces {
         commit: &CommitSha,
     ) -> Result<String, GitError> {
         let commits = self.commits(repository)?;
-        let (diff, odb) = compare(&commits, base, commit)?;
+        let (diff, odb) = self.compare(&commits, base, commit)?;
         let mut text = PatchText::default();
         let mut characters = 0;
         for (index, delta) in diff.deltas().enumerate() {

@@ -100,8 +100,15 @@ impl Workspaces {
                 return Err(failed(failure.kind, "fetch", remote, &failure.said));
             }
         }
-        let id =
-            into.refname_to_id(kept).map_err(|error| GitError::local("find what was fetched", &error))?;
+        let said = |error: git2::Error| GitError::local("find what was fetched", &error);
+        let id = into.refname_to_id(kept).map_err(said)?;
+        if let Err(error) = self.tree_within(into, id) {
+            // Under no name it is in nobody's way.
+            if error.kind == GitErrorKind::NotForUs {
+                into.find_reference(kept).and_then(|mut fetched| fetched.delete()).map_err(said)?;
+            }
+            return Err(error);
+        }
         sha(id)
     }
 

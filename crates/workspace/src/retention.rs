@@ -119,7 +119,9 @@ impl Workspaces {
             let odb = repository.odb().map_err(said)?;
             for reference in repository.references().map_err(said)? {
                 // What cannot be read keeps nothing; it is fetched again.
-                let Ok(tree) = reference.and_then(|reference| reference.peel_to_tree()) else { continue };
+                let commit = reference.and_then(|reference| reference.peel_to_commit());
+                let tree = commit.ok().and_then(|commit| self.tree_within(&repository, commit.id()).ok());
+                let Some(tree) = tree else { continue };
                 match large_files::pointers_of(&odb, tree.id()) {
                     Ok(pointers) => needed.extend(pointers.into_values().map(|pointer| pointer.id)),
                     Err(error) if error.kind == GitErrorKind::NotForUs => {}

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use git2::{ObjectType, Odb, Oid};
 
 use super::GitError;
+use super::bounds::TreeObjects;
 use super::export::{ExportedObjects, MOST_OBJECT};
 use super::tree::{EntryMode, parse};
 
@@ -110,5 +111,15 @@ impl<'a> ObjectSource<'a> {
     fn bytes_of_ours(&self, id: Oid) -> Result<Vec<u8>, GitError> {
         let object = self.ours.read(id).map_err(|error| GitError::local("read an object", &error))?;
         Ok(object.data().to_vec())
+    }
+}
+
+impl TreeObjects for ObjectSource<'_> {
+    fn header(&self, id: Oid) -> Result<Option<(ObjectType, u64)>, GitError> {
+        Self::header(self, id)
+    }
+
+    fn folder(&self, id: Oid) -> Result<Option<Vec<u8>>, GitError> {
+        self.read(id, ObjectType::Tree)
     }
 }

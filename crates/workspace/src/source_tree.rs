@@ -14,6 +14,7 @@ use std::sync::Arc;
 use git2::{ObjectType, Odb, Oid};
 use sha2::{Digest as _, Sha256};
 
+use super::bounds::{self, SubmoduleTree};
 use super::large_files::pointer::LargeFilePointer;
 use super::large_files::store::{LargeFileStore, is_held_at};
 use super::large_files::{self, LargeFiles};
@@ -121,8 +122,15 @@ impl Workspaces {
         let (repository, commit) = (repository.clone(), commit.clone());
         let fetched = self.fetched_submodules(&repository)?;
         let odb = fetched.odb(&commits).map_err(said)?;
+        let id = oid(&commit)?;
+        let finder = fetched.finder();
+        let size =
+            self.size_within(&odb, finder.as_ref().map(|finder| finder as &SubmoduleTree<'_>), (id, tree))?;
+        drop(finder);
         let submodules = SourceSubmodules { fetched, ..SourceSubmodules::default() };
         let (files, large) = (BTreeMap::new(), self.large_files(&repository, &odb, tree)?);
+        let here = large.pointers().values().filter(|pointer| large.store.has(pointer));
+        bounds::require(size.with_files(here.map(|pointer| pointer.size)), id)?;
         let mut source =
             SourceTree { workspaces: self.clone(), repository, commit, files, submodules, large };
         source.collect(&odb, tree, Path::new(""), 0)?;

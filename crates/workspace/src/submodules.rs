@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use git2::{ObjectType, Odb, Oid, Repository};
 use url::Url;
 
+use super::bounds::{self, TreeObjects as _};
 use super::git_wire::{GitWire, WireLimits};
 use super::gitmodules::{self, SubmoduleEntry};
 use super::remote::{failed, oid};
@@ -47,6 +48,12 @@ pub(super) struct FetchedSubmodules {
 impl FetchedSubmodules {
     pub(super) fn tree(&self, commit: Oid) -> Option<Oid> {
         self.trees.get(&commit).copied()
+    }
+
+    /// How [`bounds`] finds them; none where there are none.
+    pub(super) fn finder(&self) -> Option<impl Fn(Oid, usize) -> Option<Oid> + '_> {
+        let tree = |commit: Oid, nested: usize| self.tree(commit).filter(|_| nested < DEEPEST);
+        (!self.trees.is_empty()).then_some(tree)
     }
 
     /// The objects of a repository of ours, and of its submodules.
@@ -127,7 +134,7 @@ impl Workspaces {
         bring: &BringSubmodule<'_>,
     ) -> Result<(), GitError> {
         let said = |error: git2::Error| GitError::local("look for submodules", &error);
-        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let tree = self.tree_within(commits, oid(commit)?)?;
         if tree.get_name_bytes(FILE).is_none() {
             return Ok(());
         }
@@ -271,7 +278,11 @@ pub(super) fn kept(store: &Repository, id: Oid) -> Result<Option<Oid>, GitError>
 /// Keeps a commit whose objects are here, if a checkout can be made of it.
 pub(super) fn keep(store: &Repository, id: Oid, tree: Oid) -> Result<Result<(), String>, GitError> {
     let said = |error: git2::Error| GitError::local("keep a submodule", &error);
-    if let Err(why) = examine(&store.odb().map_err(said)?, tree)? {
+    let odb = store.odb().map_err(said)?;
+    if let Some(why) = bounds::excess(&odb, tree)? {
+        return Ok(Err(format!("it {why}")));
+    }
+    if let Err(why) = examine(&odb, tree)? {
         return Ok(Err(why));
     }
     store.reference(&format!("refs/submodules/{id}"), id, true, "").map_err(said)?;
@@ -287,6 +298,9 @@ fn listed(odb: &Odb<'_>, tree: Oid) -> Result<Result<Vec<ListedSubmodule>, &'sta
     };
     if !matches!(file.mode, EntryMode::File | EntryMode::Executable) {
         return Ok(Err("it is no file"));
+    }
+    if odb.header(file.id)?.is_some_and(|(_, size)| size > gitmodules::LARGEST as u64) {
+        return Ok(Err(gitmodules::TOO_LARGE));
     }
     let bytes = odb.read(file.id).map_err(|error| GitError::local("read .gitmodules", &error))?;
     let entries = match gitmodules::parse(bytes.data()) {

@@ -54,6 +54,19 @@ pub(super) fn parse(mut bytes: &[u8]) -> Option<Vec<GitTreeEntry>> {
     if twice { None } else { Some(entries) }
 }
 
+/// The entries of a tree as libgit2 sees them, whatever their order and however often a name stands there: mode, name, object.
+pub(super) fn raw_entries(mut bytes: &[u8]) -> impl Iterator<Item = (u32, &[u8], Oid)> {
+    std::iter::from_fn(move || {
+        let space = bytes.iter().position(|byte| *byte == b' ')?;
+        let (mode, rest) = bytes.split_at_checked(space)?;
+        let mode = u32::from_str_radix(std::str::from_utf8(mode).ok()?, 8).ok()?;
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let (name, id) = (rest.get(1..end)?, rest.get(end + 1..end + 21)?);
+        bytes = rest.get(end + 21..)?;
+        Some((mode, name, Oid::from_bytes(id).ok()?))
+    })
+}
+
 fn mode_of(text: &[u8]) -> Option<EntryMode> {
     Some(match text {
         b"100644" => EntryMode::File,

@@ -1,6 +1,6 @@
 //! The base branch brought into an order's branch, in a repository of ours: nothing is checked out, nothing is run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use chrono::{DateTime, Utc};
 use git2::{Commit, Delta, MergeOptions, ObjectType, Oid, Repository};
@@ -19,6 +19,9 @@ use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 
 /// How deep merges of merges are merged to find what two branches have in common.
 const DEEPEST: u32 = 16;
+
+/// Pairs of commits of which it is looked at whether they can be merged.
+const MOST_MERGED: usize = 1_000;
 
 /// A branch to bring up to date. The same again, while the base branch has not moved, is the same commit.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +88,7 @@ impl Workspaces {
         let said = |error: git2::Error| GitError::local("bring the base branch in", &error);
         let ours = commits.find_commit(oid(new.head)?).map_err(said)?;
         let theirs = commits.find_commit(oid(&base)?).map_err(said)?;
+        self.require_merge_within(&commits, ours.id(), theirs.id())?;
         let met = merge_base(&commits, ours.id(), theirs.id())?;
         if met == Some(theirs.id()) {
             return Ok(BranchUpdateOutcome::UpToDate);
@@ -118,6 +122,33 @@ impl Workspaces {
         let (tree, changed) = examine_commit(&commits, theirs.id(), oid(&commit)?)?;
         let patch = self.patch(remote.repository, &base, &commit)?;
         Ok(BranchUpdateOutcome::Clean { base, commit, tree, changed, patch })
+    }
+
+    /// Looks whether all trees that a merge reads are no larger than a tree may be: where two histories met more than once,
+    /// what they have in common is merged first.
+    pub(super) fn require_merge_within(
+        &self,
+        commits: &Repository,
+        ours: Oid,
+        theirs: Oid,
+    ) -> Result<(), GitError> {
+        let (mut open, mut seen) = (vec![(ours, theirs)], HashSet::new());
+        while let Some((one, other)) = open.pop().filter(|_| seen.len() < MOST_MERGED) {
+            for side in [one, other] {
+                self.tree_within(commits, side)?;
+            }
+            let met: Vec<Oid> =
+                commits.merge_bases(one, other).map_or_else(|_| Vec::new(), |met| met.to_vec());
+            if let [only] = met.as_slice() {
+                self.tree_within(commits, *only)?;
+            }
+            let pairs = met
+                .iter()
+                .enumerate()
+                .flat_map(|(at, one)| met.iter().skip(at + 1).map(|other| (*one, *other)));
+            open.extend(pairs.filter(|pair| seen.insert(*pair)).take(MOST_MERGED));
+        }
+        Ok(())
     }
 }
 

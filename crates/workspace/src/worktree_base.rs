@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{Oid, PackBuilder, Repository};
 
 use super::remote::oid;
-use super::{GitError, OrderDirs, Workspaces, remove_all, write_whole};
+use super::{GitError, GitErrorKind, OrderDirs, Workspaces, remove_all, write_whole};
 use journeyman_order::{BranchName, CommitSha, RepositoryName};
 
 /// What stands in the file while things are replaced.
@@ -114,6 +114,12 @@ impl Workspaces {
         for head in heads {
             known.extend(head.map_err(said)?.target());
         }
+        // Whoever hides a commit goes down into its tree.
+        let is_within = |known: &Oid| {
+            self.tree_within(&mirror, *known)
+                .map_or_else(|error| error.kind != GitErrorKind::NotForUs, |_| true)
+        };
+        known.retain(is_within);
         Ok(known)
     }
 
@@ -127,6 +133,7 @@ impl Workspaces {
     ) -> Result<(), GitError> {
         let said = |error: git2::Error| GitError::local("copy the commit to start from", &error);
         let commits = self.commits(repository)?;
+        self.require_walk_within(&commits, oid(commit)?, known)?;
         let mut walk = commits.revwalk().map_err(said)?;
         walk.push(oid(commit)?).map_err(said)?;
         for known in known {

@@ -11,6 +11,8 @@ use clap::ValueEnum;
 use git2::{DiffOptions, Oid, Repository, Tree};
 use serde::{Deserialize, Serialize};
 
+use crate::app::bounded_tree;
+
 /// What the body of a replayed issue ends with, and by what the replaying agent knows its change.
 pub(in crate::cli) const CASE: &str = "Case: ";
 
@@ -115,7 +117,7 @@ impl ReplayCase {
         let ours = Repository::open(ours.path())?;
         let lacks = |what: &str| format!("{} has no commit {what}: fetch it", mirror.display());
         let tree = |name: &str| -> anyhow::Result<Tree<'_>> {
-            Ok(ours.find_commit(Oid::from_str(name)?).with_context(|| lacks(name))?.tree()?)
+            bounded_tree(&ours, Oid::from_str(name)?).with_context(|| lacks(name))
         };
         let (before, after) = (tree(&self.fix.base)?, tree(&self.fix.fix)?);
         std::fs::write(patch, self.patch(&ours, &before, &after)?)?;

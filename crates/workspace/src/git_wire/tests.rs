@@ -103,6 +103,29 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
+fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_refused_each_time_and_keeps_no_name() {
+    let house = FetchFixture::new();
+    let there = git2::Repository::open_bare(house.server.path("octo/sums")).unwrap();
+    let blob = there.blob(b"x").unwrap();
+    let tree = (0..1_000).fold(None, |inner, _| {
+        let mut tree = there.treebuilder(None).unwrap();
+        let (id, mode) = inner.map_or((blob, 0o100_644), |inner| (inner, 0o040_000));
+        tree.insert("d", id, mode).unwrap();
+        Some(tree.write().unwrap())
+    });
+    let who = git2::Signature::new("A", "a@example.org", &git2::Time::new(1, 0)).unwrap();
+    let tree = there.find_tree(tree.unwrap()).unwrap();
+    let deep = there.commit(Some("refs/heads/deep"), &who, &who, "Dig", &tree, &[]).unwrap();
+    for _ in 0..2 {
+        let refused = house.workspaces.fetch(&house.remote(), "deep").unwrap_err();
+        assert_eq!(refused.kind, GitErrorKind::NotForUs);
+        assert_eq!(refused.message, format!("the commit {deep} has folders more than 256 deep"));
+        assert_eq!(Repository::open_bare(&house.mirror).unwrap().references().unwrap().count(), 0);
+    }
+    house.workspaces.fetch(&house.remote(), "main").unwrap();
+}
+
+#[test]
 fn a_first_fetch_brings_one_branch_in_a_pack_and_nothing_else() {
     let house = FetchFixture::new();
     assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap(), house.base);

@@ -46,6 +46,12 @@ pub(super) fn cases() -> Vec<HostileCase> {
             let entries: Vec<_> = names.iter().map(|name| (FILE, name.as_bytes(), blob)).collect();
             HostilePush::Tree(agent.beside_base(&[(TREE, b"many", agent.tree(&entries))]))
         }),
+        case("a file of twenty megabytes under a thousand names", "holds more than 16 GiB", |agent| {
+            let blob = agent.blob(&vec![b'x'; 20 << 20]);
+            let names: Vec<String> = (0..1_000).map(|n| format!("f{n:03}")).collect();
+            let entries: Vec<_> = names.iter().map(|name| (FILE, name.as_bytes(), blob)).collect();
+            HostilePush::Tree(agent.beside_base(&[(TREE, b"many", agent.tree(&entries))]))
+        }),
         case("a file that is too large", "larger than 25 MiB", |agent| {
             let large = agent.blob(&vec![b'x'; 26 << 20]);
             HostilePush::Tree(agent.beside_base(&[(FILE, b"large", large)]))

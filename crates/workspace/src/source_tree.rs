@@ -2,6 +2,7 @@
 //! somebody could have written meanwhile.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};
@@ -368,6 +369,23 @@ impl SourceTree {
     /// # Errors
     /// When an object cannot be read.
     pub fn contents(&self, paths: &[PathBuf]) -> Result<Vec<Option<SourceContent>>, GitError> {
+        let mut contents = Vec::new();
+        let Ok(()) = self.each_content(paths, |_, content| {
+            contents.push(content);
+            Ok::<(), Infallible>(())
+        })?;
+        Ok(contents)
+    }
+
+    /// Hands out what each of these paths has to hold, one after the other, until one cannot be taken.
+    ///
+    /// # Errors
+    /// When an object cannot be read.
+    pub fn each_content<E>(
+        &self,
+        paths: &[PathBuf],
+        mut take: impl FnMut(&Path, Option<SourceContent>) -> Result<(), E>,
+    ) -> Result<Result<(), E>, GitError> {
         let said = |error: git2::Error| GitError::local("read a file of a commit", &error);
         let commits = self.workspaces.commits(&self.repository)?;
         let odb = self.submodules.fetched.odb(&commits).map_err(said)?;
@@ -394,7 +412,12 @@ impl SourceTree {
                 }
             })
         };
-        paths.iter().map(content).collect()
+        for path in paths {
+            if let Err(error) = take(path, content(path)?) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
     }
 
     /// Of these paths, each with the place of a file that may be anybody's by now, those whose place holds something else

@@ -269,6 +269,13 @@ pub(crate) enum TreePurpose {
 fn disk(what: &str) -> impl Fn(std::io::Error) -> EffectError + '_ {
     move |error| {
         let said = format!("cannot {what}: {error}");
-        if error.kind() == std::io::ErrorKind::PermissionDenied { never(said) } else { soon(said) }
+        // A path that is too long, and more files than are looked through, were made by whoever ran there.
+        let is_forbidden = matches!(
+            error.kind(),
+            std::io::ErrorKind::PermissionDenied
+                | std::io::ErrorKind::InvalidFilename
+                | std::io::ErrorKind::FileTooLarge
+        );
+        if is_forbidden { never(said) } else { soon(said) }
     }
 }

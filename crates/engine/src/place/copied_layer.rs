@@ -15,6 +15,10 @@ use rustix::io::Errno;
 
 /// Threads that copy one layer.
 const MOST_COPIERS: usize = 4;
+/// Folders of a layer.
+const MOST_FOLDERS: usize = 1_000_000;
+/// Bytes that stay free on the disk.
+const KEPT_FREE: u64 = 256 << 20;
 /// Bytes of a file that is read as a whole.
 const SMALL: u64 = 1 << 18;
 
@@ -63,6 +67,9 @@ fn lay_folders(from: &Path, to: &Path) -> io::Result<Vec<(PathBuf, bool)>> {
             let entry = entry?;
             if !entry.file_type()?.is_dir() {
                 continue;
+            }
+            if folders.len() == MOST_FOLDERS {
+                return Err(too_many(MOST_FOLDERS));
             }
             let path = folder.join(entry.file_name());
             let here = to.join(&path);
@@ -130,6 +137,7 @@ impl FileCopier<'_> {
                 Entry::Vacant(none) => drop(none.insert(to.to_owned())),
             }
         }
+        require_room(to, found.blocks().saturating_mul(512), KEPT_FREE)?;
         let copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
         if self.shares_nothing || rustix::fs::ioctl_ficlone(&copy, &source).is_err() {
             self.shares_nothing = true;
@@ -144,6 +152,22 @@ impl FileCopier<'_> {
         copy.set_modified(found.modified()?)?;
         copy.set_permissions(modes(&found))
     }
+}
+
+/// That somebody left more than can be looked through, which comes again with every try.
+pub(super) fn too_many(most: usize) -> io::Error {
+    let said = format!("there are more than {most} files or folders in it");
+    io::Error::new(io::ErrorKind::FileTooLarge, said)
+}
+
+/// A copy of a file takes room once more, also where all names were one file's before.
+fn require_room(at: &Path, needed: u64, kept: u64) -> io::Result<()> {
+    let told = rustix::fs::statvfs(at.parent().unwrap_or(at))?;
+    if told.f_bavail.saturating_mul(told.f_frsize) >= needed.saturating_add(kept) {
+        return Ok(());
+    }
+    let said = format!("{} MiB more would leave less than {} MiB free on the disk", needed >> 20, kept >> 20);
+    Err(io::Error::new(io::ErrorKind::StorageFull, said))
 }
 
 /// What a file holds; its holes stay holes.
@@ -207,6 +231,36 @@ mod tests {
         assert_eq!(fs::metadata(to.join("new/deep/run")).unwrap().permissions().mode() & 0o777, 0o555);
         assert_eq!(fs::metadata(to.join("changed")).unwrap().modified().unwrap(), old);
         assert_eq!(fs::read_to_string(lower.join("changed")).unwrap(), "before", "no layer is written");
+    }
+
+    #[test]
+    fn folders_deeper_than_a_path_are_no_layer_and_are_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| place.path().join(name));
+        fs::create_dir(&from).unwrap();
+        let mut folder = fs::File::open(&from).unwrap();
+        for _ in 0..3_000 {
+            rustix::fs::mkdirat(&folder, "d", rustix::fs::Mode::RWXU).unwrap();
+            let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
+            folder = rustix::fs::openat(&folder, "d", flags, rustix::fs::Mode::empty()).unwrap().into();
+        }
+        // Told by its kind as what a job did: another try finds the same.
+        assert_eq!(copy(&from, &to).unwrap_err().kind(), io::ErrorKind::InvalidFilename);
+        for made in [&from, &to] {
+            remove_whatever(made).unwrap();
+            assert!(!made.exists());
+        }
+    }
+
+    #[test]
+    fn a_copy_that_would_fill_the_disk_is_not_begun() {
+        let place = tempfile::tempdir().unwrap();
+        let at = place.path().join("copy");
+        require_room(&at, 1, 0).unwrap();
+        for (needed, kept) in [(u64::MAX, 1), (1, u64::MAX), (1 << 60, 0)] {
+            let refused = require_room(&at, needed, kept).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::StorageFull, "{refused}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat};
 
-use super::copied_layer::{copy, remove_whatever};
+use super::copied_layer::{copy, remove_whatever, too_many};
 use journeyman_sandbox::LayerStack;
 use journeyman_workspace::{SourceContent, SourceTree};
 
@@ -29,6 +29,8 @@ pub(crate) enum LayerMethod {
 
 /// Says in a folder of an upper layer that nothing below it is seen.
 const OPAQUE: &str = "user.overlay.opaque";
+/// Files and folders that one run may leave where they are looked through.
+const MOST_WALKED: usize = 2_000_000;
 /// A file of a checkout that is larger says nothing of how tests are run.
 const LARGEST_READ: u64 = 1 << 20;
 
@@ -120,8 +122,8 @@ impl LayeredFolder {
 
     /// Makes these paths hold what they have to.
     pub(crate) fn lay(&mut self, paths: &[PathBuf], source: &SourceTree) -> io::Result<()> {
-        let contents = source.contents(paths).map_err(io::Error::other)?;
-        for (path, content) in paths.iter().zip(contents) {
+        // One after the other: all together can be more than there is memory.
+        let each = source.each_content(paths, |path, content| {
             let place = self.cleared(path)?;
             match content {
                 Some(SourceContent::File { bytes, is_executable }) => {
@@ -131,9 +133,10 @@ impl LayeredFolder {
                 Some(SourceContent::Link(target)) => symlink(target, &place)?,
                 None => self.hide(path, &place)?,
             }
-            self.laid.insert(path.clone());
-        }
-        Ok(())
+            self.laid.insert(path.to_owned());
+            Ok(())
+        });
+        each.map_err(io::Error::other)?
     }
 
     /// Where a path is written, with nothing there yet and its folders made.
@@ -304,6 +307,9 @@ impl LayeredFolder {
         while let Some(folder) = open.pop() {
             for entry in fs::read_dir(written.join(&folder))? {
                 let entry = entry?;
+                if found.len() + open.len() > MOST_WALKED {
+                    return Err(too_many(MOST_WALKED));
+                }
                 let path = folder.join(entry.file_name());
                 match entry.file_type()?.is_dir() {
                     true if is_entered(&path) => open.push(path),

@@ -1,6 +1,8 @@
 //! What is in a file that is bad to publish, whatever its path: attributes that make of it another file where it is
 //! checked out, and programs that nobody can read.
 
+use std::collections::HashSet;
+
 use super::names;
 
 /// Git passes over a line of attributes that is as long.
@@ -26,22 +28,23 @@ pub(super) fn attributes(new: &[u8], old: Option<&[u8]>) -> Vec<ContentRemark> {
         String::from_utf8_lossy(bytes).lines().map(|line| line.trim().to_owned()).collect()
     };
     let (new, old) = (lines(new), old.map(lines).unwrap_or_default());
+    let known: HashSet<&str> = old.iter().map(String::as_str).collect();
     // A macro has a name of its own for what it sets.
-    let mut rewriting: Vec<String> = vec!["filter".into(), "working-tree-encoding".into()];
-    let mut hiding: Vec<String> = vec!["linguist-generated".into(), "linguist-vendored".into()];
+    let mut rewriting = HashSet::from(["filter", "working-tree-encoding"]);
+    let mut hiding = HashSet::from(["linguist-generated", "linguist-vendored"]);
     for line in old.iter().chain(&new) {
         let mut words = line.split_ascii_whitespace();
         if let Some(name) = words.next().and_then(|first| first.strip_prefix("[attr]")) {
             let sets: Vec<&str> = words.collect();
             for list in [&mut rewriting, &mut hiding] {
                 if sets.iter().any(|word| is_set(word, list)) {
-                    list.push(name.to_owned());
+                    list.insert(name);
                 }
             }
         }
     }
     let mut remarks = Vec::new();
-    for line in new.iter().filter(|line| !old.contains(line) && !line.starts_with('#')) {
+    for line in new.iter().filter(|line| !known.contains(line.as_str()) && !line.starts_with('#')) {
         if line.len() >= LONGEST_ATTRIBUTES {
             let why = "a line is too long for git to read it, and not for all that read attributes";
             remarks.push(ContentRemark::Refused(why.to_owned()));
@@ -72,9 +75,9 @@ fn rest_of(line: &str) -> impl Iterator<Item = &str> {
     rest.unwrap_or_default().split_ascii_whitespace()
 }
 
-fn is_set(word: &str, names: &[String]) -> bool {
+fn is_set(word: &str, names: &HashSet<&str>) -> bool {
     let (name, value) = word.split_once('=').unwrap_or((word, "true"));
-    !value.is_empty() && names.iter().any(|known| known == name)
+    !value.is_empty() && names.contains(name)
 }
 
 /// Whether it is a program that a machine runs as it is.
@@ -139,6 +142,15 @@ mod tests {
         ] {
             assert_eq!(attributes(line.as_bytes(), None), [], "{line}");
         }
+    }
+
+    #[test]
+    fn as_many_lines_and_macros_as_are_read_are_each_looked_at_once() {
+        let lines = |from: u32| -> String {
+            (from..from + 30_000).map(|n| format!("[attr]m{n} a filter=x\n*.a{n} m{n}\n")).collect()
+        };
+        let remarks = attributes(lines(30_000).as_bytes(), Some(lines(0).as_bytes()));
+        assert_eq!(remarks.len(), 60_000, "each setting and each use");
     }
 
     #[test]

@@ -323,10 +323,13 @@ impl<'a> Examination<'a> {
             self.remarks.spot(path, &spot);
         }
         if is_attributes {
-            if bytes.len() > attributes::LARGEST {
+            let is_read = bytes.len() <= attributes::LARGEST;
+            if !is_read {
                 self.remarks.refuse(path, "its attributes are more than are read");
             }
-            for remark in contents::attributes(&bytes, before) {
+            // What was there before is none of a project's either where it is larger.
+            let before = before.filter(|before| before.len() <= attributes::LARGEST);
+            for remark in is_read.then(|| contents::attributes(&bytes, before)).into_iter().flatten() {
                 match remark {
                     ContentRemark::Refused(why) => self.remarks.refuse(path, &why),
                     ContentRemark::Warning(why) => self.remarks.tell(path, &why),

@@ -1,6 +1,7 @@
 //! A repository on this machine whose commits are looked at where they are: nothing is copied, and nothing is changed.
 
 use std::collections::HashSet;
+use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
@@ -89,12 +90,21 @@ const OPENED: [&str; 4] = ["objects", "refs", "info", "logs"];
 const FILES: [&str; 7] =
     ["HEAD", "config", "commondir", "packed-refs", "shallow", "index", "objects/info/alternates"];
 
+/// Files and folders of git's that are looked at, and bytes of those that are read.
+const MOST_ENTRIES: usize = 2_000_000;
+const LARGEST_TEXT: u64 = 1 << 20;
+
 fn refuse_what_waits(path: &Path) -> Result<(), GitError> {
     let Some(git) = git_folder(path) else { return Ok(()) };
     let beside = [".gitignore", ".gitattributes"].map(|name| git.with_file_name(name));
-    let beside = beside.into_iter().find(|file| file.exists() && !file.is_file());
-    let found =
-        beside.or_else(|| waits(&git)).or_else(|| waits(&git.join(first_line(&git.join("commondir"))?)));
+    let mut found = beside.into_iter().find(|file| file.exists() && !file.is_file());
+    let shared = || first_line(&git.join("commondir")).map(|line| git.join(line));
+    if found.is_none() {
+        found = waits(&git)?;
+    }
+    if let (None, Some(shared)) = (&found, shared()) {
+        found = waits(&shared)?;
+    }
     match found {
         Some(file) => Err(GitError::broken(format!(
             "{} is no file, and git would read it: remove it, or make the clone anew",
@@ -119,23 +129,37 @@ fn git_folder(path: &Path) -> Option<PathBuf> {
 }
 
 fn first_line(file: &Path) -> Option<String> {
-    let text = file.is_file().then(|| std::fs::read_to_string(file).ok())??;
+    let text = file.is_file().then(|| small_text(file).ok())??;
     text.lines().next().map(str::to_owned)
 }
 
+/// The text of a small file of git's; a larger one is none.
+fn small_text(file: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(file)?.take(LARGEST_TEXT).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// What git would open in a repository and is neither a file nor a folder, or no file where it has to be one.
-fn waits(repository: &Path) -> Option<PathBuf> {
+fn waits(repository: &Path) -> Result<Option<PathBuf>, GitError> {
     let files = FILES.iter().map(|name| repository.join(name));
     if let Some(wrong) = files.clone().find(|file| file.exists() && !file.is_file()) {
-        return Some(wrong);
+        return Ok(Some(wrong));
     }
-    let (mut open, mut seen) = (vec![repository.to_owned()], HashSet::new());
+    let (mut open, mut seen, mut looked) = (vec![repository.to_owned()], HashSet::new(), 0);
     while let Some(folder) = open.pop() {
         if !folder.canonicalize().is_ok_and(|place| seen.insert(place)) {
             continue;
         }
         let is_whole = folder != repository;
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            looked += 1;
+            if looked > MOST_ENTRIES {
+                return Err(GitError::broken(format!(
+                    "{} has more than {MOST_ENTRIES} files: `git gc` puts them together",
+                    repository.display()
+                )));
+            }
             let path = entry.path();
             // A link that leads nowhere is not opened.
             let kind = match entry.file_type() {
@@ -144,18 +168,18 @@ fn waits(repository: &Path) -> Option<PathBuf> {
             };
             let Ok(kind) = kind else { continue };
             if kind.is_fifo() || kind.is_char_device() || kind.is_block_device() {
-                return Some(path);
+                return Ok(Some(path));
             }
             if kind.is_dir() && (is_whole || OPENED.iter().any(|name| entry.file_name() == *name)) {
                 open.push(path);
             } else if kind.is_file() && path.ends_with("info/alternates") {
                 let objects = folder.parent().unwrap_or(&folder);
-                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                let text = small_text(&path).unwrap_or_default();
                 open.extend(text.lines().filter(|line| !line.is_empty()).map(|line| objects.join(line)));
             }
         }
     }
-    None
+    Ok(None)
 }
 
 #[cfg(test)]

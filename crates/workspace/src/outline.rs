@@ -1,6 +1,6 @@
 //! A commit for somebody without tools: what there is, and what the files say that are spoken of, within a budget.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use git2::{ObjectType, Tree, TreeWalkMode, TreeWalkResult};
 
@@ -12,6 +12,10 @@ use journeyman_order::{CommitSha, RepositoryName};
 const MOST_ENTRIES: usize = 100_000;
 /// Bytes of a file that is shown.
 const LARGEST: usize = 200 << 10;
+/// Folders in folders that are told apart where there is no room for all paths.
+const DEEPEST_FOLDED: usize = 32;
+/// Bytes of a path that a text names.
+const LONGEST_NAMED: usize = 4 << 10;
 /// Of the budget, for the paths; the rest is for files.
 const FOR_PATHS: usize = 3;
 
@@ -19,9 +23,9 @@ const FOR_PATHS: usize = 3;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     /// Paths of files, sorted. Where all of them are too many, folders from some depth on stand as one line with how
-    /// many files they hold.
+    /// many files they hold. The last line says so where there are more files than were looked at.
     pub paths: Vec<String>,
-    /// How many files there are.
+    /// How many files were looked at.
     pub total: usize,
     /// Files that were named, with all that they hold, in the order in which they were named.
     pub files: Vec<(String, String)>,
@@ -43,12 +47,15 @@ impl Workspaces {
         budget: usize,
     ) -> Result<Outline, GitError> {
         let commits = self.commits(repository)?;
-        let files = files(&self.tree_within(&commits, oid(commit)?)?)?;
+        let (files, is_cut) = files(&self.tree_within(&commits, oid(commit)?)?)?;
         let mut outline = Outline {
             paths: fitting(files.keys(), budget / FOR_PATHS),
             total: files.len(),
             ..Outline::default()
         };
+        if is_cut {
+            outline.paths.push(format!("… and more: the first {MOST_ENTRIES} files were looked at"));
+        }
         let mut left = budget.saturating_sub(length(&outline.paths));
         let odb = commits.odb().map_err(|error| GitError::local("read a file of a commit", &error))?;
         for path in mentioned(files.keys(), named) {
@@ -68,23 +75,24 @@ impl Workspaces {
     }
 }
 
-/// Every file of a commit by its path. Names that are not UTF-8 are nobody's to speak of.
-fn files(tree: &Tree<'_>) -> Result<BTreeMap<String, git2::Oid>, GitError> {
+/// The files of a commit by their paths, and whether there are more. Names that are not UTF-8 are nobody's to speak of.
+fn files(tree: &Tree<'_>) -> Result<(BTreeMap<String, git2::Oid>, bool), GitError> {
     let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
-    let mut files = BTreeMap::new();
+    let (mut files, mut is_cut) = (BTreeMap::new(), false);
     let walked = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
-        if files.len() >= MOST_ENTRIES {
-            return TreeWalkResult::Abort;
-        }
         if let (Ok(name), Some(ObjectType::Blob)) = (entry.name(), entry.kind()) {
+            is_cut = files.len() >= MOST_ENTRIES;
+            if is_cut {
+                return TreeWalkResult::Abort;
+            }
             files.insert(format!("{folder}{name}"), entry.id());
         }
         TreeWalkResult::Ok
     });
     match walked {
         // It was us who had enough.
-        Err(error) if files.len() < MOST_ENTRIES => Err(said(error)),
-        Ok(()) | Err(_) => Ok(files),
+        Err(error) if !is_cut => Err(said(error)),
+        Ok(()) | Err(_) => Ok((files, is_cut)),
     }
 }
 
@@ -99,7 +107,7 @@ fn fitting<'a>(paths: impl Iterator<Item = &'a String> + Clone, most: usize) -> 
         return all;
     }
     let deepest = paths.clone().map(|path| path.matches('/').count()).max().unwrap_or_default();
-    for depth in (1..=deepest).rev() {
+    for depth in (1..=deepest.min(DEEPEST_FOLDED)).rev() {
         let lines = folded(paths.clone(), depth);
         if length(&lines) <= most {
             return lines;
@@ -135,28 +143,25 @@ fn folded<'a>(paths: impl Iterator<Item = &'a String>, depth: usize) -> Vec<Stri
 /// Paths that a text names, whole or by their end from a `/` on, in the order of their first mention. The name of a
 /// file alone counts when it has a full stop: others are words.
 fn mentioned<'a>(paths: impl Iterator<Item = &'a String>, text: &str) -> Vec<&'a String> {
-    let mut ends: BTreeMap<&str, Vec<&'a String>> = BTreeMap::new();
-    let mut spaced = Vec::new();
+    let mut words: HashMap<&str, usize> = HashMap::new();
+    for word in text.split(|c| !is_of_a_path(c)) {
+        let at = word.as_ptr().addr() - text.as_ptr().addr();
+        let word = word.trim_end_matches('.').trim_start_matches("./").trim_matches('/');
+        words.entry(word).or_insert(at);
+    }
+    let mut found: Vec<(usize, &String)> = Vec::new();
     for path in paths {
         if path.contains(|c: char| !is_of_a_path(c)) {
-            spaced.push(path);
+            // Only these can be in no word.
+            found.extend(text.find(path.as_str()).map(|at| (at, path)));
         }
         let starts = path.match_indices('/').map(|(at, _)| at + 1);
         for start in std::iter::once(0).chain(starts) {
             let end = path.get(start..).unwrap_or_default();
-            if start == 0 || end.contains(['/', '.']) {
-                ends.entry(end).or_default().push(path);
-            }
+            let is_name = end.len() <= LONGEST_NAMED && (start == 0 || end.contains(['/', '.']));
+            found.extend(is_name.then(|| words.get(end)).flatten().map(|at| (*at, path)));
         }
     }
-    let mut found: Vec<(usize, &String)> = Vec::new();
-    for word in text.split(|c| !is_of_a_path(c)) {
-        let at = word.as_ptr().addr() - text.as_ptr().addr();
-        let word = word.trim_end_matches('.').trim_start_matches("./").trim_matches('/');
-        found.extend(ends.get(word).into_iter().flatten().map(|path| (at, *path)));
-    }
-    // Only these can be in no word.
-    found.extend(spaced.into_iter().filter_map(|path| text.find(path.as_str()).map(|at| (at, path))));
     found.sort();
     let mut seen = BTreeSet::new();
     found.into_iter().map(|(_, path)| path).filter(|path| seen.insert(*path)).collect()

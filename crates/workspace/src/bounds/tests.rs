@@ -159,6 +159,21 @@ fn what_lies_behind_a_commit_is_no_larger_either_where_it_is_packed_or_merged() 
 }
 
 #[test]
+fn an_outline_says_that_there_are_more_files_than_were_looked_at() {
+    let house = TreeFixture::new();
+    let empty = house.blob(b"");
+    let many = |count: u32| {
+        let files: Vec<_> = (0..count).map(|name| ("100644", format!("f{name:06}"), empty)).collect();
+        let commit = house.commit(house.folder(&[("40000", "d".to_owned(), house.folder(&files))]));
+        house.workspaces.outline(&house.repository, &commit, "see f000007", 1_000).unwrap()
+    };
+    assert_eq!(many(100_000).paths, ["d/ (100000 files)"]);
+    let cut = many(100_001);
+    let more = "… and more: the first 100000 files were looked at";
+    assert_eq!((cut.total, cut.paths), (100_000, vec!["d/ (100000 files)".to_owned(), more.to_owned()]));
+}
+
+#[test]
 fn what_is_malformed_or_not_here_is_counted_as_far_as_it_can_be_read() {
     let house = TreeFixture::new();
     let deep = house.nested(300);

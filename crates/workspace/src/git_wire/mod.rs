@@ -24,6 +24,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
+use super::bounds::{self, KEPT_FREE_OF_OBJECTS};
 use super::{GitError, GitErrorKind, write_whole};
 use journeyman_order::TrustedCertificates;
 
@@ -52,12 +53,17 @@ pub(super) struct WireLimits {
     pub(super) silence: Duration,
     /// For everything: a server can be slow without end.
     pub(super) whole: Duration,
+    /// Bytes that stay free on the disk.
+    pub(super) kept_free: u64,
 }
 
 impl WireLimits {
     /// A minute of silence. The largest repositories there are take an hour on a slow line.
-    pub(super) const USUAL: Self =
-        Self { silence: Duration::from_secs(60), whole: Duration::from_secs(3 * 60 * 60) };
+    pub(super) const USUAL: Self = Self {
+        silence: Duration::from_secs(60),
+        whole: Duration::from_secs(3 * 60 * 60),
+        kept_free: KEPT_FREE_OF_OBJECTS,
+    };
 }
 
 /// Whoever waits for what is fetched: once this is dropped, a fetch that is under way is ended.
@@ -173,11 +179,24 @@ impl GitWire<'_> {
     }
 
     fn run_command(&self, command: Command) -> Result<(), WireFailure> {
-        self.run_telling(command).and_then(PrintedText::of_success).map(drop)
+        let kept = self.limits.kept_free;
+        let is_full = || bounds::room(self.ours).is_some_and(|free| free < kept);
+        let full = || WireFailure {
+            kind: GitErrorKind::Unavailable,
+            said: format!("less than {} MiB would be free on the disk", kept >> 20),
+        };
+        if is_full() {
+            return Err(full());
+        }
+        let fetched = run(command, self.limits.whole, &|| match () {
+            () if is_full() => Some(full()),
+            () => given_up(self.is_given_up),
+        });
+        fetched.and_then(PrintedText::of_success).map(drop)
     }
 
     fn run_telling(&self, command: Command) -> Result<PrintedText, WireFailure> {
-        run(command, self.limits.whole, self.is_given_up)
+        run(command, self.limits.whole, &|| given_up(self.is_given_up))
     }
 
     fn command(&self, how: &[&str], refspec: &str) -> Command {
@@ -238,7 +257,9 @@ impl GitWire<'_> {
 
 /// Has git do something in a repository of ours that reaches no server; [`own_git`] begins the command.
 pub(super) fn run_task(command: Command, is_given_up: &AtomicBool) -> Result<(), WireFailure> {
-    run(command, WireLimits::USUAL.whole, is_given_up).and_then(PrintedText::of_success).map(drop)
+    run(command, WireLimits::USUAL.whole, &|| given_up(is_given_up))
+        .and_then(PrintedText::of_success)
+        .map(drop)
 }
 
 /// git for a bare repository of ours, behind the fences that hold for all of it: no settings of the machine or of a person,
@@ -285,7 +306,20 @@ impl PrintedText {
     }
 }
 
-fn run(command: Command, limit: Duration, is_given_up: &AtomicBool) -> Result<PrintedText, WireFailure> {
+/// Why nobody waits any more, where that is so.
+fn given_up(is_given_up: &AtomicBool) -> Option<WireFailure> {
+    is_given_up.load(Ordering::Relaxed).then(|| WireFailure {
+        kind: GitErrorKind::Unavailable,
+        said: "nobody waits for it any more".to_owned(),
+    })
+}
+
+/// `is_over` is asked now and then for a reason to end it.
+fn run(
+    command: Command,
+    limit: Duration,
+    is_over: &dyn Fn() -> Option<WireFailure>,
+) -> Result<PrintedText, WireFailure> {
     let failed = |kind, said: String| WireFailure { kind, said };
     let mut process = GitProcess::start(command).map_err(|error| {
         if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) {
@@ -301,15 +335,11 @@ fn run(command: Command, limit: Duration, is_given_up: &AtomicBool) -> Result<Pr
             Ok(said) => break said,
             // The listener is gone only if it panicked.
             Err(RecvTimeoutError::Disconnected) => break Vec::new(),
-            Err(RecvTimeoutError::Timeout) if is_given_up.load(Ordering::Relaxed) => {
-                let said = "nobody waits for it any more".to_owned();
-                return Err(failed(GitErrorKind::Unavailable, said));
-            }
             Err(RecvTimeoutError::Timeout) if Instant::now() >= until => {
                 let said = format!("it was not done after {} seconds", limit.as_secs());
                 return Err(failed(GitErrorKind::Unavailable, said));
             }
-            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Timeout) => is_over().map_or(Ok(()), Err)?,
         }
     };
     let ended =

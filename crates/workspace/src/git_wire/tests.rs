@@ -103,6 +103,27 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
+fn a_fetch_leaves_room_on_the_disk_and_what_it_brought_until_then_is_taken_away() {
+    let house = FetchFixture::new();
+    let limits = WireLimits { kept_free: u64::MAX, ..WireLimits::USUAL };
+    let refused = GitWire { limits, ..house.git() }.run(MAIN).unwrap_err();
+    assert_eq!(refused.kind, GitErrorKind::Unavailable, "it is waited for");
+    assert!(refused.said.contains("would be free on the disk"), "{}", refused.said);
+    assert_eq!(house.server.requests(), Vec::<String>::new(), "it was not begun");
+
+    // Room that goes while it runs.
+    let looks = std::cell::Cell::new(0);
+    let is_over = || {
+        looks.set(looks.get() + 1);
+        (looks.get() == 3).then(|| WireFailure { kind: GitErrorKind::Unavailable, said: "full".to_owned() })
+    };
+    let mut command = Command::new("sleep");
+    command.arg("600").process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = run(command, Duration::from_secs(600), &is_over).map(drop).unwrap_err();
+    assert_eq!((ended.said.as_str(), looks.get()), ("full", 3));
+}
+
+#[test]
 fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_refused_each_time_and_keeps_no_name() {
     let house = FetchFixture::new();
     let there = git2::Repository::open_bare(house.server.path("octo/sums")).unwrap();

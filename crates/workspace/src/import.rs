@@ -134,7 +134,7 @@ impl Workspaces {
         }
         examination.compare(base_tree, tree)?;
         if examination.remarks.findings.is_empty() {
-            if let Some(why) = bounds::excess(&source, tree)? {
+            if let Err(why) = self.measured(&source, None, tree)? {
                 examination.remarks.refuse("", &format!("the repository then {why}"));
             } else {
                 let known = self.large_files_given(repository, &commits, base_id)?;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
-use super::{GitError, Workspaces, address};
+use super::bounds::bounded_tree;
+use super::{GitError, GitErrorKind, Workspaces, address};
 use journeyman_order::RepositoryName;
 
 impl Workspaces {
@@ -67,7 +68,7 @@ impl Workspaces {
 /// When there is none, or it cannot be opened.
 pub fn open_clone(path: &Path) -> Result<Repository, GitError> {
     refuse_what_waits(path)?;
-    Repository::discover(path).map_err(|error| {
+    let opened = Repository::discover(path).map_err(|error| {
         let said = error.message();
         let remedy = match () {
             () if said.contains("partialclone") => "the clone is partial: clone it again without `--filter`",
@@ -77,7 +78,13 @@ pub fn open_clone(path: &Path) -> Result<Repository, GitError> {
             () => "name a git repository with at least one commit",
         };
         GitError::broken(format!("{said}; {remedy}"))
-    })
+    })?;
+    // All else goes down into what is checked out; what cannot be read is noticed then.
+    let head = opened.head().and_then(|head| head.peel_to_commit()).map(|head| head.id());
+    match head.ok().map(|head| bounded_tree(&opened, head).map(drop)) {
+        Some(Err(error)) if error.kind == GitErrorKind::NotForUs => Err(error),
+        Some(_) | None => Ok(opened),
+    }
 }
 
 fn open(path: &Path) -> Result<Repository, GitError> {

@@ -102,11 +102,12 @@ impl Workspaces {
         }
         let said = |error: git2::Error| GitError::local("find what was fetched", &error);
         let id = into.refname_to_id(kept).map_err(said)?;
-        if let Err(error) = self.tree_within(into, id) {
+        // What cannot be read is noticed by whoever needs it.
+        if let Err(error) = self.tree_within(into, id)
+            && error.kind == GitErrorKind::NotForUs
+        {
             // Under no name it is in nobody's way.
-            if error.kind == GitErrorKind::NotForUs {
-                into.find_reference(kept).and_then(|mut fetched| fetched.delete()).map_err(said)?;
-            }
+            into.find_reference(kept).and_then(|mut fetched| fetched.delete()).map_err(said)?;
             return Err(error);
         }
         sha(id)

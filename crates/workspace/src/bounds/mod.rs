@@ -163,7 +163,11 @@ struct MeasuredFolder {
     folders: Vec<((Oid, usize), u64)>,
 }
 
-impl<O: TreeObjects> TreeMeasure<'_, O> {
+impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
+    fn new(objects: &'a O, submodules: Option<&'a SubmoduleTree<'a>>, known: KnownTreeSizes) -> Self {
+        Self { objects, submodules, known, sizes: HashMap::new(), seen: 0, is_whole: true }
+    }
+
     /// The size of a tree, or what is more than may be.
     fn measure(&mut self, tree: Oid) -> Result<Result<TreeSize, String>, GitError> {
         let mut open = Vec::new();
@@ -255,14 +259,7 @@ impl<O: TreeObjects> TreeMeasure<'_, O> {
 
 /// What is more in a tree than may be, if anything is.
 pub(super) fn excess(objects: &impl TreeObjects, tree: Oid) -> Result<Option<String>, GitError> {
-    let mut measure = TreeMeasure {
-        objects,
-        submodules: None,
-        known: HashMap::new(),
-        sizes: HashMap::new(),
-        seen: 0,
-        is_whole: true,
-    };
+    let mut measure = TreeMeasure::new(objects, None, HashMap::new());
     Ok(measure.measure(tree)?.err())
 }
 
@@ -311,16 +308,25 @@ impl Workspaces {
         submodules: Option<&SubmoduleTree<'_>>,
         (commit, tree): (Oid, Oid),
     ) -> Result<TreeSize, GitError> {
+        self.measured(objects, submodules, tree)?.map_err(|why| over(commit, &why))
+    }
+
+    /// How large a tree is, or what is more in it than may be.
+    pub(super) fn measured(
+        &self,
+        objects: &impl TreeObjects,
+        submodules: Option<&SubmoduleTree<'_>>,
+        tree: Oid,
+    ) -> Result<Result<TreeSize, String>, GitError> {
         let remembered = || self.inner.tree_sizes.lock().unwrap_or_else(PoisonError::into_inner);
         if submodules.is_none()
             && let Some(size) = remembered().get(&(tree, 0))
         {
-            return Ok(*size);
+            return Ok(Ok(*size));
         }
         // What is behind a submodule's commit changes with what was fetched.
         let known = if submodules.is_none() { std::mem::take(&mut *remembered()) } else { HashMap::new() };
-        let mut measure =
-            TreeMeasure { objects, submodules, known, sizes: HashMap::new(), seen: 0, is_whole: true };
+        let mut measure = TreeMeasure::new(objects, submodules, known);
         let measured = measure.measure(tree)?;
         let TreeMeasure { known, is_whole, .. } = measure;
         // An object that comes later would count for nothing.
@@ -330,7 +336,7 @@ impl Workspaces {
                 *all = known;
             }
         }
-        measured.map_err(|why| over(commit, &why))
+        Ok(measured)
     }
 
     /// Looks whether the commits that a pack is made of have trees that are no larger than a tree may be: libgit2 goes down

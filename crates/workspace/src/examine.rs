@@ -405,6 +405,10 @@ impl<'a> Examination<'a> {
                 self.refuse(&path, &why);
             }
         }
+        if links.are_too_many() {
+            let why = "the symbolic links lead over more names than can be followed";
+            self.remarks.refuse("", why);
+        }
         Ok(())
     }
 

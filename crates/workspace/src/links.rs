@@ -1,5 +1,6 @@
 //! Symbolic links of a whole tree, followed over one another: where each one leads once all are there.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use git2::{ObjectType, Oid};
@@ -16,6 +17,8 @@ const MOST_ENTRIES: usize = 2_000_000;
 const MOST_HOPS: usize = 40;
 /// Names that are followed on the way.
 const MOST_STEPS: usize = 4_096;
+/// Names that are put together for all links of a tree.
+const MOST_NAMES: usize = 20_000_000;
 /// Paths that are seen through links.
 const MOST_SEEN: usize = 50_000;
 /// Links behind links.
@@ -34,7 +37,11 @@ pub(super) enum LinkTarget {
 
 /// The links of a tree, by their paths.
 #[derive(Debug, Default)]
-pub(super) struct TreeLinks(BTreeMap<String, String>);
+pub(super) struct TreeLinks {
+    targets: BTreeMap<String, String>,
+    /// Names that were put together.
+    names: Cell<usize>,
+}
 
 impl TreeLinks {
     /// Of a tree; none when it is too large to be looked through. Links that are not UTF-8 are left out.
@@ -53,7 +60,7 @@ impl TreeLinks {
                     EntryMode::Link => {
                         let target = source.read(entry.id, ObjectType::Blob)?.map(String::from_utf8);
                         if let Some(Ok(target)) = target {
-                            links.0.insert(path, target);
+                            links.targets.insert(path, target);
                         }
                     }
                     EntryMode::Tree
@@ -69,7 +76,12 @@ impl TreeLinks {
 
     /// Their paths.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.targets.keys().map(String::as_str)
+    }
+
+    /// Whether they lead over more names than are followed, so that some were told as endless that may not be.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.names.get() > MOST_NAMES
     }
 
     /// Where a path leads when every link on it is followed.
@@ -79,13 +91,17 @@ impl TreeLinks {
         let (mut hops, mut steps) = (0, 0);
         while let Some(part) = ahead.pop_front() {
             steps += 1;
+            self.names.set(self.names.get() + here.len() + 1);
+            if self.are_too_many() {
+                return LinkTarget::Endless;
+            }
             match part {
                 "" | "." => continue,
                 ".." if here.pop().is_some() => continue,
                 ".." => return LinkTarget::Outside,
                 name => here.push(name),
             }
-            if let Some(target) = self.0.get(&here.join("/")) {
+            if let Some(target) = self.targets.get(&here.join("/")) {
                 hops += 1;
                 if hops > MOST_HOPS || steps > MOST_STEPS {
                     return LinkTarget::Endless;
@@ -151,7 +167,8 @@ mod tests {
     use super::*;
 
     fn links(all: &[(&str, &str)]) -> TreeLinks {
-        TreeLinks(all.iter().map(|(path, target)| ((*path).to_owned(), (*target).to_owned())).collect())
+        let targets = all.iter().map(|(path, target)| ((*path).to_owned(), (*target).to_owned())).collect();
+        TreeLinks { targets, ..TreeLinks::default() }
     }
 
     fn inside(path: &str) -> LinkTarget {
@@ -189,6 +206,18 @@ mod tests {
         ] {
             assert_eq!(links.follow(path), end, "{path}");
         }
+    }
+
+    #[test]
+    fn links_that_lead_over_more_names_than_are_followed_are_said_to() {
+        let long = "x/".repeat(2_000);
+        let links = links(&[("short", "x"), ("long", &long)]);
+        for _ in 0..1_000 {
+            assert_eq!(links.follow("short"), inside("x"));
+        }
+        assert!(!links.are_too_many());
+        let ends = (0..20).map(|_| links.follow("long"));
+        assert!(ends.last() == Some(LinkTarget::Endless) && links.are_too_many());
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(crate) enum LayerMethod {
 
 /// Says in a folder of an upper layer that nothing below it is seen.
 const OPAQUE: &str = "user.overlay.opaque";
+/// Bytes of a path that a repository's settings name; each of its folders is looked at from within the next.
+const LONGEST_PATH: usize = 1_024;
 /// Files and folders that one run may leave where they are looked through.
 const MOST_WALKED: usize = 2_000_000;
 /// A file of a checkout that is larger says nothing of how tests are run.
@@ -257,7 +259,7 @@ impl LayeredFolder {
 
     /// A file that is not large, as it is seen.
     pub(crate) fn read(&self, path: &str) -> Option<Vec<u8>> {
-        let path = Path::new(path);
+        let path = Some(Path::new(path)).filter(|path| path.as_os_str().len() <= LONGEST_PATH)?;
         let mut folders = HashMap::new();
         for layer in std::iter::once(self.written()).chain(self.lower.iter().cloned()) {
             match seen(&layer, path, &mut folders) {

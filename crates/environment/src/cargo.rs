@@ -2,11 +2,12 @@
 //!
 //! May know: Cargo.toml. Must never know: other ecosystems.
 
+use crate::files::toml_table;
 use crate::project::{Detection, FoundProject};
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let text = ask.files.text("Cargo.toml")?;
-    let table = text.parse::<toml::Table>().ok();
+    let table = toml_table(&text);
     // A manifest that we cannot read is for cargo to complain of.
     let says = |key: &str| {
         let value = table.as_ref().and_then(|table| table.get(key)?.as_table().cloned());

@@ -5,10 +5,13 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
+use journeyman_order::toml_text::is_modest_toml;
 use serde_json::Value;
 
 /// A file that is larger says nothing of an environment.
 const LARGEST: usize = 2 << 20;
+/// Sections and keys of an INI file that are read: each is looked for among all.
+const MOST_KEYS: usize = 2_000;
 
 /// The files of one commit.
 pub struct RepositoryFiles<'a> {
@@ -133,13 +136,17 @@ impl<'a> RepositoryFiles<'a> {
         names.iter().copied().find(|name| self.has(name))
     }
 
+    /// Whether a file may be there, by what the list can tell.
+    pub(crate) fn may_have(&self, path: &str) -> bool {
+        match path.split_once('/') {
+            None => self.root.contains(path),
+            Some((first, _)) => self.root.contains(first) && (!self.is_whole || self.names.contains(path)),
+        }
+    }
+
     pub(crate) fn text(&self, path: &str) -> Option<String> {
-        // Reading may be slow: what the list can tell is asked of it first.
-        let is_absent = match path.split_once('/') {
-            None => !self.root.contains(path),
-            Some((first, _)) => !self.root.contains(first) || (self.is_whole && !self.names.contains(path)),
-        };
-        if is_absent {
+        // Reading may be slow.
+        if !self.may_have(path) {
             return None;
         }
         let bytes = (self.read)(path).filter(|bytes| bytes.len() <= LARGEST)?;
@@ -151,12 +158,17 @@ impl<'a> RepositoryFiles<'a> {
     }
 
     pub(crate) fn toml(&self, path: &str) -> Option<toml::Table> {
-        self.text(path)?.parse().ok()
+        toml_table(&self.text(path)?)
     }
 
     pub(crate) fn ini(&self, path: &str) -> Option<IniFile> {
         self.text(path).map(|text| IniFile::from_text(&text))
     }
+}
+
+/// A file of TOML; none where it is none, or would become too much.
+pub(crate) fn toml_table(text: &str) -> Option<toml::Table> {
+    is_modest_toml(text).then(|| text.parse().ok())?
 }
 
 /// An INI file as Python's configparser reads it: values may go on in lines that are indented.
@@ -168,7 +180,11 @@ pub(crate) struct IniFile {
 impl IniFile {
     pub(crate) fn from_text(text: &str) -> Self {
         let mut sections: Vec<(String, Vec<(String, String)>)> = Vec::new();
+        let mut left = MOST_KEYS;
         for line in text.lines() {
+            if left == 0 {
+                break;
+            }
             let trimmed = line.trim();
             if trimmed.is_empty() || trimmed.starts_with('#') || trimmed.starts_with(';') {
                 continue;
@@ -180,11 +196,13 @@ impl IniFile {
                 value.push_str(trimmed.split(" #").next().unwrap_or_default().trim_end());
             } else if let Some(name) = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
                 sections.push((name.trim().to_owned(), Vec::new()));
+                left -= 1;
             } else if let Some((_, keys)) = sections.last_mut() {
                 let at = trimmed.find(['=', ':']).unwrap_or(trimmed.len());
                 let (key, value) = trimmed.split_at(at);
                 let value = value.trim_start_matches(['=', ':']).split(" #").next().unwrap_or_default();
                 keys.push((key.trim().to_lowercase(), value.trim().to_owned()));
+                left -= 1;
             }
         }
         Self { sections }

@@ -2,7 +2,7 @@
 //!
 //! May know: names of programs and packages, and how their versions are asked. Must never know: how to start one.
 
-use crate::files::{RepositoryFiles, quote};
+use crate::files::{RepositoryFiles, quote, toml_table};
 use crate::version::{VersionNumber, fits};
 use crate::{ProgramFolder, SetupCommand, workflow};
 
@@ -176,9 +176,7 @@ fn package_manager(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVers
 fn rust(files: &RepositoryFiles<'_>) -> Option<WantedVersion> {
     for file in ["rust-toolchain.toml", "rust-toolchain"] {
         let Some(text) = files.text(file) else { continue };
-        let channel = text
-            .parse::<toml::Table>()
-            .ok()
+        let channel = toml_table(&text)
             .and_then(|table| table.get("toolchain")?.get("channel")?.as_str().map(str::to_owned));
         let version = channel.or_else(|| text.lines().next().map(|line| line.trim().to_owned()));
         let version = version.filter(|version| !version.is_empty() && !version.contains(['[', '=']))?;

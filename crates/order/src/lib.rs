@@ -64,6 +64,7 @@ pub mod task;
 pub mod test_path;
 pub mod test_run;
 pub mod title;
+pub mod toml_text;
 pub mod trace;
 pub mod verdict;
 pub mod weakening;

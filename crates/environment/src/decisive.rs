@@ -2,6 +2,8 @@
 //!
 //! May know: manifests, lockfiles, folders of package managers. Must never know: what is kept under which key.
 
+use std::collections::{BTreeSet, HashSet};
+
 use crate::environment_plan::{EnvironmentSource, is_in};
 use crate::files::RepositoryFiles;
 use crate::statement::{script_texts, words};
@@ -9,6 +11,8 @@ use crate::{EnvironmentPlan, network};
 
 /// Paths that are listed, at most: of more, those nearest to the root.
 const MOST: usize = 5_000;
+/// Files that commands name and that are looked at: each may be asked for over a network.
+const MOST_READ: usize = 500;
 
 /// Paths whose content decides what the setup makes.
 pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<String> {
@@ -23,18 +27,20 @@ pub(crate) fn files(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Vec<
             None
         }
     };
+    let named = network::NamedFiles::of(&command);
     let decides = |path: &&str| {
-        (network::decides(path, &command) && (runs_make || !is_make(path)) && !is_aside(path))
-            || Some(*path) == source
+        (named.decide(path) && (runs_make || !is_make(path)) && !is_aside(path)) || Some(*path) == source
     };
     let mut all: Vec<String> = files.all().filter(decides).map(str::to_owned).collect();
     // Where only the root is known, what the commands name is there all the same.
-    for word in command.split(|c: char| c.is_whitespace() || "'\"=".contains(c)) {
-        let word = word.trim_start_matches("./");
-        if word.contains('/') && !all.iter().any(|known| known == word) && files.text(word).is_some() {
-            all.push(word.to_owned());
-        }
-    }
+    let words = command.split(|c: char| c.is_whitespace() || "'\"=".contains(c));
+    let known: HashSet<&str> = all.iter().map(String::as_str).collect();
+    let words: BTreeSet<&str> = words
+        .map(|word| word.trim_start_matches("./"))
+        .filter(|word| word.contains('/') && !known.contains(word) && files.may_have(word))
+        .collect();
+    let more = first_ones(words, |word| files.text(word).is_some());
+    all.extend(more);
     all.sort_by_key(|path| (path.matches('/').count(), path.clone()));
     all.truncate(MOST);
     all.sort();
@@ -53,13 +59,20 @@ pub(crate) fn scripts(files: &RepositoryFiles<'_>, plan: &EnvironmentPlan) -> Ve
             None => files.text(path).is_some_and(|text| text.starts_with("#!")),
         }
     };
-    let named = words(&text).map(|word| word.trim_start_matches("./").to_owned());
-    let mut all: Vec<String> = named.filter(|path| is_script(path) && files.text(path).is_some()).collect();
+    let named = words(&text).map(|word| word.trim_start_matches("./"));
+    let named: BTreeSet<&str> = named.filter(|path| files.may_have(path)).collect();
+    let mut all = first_ones(named, |path| is_script(path) && files.text(path).is_some());
     all.extend(build_modules(files));
     all.sort();
     all.dedup();
     all.truncate(MOST);
     all
+}
+
+/// Those that are so, and all beyond the ones that are looked at: what is not known may be.
+fn first_ones(paths: BTreeSet<&str>, is_so: impl Fn(&str) -> bool) -> Vec<String> {
+    let one = |(at, path): (usize, &str)| (at >= MOST_READ || is_so(path)).then(|| path.to_owned());
+    paths.into_iter().enumerate().filter_map(one).collect()
 }
 
 /// What npm and its like run when they install.

@@ -2,6 +2,8 @@
 //!
 //! May know: package managers, their files and their public hosts. Must never know: how a connection is let through.
 
+use std::collections::HashSet;
+
 /// In the settings: the registries of the package managers that a repository has files for.
 pub const REGISTRIES: &str = "registries";
 
@@ -162,6 +164,33 @@ const DECIDES: [&str; 49] = [
     ".ruby-version",
 ];
 
+/// The files that a command names.
+pub(crate) struct NamedFiles<'c> {
+    paths: HashSet<&'c str>,
+    /// The last parts of those with folders before them, which may be named from anywhere.
+    ends: HashSet<&'c str>,
+}
+
+impl<'c> NamedFiles<'c> {
+    pub(crate) fn of(command: &'c str) -> Self {
+        let named = || words(command).filter(|word| !word.starts_with('/') || word.starts_with("/workspace"));
+        Self {
+            paths: named().map(|word| word.trim_start_matches("./")).collect(),
+            ends: named().filter_map(|word| Some(word.rsplit_once('/')?.1)).collect(),
+        }
+    }
+
+    /// As [`decides`].
+    pub(crate) fn decide(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let signs = KNOWN.iter().flat_map(|ecosystem| ecosystem.signs.iter().copied());
+        signs.chain(DECIDES).any(|sign| fits(sign, name))
+            || path.split('/').any(|folder| folder == "requirements" || folder == ".cargo")
+            || self.paths.contains(path)
+            || self.ends.contains(name)
+    }
+}
+
 /// What a setup may reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupNetwork {
@@ -201,7 +230,8 @@ pub fn setup_network(
     edited: &[String],
     allowed: bool,
 ) -> SetupNetwork {
-    let deciding: Vec<String> = edited.iter().filter(|path| decides(path, command)).cloned().collect();
+    let named = NamedFiles::of(command);
+    let deciding: Vec<String> = edited.iter().filter(|path| named.decide(path)).cloned().collect();
     if !allowed && !deciding.is_empty() {
         return SetupNetwork::Edited(deciding);
     }
@@ -231,13 +261,7 @@ fn registries(root: &[String], command: &str) -> Vec<&'static str> {
 
 /// Whether a file says what a setup installs, or is run by it.
 pub fn decides(path: &str, command: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let signs = KNOWN.iter().flat_map(|ecosystem| ecosystem.signs.iter().copied());
-    signs.chain(DECIDES).any(|sign| fits(sign, name))
-        || path.split('/').any(|folder| folder == "requirements" || folder == ".cargo")
-        || words(command)
-            .filter(|word| !word.starts_with('/') || word.starts_with("/workspace"))
-            .any(|word| word.trim_start_matches("./") == path || word.ends_with(&format!("/{name}")))
+    NamedFiles::of(command).decide(path)
 }
 
 /// The words of a shell command, roughly.

@@ -2,6 +2,8 @@
 //!
 //! May know: package.json and the lockfiles. Must never know: other ecosystems.
 
+use std::cell::Cell;
+
 use serde_json::Value;
 
 use crate::files::RepositoryFiles;
@@ -52,6 +54,8 @@ const LINTERS: [&str; 22] = [
     "echo",
     "lint",
 ];
+/// Commands that are looked at for one manifest, those of scripts among them that scripts run: they may run themselves.
+const MOST_COMMANDS: usize = 1_000;
 /// Downloads of browsers and programs from elsewhere, which tests that need them could not start anyhow.
 const NO_DOWNLOADS: [(&str, &str); 8] = [
     ("PUPPETEER_SKIP_DOWNLOAD", "1"),
@@ -234,7 +238,8 @@ fn test(
     let scripts = manifest.get("scripts").and_then(Value::as_object).cloned().unwrap_or_default();
     let text =
         |name: &str| scripts.get(name).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
-    let chosen = SCRIPTS.into_iter().find(|name| runs_tests(&text(name), &text, 0));
+    let left = Cell::new(MOST_COMMANDS);
+    let chosen = SCRIPTS.into_iter().find(|name| runs_tests(&text(name), &text, 0, &left));
     if let Some(name) = chosen {
         if name != "test" && !text("test").is_empty() {
             notes.push(format!("the script test of package.json is not run, since it only lints or waits for changes; `{name}` is"));
@@ -245,7 +250,7 @@ fn test(
             Some(build) => format!("{build} && {run}"),
             None => run,
         };
-        let tests_alone = without_linters(name, &text).map(after_build);
+        let tests_alone = without_linters(name, &text, &left).map(after_build);
         let command = after_build(run);
         let because = if name == "test" {
             "a test script in package.json".to_owned()
@@ -298,7 +303,7 @@ fn workspaces_test(
             let script = manifest.get("scripts").and_then(|scripts| scripts.get(name)?.as_str());
             script.map(str::trim).unwrap_or_default().to_owned()
         };
-        runs_tests(&text("test"), &text, 0)
+        runs_tests(&text("test"), &text, 0, &Cell::new(MOST_COMMANDS))
     });
     let command = match manager {
         PackageManager::Npm => "npm test --workspaces --if-present",
@@ -313,8 +318,8 @@ fn is_bun_test(path: &str) -> bool {
         && !path.contains("node_modules/")
 }
 
-/// Whether a script runs tests: it ends by itself, and is not only a linter.
-fn runs_tests(script: &str, others: &dyn Fn(&str) -> String, depth: usize) -> bool {
+/// Whether a script runs tests: it ends by itself, and is not only a linter. One of more commands than are looked at does not.
+fn runs_tests(script: &str, others: &dyn Fn(&str) -> String, depth: usize, left: &Cell<usize>) -> bool {
     // `npm init` writes a script that only complains.
     if script.is_empty() || script.contains("no test specified") || depth > 4 {
         return false;
@@ -326,6 +331,8 @@ fn runs_tests(script: &str, others: &dyn Fn(&str) -> String, depth: usize) -> bo
         return false;
     }
     script.split("&&").flat_map(|part| part.split(';')).any(|command| {
+        let Some(fewer) = left.get().checked_sub(1) else { return false };
+        left.set(fewer);
         let words: Vec<&str> = command.split_whitespace().filter(|word| !word.contains('=')).collect();
         let words = match words.as_slice() {
             ["npx" | "cross-env" | "bunx" | "c8" | "nyc", rest @ ..] => rest,
@@ -340,7 +347,7 @@ fn runs_tests(script: &str, others: &dyn Fn(&str) -> String, depth: usize) -> bo
                 match inner.is_empty() {
                     // Such as `pnpm -r test`, or a script of a workspace.
                     true => !LINTERS.iter().any(|linter| name.starts_with(linter)),
-                    false => runs_tests(&inner, others, depth + 1),
+                    false => runs_tests(&inner, others, depth + 1, left),
                 }
             }
             [program, ..] => !LINTERS.contains(program),
@@ -350,7 +357,7 @@ fn runs_tests(script: &str, others: &dyn Fn(&str) -> String, depth: usize) -> bo
 
 /// What a script and those around it run, without the linters among it; none where there are none. The folder of programs
 /// that the setup installs is in the search path.
-fn without_linters(name: &str, others: &dyn Fn(&str) -> String) -> Option<String> {
+fn without_linters(name: &str, others: &dyn Fn(&str) -> String, left: &Cell<usize>) -> Option<String> {
     let scripts = [format!("pre{name}"), name.to_owned(), format!("post{name}")].map(|name| others(&name));
     let mut kept = Vec::new();
     let mut is_less = false;
@@ -362,7 +369,7 @@ fn without_linters(name: &str, others: &dyn Fn(&str) -> String) -> Option<String
             if !is_one && part.matches(['"', '\'']).count() % 2 == 1 {
                 return None;
             }
-            match runs_tests(part, others, 0) {
+            match runs_tests(part, others, 0, left) {
                 true => kept.push(part),
                 false => is_less = true,
             }

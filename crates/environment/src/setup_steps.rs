@@ -33,7 +33,7 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
         ..SourceStatement::default()
     };
     let Some(workflow) = workflow::read(&text) else {
-        said.note(path, "it cannot be read, since it is not YAML");
+        said.note(path, "it cannot be read, since it is not YAML, or more than a workflow is");
         return Some(said);
     };
     let Some(job) = workflow.get("jobs").and_then(|jobs| jobs.get(JOB)) else {

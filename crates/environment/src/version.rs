@@ -50,7 +50,7 @@ impl VersionNumber {
     fn raised(&self, keep: usize) -> Self {
         let mut parts: Vec<u64> = self.0.iter().copied().chain(std::iter::repeat(0)).take(keep).collect();
         if let Some(last) = parts.last_mut() {
-            *last += 1;
+            *last = last.saturating_add(1);
         }
         Self(parts)
     }
@@ -160,6 +160,7 @@ mod tests {
             ("ruby 3.1.2p20", "~> 3.0.1", Some(false)),
             ("go version go1.19.8 linux/amd64", ">=1.21", Some(false)),
             ("0.3.4", "^0.3.1", Some(true)),
+            ("0.3.4", "^18446744073709551615 || ~18446744073709551615", Some(false)),
             ("0.4.0", "^0.3.1", Some(false)),
             ("rustc 1.95.0", "stable", None),
         ] {

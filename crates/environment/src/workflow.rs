@@ -24,6 +24,14 @@ const USUAL: [&str; 12] = [
 ];
 /// Workflows that are read, at most.
 const MOST: usize = 30;
+/// And of one, and of all together, in bytes.
+const LARGEST: usize = 512 << 10;
+const MOST_BYTES: usize = 1 << 20;
+/// Values of one, those that stand for others by an alias among them: a few lines can stand for gigabytes.
+const MOST_VALUES: usize = 50_000;
+const MOST_TEXT: usize = 4 << 20;
+/// Versions of a tool that one job names.
+const MOST_VERSIONS: usize = 1_000;
 /// Words of commands that run tests.
 const TESTS: [&str; 9] = ["test", "tests", "pytest", "tox", "nox", "vitest", "jest", "nextest", "check"];
 
@@ -64,9 +72,12 @@ fn jobs(files: &RepositoryFiles<'_>) -> Vec<(String, Value)> {
     }
     let is_yaml = |name: &&String| name.ends_with(".yml") || name.ends_with(".yaml");
     let mut all = Vec::new();
+    let mut left = MOST_BYTES;
     for name in names.iter().filter(is_yaml).take(MOST) {
-        let Some(workflow) = files.text(name).and_then(|text| read(&text)) else { continue };
-        let jobs = workflow.get("jobs").and_then(Value::as_object).cloned().unwrap_or_default();
+        let Some(text) = files.text(name).filter(|text| text.len() <= left) else { continue };
+        left -= text.len();
+        let Some(Value::Object(mut workflow)) = read(&text) else { continue };
+        let Some(Value::Object(jobs)) = workflow.remove("jobs") else { continue };
         all.extend(jobs.into_iter().map(|(_, job)| (name.clone(), job)));
     }
     all
@@ -91,7 +102,8 @@ pub(crate) fn versions(files: &RepositoryFiles<'_>, tool: &str) -> Option<(Vec<S
     };
     // A job that builds documentation or a release has a version of its own.
     jobs.iter().filter(|(_, job)| tests(job)).find_map(|(name, job)| {
-        let mut versions: Vec<String> = steps(job).flat_map(|step| step_versions(step, job, tool)).collect();
+        let mut versions: Vec<String> =
+            steps(job).flat_map(|step| step_versions(step, job, tool)).take(MOST_VERSIONS).collect();
         versions.sort_by_cached_key(|version| VersionNumber::first_in(version));
         versions.dedup();
         (!versions.is_empty()).then(|| (versions, name.clone()))
@@ -129,11 +141,11 @@ fn step_versions(step: &Value, job: &Value, tool: &str) -> Vec<String> {
 /// What a key of a job's matrix can be, those of `include` too.
 fn of_matrix(job: &Value, key: &str) -> Vec<String> {
     let matrix = job.get("strategy").and_then(|strategy| strategy.get("matrix"));
-    let list =
-        |name: &str| matrix.and_then(|matrix| matrix.get(name)?.as_array().cloned()).unwrap_or_default();
-    let included = list("include");
-    let included = included.iter().filter_map(|one| one.get(key));
-    list(key).iter().chain(included).filter_map(text_of).take(MOST).collect()
+    let list = |name: &str| {
+        matrix.and_then(|matrix| matrix.get(name)?.as_array()).into_iter().flatten().take(MOST_VERSIONS)
+    };
+    let included = list("include").filter_map(|one| one.get(key));
+    list(key).chain(included).filter_map(text_of).take(MOST).collect()
 }
 
 /// A scalar as the text that it stands for.
@@ -143,7 +155,11 @@ pub(crate) fn text_of(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned).or_else(number).or_else(truth)
 }
 
-/// A workflow; none where it is not YAML of that form.
+/// A workflow; none where it is not YAML of that form, or more than anybody writes.
 pub(crate) fn read(text: &str) -> Option<Value> {
-    serde_saphyr::from_str(text).ok()
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_nodes: MOST_VALUES, max_total_scalar_bytes: MOST_TEXT },
+    };
+    let text = Some(text).filter(|text| text.len() <= LARGEST)?;
+    serde_saphyr::from_str_with_options(text, options).ok()
 }

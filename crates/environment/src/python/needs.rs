@@ -3,7 +3,7 @@
 //!
 //! May know: how projects call these. Must never know: how they are installed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 use toml::Value;
@@ -13,6 +13,11 @@ use super::project::PythonProject;
 use super::{nox, tox};
 use crate::files::RepositoryFiles;
 use crate::workflow;
+
+/// Files of requirements that others name and that are read.
+const MOST_INCLUDED: usize = 50;
+/// Extras, and groups, that are chosen.
+const MOST_CHOSEN: usize = 200;
 
 /// What is installed besides the project and its dependencies.
 #[derive(Debug, Default)]
@@ -24,6 +29,8 @@ pub(super) struct TestNeeds {
     pub(super) requirements: Vec<String>,
     /// Everything that is required by name, for whoever asks whether something is there.
     named: Vec<String>,
+    /// Files that others include, and that were read.
+    included: BTreeSet<String>,
     pub(super) notes: Vec<String>,
 }
 
@@ -94,10 +101,10 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
     let take = |needs: &mut TestNeeds, extras: Vec<&String>, groups: Vec<&String>| {
         for (chosen, all, into) in [(extras, &project.extras, 0), (groups, &project.groups, 1)] {
             for name in chosen {
-                needs.named.extend(all.get(name).into_iter().flatten().map(|one| normalized(one)));
                 let list = if into == 0 { &mut needs.extras } else { &mut needs.groups };
-                if !list.contains(name) {
+                if list.len() < MOST_CHOSEN && !list.contains(name) {
                     list.push(name.clone());
+                    needs.named.extend(all.get(name).into_iter().flatten().map(|one| normalized(one)));
                 }
             }
         }
@@ -246,10 +253,11 @@ fn add_file(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str) {
         return;
     }
     needs.requirement_files.push(file.to_owned());
-    name_lines(files, needs, file, &lines, 0);
+    name_lines(files, needs, file, &lines);
 }
 
-fn name_lines(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str, lines: &[&str], depth: usize) {
+/// Names what a file requires, and those that it includes: each once, since it may include itself.
+fn name_lines(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str, lines: &[&str]) {
     for line in lines {
         let included = ["-r", "--requirement"].iter().find_map(|option| line.strip_prefix(option));
         let Some(inner) = included else {
@@ -258,13 +266,14 @@ fn name_lines(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str, li
         };
         let folder = file.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).unwrap_or_default();
         let inner = format!("{folder}{}", inner.trim().trim_start_matches(['=', ' ']));
-        let inner = plain_path(&inner);
-        if depth < 4
-            && let Some(text) = inner.as_ref().and_then(|inner| files.text(inner))
+        let Some(inner) = plain_path(&inner) else { continue };
+        if needs.included.len() < MOST_INCLUDED
+            && needs.included.insert(inner.clone())
+            && let Some(text) = files.text(&inner)
         {
             let lines: Vec<&str> =
                 text.lines().map(str::trim).filter(|line| !line.starts_with('#')).collect();
-            name_lines(files, needs, inner.as_deref().unwrap_or_default(), &lines, depth + 1);
+            name_lines(files, needs, &inner, &lines);
         }
     }
 }
@@ -307,9 +316,9 @@ fn hatch(project: &PythonProject, needs: &mut TestNeeds) {
         {
             for feature in list(key) {
                 let Some(requires) = known.get(&feature) else { continue };
-                needs.named.extend(requires.iter().map(|one| normalized(one)));
                 let chosen = if into == 0 { &mut needs.extras } else { &mut needs.groups };
-                if !chosen.contains(&feature) {
+                if chosen.len() < MOST_CHOSEN && !chosen.contains(&feature) {
+                    needs.named.extend(requires.iter().map(|one| normalized(one)));
                     chosen.push(feature);
                 }
             }
@@ -345,7 +354,7 @@ fn of_workflows<'p>(
         for line in lines {
             let named = of_pip.captures_iter(&line).filter_map(|found| found.get(1));
             for name in named.flat_map(|list| list.as_str().split(',')).map(str::trim).filter(is_wanted) {
-                extras.extend(project.extras.get_key_value(name).map(|(name, _)| name));
+                choose(&mut extras, project.extras.get_key_value(name).map(|(name, _)| name));
             }
             let is_install = ["uv sync", "poetry install", "pdm install", "pdm sync"]
                 .iter()
@@ -354,21 +363,30 @@ fn of_workflows<'p>(
                 continue;
             }
             if line.contains("--all-extras") {
-                extras.extend(project.extras.keys().filter(|name| is_wanted(&name.as_str())));
+                choose(&mut extras, project.extras.keys().filter(|name| is_wanted(&name.as_str())));
             }
             for found in option.captures_iter(&line) {
                 let kind = found.get(1).or_else(|| found.get(2)).map_or("", |kind| kind.as_str());
                 let Some(name) = found.get(3).map(|name| name.as_str()).filter(is_wanted) else { continue };
                 match kind {
                     "extra" | "extras" | "E" => {
-                        extras.extend(project.extras.get_key_value(name).map(|(name, _)| name))
+                        choose(&mut extras, project.extras.get_key_value(name).map(|(name, _)| name));
                     }
-                    _ => groups.extend(project.groups.get_key_value(name).map(|(name, _)| name)),
+                    _ => choose(&mut groups, project.groups.get_key_value(name).map(|(name, _)| name)),
                 }
             }
         }
     }
     (extras, groups)
+}
+
+/// Takes these as well, each once.
+fn choose<'p>(chosen: &mut Vec<&'p String>, names: impl IntoIterator<Item = &'p String>) {
+    for name in names {
+        if chosen.len() < MOST_CHOSEN && !chosen.contains(&name) {
+            chosen.push(name);
+        }
+    }
 }
 
 /// `tests_require=["pytest", …]` in a call of `setup`, where it is written out.

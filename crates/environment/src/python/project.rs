@@ -2,7 +2,7 @@
 //!
 //! May know: PEP 621, PEP 735 and the tables of the tools. Must never know: how anything is installed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 use toml::{Table, Value};
@@ -10,6 +10,9 @@ use toml::{Table, Value};
 use super::names::{Manager, normalized};
 use super::native::NativeBuild;
 use crate::files::RepositoryFiles;
+
+/// Entries of all dependency groups that are read, those that they include among them.
+const MOST_ENTRIES: usize = 10_000;
 
 /// A Python project, as its files describe it.
 #[derive(Debug)]
@@ -180,30 +183,27 @@ fn keys(value: Option<&Value>) -> Vec<String> {
     value.and_then(Value::as_table).into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }
 
-/// PEP 735, with the groups that a group includes.
+/// PEP 735, with the groups that a group includes: each once, since groups may include one another.
 fn dependency_groups(value: Option<&Value>) -> BTreeMap<String, Vec<String>> {
     let Some(tables) = value.and_then(Value::as_table) else { return BTreeMap::new() };
-    fn expand(tables: &Table, name: &str, depth: usize, into: &mut Vec<String>) {
-        if depth > 8 {
-            return;
-        }
-        for entry in tables.get(name).and_then(Value::as_array).into_iter().flatten() {
+    let entries = |name: &str| tables.get(name).and_then(Value::as_array).into_iter().flatten().rev();
+    let mut left = MOST_ENTRIES;
+    let mut of = |name: &String| {
+        let (mut all, mut seen) = (Vec::new(), BTreeSet::from([name.as_str()]));
+        let mut waiting: Vec<&Value> = entries(name).collect();
+        while let Some(entry) = waiting.pop().filter(|_| left > 0) {
+            left -= 1;
             if let Some(requirement) = entry.as_str() {
-                into.push(requirement.to_owned());
-            } else if let Some(inner) = entry.get("include-group").and_then(Value::as_str) {
-                expand(tables, inner, depth + 1, into);
-            }
-            if into.len() > 1_000 {
-                return;
+                all.push(requirement.to_owned());
+            } else if let Some(inner) = entry.get("include-group").and_then(Value::as_str)
+                && seen.insert(inner)
+            {
+                waiting.extend(entries(inner));
             }
         }
-    }
-    let of = |name: &String| {
-        let mut all = Vec::new();
-        expand(tables, name, 0, &mut all);
         (name.clone(), all)
     };
-    tables.keys().map(of).collect()
+    tables.keys().map(&mut of).collect()
 }
 
 /// Extras in a call of `setup`, where they are written out: a program can compute them, which nobody reads.

@@ -2,11 +2,18 @@
 //!
 //! May know: tox.ini and its TOML. Must never know: how anything is installed.
 
+use std::collections::BTreeSet;
+
 use regex::Regex;
 use toml::Value;
 
 use super::project::PythonProject;
 use crate::files::{IniFile, RepositoryFiles, quote};
+
+/// Lists of other sections that one list is made of.
+const MOST_LISTS: usize = 100;
+/// Files of requirements that a session names.
+const MOST_FILES: usize = 50;
 
 /// What an environment of tox or a session of nox needs.
 #[derive(Debug, Default)]
@@ -34,7 +41,7 @@ impl SessionNeeds {
                 .trim_start_matches("{toxinidir}/")
                 .trim_start_matches("{tox_root}/")
                 .trim_start_matches("./");
-            if !file.contains('{') {
+            if !file.contains('{') && self.files.len() < MOST_FILES {
                 self.files.push(file.to_owned());
             }
         } else if let Some(extras) = entry.strip_prefix('.').and_then(|rest| rest.strip_prefix('[')) {
@@ -90,13 +97,13 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Opt
     if let Some(ini) = ini(files, project)
         && let Some(section) = section(&ini)
     {
-        for entry in expand(&ini, &ini.lines(section, "deps"), 0) {
+        for entry in expand(&ini, section, "deps") {
             if let Some(entry) = unconditional(&entry) {
                 needs.add(entry);
             }
         }
         let words = |key: &str| -> Vec<String> {
-            let lines = expand(&ini, &ini.lines(section, key), 0);
+            let lines = expand(&ini, section, key);
             lines
                 .iter()
                 // Of the environments with and without them, those with them say more.
@@ -116,7 +123,7 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Opt
 pub(super) fn test_command(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<String> {
     let ini = ini(files, project)?;
     let section = section(&ini)?;
-    let lines = expand(&ini, &ini.lines(section, "commands"), 0);
+    let lines = expand(&ini, section, "commands");
     let joined = lines.join("\n").replace("\\\n", " ");
     let posargs = Regex::new(r"\{posargs(:([^{}]*))?\}|\{\[?posargs\]?\}|\[\]").ok()?;
     let coverage = Regex::new(r"^(?:python3? (?:-\w+ )*-m )?coverage run (?:-[-\w=./]+ )*-m ").ok()?;
@@ -149,17 +156,24 @@ fn word_of_shell(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { quote(word) }
 }
 
-/// Values of other sections: `{[base]deps}`.
-fn expand(ini: &IniFile, lines: &[String], depth: usize) -> Vec<String> {
-    let mut all = Vec::new();
-    for line in lines {
+/// A list with the values of other sections in it, as `{[base]deps}` has them. Each is taken once: it may name itself.
+fn expand(ini: &IniFile, section: &str, key: &str) -> Vec<String> {
+    let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
+    let reversed = |section: &str, key: &str| ini.lines(section, key).into_iter().rev();
+    let mut waiting: Vec<String> = reversed(section, key).collect();
+    while let Some(line) = waiting.pop() {
         let other = line
             .strip_prefix("{[")
             .and_then(|rest| rest.strip_suffix('}'))
             .and_then(|rest| rest.split_once(']'));
         match other {
-            Some((section, key)) if depth < 4 => all.extend(expand(ini, &ini.lines(section, key), depth + 1)),
-            _ => all.push(line.clone()),
+            Some((section, key)) if seen.len() < MOST_LISTS => {
+                if seen.insert((section.to_owned(), key.to_owned())) {
+                    waiting.extend(reversed(section, key));
+                }
+            }
+            Some(_) => {}
+            None => all.push(line),
         }
     }
     all

@@ -1,6 +1,7 @@
 //! Whole plans for small repositories.
 
 mod ecosystems;
+mod hostile;
 mod old_projects;
 mod sources;
 

@@ -111,6 +111,29 @@ fn a_report_names_tests_exactly_and_is_believed_before_the_output() {
 }
 
 #[test]
+fn nothing_within_a_report_hides_how_deep_or_wide_it_is() {
+    let output = String::from_utf8_lossy(&fixture("pytest-pass.txt")).into_owned();
+    let case = "<testcase name=\"one\"/>";
+    let nested =
+        |open: &str, times: usize| format!("{}{case}{}", open.repeat(times), "</testsuite>".repeat(times));
+    for open in [
+        "<testsuite name=\"a\"><!-- </testsuite> -->",
+        "<testsuite name=\"a\"><![CDATA[</testsuite>]]>",
+        "<testsuite name=\"</testsuite>\">",
+        "<testsuite name=\"a/>\">",
+    ] {
+        assert_eq!(read(&output, Some(nested(open, 60).as_bytes())).counts, counts(1, 0, 0), "{open}");
+        assert_eq!(read(&output, Some(nested(open, 100_000).as_bytes())).counts, counts(2, 0, 0), "{open}");
+    }
+    let attributes: String = (0..200).map(|at| format!(" a{at}=\"\"")).collect();
+    let wide = format!("<testsuite><testcase name=\"one\"{attributes}/></testsuite>");
+    let many = format!("<testsuite>{}</testsuite>", "<testcase/>".repeat(400_000));
+    for report in [wide, many] {
+        assert_eq!(read(&output, Some(report.as_bytes())).counts, counts(2, 0, 0), "the output is believed");
+    }
+}
+
+#[test]
 fn a_summary_that_a_test_prints_flips_nothing() {
     let genuine = "running 3 tests\ntest a ... FAILED\n\nfailures:\n    a\n\n\
         test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";

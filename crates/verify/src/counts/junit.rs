@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use junit_parser::{TestCase, TestStatus, TestSuite};
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
 
 use super::cases::CaseList;
 use journeyman_order::{TestCaseStatus, TestCounts};
@@ -11,7 +13,11 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 const LARGEST: usize = 32 << 20;
 /// The library reads suites within suites by calling itself; nobody nests them this deep, and a report made to
 /// end the process does.
-const DEEPEST: usize = 32;
+const DEEPEST: usize = 64;
+/// Elements of a report, each of which the library makes much more of than it is as text.
+const MOST_ELEMENTS: usize = 400_000;
+/// Attributes of an element, which the library holds against one another.
+const MOST_ATTRIBUTES: usize = 100;
 
 /// What a report says.
 pub(super) struct JunitReport {
@@ -30,13 +36,16 @@ impl JunitReport {
 
 /// Counts every case; none when it is no report, or one without a case.
 pub(super) fn read(xml: &[u8]) -> Option<JunitReport> {
-    if xml.len() > LARGEST || !is_flat(xml) {
+    if xml.len() > LARGEST {
         return None;
     }
     // The library overlooks cases right below the root, where node puts them; below a suite it finds both.
     let xml = String::from_utf8_lossy(xml)
         .replace("<testsuites", "<testsuite")
         .replace("</testsuites", "</testsuite");
+    if !is_modest(&xml) {
+        return None;
+    }
     let report = junit_parser::from_reader(xml.as_bytes()).ok()?;
     let mut counts = TestCounts::default();
     let mut failing = Vec::new();
@@ -83,22 +92,43 @@ fn name(case: &TestCase) -> String {
     }
 }
 
-fn is_flat(xml: &[u8]) -> bool {
-    let mut depth = 0_usize;
-    for (at, _) in xml.iter().enumerate().filter(|(_, byte)| **byte == b'<') {
-        let rest = xml.get(at..).unwrap_or_default();
-        if rest.starts_with(b"</testsuite") {
-            depth = depth.saturating_sub(1);
-        } else if rest.starts_with(b"<testsuite") {
-            let end = rest.iter().take(4_096).position(|byte| *byte == b'>');
-            let is_empty = end.is_some_and(|end| end > 0 && rest.get(end - 1) == Some(&b'/'));
-            if !is_empty {
-                depth += 1;
+/// Whether the library may be given a report. It is read as the library reads it, so that nothing in a comment or a text
+/// is taken for an element by one of the two alone.
+fn is_modest(xml: &str) -> bool {
+    let mut reader = Reader::from_reader(xml.as_bytes());
+    let (mut buffer, mut depth, mut elements) = (Vec::new(), 0_usize, 0_usize);
+    let is_wide = |tag: &BytesStart<'_>| {
+        tag.attributes().with_checks(false).take(MOST_ATTRIBUTES + 1).count() > MOST_ATTRIBUTES
+    };
+    loop {
+        let is_immodest = match reader.read_event_into(&mut buffer) {
+            Ok(Event::Start(tag)) => {
+                (depth, elements) = (depth + 1, elements + 1);
+                is_wide(&tag)
             }
-            if depth > DEEPEST {
-                return false;
+            Ok(Event::Empty(tag)) => {
+                elements += 1;
+                is_wide(&tag)
             }
+            Ok(Event::End(_)) => {
+                depth = depth.saturating_sub(1);
+                false
+            }
+            // The library ends here as well, or before.
+            Ok(Event::Eof) | Err(_) => return true,
+            Ok(
+                Event::Text(_)
+                | Event::CData(_)
+                | Event::Comment(_)
+                | Event::Decl(_)
+                | Event::PI(_)
+                | Event::DocType(_)
+                | Event::GeneralRef(_),
+            ) => false,
+        };
+        if is_immodest || depth > DEEPEST || elements > MOST_ELEMENTS {
+            return false;
         }
+        buffer.clear();
     }
-    true
 }

@@ -1,18 +1,32 @@
 //! Which runners a test command runs, one after the other, as far as its words tell.
 
-use super::reporting::{is_python, plain_words, program_at, script_of};
+use std::cell::OnceCell;
+
+use super::reporting::{is_python, plain_words, program_at};
 use journeyman_order::comparison::TestRunnerName;
+use serde_json::Value;
 
 /// Scripts within scripts.
 const DEEPEST: usize = 5;
 /// Runs of one command.
 const MOST: usize = 50;
+/// Commands that are looked at, those of scripts that call one another among them.
+const MOST_PARTS: usize = 500;
+
+/// The scripts of package.json, by name, and how many commands may still be looked at.
+struct ScriptReader<'a> {
+    manifest: &'a dyn Fn() -> Option<&'a Value>,
+    left: usize,
+}
 
 /// The runs of a command in their order; none where it cannot be told. `read` reads a file of the commit, for the scripts
 /// of package.json.
 pub(crate) fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<TestRunnerName> {
+    let manifest: OnceCell<Option<Value>> = OnceCell::new();
+    let parsed = || super::text::json(&read("package.json")?);
+    let manifest = || manifest.get_or_init(parsed).as_ref();
     let mut runs = Vec::new();
-    match expand(command, read, 0, &mut runs) {
+    match expand(command, &mut ScriptReader { manifest: &manifest, left: MOST_PARTS }, 0, &mut runs) {
         Some(()) => runs,
         None => Vec::new(),
     }
@@ -20,7 +34,7 @@ pub(crate) fn runs_of(command: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> 
 
 fn expand(
     command: &str,
-    read: &dyn Fn(&str) -> Option<Vec<u8>>,
+    scripts: &mut ScriptReader<'_>,
     depth: usize,
     runs: &mut Vec<TestRunnerName>,
 ) -> Option<()> {
@@ -30,12 +44,13 @@ fn expand(
         if depth > DEEPEST || runs.len() > MOST {
             return None;
         }
+        scripts.left = scripts.left.checked_sub(1)?;
         let quoted = part.replace(['\'', '"'], "");
         let words = plain_words(&quoted)?;
         let rest = words.get(program_at(&words)..)?;
-        let mut script = |name: &str| match script_of(&read("package.json")?, name) {
-            Some(line) => expand(&line, read, depth + 1, runs),
-            None => Some(()),
+        let mut script = |name: &str| {
+            let line = (scripts.manifest)()?.get("scripts").and_then(|all| all.get(name)?.as_str());
+            line.map_or(Some(()), |line| expand(line, scripts, depth + 1, runs))
         };
         match rest {
             ["npm" | "pnpm" | "yarn" | "bun", options @ ..]
@@ -65,7 +80,7 @@ fn expand(
             ["jest", ..] | ["react-scripts", "test", ..] => runs.push(TestRunnerName::Jest),
             ["mocha", ..] => runs.push(TestRunnerName::Mocha),
             ["node", more @ ..] if more.contains(&"--test") => runs.push(TestRunnerName::Node),
-            ["c8" | "nyc", program @ ..] => expand(&program.join(" "), read, depth + 1, runs)?,
+            ["c8" | "nyc", program @ ..] => expand(&program.join(" "), scripts, depth + 1, runs)?,
             ["pytest" | "py.test", ..] => runs.push(TestRunnerName::Pytest),
             [python, "-m", "pytest", ..] if is_python(python) => runs.push(TestRunnerName::Pytest),
             ["ctest", ..] => runs.push(TestRunnerName::Ctest),
@@ -83,6 +98,16 @@ const OF_MANY: [&str; 9] =
 mod tests {
     use super::*;
     use TestRunnerName::{Ctest, Jest, Mocha, Node, Pytest, Vitest};
+
+    #[test]
+    fn scripts_that_call_one_another_many_times_cannot_be_told() {
+        let loops = "npm run a && npm run b && ".repeat(50);
+        let manifest =
+            format!(r#"{{"scripts": {{"a": "{loops}tsc", "b": "{loops}tsc", "test": "vitest run"}}}}"#);
+        let read = |path: &str| (path == "package.json").then(|| manifest.clone().into_bytes());
+        assert_eq!(runs_of("npm run a", &read), []);
+        assert_eq!(runs_of("npm test && npm test", &read), [Vitest, Vitest]);
+    }
 
     #[test]
     fn the_runs_of_a_command_are_told_by_its_words() {

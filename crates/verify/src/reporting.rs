@@ -215,7 +215,7 @@ pub(super) fn is_python(program: &str) -> bool {
 }
 
 pub(super) fn script_of(manifest: &[u8], name: &str) -> Option<String> {
-    let manifest: serde_json::Value = serde_json::from_slice(manifest).ok()?;
+    let manifest = super::text::json(manifest)?;
     Some(manifest.get("scripts")?.get(name)?.as_str()?.to_owned())
 }
 

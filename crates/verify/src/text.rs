@@ -1,4 +1,4 @@
-//! What a run printed, made fit for reading.
+//! What a run printed, or a repository wrote, made fit for reading.
 
 /// How much of the end of an output is kept for people and agents, in characters.
 pub const TAIL_CHARACTERS: usize = 3_000;
@@ -46,6 +46,20 @@ pub(super) fn plain(text: &str) -> String {
         }
     }
     clean
+}
+
+/// Objects of a JSON file, which are hundreds of bytes each however short they are written.
+const MOST_OBJECTS: usize = 200_000;
+
+/// JSON of strangers; none where it is none, or would become too much.
+pub(super) fn json(bytes: &[u8]) -> Option<serde_json::Value> {
+    let objects = bytes.iter().filter(|byte| **byte == b'{').count();
+    (objects <= MOST_OBJECTS).then(|| serde_json::from_slice(bytes).ok())?
+}
+
+/// TOML of strangers; none where it is none, or would become too much.
+pub(super) fn toml_table(text: &str) -> Option<toml::Table> {
+    journeyman_order::toml_text::is_modest_toml(text).then(|| toml::from_str(text).ok())?
 }
 
 /// Leaves a newline where it is: a sequence that never ends must not swallow the rest of the output.

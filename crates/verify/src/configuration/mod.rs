@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::folders::commands_in_folders;
 use crate::overlay::{Overlay, OverlayAction};
+use crate::text::{json, toml_table};
 use registered::{BuildFile, registers_more, with_old_registrations};
 
 /// Files that configure a test run as a whole, wherever they lie. Lower case.
@@ -269,8 +270,8 @@ fn kind(path: &str, started: &StartedPrograms) -> Option<ConfigurationKind> {
 fn scripts(command: &str, read_base: &dyn Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<String> {
     let mut texts = vec![command.to_owned()];
     let text = |path: &str| read_base(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    if let Some(Value::Object(scripts)) = text("package.json")
-        .and_then(|text| serde_json::from_str::<Value>(&text).ok()?.get("scripts").cloned())
+    if let Some(Value::Object(scripts)) =
+        text("package.json").and_then(|text| json(text.as_bytes())?.get("scripts").cloned())
     {
         texts.extend(scripts.values().filter_map(|script| Some(script.as_str()?.to_owned())));
     }
@@ -322,7 +323,7 @@ fn old_package(
     after: &[u8],
     whole: &dyn Fn() -> OverlayAction,
 ) -> Option<OverlayAction> {
-    let parse = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
+    let parse = |bytes: &[u8]| json(bytes);
     let before = base.map(parse);
     let (Some(Value::Object(mut now)), Some(before)) = (parse(after), before.unwrap_or(Some(Value::Null)))
     else {
@@ -349,7 +350,7 @@ fn old_toml(
     after: &[u8],
     whole: &dyn Fn() -> OverlayAction,
 ) -> Option<OverlayAction> {
-    let parse = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<toml::Table>().ok();
+    let parse = |bytes: &[u8]| toml_table(std::str::from_utf8(bytes).ok()?);
     let before = base.map_or_else(|| Some(toml::Table::new()), parse);
     let (Some(mut now), Some(before)) = (parse(after), before) else { return Some(whole()) };
     let mut is_touched = false;

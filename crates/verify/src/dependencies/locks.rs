@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use super::DependencyVersions;
 use super::manifests::put;
+use crate::text::{json, toml_table};
 
 /// Packages of one lockfile that are read.
 const MOST_PACKAGES: usize = 100_000;
 
 pub(super) fn package_lock(text: &str) -> Option<DependencyVersions> {
-    let root: Value = serde_json::from_str(text).ok()?;
+    let root = json(text.as_bytes())?;
     let mut entries = DependencyVersions::new();
     let of = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let source = |value: &Value| format!("{} {}", of(value, "resolved"), of(value, "integrity"));
@@ -109,7 +110,7 @@ pub(super) fn pnpm_lock(text: &str) -> Option<DependencyVersions> {
 
 /// Cargo's, poetry's and uv's: a table for each package.
 pub(super) fn package_tables(text: &str) -> Option<DependencyVersions> {
-    let root: toml::Table = toml::from_str(text).ok()?;
+    let root = toml_table(text)?;
     let mut entries = DependencyVersions::new();
     for package in root.get("package").and_then(toml::Value::as_array).into_iter().flatten() {
         let of = |key: &str| package.get(key).and_then(toml::Value::as_str).unwrap_or_default();

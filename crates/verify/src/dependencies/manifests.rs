@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::DependencyVersions;
+use crate::text::{json, toml_table};
 
 /// Names one that a package needs.
 pub(super) fn put(entries: &mut DependencyVersions, name: &str, version: &str, source: &str) {
@@ -11,7 +12,7 @@ pub(super) fn put(entries: &mut DependencyVersions, name: &str, version: &str, s
 }
 
 pub(super) fn package_json(text: &str) -> Option<DependencyVersions> {
-    let value: Value = serde_json::from_str(text).ok()?;
+    let value = json(text.as_bytes())?;
     let mut entries = DependencyVersions::new();
     let lists = [
         "dependencies",
@@ -39,7 +40,7 @@ pub(super) fn package_json(text: &str) -> Option<DependencyVersions> {
 const CARGO_LISTS: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];
 
 pub(super) fn cargo_toml(text: &str) -> Option<DependencyVersions> {
-    let root: toml::Table = toml::from_str(text).ok()?;
+    let root = toml_table(text)?;
     let mut entries = DependencyVersions::new();
     let mut tables = vec![&root];
     tables.extend(root.get("workspace").and_then(toml::Value::as_table));
@@ -88,7 +89,7 @@ fn put_values(entries: &mut DependencyVersions, table: &toml::Table) {
 }
 
 pub(super) fn pyproject_toml(text: &str) -> Option<DependencyVersions> {
-    let root: toml::Table = toml::from_str(text).ok()?;
+    let root = toml_table(text)?;
     let mut entries = DependencyVersions::new();
     let at = |keys: &[&str]| {
         let (first, rest) = keys.split_first()?;

@@ -6,6 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+/// Characters that are looked at for where the calls of one file end. Of one that is not closed it is all that follows.
+const MOST_LOOKED_AT: usize = 20 << 20;
+
 /// Which of the two it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BuildFile {
@@ -22,9 +25,11 @@ struct Registration<'t> {
 }
 
 /// The file of the change, in which tests that the base registers are registered as they were, and nothing is said of a
-/// test's end that the base does not say; none where that is so already.
+/// test's end that the base does not say; none where that is so already. Where calls cannot be told apart, all is as it was.
 pub(super) fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -> Option<String> {
-    let (before, now) = (registrations(kind, base), registrations(kind, after));
+    let (Some(before), Some(now)) = (registrations(kind, base), registrations(kind, after)) else {
+        return Some(base.to_owned());
+    };
     let said: BTreeSet<String> = before.iter().map(|call| in_one_line(call.text)).collect();
     let mut known: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for call in &before {
@@ -32,30 +37,34 @@ pub(super) fn with_old_registrations(kind: BuildFile, base: &str, after: &str) -
             known.entry(test).or_default().push(call.text);
         }
     }
-    let mut text = after.to_owned();
-    let mut is_other = false;
-    for call in now.iter().rev().filter(|call| !said.contains(&in_one_line(call.text))) {
+    let (mut text, mut from) = (String::with_capacity(after.len()), 0);
+    for call in now.iter().filter(|call| !said.contains(&in_one_line(call.text))) {
         let old = match call.test.as_deref().map(|test| known.get(test)) {
             None => "",
             Some(Some(old)) => old.first().copied().unwrap_or_default(),
             // A new test is none of the base's.
             Some(None) => continue,
         };
-        is_other = true;
-        text.replace_range(call.bytes.clone(), old);
+        let Some(between) = after.get(from..call.bytes.start) else { return Some(base.to_owned()) };
+        text.push_str(between);
+        text.push_str(old);
+        from = call.bytes.end;
     }
-    is_other.then_some(text)
+    text.push_str(after.get(from..)?);
+    (from > 0).then_some(text)
 }
 
 /// Whether the change registers tests that the base does not.
 pub(super) fn registers_more(kind: BuildFile, base: &str, after: &str) -> bool {
     let tests = |text: &str| -> BTreeSet<String> {
-        registrations(kind, text).into_iter().filter_map(|call| call.test).collect()
+        registrations(kind, text).unwrap_or_default().into_iter().filter_map(|call| call.test).collect()
     };
     !tests(after).is_subset(&tests(base))
 }
 
-fn registrations(kind: BuildFile, text: &str) -> Vec<Registration<'_>> {
+/// None where there is too much to look at.
+fn registrations(kind: BuildFile, text: &str) -> Option<Vec<Registration<'_>>> {
+    let mut left = MOST_LOOKED_AT;
     let begins = match kind {
         BuildFile::Cmake => pattern!(
             r"(?im)^[ \t]*(add_test|set_tests_properties|set_property|\w+_discover_tests|\w*add_\w*test\w*)[ \t]*\("
@@ -65,7 +74,7 @@ fn registrations(kind: BuildFile, text: &str) -> Vec<Registration<'_>> {
     let found = begins.iter().flat_map(|begins| begins.captures_iter(text));
     let calls = found.filter_map(|found| {
         let (whole, name) = (found.get(0)?, found.get(1)?);
-        let bytes = name.start()..closing(text, whole.end())?;
+        let bytes = name.start()..closing(text, whole.end(), &mut left)?;
         let arguments = text.get(whole.end()..bytes.end - 1)?;
         let mut words = arguments
             .split(|c: char| c.is_whitespace() || c == ',')
@@ -81,13 +90,15 @@ fn registrations(kind: BuildFile, text: &str) -> Vec<Registration<'_>> {
         let text = text.get(bytes.clone())?;
         Some(Registration { bytes, text, test })
     });
-    calls.collect()
+    let calls = calls.collect();
+    (left > 0).then_some(calls)
 }
 
 /// Behind the bracket that closes one which was opened before this place.
-fn closing(text: &str, from: usize) -> Option<usize> {
+fn closing(text: &str, from: usize, left: &mut usize) -> Option<usize> {
     let (mut depth, mut quote, mut is_comment) = (1_usize, None, false);
     for (at, c) in text.get(from..)?.char_indices() {
+        *left = left.checked_sub(1)?;
         match (quote, c) {
             (_, '\n') if is_comment => is_comment = false,
             _ if is_comment => {}
@@ -115,6 +126,17 @@ fn in_one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_calls_cannot_be_told_apart_all_is_as_it_was() {
+        let base = "add_test(NAME sub COMMAND a sub)\n";
+        let within = "add_test(NAME sub COMMAND\nadd_test(NAME sub COMMAND true)\n)\n";
+        let open = "add_test(\n".repeat(20_000);
+        for after in [within, &open] {
+            assert_eq!(with_old_registrations(BuildFile::Cmake, base, after).as_deref(), Some(base));
+        }
+        assert!(!registers_more(BuildFile::Cmake, base, &open));
+    }
 
     #[test]
     fn tests_of_the_base_are_registered_as_they_were_and_new_ones_as_they_are() {

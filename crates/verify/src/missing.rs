@@ -1,7 +1,10 @@
 //! What a run says of an environment in which the tests cannot run at all: the line that tells, and whether it is the
 //! environment's fault rather than the code's.
 
+use std::sync::LazyLock;
+
 use journeyman_order::{Exit, TestReport};
+use regex::Regex;
 
 use super::text::plain;
 
@@ -13,6 +16,59 @@ const MOST_READ: usize = 256 << 10;
 const LAST_LINES: usize = 5;
 /// As a shell ends when a program cannot be started, or is not there.
 const NOT_STARTED: [i32; 2] = [126, 127];
+
+/// Lines that say that something is missing around the tests. A `module` may be the repository's own.
+const MISSING: [&str; 28] = [
+    r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?(?P<whole>\S+): (?:command )?not found$",
+    r"^.*(?:sh|bash): (?:\d+: |line \d+: )?(?P<whole>\S+): Permission denied$",
+    r"^.*: (?P<whole>\S+): (?:command )?not found$",
+    r"^.*No module named '?(?P<module>[A-Za-z0-9_]+)[\w.]*'?.*$",
+    r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$",
+    r"^.*error: no matching package named .*$",
+    r"^.*error: failed to (?:get|download|load source for dependency) .*$",
+    r"^.*no required module provides package .*$",
+    r"^.*Could not (?:find|resolve) (?:dependencies|artifact|gem|com\.|org\.).*$",
+    r"^.*Could not find gem .*$",
+    r"^.*\[ERROR\].*Could not transfer artifact .*$",
+    r"^.*Could not resolve all (?:files|dependencies|artifacts) .*$",
+    r"^.*error NU1\d{3}: .*$",
+    r"^.*Compatibility with CMake < [\d.]+ has been removed from CMake.*$",
+    r"^.*CMake Error: CMAKE_\w+_COMPILER not set.*$",
+    r"^.*No CMAKE_\w+_COMPILER could be found.*$",
+    // With dashes before it CMake goes on: it is one of those that are not required.
+    r"^(?:[^-].*)?Could NOT find (?P<whole>\w+) .*$",
+    r#"^.*Could not find a package configuration file provided by .*$"#,
+    r#"^.*ERROR: Dependency "[^"]+" not found.*$"#,
+    r"^.*No package '[^']+' found.*$",
+    r"^Package \S+ was not found in the pkg-config search path\.$",
+    r"^configure: error: .*$",
+    r"^.*fatal error: (?P<module>[A-Za-z0-9_]+)[\w./+-]*: No such file or directory$",
+    r"^.*error: .*\[-Werror(?:=[\w+=-]+)?\]$",
+    r"^go: inconsistent vendoring in .*$",
+    r"^.*: error: unrecognized arguments: .*$",
+    r"^INTERNALERROR> .*(?:Error|Exception)\b.*$",
+    r"^fatal: ambiguous argument .*: unknown revision or path not in the working tree\.$",
+];
+/// Lines with which a manager of versions says that the one that is asked for is not there, or that none is.
+const NO_VERSION: [&str; 10] = [
+    r"^error: rustup could not choose a version of .*$",
+    r"^error: no override and no default toolchain set\b.*$",
+    r"^error: (?:override )?toolchain '[^']+' is not installed\b.*$",
+    r"^error: '[^']+' is not installed for the (?:custom )?toolchain '[^']+'.*$",
+    r"^(?:py|rb|nod|j|go|php|pl|ex|er|lua|swift|tf)env: version [`'][^'`]+' is not installed\b.*$",
+    r"^(?:mise ERROR )?(?:asdf: )?No (?:preset )?version (?:is )?(?:set|installed) for (?:command|shim)\b.*$",
+    // Of a task that failed it says so as well.
+    r"^mise ERROR .*(?:[Nn]o version|not installed|not trusted).*$",
+    r"^(?:Volta error: .*|error: (?:Node|npm|Yarn|pnpm) is not available\.)$",
+    r#"^N/A: version "[^"]+" is not yet installed\.?.*$"#,
+    r"^error: (?:Requested version \S+ is not currently installed|No interpreter found for Python \S+.*)$",
+];
+
+/// Compiled once, since every line of an output is held against each.
+static MISSING_PATTERNS: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| MISSING.iter().chain(&NO_VERSION).filter_map(|one| Regex::new(one).ok()).collect());
+static NO_VERSION_PATTERNS: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| NO_VERSION.iter().filter_map(|one| Regex::new(one).ok()).collect());
 
 /// The line that says why a command failed, as far as one can tell: one about a certificate, since package managers go on to
 /// say that a package is not there; else the first that is an error's by its form, since others come of it; else the last that
@@ -86,40 +142,9 @@ pub fn missing_for_tests(
             return None;
         }
     }
-    let patterns = [
-        r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?(?P<whole>\S+): (?:command )?not found$",
-        r"^.*(?:sh|bash): (?:\d+: |line \d+: )?(?P<whole>\S+): Permission denied$",
-        r"^.*: (?P<whole>\S+): (?:command )?not found$",
-        r"^.*No module named '?(?P<module>[A-Za-z0-9_]+)[\w.]*'?.*$",
-        r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$",
-        r"^.*error: no matching package named .*$",
-        r"^.*error: failed to (?:get|download|load source for dependency) .*$",
-        r"^.*no required module provides package .*$",
-        r"^.*Could not (?:find|resolve) (?:dependencies|artifact|gem|com\.|org\.).*$",
-        r"^.*Could not find gem .*$",
-        r"^.*\[ERROR\].*Could not transfer artifact .*$",
-        r"^.*Could not resolve all (?:files|dependencies|artifacts) .*$",
-        r"^.*error NU1\d{3}: .*$",
-        r"^.*Compatibility with CMake < [\d.]+ has been removed from CMake.*$",
-        r"^.*CMake Error: CMAKE_\w+_COMPILER not set.*$",
-        r"^.*No CMAKE_\w+_COMPILER could be found.*$",
-        // With dashes before it CMake goes on: it is one of those that are not required.
-        r"^(?:[^-].*)?Could NOT find (?P<whole>\w+) .*$",
-        r#"^.*Could not find a package configuration file provided by .*$"#,
-        r#"^.*ERROR: Dependency "[^"]+" not found.*$"#,
-        r"^.*No package '[^']+' found.*$",
-        r"^Package \S+ was not found in the pkg-config search path\.$",
-        r"^configure: error: .*$",
-        r"^.*fatal error: (?P<module>[A-Za-z0-9_]+)[\w./+-]*: No such file or directory$",
-        r"^.*error: .*\[-Werror(?:=[\w+=-]+)?\]$",
-        r"^go: inconsistent vendoring in .*$",
-        r"^.*: error: unrecognized arguments: .*$",
-        r"^INTERNALERROR> .*(?:Error|Exception)\b.*$",
-        r"^fatal: ambiguous argument .*: unknown revision or path not in the working tree\.$",
-    ];
     let found = text.lines().map(str::trim).find(|line| {
-        patterns.iter().any(|pattern| {
-            let captures = regex::Regex::new(pattern).ok().and_then(|known| known.captures(line));
+        MISSING_PATTERNS.iter().any(|pattern| {
+            let captures = pattern.captures(line);
             captures
                 .is_some_and(|captures| captures.name("module").is_none_or(|module| !is_own(module.as_str())))
         })
@@ -160,8 +185,8 @@ fn not_started_inside(text: &str) -> Option<String> {
     last.into_iter().find(|line| !brought && pattern.is_match(line)).map(str::to_owned)
 }
 
-/// The line that says that a program is missing which the test command names, whatever ran before it. What lies in the
-/// repository may come with a change, so only programs that are found by name are meant.
+/// The line that says that a program is missing which the test command names, or the version of it that is asked for, whatever
+/// ran before it. What lies in the repository may come with a change, so only programs that are found by name are meant.
 pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
     let text = end_of(output);
     let last = last_lines(&text);
@@ -173,7 +198,9 @@ pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
     let pattern = pattern!(
         r"^(?:.*(?:sh|bash|env): (?:\d+: |line \d+: )?[^\s/]+: (?:command )?not found|make(?:\[\d+\])?: [^\s/]+: No such file or directory)$"
     )?;
-    let line = last.iter().rfind(|line| is_so && pattern.is_match(line))?;
+    let has_no_version = |line: &str| NO_VERSION_PATTERNS.iter().any(|pattern| pattern.is_match(line));
+    let is_red = matches!(exit, Exit::Code(code) if code != 0);
+    let line = last.iter().rfind(|line| is_so && pattern.is_match(line) || is_red && has_no_version(line))?;
     Some(line.chars().take(LONGEST).collect())
 }
 
@@ -215,6 +242,48 @@ mod tests {
             (127, "error: Recipe `test` failed on line 2 with exit code 127\n"),
             (201, "task: Failed to run task \"test\": exit status 127\n"),
             (1, "/usr/bin/python3: No module named pytest\n"),
+            (
+                1,
+                "error: rustup could not choose a version of cargo to run, because one wasn't specified explicitly, and no default \
+                 is configured.\nhelp: run 'rustup default stable' to download the latest stable release of Rust.\n",
+            ),
+            (
+                1,
+                "error: toolchain '1.70.0-x86_64-unknown-linux-gnu' is not installed\nhelp: run `rustup toolchain install`\n",
+            ),
+            (
+                2,
+                "error: override toolchain 'nightly' is not installed\nmake: *** [Makefile:2: test] Error 1\n",
+            ),
+            (
+                1,
+                "error: 'cargo-nextest' is not installed for the toolchain 'stable-x86_64-unknown-linux-gnu'.\n",
+            ),
+            (1, "pyenv: version `3.9.1' is not installed (set by /work/.python-version)\n"),
+            (1, "rbenv: version '2.7.0' is not installed (set by /work/.ruby-version)\n"),
+            (
+                2,
+                "nodenv: version `14.0.0' is not installed (set by /w/.node-version)\nmake: *** [Makefile:2: test] Error 1\n",
+            ),
+            (
+                1,
+                "No version is set for command node\nConsider adding one of the following versions in your config file at\n",
+            ),
+            (
+                1,
+                "No preset version installed for command node\nPlease install a version by running one of the following:\n",
+            ),
+            (1, "mise ERROR No version is set for shim: node\n"),
+            (
+                1,
+                "Volta error: Node is not available.\n\nTo run any Node command, first set a default version\n",
+            ),
+            (
+                3,
+                "N/A: version \"v20\" is not yet installed.\n\nYou need to run `nvm install 20` to install and use it.\n",
+            ),
+            (1, "error: Requested version v18.x.x is not currently installed\n"),
+            (2, "error: No interpreter found for Python 3.13 in managed installations or search path\n"),
             (2, "E   ModuleNotFoundError: No module named 'requests'\n1 error in 0.1s"),
             (1, "Error: Cannot find module 'vitest'\nRequire stack:"),
             (101, "error: no matching package named `serde` found\nlocation searched: index"),
@@ -241,6 +310,10 @@ mod tests {
                 "-- Could NOT find Doxygen (missing: DOXYGEN_EXECUTABLE)\na.c:3:9: error: expected declaration",
             ),
             (101, "error[E0425]: cannot find value `x` in this scope"),
+            (1, "AssertionError: version '3' is not installed\n"),
+            (1, "[test] $ ./t\nmise ERROR sh exited with non-zero status: exit code 1\n"),
+            // As many lines as are looked at.
+            (1, &"\n".repeat(256 << 10)),
             (
                 2,
                 "./t: symbol lookup error: ./t: undefined symbol: foo_init\nmake: *** [Makefile:9: test] Error 127\n",
@@ -271,6 +344,8 @@ mod tests {
         ] {
             assert!(missing(code, output).is_some_and(|line| line.contains("nosuchlinter")), "{output}");
         }
+        let pinned = "3 passed\npyenv: version `3.9.1' is not installed (set by /w/.python-version)\nmake: *** [Makefile:3: test] Error 1\n";
+        assert!(missing(2, pinned).is_some_and(|line| line.contains("3.9.1")), "nor can it bring a version");
         for (code, output) in [
             (127, "3 passed\nsh: 2: ./scripts/lint.sh: not found\n"),
             (1, "sh: 2: nosuchlinter: not found\n1 failed, 3 passed\n"),

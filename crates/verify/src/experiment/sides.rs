@@ -4,7 +4,7 @@
 use super::family::LanguageFamily;
 use crate::configuration::{old_configuration, registers_new_tests};
 use crate::overlay::{Overlay, OverlayAction};
-use crate::tamper::graft;
+use crate::tamper::{GraftedFile, graft};
 
 pub use journeyman_order::test_path::is_of_tests;
 
@@ -29,6 +29,8 @@ pub struct ChangeSplit {
     pub test_paths: Vec<String>,
     /// Those among them that say how tests are run.
     pub configuration: Vec<String>,
+    /// Files of code with tests of the base in them that cannot be taken out.
+    pub unread: Vec<String>,
     /// Puts back data beside the tests: what is neither a test nor a program's source.
     pub old_data: Vec<Overlay>,
     /// Whether the source of a program differs.
@@ -110,10 +112,19 @@ pub fn split_change(
         sides.source_differs |= differs && (is_source(file.path) || crate::tamper::is_source_path(file.path));
         // In some languages tests stand beside the code they test.
         let (before, after) = (file.before.unwrap_or_default(), file.after.unwrap_or_default());
-        let mixed = |code: Option<&[u8]>, tests: &[u8]| {
-            graft(file.path, code?, tests).filter(|mixed| Some(mixed.as_slice()) != code)
+        let mut is_unread = false;
+        let mut mixed = |code: Option<&[u8]>, tests: &[u8]| match graft(file.path, code?, tests) {
+            GraftedFile::AsItIs => None,
+            GraftedFile::Mixed(mixed) => Some(mixed).filter(|mixed| Some(mixed.as_slice()) != code),
+            GraftedFile::Unread => {
+                is_unread = true;
+                None
+            }
         };
         let (old, new) = (mixed(file.after, before), mixed(file.before, after));
+        if is_unread && before.windows(4).any(|word| word == b"test") {
+            sides.unread.push(file.path.to_owned());
+        }
         if old.is_some() || new.is_some() {
             sides.test_paths.push(file.path.to_owned());
         }
@@ -206,6 +217,17 @@ mod tests {
             .collect();
         laid.sort();
         laid
+    }
+
+    #[test]
+    fn tests_of_the_base_within_code_that_the_change_makes_unreadable_are_named() {
+        let old = "fn a() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn old() {}\n}\n";
+        let deep = format!("{old}const B: i32 = {}1{};\n", "(".repeat(3_000), ")".repeat(3_000));
+        assert_eq!(taken(&[("src/lib.rs", Some(old), Some(&deep))]).unread, ["src/lib.rs"]);
+        assert_eq!(taken(&[("src/lib.rs", Some(old), Some("fn b() {}\n"))]).unread, [""; 0]);
+        assert_eq!(taken(&[("src/new.rs", None, Some(&deep))]).unread, [""; 0], "the base had none there");
+        let code = old.replace("test", "tost");
+        assert_eq!(taken(&[("src/lib.rs", Some(&code), Some(&deep))]).unread, [""; 0], "nor there");
     }
 
     #[test]

@@ -166,6 +166,9 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
         statements::look(&mut found, at);
         at += 1;
     }
+    if syntax.is_exhausted() {
+        return Vec::new();
+    }
     let taken = spread(found.candidates, most);
     let named = |one: MutantCandidate| Mutant {
         path: path.to_owned(),

@@ -134,7 +134,7 @@ fn truth(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Assertion {
 fn operator(syntax: &Syntax<'_>, node: NodeId) -> String {
     let words: Vec<&str> = syntax
         .children(node)
-        .filter(|child| !syntax.parts(node).any(|part| part == *child))
+        .filter(|child| !syntax.is_part(*child))
         .map(|child| syntax.text(child).trim())
         .filter(|text| !text.starts_with("//") && !text.starts_with('#') && !text.starts_with("/*"))
         .collect();

@@ -4,28 +4,48 @@ use super::language::Language;
 use super::read::rust::{attributes, is_for_tests};
 use super::syntax::{NodeId, Syntax};
 
-/// The code of one version of a file with the tests of another. None where both have the same tests, and where the language
-/// keeps them in files of their own.
-pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> Option<Vec<u8>> {
+/// A file with the tests of another version of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum GraftedFile {
+    /// Both have the same tests, or the language keeps them in files of their own.
+    AsItIs,
+    Mixed(Vec<u8>),
+    /// One of the two cannot be read.
+    Unread,
+}
+
+/// The code of one version of a file with the tests of another.
+pub(crate) fn graft(path: &str, code: &[u8], tests: &[u8]) -> GraftedFile {
     if Language::of(path) != Some(Language::Rust) {
-        return None;
+        return GraftedFile::AsItIs;
     }
-    let (source, of_tests) =
-        (Syntax::read(Language::Rust, code).ok()?, Syntax::read(Language::Rust, tests).ok()?);
-    let (own, others) = (items(&source), items(&of_tests));
+    let (Ok(source), Ok(of_tests)) =
+        (Syntax::read(Language::Rust, code), Syntax::read(Language::Rust, tests))
+    else {
+        return GraftedFile::Unread;
+    };
+    let mixed = mixed((&source, code), (&of_tests, tests));
+    match source.is_exhausted() || of_tests.is_exhausted() {
+        true => GraftedFile::Unread,
+        false => mixed.map_or(GraftedFile::AsItIs, GraftedFile::Mixed),
+    }
+}
+
+fn mixed((source, code): (&Syntax<'_>, &[u8]), (of_tests, tests): (&Syntax<'_>, &[u8])) -> Option<Vec<u8>> {
+    let (own, others) = (items(source), items(of_tests));
     let texts = |syntax: &Syntax<'_>, items: &[NodeId]| -> Vec<String> {
         items.iter().map(|item| syntax.canonical_whole(whole(syntax, *item))).collect()
     };
-    if texts(&source, &own) == texts(&of_tests, &others) {
+    if texts(source, &own) == texts(of_tests, &others) {
         return None;
     }
-    let mut grafted = without(&source, code, &own)?;
+    let mut grafted = without(source, code, &own)?;
     for item in others {
         if !grafted.ends_with('\n') {
             grafted.push('\n');
         }
         grafted.push('\n');
-        grafted.push_str(std::str::from_utf8(tests.get(whole(&of_tests, item))?).ok()?);
+        grafted.push_str(std::str::from_utf8(tests.get(whole(of_tests, item))?).ok()?);
         grafted.push('\n');
     }
     Some(grafted.into_bytes())
@@ -45,6 +65,11 @@ pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
         | Language::Go
         | Language::Java => Vec::new(),
     };
+    // They stand one after the other.
+    let is_of_tests = |at: usize| {
+        let next = tests.partition_point(|test| test.start <= at);
+        next.checked_sub(1).and_then(|last| tests.get(last)).is_some_and(|test| test.contains(&at))
+    };
     let mut tokens = Vec::new();
     let mut past = Syntax::ROOT;
     for node in syntax.everything() {
@@ -59,11 +84,7 @@ pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
             || syntax
                 .ancestors(node)
                 .any(|up| super::syntax::is_comment(syntax.kind(up)) || is_docstring(&syntax, up));
-        if is_leaf
-            && !is_comment
-            && !is_docstring(&syntax, node)
-            && !tests.iter().any(|test| test.contains(&at.start))
-        {
+        if is_leaf && !is_comment && !is_docstring(&syntax, node) && !is_of_tests(at.start) {
             if language == Language::Python {
                 tokens.extend(indentation(bytes, at.start));
             }
@@ -72,15 +93,17 @@ pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
         }
     }
     tokens.retain(|token| !token.is_empty());
-    Some(tokens)
+    (!syntax.is_exhausted()).then_some(tokens)
 }
 
 /// How far the line is indented that begins here: in Python that is code.
 fn indentation(bytes: &[u8], at: usize) -> Option<String> {
     let before = bytes.get(..at)?;
-    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |line| line + 1);
-    let indent = before.get(start..)?;
-    indent.iter().all(u8::is_ascii_whitespace).then(|| format!("indented by {}", indent.len()))
+    // No further than to what stands before it: a line can be a whole file.
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace() && *byte != b'\n';
+    let indent = before.iter().rev().take_while(|byte| is_blank(byte)).count();
+    let is_first = indent == before.len() || before.get(before.len() - indent - 1) == Some(&b'\n');
+    is_first.then(|| format!("indented by {indent}"))
 }
 
 /// A string that stands alone.

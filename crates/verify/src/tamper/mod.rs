@@ -16,10 +16,13 @@ pub(super) mod language;
 mod read;
 pub(super) mod syntax;
 
+use std::collections::BTreeSet;
+
 use change::ParsedChange;
 use journeyman_order::{Weakening, WeakeningKind};
 
-pub use graft::{code_tokens, graft};
+pub use graft::code_tokens;
+pub(crate) use graft::{GraftedFile, graft};
 pub use language::{is_compiled_path, is_source_path, is_test_path};
 
 /// Findings that are told; a change with more is not told apart further.
@@ -61,13 +64,16 @@ pub fn weakenings(files: &[FileVersions<'_>]) -> Vec<Weakening> {
 
 /// Files that were not read.
 fn unread(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
-    for path in &change.unread {
+    let sides = [&change.before, &change.after];
+    let exhausted = sides.into_iter().flat_map(|side| &side.files).filter(|file| file.syntax.is_exhausted());
+    let unread: BTreeSet<&String> = change.unread.iter().chain(exhausted.map(|file| &file.path)).collect();
+    for path in unread {
         found.push(Weakening {
             kind: WeakeningKind::NotRead,
             path: path.clone(),
             line: None,
             test: None,
-            what: format!("{path} is too large or too deeply nested to be read"),
+            what: format!("{path} is too large or too tangled to be read"),
             severe: false,
         });
     }

@@ -1,5 +1,6 @@
 //! A source file as a flat tree: what tree-sitter read, in one list, so that walking it never recurses and always ends.
 
+use std::cell::Cell;
 use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{ParseOptions, ParseState, Parser};
@@ -14,6 +15,11 @@ const MOST_DEPTH: usize = 2_000;
 /// every hundred steps; the steps are counted rather than timed, so that the same file is always read or never.
 const ASKED_AT_LEAST: usize = 20_000;
 const ASKED_A_BYTE: usize = 2;
+/// Nodes that are walked over, and stretches of text that are looked at, in all that is asked of one file: a file can be
+/// made so that each of its parts asks for all the others. Counted rather than timed, as above.
+const MOST_STEPS: usize = 100_000_000;
+/// Bytes of text that are one step.
+const TEXT_STEP: usize = 4;
 /// Tokens of one node that are looked at.
 const MOST_TOKENS: usize = 600;
 
@@ -38,6 +44,8 @@ pub(crate) struct Syntax<'a> {
     pub(crate) language: Language,
     source: &'a [u8],
     nodes: Vec<SyntaxNode>,
+    /// Steps that are left.
+    left: Cell<usize>,
 }
 
 /// The file is too large, too deep or too tangled.
@@ -61,7 +69,19 @@ impl<'a> Syntax<'a> {
         let tree = parser
             .parse_with_options(&mut |at, _| source.get(at..).unwrap_or_default(), None, Some(options))
             .ok_or(SyntaxTooLarge)?;
-        Ok(Self { language, source, nodes: flatten(&tree, language.grammar())? })
+        let nodes = flatten(&tree, language.grammar())?;
+        Ok(Self { language, source, nodes, left: Cell::new(MOST_STEPS) })
+    }
+
+    /// Whether it was asked for more than a file is worth. Then not all was told, and what was told says nothing: it is as if
+    /// it had not been read.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.left.get() == 0
+    }
+
+    fn may_go(&self, steps: usize) -> bool {
+        self.left.set(self.left.get().saturating_sub(steps));
+        !self.is_exhausted()
     }
 
     /// The bytes that were read.
@@ -91,10 +111,11 @@ impl<'a> Syntax<'a> {
 
     /// As it is written; empty where it is no UTF-8.
     pub(crate) fn text(&self, node: NodeId) -> &str {
-        self.source
-            .get(self.bytes(node))
-            .and_then(|bytes| std::str::from_utf8(bytes).ok())
-            .unwrap_or_default()
+        let bytes = self.bytes(node);
+        if !self.may_go(1 + bytes.len() / TEXT_STEP) {
+            return "";
+        }
+        self.source.get(bytes).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
     }
 
     /// A stretch of the text, with no regard to its layout.
@@ -110,7 +131,7 @@ impl<'a> Syntax<'a> {
 
     /// From the parent up to the root.
     pub(crate) fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
-        std::iter::successors(self.parent(node), |node| self.parent(*node))
+        std::iter::successors(self.parent(node), |node| self.parent(*node).filter(|_| self.may_go(1)))
     }
 
     fn past(&self, node: NodeId) -> NodeId {
@@ -130,7 +151,9 @@ impl<'a> Syntax<'a> {
     pub(crate) fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let past = self.past(node);
         let first = Some(node + 1).filter(|first| *first < past);
-        std::iter::successors(first, move |child| Some(self.past(*child)).filter(|next| *next < past))
+        std::iter::successors(first, move |child| {
+            Some(self.past(*child)).filter(|next| *next < past && self.may_go(1))
+        })
     }
 
     /// The sibling before it.
@@ -142,9 +165,12 @@ impl<'a> Syntax<'a> {
 
     /// Children that are more than punctuation and comments.
     pub(crate) fn parts(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
-        self.children(node).filter(|child| {
-            self.nodes.get(*child).is_some_and(|node| node.is_named) && !is_comment(self.kind(*child))
-        })
+        self.children(node).filter(|child| self.is_part(*child))
+    }
+
+    /// Whether a child is more than punctuation or a comment.
+    pub(crate) fn is_part(&self, child: NodeId) -> bool {
+        self.nodes.get(child).is_some_and(|node| node.is_named) && !is_comment(self.kind(child))
     }
 
     pub(crate) fn part(&self, node: NodeId, at: usize) -> Option<NodeId> {
@@ -184,6 +210,7 @@ impl<'a> Syntax<'a> {
                 at += 1;
             }
         }
+        self.may_go(at - node);
         // A comma before a closing bracket is a matter of layout.
         let layout: Vec<bool> = tokens
             .iter()
@@ -235,6 +262,7 @@ impl<'a> Syntax<'a> {
             }
             at += 1;
         }
+        self.may_go(at - node);
         literals
     }
 

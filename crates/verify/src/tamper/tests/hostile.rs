@@ -117,6 +117,34 @@ fn torn_files_are_read_without_harm() {
     }
 }
 
+#[test]
+fn statements_of_very_many_parts_come_to_an_end() {
+    let of = |head: &str, piece: &str, tail: &str| format!("{head}{}{tail}", piece.repeat(60_000));
+    for (path, text, is_read) in [
+        ("test_a.py", of("def test_a():\n    assert a", "<a", "\n"), true),
+        ("test_a.py", of("def test_a():\n    assert f(", "'a',", ")\n"), true),
+        ("a.py", of("a = [", "a,", "]\n"), true),
+        ("a.py", of("a = {", "1:1,", "}\n"), true),
+        ("a.py", of("a = ", "a+", "a\n"), false),
+        ("a.py", of("a", ".b", "\n"), false),
+        ("a.py", of("a = ", "(", "\n"), true),
+        ("a.py", of("import os\na = [", "VITEST,", "]\n"), true),
+        ("a.js", of("a = f(", "'a',", ");\n"), true),
+        ("a.js", of("switch (a) {", "case 1: 1;", "}\n"), true),
+        ("a_test.go", of("package a\nfunc A() int {\n\treturn ", "1,", "1\n}\n"), true),
+        ("src/lib.rs", of("", "#[test]fn a(){}\n", ""), true),
+        ("src/lib.rs", of("", "#[cfg(not(test))]\n", "fn a(){}\n"), true),
+        ("A.java", of("class A { void a() { f(", "\"a\",", "1); } }\n"), true),
+    ] {
+        let found = [weakenings(&[edited(path, &text, "")]), weakenings(&[edited(path, "", &text)])].concat();
+        let is_told = found.iter().any(|one| one.kind == WeakeningKind::NotRead);
+        let tokens = code_tokens(path, text.as_bytes());
+        graft(path, text.as_bytes(), b"fn a(){}\n");
+        crate::mutants(path, text.as_bytes(), &[1..=u32::MAX], 9);
+        assert_eq!((is_told, tokens.is_some()), (!is_read, is_read), "{path}: {}", &text[..40]);
+    }
+}
+
 fn within(limit: Duration, what: &str, files: &[FileVersions<'_>]) -> Vec<Weakening> {
     let start = Instant::now();
     let found = weakenings(files);

@@ -1,12 +1,14 @@
 //! What the base's tests say for and against a change, held against the words of the issue: what it mends beside the issue proves
 //! nothing, and what it breaks beside it is not hidden by removing a test.
 
+use std::collections::HashSet;
+
 use super::EffectError;
 use super::change::texts_of;
 use super::checkout_run::CheckoutRun;
 use super::experiment::ExperimentContext;
 use journeyman_order::scrutiny::TestChange;
-use journeyman_verify::experiment::{ExperimentResult, is_called_alike, may_ask_for, speaks_of};
+use journeyman_verify::experiment::{ExperimentResult, may_ask_for, speaks_of, title_of};
 
 /// Removed tests that are looked at.
 const MOST_REMOVED: usize = 10;
@@ -40,7 +42,8 @@ impl ExperimentContext<'_> {
         judgement: &mut ExperimentResult,
     ) -> Result<(), EffectError> {
         let Some(after) = &ran.reading.cases else { return Ok(()) };
-        let is_there = |name: &str| after.tests.keys().any(|known| is_called_alike(known, name));
+        let titles: HashSet<&str> = after.tests.keys().map(|known| title_of(known)).collect();
+        let is_there = |name: &str| titles.contains(title_of(name));
         let failing = judgement.changed.iter().filter(|test| test.how == TestChange::FailsAsItWas);
         let removed: Vec<String> =
             failing.map(|test| test.test.clone()).filter(|name| !is_there(name)).take(MOST_REMOVED).collect();

@@ -7,7 +7,7 @@ use super::{CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::{CommitSha, EffectError, Weakening};
 use journeyman_verify::experiment::{
     ChangeSplit, ChangedPath, EditedTest, NewParameters, defined_in, edited_tests, introduced_names,
-    is_of_tests, new_parameters, split_change, with_empty_names, words_in,
+    is_of_tests, new_parameters, split_change, unread_sources, with_empty_names, words_in,
 };
 use journeyman_verify::{Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper};
 use journeyman_workspace::{ChangedContent, ChangedFile};
@@ -29,6 +29,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) dependencies: Vec<String>,
     /// Paths of the base's tests that the change touches and that cannot be put back: links, or too large to be read.
     pub(super) unread: Vec<String>,
+    /// Sources that the change makes too large or too tangled to be read: what it brings with them, nobody can tell.
+    pub(super) overgrown: Vec<String>,
     /// Paths of compiled code beside the tests, which nobody can read.
     pub(super) compiled: Vec<String>,
     /// Words of the change's code that stand nowhere in the base.
@@ -119,8 +121,22 @@ fn of(
     let new_words: BTreeSet<String> =
         after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
     let introduced = introduced_names(&after().collect::<Vec<_>>(), &new_words);
-    let is_unread =
-        |file: &&ChangedFile| file.before == Some(ChangedContent::NotRead) && is_of_tests(&file.path);
+    let is_unread_now = |file: &ChangedFile| file.after == Some(ChangedContent::NotRead);
+    // In Rust tests of the base may stand in a file of code.
+    let had_tests = |file: &ChangedFile| {
+        let before = file.before.as_ref().and_then(ChangedContent::bytes).unwrap_or_default();
+        file.path.ends_with(".rs") && before.windows(4).any(|word| word == b"test")
+    };
+    let is_unread = |file: &&ChangedFile| {
+        file.before == Some(ChangedContent::NotRead) && is_of_tests(&file.path)
+            || is_unread_now(file) && had_tests(file)
+    };
+    let is_overgrown = |file: &&ChangedFile| {
+        let is_code = tamper::is_source_path(&file.path) && !is_of_tests(&file.path);
+        is_code && is_unread_now(file) && file.before != Some(ChangedContent::NotRead)
+    };
+    let unread = changes.iter().filter(is_unread).map(|file| file.path.clone());
+    let overgrown = changes.iter().filter(is_overgrown).map(|file| file.path.clone());
     // What is moved as it is was there.
     let was_there = |file: &ChangedFile| {
         let bytes = file.after.as_ref().and_then(ChangedContent::bytes);
@@ -133,7 +149,8 @@ fn of(
     };
     ChangeAnalysis {
         compiled: changes.iter().filter(is_compiled).map(|file| file.path.clone()).collect(),
-        unread: changes.iter().filter(is_unread).map(|file| file.path.clone()).collect(),
+        unread: unread.chain(sides.unread.iter().cloned()).collect(),
+        overgrown: overgrown.chain(unread_sources(&changed)).collect(),
         remarks: tamper::weakenings(&files),
         dependencies: new_dependencies(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
         empty_names: with_empty_names(&changed, &introduced),
@@ -185,4 +202,35 @@ pub(super) async fn texts_of(
             Ok(files.into_iter().collect())
         })
         .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str, before: Option<ChangedContent>, after: Option<ChangedContent>) -> ChangeAnalysis {
+        let file = ChangedFile { path: path.to_owned(), before, after };
+        of(&[file], &[], "make", &|_| None, &|_| None)
+    }
+
+    #[test]
+    fn what_a_change_makes_unreadable_is_named_and_what_was_so_before_is_not() {
+        let whole = |text: &str| Some(ChangedContent::Whole(text.as_bytes().to_vec()));
+        let code = "def f(a):\n    return 1\n";
+        let deep = format!("{code}b = {}1{}\n", "(".repeat(3_000), ")".repeat(3_000));
+        for (path, before, after, overgrown, unread) in [
+            ("a.py", whole(code), Some(ChangedContent::NotRead), true, false),
+            ("a.py", None, Some(ChangedContent::NotRead), true, false),
+            ("a.py", whole(code), whole(&deep), true, false),
+            ("a.py", whole(&deep), whole(&deep.replace("return 1", "return 2")), false, false),
+            ("a.py", Some(ChangedContent::NotRead), Some(ChangedContent::NotRead), false, false),
+            ("a.py", whole(code), None, false, false),
+            ("a.csv", whole(code), Some(ChangedContent::NotRead), false, false),
+            ("src/lib.rs", whole("#[test]\nfn a() {}\n"), Some(ChangedContent::NotRead), true, true),
+            ("tests/test_a.py", Some(ChangedContent::NotRead), whole(code), false, true),
+        ] {
+            let read = read(path, before, after);
+            assert_eq!((!read.overgrown.is_empty(), !read.unread.is_empty()), (overgrown, unread), "{path}");
+        }
+    }
 }

@@ -33,8 +33,17 @@ impl ExperimentContext<'_> {
         let limit = self.testing.settings.mutant_time;
         // Where folders are tested each by itself, one checkout for all of them says nothing of a mutant.
         let is_apart = !self.judging.plan.in_each_folder().is_empty();
-        if limit.is_zero() || self.change.mutants.is_empty() || is_apart {
+        if limit.is_zero() || is_apart {
             return Ok(None);
+        }
+        let mut tally = MutantTally::default();
+        // A file that cannot be read any more is no way to have fewer of them.
+        for path in &self.change.overgrown {
+            tally.tried += 1;
+            tally.survivors.push(format!("{path}: it cannot be read, so that no mistake was put into it"));
+        }
+        if self.change.mutants.is_empty() {
+            return Ok((tally.tried > 0).then_some(tally));
         }
         let begun = Instant::now();
         let (fixed, red) = evidence_of(judgement);
@@ -44,7 +53,6 @@ impl ExperimentContext<'_> {
         let run = CheckoutRunSpec::all("-mutants", &self.ask.commit, plan);
         let place = self.judging.checkouts.acquire(self.testing, self.ask).await?;
         let (_, prepared) = Box::pin(self.testing.prepare(self.ask, self.judging, run, &place)).await?;
-        let mut tally = MutantTally::default();
         if let Some(mut ready) = prepared {
             for mutant in &self.change.mutants {
                 let left = limit.saturating_sub(begun.elapsed());

@@ -7,7 +7,7 @@ use super::{CommandOutput, EffectError};
 use journeyman_order::{Exit, Proof, ProofGrade};
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
-    ExperimentCell, ExperimentResult, TestTexts, has_names, is_of_tests, lie_told, not_loaded,
+    ExperimentCell, ExperimentResult, TestTexts, has_names, is_of, is_of_tests, lie_told, not_loaded,
     without_new_names,
 };
 
@@ -51,9 +51,15 @@ impl ExperimentContext<'_> {
         outputs: &mut Vec<CommandOutput>,
     ) -> Result<(), EffectError> {
         let Some(Proof::Proven { red, .. }) = &judgement.proof else { return Ok(()) };
-        let is_nothing_new = self.change.introduced.is_empty() && self.change.parameters.is_empty();
         // Where no issue is known, nobody knows what it asks for.
-        if is_nothing_new || self.ask.issue.is_empty() || !judgement.comparison.fixed.is_empty() {
+        if self.ask.issue.is_empty() || !judgement.comparison.fixed.is_empty() {
+            return Ok(());
+        }
+        if let Some(path) = self.change.overgrown.first() {
+            judgement.proof = Some(unread(path));
+            return Ok(());
+        }
+        if self.change.introduced.is_empty() && self.change.parameters.is_empty() {
             return Ok(());
         }
         let red = red.clone();
@@ -71,19 +77,24 @@ impl ExperimentContext<'_> {
         let is_whole =
             |overlay: &&Overlay| is_of_tests(&overlay.path) || sides.configuration.contains(&overlay.path);
         let tests: Vec<Overlay> = sides.new_tests.iter().filter(is_whole).cloned().collect();
-        let (laid, used) = without_new_names(
+        let renamed = without_new_names(
             &tests,
             &self.change.introduced,
             &self.change.parameters,
             &self.ask.issue,
             &excepted,
         );
-        if used.is_empty() {
+        let is_of_red = |path: &&String| red.iter().any(|name| is_of(name, path) != Some(false));
+        if let Some(path) = renamed.unread.iter().find(is_of_red) {
+            judgement.proof = Some(unread(path));
+            return Ok(());
+        }
+        if renamed.used.is_empty() {
             return Ok(());
         }
         let is_named = ran.reading.cases.is_some();
         let only = is_named.then_some(red.as_slice());
-        let otherwise = self.run("-called-otherwise", &self.ask.commit, laid, only).await?;
+        let otherwise = self.run("-called-otherwise", &self.ask.commit, renamed.laid, only).await?;
         outputs.extend(otherwise.outputs());
         let cell = otherwise.cell();
         let is_loaded = not_loaded(&cell).is_empty();
@@ -100,4 +111,13 @@ impl ExperimentContext<'_> {
         }
         Ok(())
     }
+}
+
+/// What is proven where nobody can read for whom it was mended.
+fn unread(path: &str) -> Proof {
+    let because = format!(
+        "{path} is too large or too tangled to be read, so that nobody can tell whether the tests pass by names that they alone \
+         use"
+    );
+    Proof::CannotTell { because }
 }

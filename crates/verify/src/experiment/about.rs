@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::names::{has_word, title_of};
+use super::names::{has_word, title_of, words_of};
 use super::titles::own_texts;
 
 /// Shorter words are shared by chance.
@@ -16,7 +16,7 @@ const SHORTEST: usize = 3;
 /// the changed code defines.
 pub fn speaks_of(issue: &str, test: &str, files: &[(String, Vec<u8>)], defined: &BTreeSet<String>) -> bool {
     let said = stems(issue);
-    let named: Vec<&String> = defined.iter().filter(|word| is_named(issue, word)).collect();
+    let named = named_in(issue, defined);
     if said.is_empty() || (named.is_empty() && shares(&said, test)) {
         return true;
     }
@@ -37,7 +37,15 @@ pub fn may_ask_for(issue: &str, test: &str, files: &[(String, Vec<u8>)], defined
         return true;
     }
     let own = own_texts(files, test);
-    defined.iter().any(|word| is_named(issue, word) && own.iter().any(|text| has_word(text, word)))
+    named_in(issue, defined).iter().any(|word| own.iter().any(|text| has_word(text, word)))
+}
+
+/// What an issue names of the code.
+fn named_in<'d>(issue: &str, defined: &'d BTreeSet<String>) -> Vec<&'d String> {
+    let words: BTreeSet<&str> = words_of(issue).collect();
+    // One of several words has to have its first there.
+    let may_be = |word: &&String| words_of(word).next().is_none_or(|first| words.contains(first));
+    defined.iter().filter(may_be).filter(|word| is_named(issue, word)).collect()
 }
 
 fn shares(said: &BTreeSet<String>, name: &str) -> bool {

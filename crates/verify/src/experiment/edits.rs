@@ -11,6 +11,8 @@ use super::titles::{TestTitle, titles};
 const MOST_LINES: usize = 3;
 /// The longest line that is shown, in characters.
 const LONGEST: usize = 160;
+/// Tests that are told as edited: each is looked for among all that ran. One that is not told is taken for one that is as it was.
+const MOST_EDITED: usize = 1_000;
 /// Bytes of a file that are looked at for its words.
 const MOST_BYTES: usize = 1 << 20;
 
@@ -54,6 +56,9 @@ impl EditedTest {
 pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<EditedTest> {
     let mut edited = Vec::new();
     for file in changed.iter().filter(|file| test_paths.iter().any(|path| path == file.path)) {
+        if edited.len() >= MOST_EDITED {
+            break;
+        }
         let text = |bytes: Option<&[u8]>| {
             bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default().to_owned()
         };

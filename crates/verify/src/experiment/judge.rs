@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::edits::EditedTest;
-use super::names::{has_word, is_of, without_parameters};
+use super::names::{has_word, is_of, without_parameters, words_of};
 use crate::compare::{compare, judged};
 use journeyman_order::comparison::{ComparedExits, MOST_NAMED};
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
@@ -11,6 +11,9 @@ use journeyman_order::{
     ComparedBy, Comparison, ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestList,
     TestReport,
 };
+
+/// Failing tests that are looked at by what was printed of them.
+const MOST_LOOKED_AT: usize = 1_000;
 
 /// One run: which tests on which code, how it ended and what was read of it.
 #[derive(Debug, Clone, Copy)]
@@ -181,6 +184,7 @@ fn of_old_tests(
         return;
     }
     let Some(before) = &matrix.baseline.reading.cases else { return };
+    let unloaded: BTreeSet<String> = changed.iter().map(|test| test.test.clone()).collect();
     let mut blocked = Vec::new();
     for (name, status) in &before.tests {
         if comparison.flaky.names.contains(name) {
@@ -192,7 +196,7 @@ fn of_old_tests(
             comparison.flaky.add(name);
             continue;
         }
-        let is_unloaded = changed.iter().any(|test| test.test == *name);
+        let is_unloaded = unloaded.contains(name);
         match (status, old.status(name), matrix.change.status(name)) {
             (TestCaseStatus::Passed, Some(TestCaseStatus::Failed), _) => {
                 if is_edited(matrix, name) {
@@ -316,16 +320,18 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     let (mut by_test, mut by_case, mut of_new_names) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_changed_only = false;
     let all_failing = failing(old.reading);
-    for name in all_failing.iter().copied() {
+    let printed = PrintedFailures::of(old.output, &all_failing, matrix.new_words);
+    let known_cases = known_cases(matrix);
+    for name in all_failing.iter().copied().take(MOST_LOOKED_AT) {
         if comparison.flaky.names.iter().any(|flaky| flaky == name) || !passes(&matrix.change, name) {
             continue;
         }
         let before = matrix.baseline.status(name);
-        if names_what_is_new(old.output, (name, &all_failing), matrix.new_words) {
+        if printed.names_what_is_new(name) {
             of_new_names.push(name.to_owned());
         } else {
             match before {
-                None if is_case(matrix, name) => by_case.push(name.to_owned()),
+                None if is_case(&known_cases, name) => by_case.push(name.to_owned()),
                 None => by_test.push(name.to_owned()),
                 Some(TestCaseStatus::Passed)
                     if matrix
@@ -401,11 +407,16 @@ fn by_file(matrix: &ExperimentMatrix<'_>, old: &ExperimentCell<'_>) -> Proof {
     Proof::NotProven { because: because.to_owned() }
 }
 
+/// The tests of the base without what each is given.
+fn known_cases<'m>(matrix: &ExperimentMatrix<'m>) -> BTreeSet<&'m str> {
+    let before = matrix.baseline.reading.cases.iter().flat_map(|before| before.tests.keys());
+    before.map(|known| without_parameters(known)).collect()
+}
+
 /// Whether a test of the base has this one as a case.
-fn is_case(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
+fn is_case(known: &BTreeSet<&str>, name: &str) -> bool {
     let own = without_parameters(name);
-    let Some(before) = matrix.baseline.reading.cases.as_ref().filter(|_| own != name) else { return false };
-    before.tests.keys().any(|known| without_parameters(known) == own)
+    own != name && known.contains(own)
 }
 
 fn failing(reading: &TestReport) -> Vec<&str> {
@@ -457,41 +468,62 @@ fn printed_name(test: &str) -> &str {
     own.rsplit('.').next().unwrap_or(own)
 }
 
-/// Whether a test fails for a name that is not there, which the change adds. What is printed after another failing test is
-/// named is said of that one.
-fn names_what_is_new(output: &str, (test, failing): (&str, &[&str]), new_words: &BTreeSet<String>) -> bool {
-    const AFTER: usize = 60;
-    let own = printed_name(test);
-    let title = test.rsplit(" > ").next().unwrap_or(test);
-    let others: Vec<&str> =
-        failing.iter().map(|other| printed_name(other)).filter(|other| *other != own).collect();
-    let Some(missing) = pattern!(
-        r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file or directory|not implemented|no attribute|Cannot read properties)"
-    ) else {
-        return false;
-    };
-    // What an assertion compares is no error of its own.
-    let compared =
-        pattern!(r"^\s*(?:E\s+)?(?:AssertionError|assert\b|[-+?] )|\bAssertionError\b|\bERR_ASSERTION\b");
-    let is_compared = |line: &str| compared.is_some_and(|compared| compared.is_match(line));
-    let lines: Vec<&str> = output.lines().collect();
-    let mut until = 0;
-    for (at, line) in lines.iter().enumerate() {
-        if has_word(line, own) || line.contains(title) {
-            until = at + AFTER;
-        } else if others.iter().any(|other| has_word(line, other)) {
-            until = at;
-        }
-        let is_told = at < until && missing.is_match(line) && !is_compared(line);
-        if is_told
-            && line
-                .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .any(|word| word.len() > 1 && new_words.contains(word) && !missing.is_match(word))
-        {
-            return true;
-        }
+/// A line of what a run printed.
+struct PrintedLine<'o> {
+    text: &'o str,
+    /// Failing tests whose names stand in it.
+    names: BTreeSet<&'o str>,
+    /// Whether it speaks of something that is not there, and that the change adds.
+    is_of_something_new: bool,
+}
+
+/// What a run printed of its failing tests. Each line is read once, however many tests there are.
+struct PrintedFailures<'o>(Vec<PrintedLine<'o>>);
+
+impl<'o> PrintedFailures<'o> {
+    fn of(output: &'o str, failing: &[&'o str], new_words: &BTreeSet<String>) -> Self {
+        let missing = pattern!(
+            r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file or directory|not implemented|no attribute|Cannot read properties)"
+        );
+        let is_missing = |text: &str| missing.is_some_and(|missing| missing.is_match(text));
+        // What an assertion compares is no error of its own.
+        let compared =
+            pattern!(r"^\s*(?:E\s+)?(?:AssertionError|assert\b|[-+?] )|\bAssertionError\b|\bERR_ASSERTION\b");
+        let is_compared = |line: &str| compared.is_some_and(|compared| compared.is_match(line));
+        let names: BTreeSet<&str> = failing.iter().map(|name| printed_name(name)).collect();
+        // Those that are more than a word are looked for one by one.
+        let is_word = |name: &&&str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let others: Vec<&str> =
+            names.iter().filter(|name| !is_word(name)).take(MOST_LOOKED_AT).copied().collect();
+        let line = |text: &'o str| {
+            let words = words_of(text).filter_map(|word| names.get(word).copied());
+            let of_words = words.chain(others.iter().copied().filter(|name| has_word(text, name))).collect();
+            let is_new = |word: &str| word.len() > 1 && new_words.contains(word) && !is_missing(word);
+            let is_of_something_new = is_missing(text) && !is_compared(text) && words_of(text).any(is_new);
+            PrintedLine { text, names: of_words, is_of_something_new }
+        };
+        Self(output.lines().map(line).collect())
     }
-    false
+
+    /// Whether a test fails for a name that is not there, which the change adds. What is printed after another failing test is
+    /// named is said of that one.
+    fn names_what_is_new(&self, test: &str) -> bool {
+        const AFTER: usize = 60;
+        let own = printed_name(test);
+        let title = test.rsplit(" > ").next().unwrap_or(test);
+        let mut until = 0;
+        for (at, line) in self.0.iter().enumerate() {
+            if line.names.contains(own) || line.text.contains(title) {
+                until = at + AFTER;
+            } else if !line.names.is_empty() {
+                until = at;
+            }
+            if at < until && line.is_of_something_new {
+                return true;
+            }
+        }
+        false
+    }
 }
 
 /// The tests that a pass rests on: those that were fixed, and else those that prove the change.

@@ -3,7 +3,7 @@
 //! Read by words and brackets, so that every language is read alike. Nothing depends on finding all: a lie that cannot be
 //! told is said to be none, and a lie that says nothing is found out by telling it to the code of the base as well.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::family::LanguageFamily;
@@ -209,27 +209,32 @@ impl TestTexts<'_> {
                 Some((path.as_str(), text, titles(path, text), lies_in(path, bytes)))
             })
             .collect();
+        // Of each test once: how many of the words its text speaks; none where no lie can be told in it.
+        let mut known: HashMap<*const TestTitle, Option<usize>> = HashMap::new();
+        let mut spoken = |text: &str, titles: &[TestTitle], lies: &[Lie], title: &TestTitle| {
+            *known.entry(std::ptr::from_ref(title)).or_insert_with(|| {
+                let has_lies = lies.iter().any(|lie| title.holds(lie.at.start, titles));
+                let own: BTreeSet<&str> = super::names::words_of(title.own_text(text)).collect();
+                has_lies.then(|| own.into_iter().filter(|word| words.contains(*word)).count())
+            })
+        };
+        // The cases of one test have one text.
+        let mut seen = BTreeSet::new();
+        let names = names.iter().filter(|name| seen.insert(super::names::without_parameters(name)));
         let mut ranked: Vec<(usize, usize, &String)> = names
-            .iter()
             .enumerate()
             .filter_map(|(at, name)| {
                 let own = read.iter().filter(|(path, ..)| super::names::is_of(name, path) != Some(false));
-                own.flat_map(|(_, text, titles, lies)| {
+                let meant = own.flat_map(|(_, text, titles, lies)| {
                     meant_by(name, titles).into_iter().map(move |title| (text, titles, lies, title))
-                })
-                .filter(|(_, titles, lies, title)| lies.iter().any(|lie| title.holds(lie.at.start, titles)))
-                .map(|(text, _, _, title)| {
-                    let own = title.own_text(text);
-                    words.iter().filter(|word| super::names::has_word(own, word)).count()
-                })
-                .max()
-                .map(|spoken| (spoken, at, name))
+                });
+                let most = meant
+                    .filter_map(|(text, titles, lies, title)| spoken(text, titles, lies, title))
+                    .max()?;
+                Some((most, at, name))
             })
             .collect();
         ranked.sort_by_key(|(spoken, at, _)| (std::cmp::Reverse(*spoken), *at));
-        // The cases of one test have one text.
-        let mut seen = BTreeSet::new();
-        ranked.retain(|(_, _, name)| seen.insert(super::names::without_parameters(name)));
         ranked.into_iter().take(most).map(|(_, _, name)| name.clone()).collect()
     }
 

@@ -28,8 +28,8 @@ pub use judge::{
 };
 pub use lies::{Lie, TestTexts, lies_in};
 pub(crate) use names::has_word;
-pub use names::{is_called_alike, is_of};
-pub use new_arguments::{NewParameters, new_parameters};
-pub use new_names::{has_names, introduced_names, with_empty_names, without_new_names};
+pub use names::{is_of, title_of};
+pub use new_arguments::{NewParameters, new_parameters, unread_sources};
+pub use new_names::{RenamedTests, has_names, introduced_names, with_empty_names, without_new_names};
 pub(crate) use select::select;
 pub use sides::{ChangeSplit, ChangedPath, is_of_tests, split_change};

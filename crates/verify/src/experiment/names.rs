@@ -35,13 +35,25 @@ pub(crate) fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether two names are of the same test, whatever it is given and wherever it stands.
-pub fn is_called_alike(one: &str, other: &str) -> bool {
-    title_of(one) == title_of(other)
+/// The words of a text, each with where it begins: [`has_word`] is so for each of these and for no other.
+pub(super) fn words_at(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_between = |c: char| !c.is_alphanumeric() && c != '_';
+    let mut at = 0;
+    let words = text.split_inclusive(is_between).map(move |piece| {
+        let start = at;
+        at += piece.len();
+        (start, piece.trim_end_matches(is_between))
+    });
+    words.filter(|(_, word)| !word.is_empty())
 }
 
-/// What a test is called by itself, without its file, its group and what it is given.
-pub(super) fn title_of(name: &str) -> &str {
+/// The same without their places.
+pub(super) fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    words_at(text).map(|(_, word)| word)
+}
+
+/// What a test is called by itself, without its file, its group and what it is given: those of the same title may be one.
+pub fn title_of(name: &str) -> &str {
     let own = without_parameters(name);
     own.rsplit(['.', ':', '>', '/']).next().unwrap_or(own).trim()
 }

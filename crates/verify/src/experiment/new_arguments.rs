@@ -35,7 +35,8 @@ struct Signature {
 pub fn new_parameters(changed: &[ChangedPath<'_>], new_words: &BTreeSet<String>) -> Vec<NewParameters> {
     let mut all = read_options(changed, new_words);
     for file in changed.iter().filter(|file| !is_of_tests(file.path)) {
-        let (before, after) = (signatures(file.path, file.before), signatures(file.path, file.after));
+        let sides = (signatures(file.path, file.before), signatures(file.path, file.after));
+        let (Some(before), Some(after)) = sides else { continue };
         for (function, now) in after {
             let Some(was) = before.get(&function) else { continue };
             let names: BTreeSet<String> = now.names.difference(&was.names).cloned().collect();
@@ -46,6 +47,19 @@ pub fn new_parameters(changed: &[ChangedPath<'_>], new_words: &BTreeSet<String>)
         }
     }
     all
+}
+
+/// Files of code that could be read on the base and cannot with the change: what they bring, nobody can tell.
+pub fn unread_sources(changed: &[ChangedPath<'_>]) -> Vec<String> {
+    let is_read = |path: &str, bytes: Option<&[u8]>| match (Language::of(path), bytes) {
+        (Some(language), Some(bytes)) if optional_in(path).is_none() => Syntax::read(language, bytes).is_ok(),
+        (Some(_), Some(_)) => signatures(path, bytes).is_some(),
+        (Some(_) | None, _) => true,
+    };
+    let is_unread =
+        |file: &&ChangedPath<'_>| !is_read(file.path, file.after) && is_read(file.path, file.before);
+    let code = changed.iter().filter(|file| !is_of_tests(file.path));
+    code.filter(is_unread).map(|file| file.path.to_owned()).collect()
 }
 
 /// New properties that the code reads and does not call: of an object of options they may be the keys.
@@ -67,21 +81,38 @@ fn read_options(changed: &[ChangedPath<'_>], new_words: &BTreeSet<String>) -> Ve
     read.into_iter().map(option).collect()
 }
 
-/// The text of a file of tests with no argument for any of these, and which it had; none where it has none. Parameters that the
-/// issue names are left.
-pub(super) fn without_arguments(
-    path: &str,
-    text: &str,
-    parameters: &[NewParameters],
-    issue: &str,
-) -> Option<(String, BTreeSet<String>)> {
+/// A file of tests without some arguments.
+pub(super) enum FewerArguments {
+    /// It has none of them.
+    None,
+    /// Nobody can tell.
+    Unread,
+    /// Its text without them, and for which parameters they were.
+    LeftOut(String, BTreeSet<String>),
+}
+
+/// Parameters that an issue does not name.
+pub(super) fn not_asked_for<'p>(parameters: &'p [NewParameters], issue: &str) -> Vec<&'p NewParameters> {
     let asked_for =
         |new: &&NewParameters| asks_for_option(issue) || new.names.iter().any(|name| is_named(issue, name));
-    let parameters: Vec<&NewParameters> = parameters.iter().filter(|new| !asked_for(new)).collect();
-    if parameters.is_empty() {
-        return None;
+    parameters.iter().filter(|new| !asked_for(new)).collect()
+}
+
+/// A file of tests with no argument for any of these.
+pub(super) fn without_arguments(path: &str, text: &str, parameters: &[&NewParameters]) -> FewerArguments {
+    let Some(language) = optional_in(path).filter(|_| !parameters.is_empty()) else {
+        return FewerArguments::None;
+    };
+    let Ok(syntax) = Syntax::read(language, text.as_bytes()) else { return FewerArguments::Unread };
+    // Of one that is called so; and those of whatever is called.
+    let mut by_name: BTreeMap<&str, Vec<&NewParameters>> = BTreeMap::new();
+    let mut of_all: Vec<&NewParameters> = Vec::new();
+    for new in parameters.iter().copied() {
+        match &new.function {
+            Some(function) => by_name.entry(function).or_default().push(new),
+            None => of_all.push(new),
+        }
     }
-    let syntax = Syntax::read(optional_in(path)?, text.as_bytes()).ok()?;
     let (mut edits, mut used) = (BTreeMap::new(), BTreeSet::new());
     for call in syntax.everything() {
         let Some(arguments) = syntax.field(call, "arguments") else { continue };
@@ -91,11 +122,8 @@ pub(super) fn without_arguments(
         // What is expected is no option.
         let lower = whole.to_lowercase();
         let expects = ["assert", "expect", "equal", "match", "tobe"].iter().any(|word| lower.contains(word));
-        let is_for = |new: &&&NewParameters| match &new.function {
-            Some(function) => function == called,
-            None => !expects,
-        };
-        for new in parameters.iter().filter(is_for) {
+        let of_it = by_name.get(called).into_iter().flatten();
+        for new in of_it.chain(of_all.iter().filter(|_| !expects)) {
             let found = arguments_for(&syntax, arguments, new);
             if !found.is_empty() {
                 used.extend(new.names.iter().cloned());
@@ -103,18 +131,23 @@ pub(super) fn without_arguments(
             edits.extend(found.into_iter().map(|(bytes, put)| (bytes.start, (bytes, put))));
         }
     }
-    let mut now = text.to_owned();
-    // From the end, and an argument within one that is left out goes with it.
-    let mut until = text.len();
-    let outer: Vec<Range<usize>> = edits.values().map(|(bytes, _)| bytes.clone()).collect();
-    for (bytes, put) in edits.into_values().rev() {
-        let is_within = outer.iter().any(|other| other.start < bytes.start && bytes.end <= other.end);
-        if !is_within && bytes.end <= until {
-            until = bytes.start;
-            now.replace_range(bytes, put);
+    if syntax.is_exhausted() {
+        return FewerArguments::Unread;
+    }
+    // An argument within one that is left out goes with it.
+    let (mut now, mut from) = (String::with_capacity(text.len()), 0);
+    for (bytes, put) in edits.into_values().filter(|(bytes, _)| !bytes.is_empty()) {
+        if bytes.start >= from {
+            now.push_str(text.get(from..bytes.start).unwrap_or_default());
+            now.push_str(put);
+            from = bytes.end;
         }
     }
-    (!used.is_empty()).then_some((now, used))
+    now.push_str(text.get(from..).unwrap_or_default());
+    match used.is_empty() {
+        true => FewerArguments::None,
+        false => FewerArguments::LeftOut(now, used),
+    }
 }
 
 /// What of a call's arguments is for new parameters, and what is put in its place.
@@ -153,11 +186,11 @@ fn arguments_for(
     found
 }
 
-/// The functions of a file, by name.
-fn signatures(path: &str, bytes: Option<&[u8]>) -> BTreeMap<String, Signature> {
+/// The functions of a file, by name; none where it cannot be read.
+fn signatures(path: &str, bytes: Option<&[u8]>) -> Option<BTreeMap<String, Signature>> {
     let mut all: BTreeMap<String, Signature> = BTreeMap::new();
-    let (Some(language), Some(bytes)) = (optional_in(path), bytes) else { return all };
-    let Ok(syntax) = Syntax::read(language, bytes) else { return all };
+    let (Some(language), Some(bytes)) = (optional_in(path), bytes) else { return Some(all) };
+    let syntax = Syntax::read(language, bytes).ok()?;
     for function in syntax.everything().filter(|node| is_function(syntax.kind(*node))) {
         let Some(parameters) = syntax.field(function, "parameters") else { continue };
         let Some(name) = name_of(&syntax, function) else { continue };
@@ -179,7 +212,7 @@ fn signatures(path: &str, bytes: Option<&[u8]>) -> BTreeMap<String, Signature> {
         signature.is_open |= syntax.text(function).contains("arguments");
         signature.places = signature.places.max(places);
     }
-    all
+    (!syntax.is_exhausted()).then_some(all)
 }
 
 /// What a parameter is called, and what it is taken apart into.
@@ -233,7 +266,12 @@ mod tests {
         let file = ChangedPath { path, before: Some(before.as_bytes()), after: Some(after.as_bytes()) };
         let test_path = format!("tests/test_a.{}", path.rsplit('.').next().unwrap());
         let new = BTreeSet::from(["dropEmpty", "env", "read"].map(str::to_owned));
-        without_arguments(&test_path, test, &new_parameters(&[file], &new), issue).map(|(text, _)| text)
+        let parameters = new_parameters(&[file], &new);
+        match without_arguments(&test_path, test, &not_asked_for(&parameters, issue)) {
+            FewerArguments::LeftOut(text, _) => Some(text),
+            FewerArguments::None => None,
+            FewerArguments::Unread => panic!("it can be read"),
+        }
     }
 
     #[test]

@@ -233,3 +233,15 @@ fn a_lie_is_noticed_by_the_test_that_it_stands_in() {
     };
     assert_eq!(lie_told(&unbuilt, None), None);
 }
+
+#[test]
+fn very_many_tests_that_fail_without_the_change_are_each_held_against_what_was_printed() {
+    let names = |sign: &str| (0..4_000).map(|at| format!("{sign}t{at} ")).collect::<String>();
+    let printed: String =
+        (0..4_000).map(|at| format!("FAIL: t{at}\nAttributeError: no attribute VERSION\n")).collect();
+    let mut many =
+        case(run("+a"), run(&format!("+a {}", names("+"))), run("+a"), run(&format!("+a {}", names("-"))));
+    assert!(matches!(many.judged().proof, Some(Proof::Proven { by: ProofGrade::Test, .. })));
+    many.said_on_old_code = printed.leak();
+    assert!(matches!(many.judged().proof, Some(Proof::NamesWhatIsNew { .. })));
+}

@@ -26,9 +26,10 @@ impl SourceScan<'_> {
                 found.extend(other_number(number.as_str()).map(|now| (at, now)));
             }
         }
-        for string in
-            self.strings.iter().filter(|string| part.start <= string.start && string.end <= part.end)
-        {
+        // In their order, and none within another.
+        let first = self.strings.partition_point(|string| string.start < part.start);
+        let within = self.strings.get(first..).unwrap_or_default();
+        for string in within.iter().take_while(|string| string.end <= part.end) {
             let text = self.part(string);
             let bare = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
             let prefix = &text[..text.len() - bare.len()];

@@ -5,6 +5,8 @@
 use crate::project::{Detection, FoundProject};
 
 const PROJECTS: [&str; 3] = [".csproj", ".fsproj", ".vbproj"];
+/// Files below the root that may be solutions and are looked into.
+const MOST_READ: usize = 60;
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let is_project = |name: &&str| PROJECTS.iter().any(|end| name.ends_with(end));
@@ -17,7 +19,8 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let first = solutions.next();
     // Without a solution in the root, the only one below it.
     let below = || {
-        let mut all = ask.files.all().filter(is_solution);
+        let mut all =
+            ask.files.all().filter(|path| path.contains(".sln")).take(MOST_READ).filter(is_solution);
         all.next().filter(|_| all.next().is_none())
     };
     let because = first.or_else(|| ask.files.root().find(is_project)).or_else(below)?.to_owned();

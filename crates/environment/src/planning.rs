@@ -16,6 +16,9 @@ use crate::required_tool::{HostTools, INSTALLABLE, LOCAL_PROGRAMS, ToolFit};
 use crate::statement::{self, SourceStatement};
 use crate::{decisive, devcontainer, node, setup_steps};
 
+/// Commands of one setup: each has a moment to run, however little time is left.
+const MOST_COMMANDS: usize = 100;
+
 /// As [`crate::plan`], of a single project.
 pub(crate) fn plan_one(
     settings: &RepositorySettings,
@@ -59,6 +62,11 @@ pub(crate) fn plan_one(
         plan.setup.clear();
         plan.search_path.clear();
         plan.variables.clear();
+    }
+    if plan.setup.len() > MOST_COMMANDS {
+        plan.setup.truncate(MOST_COMMANDS);
+        let file = plan.source.file();
+        notes.push(format!("{file}: of its commands those beyond the first {MOST_COMMANDS} are left out"));
     }
     plan.notes.splice(0..0, notes);
     plan.notes.extend(submodules(files));

@@ -12,6 +12,8 @@ use crate::{EnvironmentSource, PlannedService, ProgramFolder, SetupCommand};
 const FILES: [&str; 2] =
     [".github/workflows/copilot-setup-steps.yml", ".github/workflows/copilot-setup-steps.yaml"];
 const JOB: &str = "copilot-setup-steps";
+/// As many as the settings may name.
+const MOST_SERVICES: usize = 10;
 
 /// Actions that there is nothing to do for here.
 const NOTHING_TO_DO: [&str; 9] = [
@@ -102,6 +104,10 @@ fn container(job: &Value, path: &str, said: &mut SourceStatement) {
         }
     }
     for (name, service) in job.get("services").and_then(Value::as_object).into_iter().flatten() {
+        if said.services.len() == MOST_SERVICES {
+            said.note(path, format!("services beyond the first {MOST_SERVICES} are left out"));
+            return;
+        }
         let Some(image) = image_of(service).filter(|image| is_image(image)) else {
             said.note(path, format!("the service {name} is left out: its image is not a plain reference"));
             continue;

@@ -20,6 +20,8 @@ fn session(files: &RepositoryFiles<'_>) -> Option<String> {
     Some(body.join("\n"))
 }
 
+/// Installations of a session that are read. One that is not closed goes on to the end.
+const MOST_CALLS: usize = 50;
 /// Options of an installation that stand alone, or whose value is what is installed.
 const WITHOUT_VALUE: [&str; 14] = [
     "-e",
@@ -42,7 +44,7 @@ pub(super) fn needs(files: &RepositoryFiles<'_>, _project: &PythonProject) -> Op
     let body = session(files)?;
     let call = Regex::new(r"session\.(?:install|conda_install)\(").ok()?;
     let mut needs = SessionNeeds::default();
-    for found in call.find_iter(&body) {
+    for found in call.find_iter(&body).take(MOST_CALLS) {
         let mut rest = Argument::all(body.get(found.end()..).unwrap_or_default()).into_iter();
         while let Some(argument) = rest.next() {
             match argument {

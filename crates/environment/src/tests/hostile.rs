@@ -38,6 +38,13 @@ fn files_of_requirements_that_include_themselves_are_each_read_once() {
 }
 
 #[test]
+fn a_session_of_nox_whose_calls_never_end_is_read_in_part() {
+    let calls = "    session.install('pytest', (\n".repeat(50_000);
+    let text = format!("def tests(session):\n{calls}");
+    assert!(requires(&of("noxfile.py", &text), "pytest"));
+}
+
+#[test]
 fn dependency_groups_that_include_one_another_come_to_an_end() {
     let include = "{include-group = 'dev'}, ".repeat(200);
     let text = format!(
@@ -122,4 +129,18 @@ fn a_setup_that_names_files_without_end_decides_by_what_is_not_looked_at_as_well
     );
     assert!(read.get() < 3_000, "{} files were asked for", read.get());
     assert!(plan.setup_scripts.iter().any(|path| path == "src/file004000"));
+}
+
+#[test]
+fn a_setup_of_very_many_commands_and_services_is_cut_and_says_so() {
+    let commands: Vec<String> = (0..500).map(|at| format!("\"c{at:03}\": \"true\"")).collect();
+    let plan = of(".devcontainer.json", &format!(r#"{{"onCreateCommand": {{{}}}}}"#, commands.join(", ")));
+    assert_eq!(plan.setup.len(), 100);
+    assert!(plan.notes.iter().any(|note| note.contains("beyond the first 100")), "{:?}", plan.notes);
+    let services: String = (0..500).map(|at| format!("      s{at}: {{image: redis}}\n")).collect();
+    let steps =
+        format!("jobs:\n  copilot-setup-steps:\n    services:\n{services}    steps: [{{run: make}}]\n");
+    let plan = of(".github/workflows/copilot-setup-steps.yml", &steps);
+    assert_eq!((plan.services.len(), plan.setup_command().as_deref()), (10, Some("make")));
+    assert!(plan.notes.iter().any(|note| note.contains("beyond the first 10 are")), "{:?}", plan.notes);
 }

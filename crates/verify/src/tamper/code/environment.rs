@@ -46,7 +46,7 @@ pub(super) fn look(signs: &mut CodeSigns<'_, '_>, node: NodeId) {
     if is_name(kind) || is_string(kind) {
         let word = syntax.text(node).trim_matches(['"', '\'', '`']);
         if OF_RUNNERS.contains(&word) {
-            let grave = reads_environment(syntax);
+            let grave = *signs.reads_environment.get_or_init(|| reads_environment(syntax));
             signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, grave, said(word));
         } else if OF_PLACES.contains(&word) && asks_environment(syntax, node) {
             // Programs do that for colours and prompts.
@@ -70,7 +70,7 @@ pub(super) fn look(signs: &mut CodeSigns<'_, '_>, node: NodeId) {
             .parent(node)
             .into_iter()
             .flat_map(|parent| syntax.children(parent))
-            .find(|item| attributes(syntax, *item).contains(&node) && syntax.kind(*item) != "attribute_item")
+            .find(|item| syntax.kind(*item) != "attribute_item" && attributes(syntax, *item).contains(&node))
             .is_some_and(|item| syntax.field_text(item, "name") == "main");
         if !is_main {
             signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said("#[cfg(not(test))]"));

@@ -3,6 +3,7 @@
 mod environment;
 pub(super) mod hard_coded;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::change::ParsedChange;
@@ -28,6 +29,8 @@ struct CodeSign {
 struct CodeSigns<'f, 'a> {
     file: &'f ParsedFile<'a>,
     found: Vec<CodeSign>,
+    /// Whether the file asks for anything of its environment, once that was looked for.
+    reads_environment: OnceCell<bool>,
 }
 
 impl CodeSigns<'_, '_> {
@@ -45,7 +48,7 @@ impl CodeSigns<'_, '_> {
 }
 
 fn signs(file: &ParsedFile<'_>) -> Vec<CodeSign> {
-    let mut signs = CodeSigns { file, found: Vec::new() };
+    let mut signs = CodeSigns { file, found: Vec::new(), reads_environment: OnceCell::new() };
     for node in file.syntax.everything() {
         environment::look(&mut signs, node);
     }

@@ -6,7 +6,7 @@ use super::syntax::{NodeId, Syntax};
 
 /// A file with the tests of another version of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum GraftedFile {
+pub enum GraftedFile {
     /// Both have the same tests, or the language keeps them in files of their own.
     AsItIs,
     Mixed(Vec<u8>),
@@ -15,7 +15,7 @@ pub(crate) enum GraftedFile {
 }
 
 /// The code of one version of a file with the tests of another.
-pub(crate) fn graft(path: &str, code: &[u8], tests: &[u8]) -> GraftedFile {
+pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> GraftedFile {
     if Language::of(path) != Some(Language::Rust) {
         return GraftedFile::AsItIs;
     }

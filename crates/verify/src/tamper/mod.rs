@@ -21,8 +21,7 @@ use std::collections::BTreeSet;
 use change::ParsedChange;
 use journeyman_order::{Weakening, WeakeningKind};
 
-pub use graft::code_tokens;
-pub(crate) use graft::{GraftedFile, graft};
+pub use graft::{GraftedFile, code_tokens, graft};
 pub use language::{is_compiled_path, is_source_path, is_test_path};
 
 /// Findings that are told; a change with more is not told apart further.

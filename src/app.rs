@@ -55,7 +55,7 @@ pub use environment::LocalEnvironment;
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
 use readiness::ready;
 pub use registries::{RegistryNote, complete_registries};
-pub use reverify::reverify;
+pub use reverify::{RepeatedTests, reverify};
 pub use signer::ReceiptSigner;
 
 use registration::AppProblem;

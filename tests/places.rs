@@ -96,4 +96,17 @@ async fn serve_does_not_begin_anew_beside_a_database_of_an_earlier_version() {
         assert!(said.contains(&words), "{words}: {said}");
     }
     assert!(!settings.join("journeyman.db").exists() && !settings.join("data").exists(), "nothing was begun");
+
+    // An empty folder is no data, and a server without a key has some all the same.
+    std::fs::create_dir(settings.join("data")).expect("a folder");
+    std::fs::remove_file(before.join("data").join(KEY_FILE)).expect("it is there");
+    std::fs::create_dir_all(before.join("data/mirrors")).expect("a folder");
+    for (arguments, ends) in [(&["serve"][..], 2), (&["backup", "x.tar.gz"][..], 2), (&["doctor"][..], 1)] {
+        let (code, said) = told(&before, arguments, &settings);
+        assert_eq!(code, Some(ends), "{arguments:?}: {said}");
+        for name in ["journeyman.db", "data"] {
+            let words = format!("{} to {}", before.join(name).display(), settings.join(name).display());
+            assert!(said.contains(&words), "{arguments:?}: {words}: {said}");
+        }
+    }
 }

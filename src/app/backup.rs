@@ -52,7 +52,13 @@ pub async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<BackupR
     if std::fs::symlink_metadata(file).is_ok_and(|there| !there.is_file()) {
         bail!("{} is there, and is no file that a backup could take the place of", file.display());
     }
-    if !files.database.exists() {
+    let is_there = files.database.try_exists().with_context(|| {
+        format!(
+            "{} (store.url) cannot be looked at: let the user that runs this command enter its folder",
+            files.database.display()
+        )
+    });
+    if !is_there? {
         bail!(
             "there is no database to back up: {} (store.url) is not there: name the settings of the server with \
              --config, and set the variables that it is started with",

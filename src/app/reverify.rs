@@ -10,8 +10,19 @@ use crate::attest::ReceiptClaims;
 use crate::config::TestRunSettings;
 use crate::engine::testing::TestRunRequest;
 use crate::order::receipt::TestEvidence;
+use crate::order::settings::ProofRequirement;
 use crate::order::{CommitSha, PinnedImages, RepositoryName, RepositorySettings, TestingSettings};
 use crate::workspace::Workspaces;
+
+/// The tests of a receipt, run again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RepeatedTests {
+    pub evidence: TestEvidence,
+    /// Whether the image was asked for by its digest.
+    pub is_image_by_digest: bool,
+    /// Whether the repository's settings want any change to be proven.
+    pub is_proof_wanted: bool,
+}
 
 /// Tests the receipt's commit as an order would, and says what came of it.
 ///
@@ -21,7 +32,7 @@ pub async fn reverify(
     rules: &TestRunSettings,
     repository: &Path,
     claims: &ReceiptClaims,
-) -> anyhow::Result<TestEvidence> {
+) -> anyhow::Result<RepeatedTests> {
     let from =
         claims.base.clone().context("the receipt names no base commit, which says how it is tested")?;
     // What it was held against: elsewhere than the order's base where people committed to the branch.
@@ -36,6 +47,7 @@ pub async fn reverify(
         settings(&commits, &name, &needed)
     })
     .await??;
+    let is_proof_wanted = settings.prove.of != ProofRequirement::Never;
     // Mutants inform, and a verdict does not rest on them.
     let how = TestingSettings { mutant_time: Duration::ZERO, ..rules.testing.clone() };
     let testing = super::commit_tester(rules, how, workspaces).await?;
@@ -56,7 +68,11 @@ pub async fn reverify(
     // Here and not when it is dropped: tests can have left folders in folders without end.
     super::remove_all(place.path())?;
     let tested = tested?;
-    Ok(TestEvidence::of(&tested.run))
+    Ok(RepeatedTests {
+        evidence: TestEvidence::of(&tested.run),
+        is_image_by_digest: tested.is_image_by_digest,
+        is_proof_wanted,
+    })
 }
 
 /// The repository's settings, as they are on the commit that the work started from. All commits have to be here.

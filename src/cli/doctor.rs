@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
+use super::left_behind::left_behind;
 use super::{SETTINGS, user_settings, user_settings_file};
 use crate::app::{DoctorFinding, DoctorScope, examine};
-use crate::config::{DeliveryMode, GithubSettings, KNOWN_SETTINGS, SettingDefault, Settings, SettingsError};
+use crate::config::{
+    DeliveryMode, GithubSettings, KNOWN_SETTINGS, SettingDefault, Settings, SettingsError, effective_settings,
+};
 use crate::order::WriteLimits;
 
 /// What `doctor` is told.
@@ -33,6 +36,14 @@ pub(super) async fn main(arguments: DoctorArguments) -> anyhow::Result<u8> {
     let file = user_settings(arguments.config);
     let (settings, scope) = load(file.as_deref())?;
     let mut findings = vec![which(file.as_deref())];
+    if scope != DoctorScope::Local {
+        let shown = effective_settings(file.as_deref(), std::env::vars())?;
+        findings.extend(left_behind(&settings, &shown).err().map(|error| DoctorFinding {
+            about: "store.url, data.dir".to_owned(),
+            text: error.to_string(),
+            is_good: false,
+        }));
+    }
     findings.extend(examine(&settings, scope).await);
     let is_well = findings.iter().all(|finding| finding.is_good);
     if arguments.json {

@@ -40,6 +40,7 @@ mod environment;
 mod eval;
 #[cfg(feature = "emulator")]
 mod issue_file;
+mod left_behind;
 mod live;
 #[cfg(feature = "emulator")]
 mod local;

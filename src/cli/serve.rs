@@ -4,13 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use secrecy::ExposeSecret as _;
-
-use super::{SETTINGS, StopSignals, UsageError, log, user_settings};
+use super::left_behind::left_behind;
+use super::{SETTINGS, StopSignals, log, user_settings};
 use crate::app::Application;
-use crate::attest::KEY_FILE;
-use crate::config::{EffectiveSetting, Settings, effective_settings, sqlite_url};
-use crate::store::DatabaseFiles;
+use crate::config::{Settings, effective_settings};
 
 /// What `serve` is told.
 #[derive(Debug, Args)]
@@ -45,39 +42,6 @@ fn of_this_folder() -> Option<PathBuf> {
         return None;
     }
     Some(file.to_owned())
-}
-
-/// What lies in the current folder, where the defaults of `store.url` and `data.dir` began in earlier versions, and not where
-/// they begin now: a server that started all the same would have forgotten it.
-fn left_behind(settings: &Settings, shown: &[EffectiveSetting]) -> Result<(), UsageError> {
-    let is_default = |key: &str| shown.iter().any(|one| one.key == key && one.from == "default");
-    let before = |now: &Path| std::path::absolute(now.file_name()?).ok();
-    let mut moved = Vec::new();
-    let database = DatabaseFiles::of(settings.store.url.expose_secret()).map(|files| files.database);
-    if let Some(now) = database.filter(|now| is_default("store.url") && !now.exists())
-        && let Some(before) = before(&now).filter(|before| before.is_file())
-    {
-        moved.push(("store.url", sqlite_url(&before), before, now));
-    }
-    let data = &settings.data.dir;
-    if let Some(before) = before(data).filter(|before| before.join(KEY_FILE).exists())
-        && is_default("data.dir")
-        && !data.exists()
-    {
-        moved.push(("data.dir", before.display().to_string(), before, data.clone()));
-    }
-    if moved.is_empty() {
-        return Ok(());
-    }
-    let lines = moved.into_iter().map(|(key, value, before, now)| {
-        format!("\n  {} to {}, or set {key} = {value:?}", before.display(), now.display())
-    });
-    Err(UsageError(format!(
-        "store.url and data.dir that are not set begin at the folder of the settings now, and no longer at the current one. \
-         Nothing was started. Move what is there, with all whose names begin so (such as journeyman.db-wal and \
-         journeyman.db.artifacts):{}",
-        lines.collect::<String>()
-    )))
 }
 
 pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {

@@ -73,6 +73,8 @@ async fn what_happened_on_github_while_nobody_was_there_is_heard_at_the_next_sta
     };
     let asked = world.github.wait_for("the first look", Duration::from_secs(30), listed);
     asked.await.expect("GitHub is asked for its list");
+    // What was acknowledged before it stops is taken in: nobody would be there to do that.
+    world.quiet().await;
     world.stop_bot().await;
     world.label().await;
     world.quiet().await;

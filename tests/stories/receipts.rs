@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use journeyman::attest::{AttestationResult, AttestationVerifier, Envelope, PublicKey, SigningKey};
+use journeyman::order::reproduction::ReproductionVerdict;
 use journeyman::order::{Receipt, TestCounts, TestVerdict};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -279,6 +280,17 @@ async fn a_true_receipt_of_a_bug_is_the_same_here_but_for_what_nobody_can_repeat
     );
     let (code, said, _) = gate.verify(&forged, &["--key", &pem, "--passed"]).await;
     assert_eq!((code, differing(&said)), (Some(1), vec!["scrutiny: comparison: fixed"]));
+    let unmended = gate.put(
+        "unmended.json",
+        &signed(&ended, &key, |receipt| {
+            let scrutiny =
+                receipt.tests.as_mut().and_then(|tests| tests.scrutiny.as_mut()).expect("scrutiny");
+            let reproduction = scrutiny.reproduction.as_mut().expect("a reproduction");
+            reproduction.said = ReproductionVerdict::StillFails { tests: Vec::new() };
+        }),
+    );
+    let (code, said, _) = gate.verify(&unmended, &["--key", &pem, "--passed"]).await;
+    assert_eq!((code, differing(&said)), (Some(1), vec!["verified"]));
     let unsaid = gate.put("unsaid.json", &signed(&ended, &key, |receipt| receipt.tests = None));
     let (code, _, errors) = gate.verify(&unsaid, &["--key", &pem, "--passed"]).await;
     assert_eq!(code, Some(3), "nothing was tested, and it says verified: {errors}");

@@ -17,7 +17,7 @@ mod unknowable;
 
 pub use envelope::{Envelope, EnvelopeError, VerifyError};
 pub use key::{KEY_FILE, KeyError, KeyId, PublicKey, SigningKey, SigningKeyOrigin};
-pub use reverify::{ReverificationResult, ReverifiedStatement, compare};
+pub use reverify::{ReverificationResult, ReverifiedStatement, RunOfToday, compare};
 pub use statement::{
     AttestationResult, AttestationVerifier, PREDICATE_TYPE, ReceiptClaims, SigningError, Statement,
     StatementError,

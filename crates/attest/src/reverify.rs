@@ -66,6 +66,15 @@ impl ReverifiedStatement {
     }
 }
 
+/// A run of today that a receipt is held against.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOfToday<'a> {
+    /// What it says of itself.
+    pub tests: &'a TestEvidence,
+    /// Whether the image was asked for by its digest, which means the same image for ever.
+    pub is_image_by_digest: bool,
+}
+
 /// Every statement of a receipt about its tests, beside a run of today. `said` is `tests` of
 /// [`super::Statement::receipt`]: it holds also what this version does not know. What a receipt does not speak of at
 /// all, because it is of an older version, is not compared. What is only not known here does not differ; what contradicts
@@ -76,10 +85,10 @@ impl ReverifiedStatement {
 pub fn compare(
     said: &Value,
     known: &TestEvidence,
-    here: &TestEvidence,
+    today: RunOfToday<'_>,
 ) -> Result<Vec<ReverifiedStatement>, serde_json::Error> {
-    let (open, wrong) = (unknowable(known, here), incoherent(known));
-    let (known, here) = (serde_json::to_value(known)?, serde_json::to_value(here)?);
+    let (open, wrong) = (unknowable(known, today), incoherent(known));
+    let (known, here) = (serde_json::to_value(known)?, serde_json::to_value(today.tests)?);
     let mut rows = Vec::new();
     let mut fields: Vec<(&String, &Value)> = said.as_object().into_iter().flatten().collect();
     fields.sort_by_key(|(key, _)| rank(key));

@@ -3,28 +3,40 @@
 //! A statement is open only where the receipt says no more for the change by it than was found here, or what it says rests
 //! on the issue or the plan alone. Whatever is found worse here differs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::reverify::RunOfToday;
 use journeyman_order::comparison::{MOST_NAMED, TestList};
 use journeyman_order::receipt::TestEvidence;
 use journeyman_order::scrutiny::{ExampleRun, ExampleVerdict, LieVerdict, MutantTally, Objection, Scrutiny};
 use journeyman_order::{Proof, TestVerdict};
 
-const EXAMPLES: &str = "the examples come from the issue, which a receipt does not hold";
-const REPRODUCTION: &str = "the test comes from the plan, which a receipt does not hold";
-const MUTANTS: &str = "mutants are not tried again";
+const EXAMPLES: &str =
+    "the examples come from the issue, which a receipt does not hold: this is the signer's word alone";
+const REPRODUCTION: &str =
+    "the test comes from the plan, which a receipt does not hold: this is the signer's word alone";
+const MUTANTS: &str = "mutants are not tried again: this is the signer's word alone";
 const ISSUE: &str = "what the issue speaks of is not in a receipt";
-const IMAGE: &str = "the image's name means another image today";
+const IMAGE: &str = "not checked, since the image's name has no digest and means another image today";
 /// How what the base's tests have against a change ends, where only the issue could excuse it.
 const BESIDE_THE_ISSUE: &str = "the issue does not speak of it";
-/// So many may be taken off a list of which not all are named.
-const MOST_TAKEN_OFF: usize = 10;
+/// How a list of tests that is cut came to the names that it has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CutList {
+    /// The first are named, and no more was done to it.
+    Whole,
+    /// Any of those that were named may have been taken off again.
+    Thinned,
+}
 
 /// Statements that differ or are missing here for what is not known here, by their names, and why.
-pub(super) fn unknowable(said: &TestEvidence, here: &TestEvidence) -> BTreeMap<&'static str, &'static str> {
+pub(super) fn unknowable(said: &TestEvidence, today: RunOfToday<'_>) -> BTreeMap<&'static str, &'static str> {
     let mut open = BTreeMap::new();
-    if let (Some(said), Some(here)) = (&said.image, &here.image)
-        && repository_of(said) == repository_of(here)
+    let here = today.tests;
+    // A name with a digest means the same image for ever: another one is another image.
+    if !today.is_image_by_digest
+        && let (Some(said), Some(here)) = (&said.image, &here.image)
+        && repository_of(said).is_some_and(|name| Some(name) == repository_of(here))
     {
         open.insert("image", IMAGE);
     }
@@ -80,19 +92,20 @@ pub(super) fn incoherent(said: &TestEvidence) -> Vec<(String, &'static str)> {
     let mut wrong = Vec::new();
     let Some(scrutiny) = &said.scrutiny else { return wrong };
     let comparison = &scrutiny.comparison;
-    for (name, list) in [
-        ("fixed", &comparison.fixed),
-        ("by data", &comparison.by_data),
-        ("fixed beside", &comparison.fixed_beside),
-        ("newly broken", &comparison.newly_broken),
-        ("already red", &comparison.already_red),
-        ("flaky", &comparison.flaky),
-        ("gone", &comparison.gone),
-        ("new", &comparison.new),
-        ("new failing", &comparison.new_failing),
-        ("skipped", &comparison.skipped),
+    // Tests that turn out to be something else are taken off what is fixed and what is flaky.
+    for (name, list, cut) in [
+        ("fixed", &comparison.fixed, CutList::Thinned),
+        ("by data", &comparison.by_data, CutList::Whole),
+        ("fixed beside", &comparison.fixed_beside, CutList::Thinned),
+        ("newly broken", &comparison.newly_broken, CutList::Whole),
+        ("already red", &comparison.already_red, CutList::Whole),
+        ("flaky", &comparison.flaky, CutList::Thinned),
+        ("gone", &comparison.gone, CutList::Whole),
+        ("new", &comparison.new, CutList::Whole),
+        ("new failing", &comparison.new_failing, CutList::Whole),
+        ("skipped", &comparison.skipped, CutList::Whole),
     ] {
-        if !names_fit(list) {
+        if !names_fit(list, cut) {
             wrong.push((format!("scrutiny: comparison: {name}"), "as many names as the number says"));
         }
     }
@@ -109,17 +122,20 @@ pub(super) fn incoherent(said: &TestEvidence) -> Vec<(String, &'static str)> {
     wrong
 }
 
-/// Whether a list has the names that its number asks for. Of a long one the first are named.
-fn names_fit(list: &TestList) -> bool {
+/// Whether a list has the names that its number asks for, each once. Of a long one the first are named.
+fn names_fit(list: &TestList, cut: CutList) -> bool {
     let named = list.names.len();
-    let is_long = named.saturating_add(MOST_TAKEN_OFF) >= MOST_NAMED;
     let total = usize::try_from(list.total).unwrap_or(usize::MAX);
-    named == total || (named < total && is_long)
+    let are_distinct = list.names.iter().collect::<BTreeSet<_>>().len() == named;
+    let is_cut = named < total && (named == MOST_NAMED || cut == CutList::Thinned);
+    are_distinct && named <= MOST_NAMED && (named == total || is_cut)
 }
 
 fn counts_fit(tally: &MutantTally) -> bool {
-    let survivors = u32::try_from(tally.survivors.len()).unwrap_or(u32::MAX);
-    tally.caught.checked_add(survivors).is_some_and(|known| known <= tally.tried)
+    let count = |of: &[String]| u32::try_from(of.len()).unwrap_or(u32::MAX);
+    let is_known =
+        tally.caught.checked_add(count(&tally.survivors)).is_some_and(|known| known <= tally.tried);
+    is_known && count(&tally.unread) <= tally.not_tried
 }
 
 /// Whether the answers to an example can come to what is said of them.
@@ -159,7 +175,9 @@ fn is_against_for_the_issue(said: &Scrutiny, here: &Scrutiny) -> bool {
         && here.against.iter().all(|told| said.against.contains(told))
 }
 
-/// An image without its digest; none where it has none.
+/// An image without its digest; none where it has none, or one that is no digest.
 fn repository_of(image: &str) -> Option<&str> {
-    image.split_once("@sha256:").map(|(name, _)| name)
+    let (name, digest) = image.split_once("@sha256:")?;
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    (digest.len() == 64 && digest.bytes().all(is_hex)).then_some(name)
 }

@@ -1,7 +1,7 @@
 //! Deliveries where GitHub answers oddly, where a clock was wrong, and where bodies are large.
 
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -87,8 +87,8 @@ impl DeliveriesFixture {
 }
 
 #[tokio::test]
-async fn a_delivery_that_github_lists_and_does_not_give_holds_up_the_others_for_some_passes_only() {
-    for (status, answer) in [(500, "{}"), (200, "<html>Sign in</html>"), (403, "{}"), (422, "{}")] {
+async fn a_delivery_that_github_lists_and_refuses_holds_up_the_others_for_some_passes_only() {
+    for (status, answer) in [(418, "{}"), (200, "<html>Sign in</html>"), (403, "{}"), (422, "{}")] {
         let now = Utc::now();
         let house = fixture(move |route| {
             let minute = |minute| now - TimeDelta::minutes(minute);
@@ -117,6 +117,42 @@ async fn a_delivery_that_github_lists_and_does_not_give_holds_up_the_others_for_
             assert_eq!(report.taken_in, taken_in, "{status}");
         }
         assert_eq!(house.kept(&["a", "b", "c"]).await, ["b"]);
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_that_cannot_be_given_is_waited_for_a_day_and_holds_up_nobody() {
+    for comes_back in [true, false] {
+        let now = Utc::now().trunc_subsecs(0);
+        let minute = move |minute| now - TimeDelta::minutes(minute);
+        let is_back = Arc::new(AtomicBool::new(false));
+        let gives = Arc::clone(&is_back);
+        let house = fixture(move |route| match route.trim_start_matches("/app/hook/deliveries") {
+            "/1" if !gives.load(Ordering::Relaxed) => (502, "<html>Bad Gateway</html>".to_owned()),
+            "/1" | "/2" => payload(),
+            _ => {
+                let list = [listed(2, "b", minute(1), 0), listed(1, "a", minute(3), 0)];
+                (200, json!(list).to_string())
+            }
+        });
+        let house = house.await;
+        house.store.set_heard_until(minute(5)).await.expect("it is kept");
+        let heard = || async { house.store.heard_until().await.expect("a time").map(|heard| heard.at) };
+        let mut ungiven = UngivenDeliveries::new();
+        for (hours, taken_in) in [(0, 1), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (18, 0)] {
+            pass_time(TimeDelta::hours(hours)).await;
+            let report = house.engine.reconcile(&mut ungiven).await.expect("a pass");
+            assert_eq!((report.taken_in, report.waits_since.is_some()), (taken_in, true));
+            assert_eq!(heard().await, Some(minute(3)), "a new start would list it");
+        }
+        assert_eq!(house.kept(&["a", "b"]).await, ["b"]);
+
+        is_back.store(comes_back, Ordering::Relaxed);
+        pass_time(TimeDelta::hours(2)).await;
+        let report = house.engine.reconcile(&mut ungiven).await.expect("a pass");
+        assert_eq!((report.taken_in, report.waits_since), (usize::from(comes_back), None));
+        assert_eq!(house.kept(&["a"]).await.len(), usize::from(comes_back));
+        assert_eq!(heard().await, Some(minute(1)));
     }
 }
 

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
+use tokio::time::Instant;
 
 use super::Engine;
 use journeyman_github::{ErrorKind, GitHubError, HookDelivery};
@@ -21,8 +22,10 @@ const OVERLAP: TimeDelta = TimeDelta::minutes(10);
 const CATCHES_UP_WITHIN: Duration = Duration::from_secs(30);
 /// When GitHub is asked again after it could not be.
 const AGAIN: Duration = Duration::from_secs(30);
-/// So many comparisons wait for a delivery that GitHub lists and does not give. Then those behind it are taken in.
+/// So many comparisons wait for a delivery that GitHub lists and refuses. Then those behind it are taken in.
 const MOST_WAITS: u32 = 5;
+/// So long one is waited for that GitHub, or a server on the way, cannot give at the moment.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long GitHub keeps deliveries.
 const KEPT_FOR: TimeDelta = TimeDelta::days(3);
 
@@ -30,10 +33,30 @@ const KEPT_FOR: TimeDelta = TimeDelta::days(3);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReconcileReport {
     pub(super) taken_in: usize,
+    /// How long the last of those has been waited for that could not be given.
+    pub(super) waits_since: Option<Duration>,
 }
 
-/// Deliveries that GitHub listed and did not give, and how often.
-pub(super) type UngivenDeliveries = BTreeMap<DeliveryGuid, u32>;
+/// Deliveries that GitHub listed and did not give.
+pub(super) type UngivenDeliveries = BTreeMap<DeliveryGuid, UngivenDelivery>;
+
+/// One that GitHub did not give.
+#[derive(Debug)]
+pub(super) struct UngivenDelivery {
+    /// When that was seen first.
+    since: Instant,
+    /// How often it was refused.
+    refusals: u32,
+    is_left_out: bool,
+}
+
+/// What is waited for, while what came later is taken in.
+struct WaitingFor {
+    /// When the oldest was delivered.
+    oldest: DateTime<Utc>,
+    /// How long the last of them has been waited for.
+    since: Duration,
+}
 
 impl Engine {
     /// Takes in what GitHub could not deliver, or what it was not to deliver where it is asked for everything.
@@ -64,10 +87,12 @@ impl Engine {
     async fn reconcile_once(&self, ungiven: &mut UngivenDeliveries) -> Duration {
         let every = self.parts.settings.reconcile_every;
         match self.reconcile(ungiven).await {
-            Ok(ReconcileReport { taken_in: 0 }) => every,
-            Ok(ReconcileReport { taken_in }) => {
-                tracing::info!(taken_in, "deliveries of GitHub's that had not come");
-                every
+            Ok(ReconcileReport { taken_in, waits_since }) => {
+                if taken_in > 0 {
+                    tracing::info!(taken_in, "deliveries of GitHub's that had not come");
+                }
+                // What does not pass soon is asked for ever more seldom.
+                waits_since.map_or(every, |since| every.min(since.max(AGAIN)))
             }
             Err(error) => {
                 tracing::warn!("GitHub's list of deliveries could not be compared: {}", error.message);
@@ -104,11 +129,14 @@ impl Engine {
         let newest = listed.iter().map(|one| one.delivered_at).max().unwrap_or(heard).max(heard).min(now);
         // What somebody has taken in before us is theirs.
         listed.retain(|one| !(is_first && one.was_taken_in));
-        let taken_in = self.take_in(listed, ungiven).await?;
-        if heard < newest || was_ahead {
-            self.parts.store.set_heard_until(newest).await?;
+        let (taken_in, waiting) = self.take_in(listed, ungiven).await?;
+        // Whoever starts anew lists it again.
+        let until = waiting.as_ref().map_or(newest, |waiting| newest.min(waiting.oldest));
+        let moves_on = if was_ahead { waiting.is_none() } else { heard < until };
+        if moves_on {
+            self.parts.store.set_heard_until(until).await?;
         }
-        Ok(ReconcileReport { taken_in })
+        Ok(ReconcileReport { taken_in, waits_since: waiting.map(|waiting| waiting.since) })
     }
 
     /// The oldest first, as they would have come.
@@ -116,7 +144,7 @@ impl Engine {
         &self,
         listed: Vec<HookDelivery>,
         ungiven: &mut UngivenDeliveries,
-    ) -> Result<usize, EffectError> {
+    ) -> Result<(usize, Option<WaitingFor>), EffectError> {
         let meaningful: BTreeSet<&str> = events().collect();
         let listed: Vec<HookDelivery> =
             listed.into_iter().rev().filter(|one| meaningful.contains(one.event.as_str())).collect();
@@ -124,7 +152,7 @@ impl Engine {
         let mut unknown: BTreeSet<_> =
             self.parts.store.unknown_deliveries(guids).await?.into_iter().collect();
         ungiven.retain(|guid, _| unknown.contains(guid));
-        let mut taken_in = 0;
+        let (mut taken_in, mut waiting) = (0, None::<WaitingFor>);
         for delivery in listed {
             if !unknown.remove(&delivery.guid) {
                 continue;
@@ -133,7 +161,14 @@ impl Engine {
                 Ok(body) => body,
                 Err(error) if error.kind == ErrorKind::NotFound => continue,
                 Err(error) => {
-                    pass_over(&delivery, error, ungiven)?;
+                    if let Some(since) = pass_over(&delivery, error, ungiven)? {
+                        let (oldest, least) = waiting
+                            .map_or((delivery.delivered_at, since), |known| (known.oldest, known.since));
+                        waiting = Some(WaitingFor {
+                            oldest: oldest.min(delivery.delivered_at),
+                            since: least.min(since),
+                        });
+                    }
                     continue;
                 }
             };
@@ -145,31 +180,43 @@ impl Engine {
                 self.delivery_arrived();
             }
         }
-        Ok(taken_in)
+        Ok((taken_in, waiting))
     }
 }
 
-/// The error is for the whole comparison: what GitHub may give later is waited for a few times, and what comes behind it
-/// waits with it.
+/// How long it has been waited for already, where that goes on and others are taken in meanwhile; none where it is left out.
+/// The error is for the whole comparison: what GitHub refuses and may give later is waited for a few times, and what comes
+/// behind it waits with it.
 fn pass_over(
     delivery: &HookDelivery,
     error: GitHubError,
     ungiven: &mut UngivenDeliveries,
-) -> Result<(), EffectError> {
+) -> Result<Option<Duration>, EffectError> {
     let is_of_this_one = error.kind != ErrorKind::Unauthorized;
+    let is_outage = matches!(error.kind, ErrorKind::Unavailable { .. });
     let error = EffectError::from(error);
     // A limit is for all that we ask.
     if !is_of_this_one || matches!(error.retry, Retry::After { .. }) {
         return Err(error);
     }
-    let times = ungiven.entry(delivery.guid.clone()).or_default();
-    *times = times.saturating_add(1);
-    if *times < MOST_WAITS {
-        return Err(error);
+    let (guid, event) = (&delivery.guid, &delivery.event);
+    let now = Instant::now();
+    let begun = UngivenDelivery { since: now, refusals: 0, is_left_out: false };
+    let known = ungiven.entry(guid.clone()).or_insert(begun);
+    let since = now.duration_since(known.since);
+    if is_outage && since < LONGEST_OUTAGE {
+        tracing::warn!(%guid, event, "GitHub cannot give a delivery, which is waited for: {}", error.message);
+        return Ok(Some(since));
     }
-    if *times == MOST_WAITS {
-        let (guid, event) = (&delivery.guid, &delivery.event);
+    if !is_outage {
+        known.refusals = known.refusals.saturating_add(1);
+        if known.refusals < MOST_WAITS {
+            return Err(error);
+        }
+    }
+    if !known.is_left_out {
+        known.is_left_out = true;
         tracing::error!(%guid, event, "GitHub does not give a delivery, which is left out: {}", error.message);
     }
-    Ok(())
+    Ok(None)
 }

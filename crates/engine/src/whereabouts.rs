@@ -3,7 +3,7 @@
 //!
 //! May know: what deliveries and GitHub's lists say of repositories. Must never know: what is done there.
 
-use journeyman_github::{GitHub, GitHubError, InstalledRepository};
+use journeyman_github::{ErrorKind, GitHub, GitHubError, InstalledRepository};
 use journeyman_order::{InstallationId, RepositoryId, RepositoryName};
 use journeyman_store::{Store, StoreError};
 
@@ -36,28 +36,64 @@ pub(super) async fn last_seen(store: &Store, id: RepositoryId) -> Option<Install
     }
 }
 
-/// Looks through all installations for it; none where each that is not suspended was asked and none includes it.
+/// What came of looking for a repository.
+#[derive(Debug)]
+pub(super) enum RepositorySearch {
+    Found(InstalledRepository),
+    /// Where it was it is not, and people can mend that: no other installation includes it, or its own is suspended.
+    Nowhere,
+    /// As `Nowhere`, but some that have nothing to do with it let nobody in for good: that never becomes clear.
+    NotSeen,
+}
+
+/// Looks through all installations for it. `homes` are those that it was seen at.
 ///
 /// # Errors
-/// When it was not found, and somewhere it could not be looked for.
+/// When it was not found, and it could not be looked for at one of its homes, or elsewhere at this moment.
 pub(super) async fn find(
     github: &GitHub,
     id: RepositoryId,
-) -> Result<Option<InstalledRepository>, GitHubError> {
-    let mut unasked = None;
-    for installation in github.installations().await?.into_iter().filter(|one| !one.suspended) {
+    homes: &[InstallationId],
+) -> Result<RepositorySearch, GitHubError> {
+    let (mut unasked, mut is_suspended, mut is_refused) = (None, false, false);
+    for installation in github.installations().await? {
+        let is_home = homes.contains(&installation.id);
+        if installation.suspended {
+            is_suspended |= is_home;
+            continue;
+        }
         match github.installed_repositories(installation.id).await {
             Ok(repositories) => {
                 if let Some(found) = repositories.into_iter().find(|one| one.id == id) {
-                    return Ok(Some(found.at));
+                    return Ok(RepositorySearch::Found(found.at));
                 }
             }
             // One that lets nobody in, of an account that has nothing to do with it, is no reason not to look on.
             Err(error) => {
                 tracing::warn!(installation = %installation.id, "cannot be asked for a repository: {error}");
-                unasked = unasked.or(Some(error));
+                // Nor to wait, where it would be for ever.
+                if is_home || is_passing(error.kind) {
+                    unasked = unasked.or(Some(error));
+                } else {
+                    is_refused = true;
+                }
             }
         }
     }
-    unasked.map_or(Ok(None), Err)
+    match unasked {
+        Some(error) => Err(error),
+        None if is_refused && !is_suspended => Ok(RepositorySearch::NotSeen),
+        None => Ok(RepositorySearch::Nowhere),
+    }
+}
+
+/// Whether an installation may answer otherwise the next time.
+fn is_passing(kind: ErrorKind) -> bool {
+    match kind {
+        ErrorKind::Unavailable { .. }
+        | ErrorKind::Unauthorized
+        | ErrorKind::Conflict
+        | ErrorKind::Unexpected => true,
+        ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => false,
+    }
 }

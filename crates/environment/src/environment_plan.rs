@@ -40,6 +40,9 @@ pub struct EnvironmentPlan {
     /// Whether the build asks git for the version of the project: the repository in which the setup runs should have the
     /// newest tag of the commit, or packages that need this one may refuse it.
     pub version_from_git: bool,
+    /// The file of a setup that somebody wrote and that is too long: commands are left out, and it makes half of what was
+    /// asked for.
+    pub cut_setup: Option<String>,
     /// What was left out, and what a person may have to do.
     pub notes: Vec<String>,
 }

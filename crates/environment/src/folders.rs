@@ -86,6 +86,7 @@ fn add(
             whole.notes.push(format!("{}: no tests were found: name them as its `test`", folder.path));
         }
         whole.notes.extend(own.notes.iter().map(|note| format!("{}: {note}", folder.path)));
+        whole.cut_setup = whole.cut_setup.take().or_else(|| own.cut_setup.as_deref().map(because));
         whole.setup.extend(own.setup.iter().map(|setup| SetupCommand {
             command: command(&setup.command),
             because: because(&setup.because),

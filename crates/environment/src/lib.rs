@@ -40,6 +40,7 @@ pub use files::RepositoryFiles;
 pub use folders::plan;
 pub use judge::{edited_setup, judge_by, without_own_tests};
 pub use network::{REGISTRIES, SetupNetwork, decides, setup_network};
+pub use planning::MOST_COMMANDS;
 pub use required_tool::{HostTools, RequiredTool, ToolFit, version_arguments};
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::statement::{self, SourceStatement};
 use crate::{decisive, devcontainer, node, setup_steps};
 
 /// Commands of one setup: each has a moment to run, however little time is left.
-const MOST_COMMANDS: usize = 100;
+pub const MOST_COMMANDS: usize = 100;
 
 /// As [`crate::plan`], of a single project.
 pub(crate) fn plan_one(
@@ -50,6 +50,7 @@ pub(crate) fn plan_one(
         report: present(settings.report.as_deref()),
         ..EnvironmentPlan::default()
     };
+    let is_written = !said.setup.is_empty();
     match discovery {
         Some(discovery) if said.says_something() => under(said, discovery, files, &mut plan),
         Some(discovery) => take(discovery, &mut plan),
@@ -66,6 +67,8 @@ pub(crate) fn plan_one(
     if plan.setup.len() > MOST_COMMANDS {
         plan.setup.truncate(MOST_COMMANDS);
         let file = plan.source.file();
+        // What somebody wrote comes after what was found, and so is what is cut.
+        plan.cut_setup = is_written.then(|| file.to_owned());
         notes.push(format!("{file}: of its commands those beyond the first {MOST_COMMANDS} are left out"));
     }
     plan.notes.splice(0..0, notes);

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use http::HeaderMap;
+use http::header::LINK;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -67,7 +69,7 @@ impl GitHubRequest {
 /// A 2xx answer.
 pub(super) struct GitHubResponse {
     body: Vec<u8>,
-    /// `Link` with `rel="next"`, or none when there is no such header at all.
+    /// Whether a `Link` names a next page; none where none says anything of pages.
     pub(super) has_next: Option<bool>,
     /// Where the next page begins, of a list that is read by cursors.
     pub(super) next_cursor: Option<String>,
@@ -133,8 +135,9 @@ async fn send_within(
                 request.name()
             )));
         }
-        let has_next = header("link").map(|link| link.contains("rel=\"next\""));
-        let next_cursor = header("link").and_then(next_cursor);
+        let links = page_links(&answer.headers);
+        let has_next = has_next(&links);
+        let next_cursor = next_cursor(&links);
         let answered_at = header("date").and_then(|date| DateTime::parse_from_rfc2822(date).ok());
         let answered_at = answered_at.map(|at| at.to_utc());
         let body = answer.body;
@@ -153,10 +156,40 @@ fn count<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>) {
     }
 }
 
-/// The `cursor` of the link with `rel="next"`, as it stands there.
-fn next_cursor(link: &str) -> Option<String> {
-    let next = link.split(',').find(|part| part.contains("rel=\"next\""))?;
-    let (_, query) = next.split_once('<')?.1.split_once('>')?.0.split_once('?')?;
+/// Where links lead, each with one of its relations. A server on the way may add some that have nothing to do with pages.
+fn page_links(headers: &HeaderMap) -> Vec<(&str, String)> {
+    let mut links = Vec::new();
+    for mut rest in headers.get_all(LINK).into_iter().filter_map(|value| value.to_str().ok()) {
+        while let Some((_, begun)) = rest.split_once('<')
+            && let Some((to, after)) = begun.split_once('>')
+        {
+            let mut is_quoted = false;
+            let end = after.find(|c: char| {
+                is_quoted ^= c == '"';
+                c == ',' && !is_quoted
+            });
+            let (parameters, others) = after.split_at(end.unwrap_or(after.len()));
+            let named = parameters.split(';').filter_map(|parameter| parameter.split_once('='));
+            for (_, relations) in named.filter(|(name, _)| name.trim().eq_ignore_ascii_case("rel")) {
+                let relations = relations.trim().trim_matches('"').split_whitespace();
+                links.extend(relations.map(|relation| (to, relation.to_ascii_lowercase())));
+            }
+            rest = others;
+        }
+    }
+    links
+}
+
+fn has_next(links: &[(&str, String)]) -> Option<bool> {
+    let is_there = |relation: &str| links.iter().any(|(_, known)| known == relation);
+    let is_of_pages = ["next", "prev", "first", "last"].into_iter().any(is_there);
+    is_of_pages.then(|| is_there("next"))
+}
+
+/// The `cursor` of the link to the next page, as it stands there.
+fn next_cursor(links: &[(&str, String)]) -> Option<String> {
+    let (to, _) = links.iter().find(|(_, relation)| relation == "next")?;
+    let (_, query) = to.split_once('?')?;
     query.split('&').find_map(|pair| pair.strip_prefix("cursor=")).map(str::to_owned)
 }
 
@@ -170,9 +203,34 @@ mod tests {
     #[test]
     fn the_next_page_of_a_list_by_cursors_is_found() {
         let link = "<https://api.github.com/app/hook/deliveries?per_page=1&cursor=v1_12>; rel=\"next\", <x>; rel=\"last\"";
-        assert_eq!(next_cursor(link).as_deref(), Some("v1_12"));
-        assert_eq!(next_cursor("<https://x/y?page=2>; rel=\"next\""), None);
-        assert_eq!(next_cursor("<https://x/y?cursor=1>; rel=\"prev\""), None);
+        let cursor = |link| next_cursor(&page_links(&linked(&[link])));
+        assert_eq!(cursor(link).as_deref(), Some("v1_12"));
+        assert_eq!(
+            cursor("<https://x/y?a=1,2&cursor=v1_3>; title=\"a, b\"; REL=next").as_deref(),
+            Some("v1_3")
+        );
+        assert_eq!(cursor("<https://x/y?page=2>; rel=\"next\""), None);
+        assert_eq!(cursor("<https://x/y?cursor=1>; rel=\"prev\""), None);
+    }
+
+    fn linked(links: &[&str]) -> HeaderMap {
+        links.iter().map(|link| (LINK, link.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn only_a_link_of_pages_says_whether_there_is_another_page() {
+        let deprecation = "<https://x/deprecated>; rel=\"deprecation\"; type=\"text/html\"";
+        for (links, has) in [
+            (&[][..], None),
+            (&[deprecation][..], None),
+            (&["<https://x/next>; rel=\"describedby\"; title=\"rel=next\"", "nothing", "<x"][..], None),
+            (&[deprecation, "<https://x?page=2>; rel=next"][..], Some(true)),
+            (&["<https://x?page=2>; rel=\"last Next\", <https://x/d>; rel=deprecation"][..], Some(true)),
+            (&["<https://x?page=1>; rel=\"prev\"", deprecation][..], Some(false)),
+            (&["<https://x?page=1>; rel=\"first\""][..], Some(false)),
+        ] {
+            assert_eq!(has_next(&page_links(&linked(links))), has, "{links:?}");
+        }
     }
 
     #[tokio::test]

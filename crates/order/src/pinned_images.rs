@@ -19,6 +19,11 @@ impl PinnedImages {
         self.0.insert(image, pinned);
     }
 
+    /// Whether somebody wrote the digest of an image that a name was found to mean.
+    pub fn is_named_by_digest(&self, pinned: &str) -> bool {
+        self.0.iter().any(|(name, means)| means == pinned && name.contains('@'))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -264,9 +264,41 @@ pub struct MutantTally {
     /// Those they do not: path, line and what was changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<String>,
-    /// How many there was no time for.
+    /// How many were not tried: there was no time, or their file cannot be read, which counts as one.
     #[serde(default)]
     pub not_tried: u32,
+    /// Paths of such files; at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
+}
+
+impl MutantTally {
+    /// The files that cannot be read, in words; none where there are none.
+    fn unread_words(&self) -> Option<String> {
+        const MOST: usize = 3;
+        let named = self.unread.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+        match (self.unread.len(), self.unread.len().saturating_sub(MOST)) {
+            (0, _) => None,
+            (_, 0) => Some(format!("{named} cannot be read")),
+            (_, more) => Some(format!("{named} and {more} more cannot be read")),
+        }
+    }
+
+    /// Why it is not known that the tests look at the changed lines: no mutant was caught of those that were tried and those
+    /// that could not be.
+    fn none_caught(&self) -> Option<String> {
+        let known = u64::from(self.tried) + self.unread.len() as u64;
+        if self.caught > 0 || known < u64::from(ENOUGH_MUTANTS) {
+            return None;
+        }
+        let mutants = if self.tried == 1 { "mutant" } else { "mutants" };
+        let none = format!("the tests catch none of {} {mutants} of the changed lines", self.tried);
+        Some(match (self.unread_words(), self.tried) {
+            (None, _) => none,
+            (Some(unread), 0) => format!("no mutant of the changed lines was tried: {unread}"),
+            (Some(unread), _) => format!("{none}, and others were not tried: {unread}"),
+        })
+    }
 }
 
 /// What kind of change a proof is asked of.
@@ -306,10 +338,8 @@ impl Scrutiny {
         if let Some(still_fails) = self.still_fails() {
             return Some(still_fails);
         }
-        if let Some(tally) =
-            self.mutants.as_ref().filter(|tally| tally.caught == 0 && tally.tried >= ENOUGH_MUTANTS)
-        {
-            return Some(format!("the tests catch none of {} mutants of the changed lines", tally.tried));
+        if let Some(because) = self.mutants.as_ref().and_then(MutantTally::none_caught) {
+            return Some(because);
         }
         if self.is_fixed() || self.is_shown_by_example() {
             return None;
@@ -338,12 +368,18 @@ impl Scrutiny {
     /// Why the tests are too weak, where a share of the mutants has to be caught; none where enough are, or none was tried.
     pub fn too_few_mutants(&self, percent: Option<u8>) -> Option<String> {
         let tally = self.mutants.as_ref()?;
-        let is_enough = u64::from(tally.caught) * 100 >= u64::from(percent?) * u64::from(tally.tried);
+        let unread = tally.unread_words();
+        // A file that cannot be read is no way to have fewer mutants.
+        let not_tried = if unread.is_some() { tally.not_tried } else { 0 };
+        let all = u64::from(tally.tried) + u64::from(not_tried);
+        let is_enough = u64::from(tally.caught) * 100 >= u64::from(percent?) * all;
+        let unread = unread.map(|unread| format!(", {not_tried} were not tried ({unread})"));
         (!is_enough).then(|| {
             format!(
-                "{} of {} mutants of the changed lines are caught, and `prove.caught` asks for {} %",
+                "{} of {} mutants of the changed lines are caught{}, and `prove.caught` asks for {} %",
                 tally.caught,
                 tally.tried,
+                unread.unwrap_or_default(),
                 percent.unwrap_or_default()
             )
         })
@@ -526,5 +562,25 @@ impl Scrutiny {
                 format!("no evidence that this test suite can fail: {because}")
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_cannot_be_read_are_told_as_not_tried_and_leave_a_proof_open_all_the_same() {
+        let said = |tried, caught, unread: &[&str]| {
+            let unread = unread.iter().map(|path| (*path).to_owned()).collect();
+            MutantTally { tried, caught, unread, ..MutantTally::default() }.none_caught()
+        };
+        let none = "no mutant of the changed lines was tried: a, b, c and 1 more cannot be read";
+        assert_eq!(said(0, 0, &["a", "b", "c", "d"]).as_deref(), Some(none));
+        let some = "the tests catch none of 1 mutant of the changed lines, and others were not tried: a, b cannot be read";
+        assert_eq!(said(1, 0, &["a", "b"]).as_deref(), Some(some));
+        let all = "the tests catch none of 3 mutants of the changed lines";
+        assert_eq!(said(3, 0, &[]).as_deref(), Some(all));
+        assert_eq!((said(1, 0, &["a"]), said(3, 1, &["a", "b", "c"])), (None, None));
     }
 }

@@ -56,7 +56,7 @@ pub enum WeakeningKind {
     TestEnvironmentSpecialCased,
     /// The code answers the inputs of a test with what the test expects.
     ExpectedValueHardCoded,
-    /// A file of tests is too large or too deeply nested to be read.
+    /// A file of tests is too large or too tangled to be read.
     NotRead,
 }
 

@@ -106,12 +106,21 @@ fn mutants(tally: &MutantTally) -> String {
         .take(MOST_NAMES)
         .map(|line| format!("\n  - not caught: {}", code_span(&shorten(line, 200))))
         .collect();
+    let unread: String = tally
+        .unread
+        .iter()
+        .take(MOST_NAMES)
+        .map(|path| format!("\n  - not tried, it cannot be read: {}", code_span(&shorten(path, 200))))
+        .collect();
     let left = if tally.not_tried > 0 {
         format!(" ({} more were not tried)", tally.not_tried)
     } else {
         String::new()
     };
-    format!("- {} of {} mutants of the changed lines are caught{left}{survivors}", tally.caught, tally.tried)
+    format!(
+        "- {} of {} mutants of the changed lines are caught{left}{survivors}{unread}",
+        tally.caught, tally.tried
+    )
 }
 
 /// What of it was not looked at; none where all was.

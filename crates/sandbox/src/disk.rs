@@ -33,11 +33,11 @@ pub(super) struct DiskUsage {
 }
 
 impl DiskUsage {
-    /// Whether it is more than this. `grown` is what the file systems have grown by since the job began: what is hidden
-    /// is taken to be that. What nobody can count to its end is too much.
+    /// Whether it is more than this. `grown` is what the file systems have grown by since the job began: what is hidden,
+    /// or was not come to in time, is taken to be that.
     pub(super) fn is_over(&self, most: u64, grown: u64) -> bool {
-        let hidden = if self.complete { 0 } else { grown };
-        !self.in_time || self.bytes.max(hidden) > most
+        let hidden = if self.complete && self.in_time { 0 } else { grown };
+        self.bytes.max(hidden) > most
     }
 }
 
@@ -263,14 +263,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_counted_in_the_time_that_there_is_is_too_much() {
+    fn what_cannot_be_counted_in_the_time_that_there_is_is_what_the_file_systems_have_grown_by() {
         let place = tempfile::tempdir().unwrap();
         for name in 0..100 {
             fs::write(place.path().join(format!("{name}")), "").unwrap();
         }
         let roots = [place.path().to_owned()];
-        assert!(!count(&roots, u64::MAX).is_over(1 << 20, 0));
+        assert!(!count(&roots, u64::MAX).is_over(1 << 20, u64::MAX));
         let late = used(&roots, None, u64::MAX, Instant::now(), &AtomicBool::new(false));
-        assert!(!late.in_time && late.is_over(u64::MAX, 0) && late.bytes < 100 * ENTRY, "{late:?}");
+        assert!(!late.in_time && late.bytes < 100 * ENTRY, "{late:?}");
+        assert!(!late.is_over(1 << 20, 1 << 20) && late.is_over(1 << 20, (1 << 20) + 1));
+        assert!(late.is_over(late.bytes - 1, 0), "what was counted counts");
     }
 }

@@ -23,6 +23,8 @@ const PART: u64 = 8;
 /// Counting takes at most one part in so many of the time, and one count is at its end after this.
 const SHARE: u32 = 10;
 const LONGEST_COUNT: Duration = Duration::from_secs(300);
+/// So many counts in a row that did not come to their end are too much. One may be, where the disk is slow.
+const MOST_LATE: u32 = 2;
 
 /// What is looked at.
 pub(super) struct LimitWatcher {
@@ -102,13 +104,15 @@ struct DiskWatch {
     at_count: u64,
     due: Instant,
     not_before: Instant,
+    /// Counts until now, in a row, that did not come to their end in time.
+    late: u32,
 }
 
 impl DiskWatch {
     fn new(written: &[PathBuf]) -> Self {
         let now = Instant::now();
         let in_use = disk::in_use_by_all(written);
-        Self { at_start: in_use, at_count: in_use, due: now + FIRST_COUNT, not_before: now }
+        Self { at_start: in_use, at_count: in_use, due: now + FIRST_COUNT, not_before: now, late: 0 }
     }
 
     /// Whether the file systems have grown, or it is long ago: counting is dear where there are many files.
@@ -135,7 +139,12 @@ impl DiskWatch {
         let now = Instant::now();
         self.not_before = now + (now - begun) * SHARE;
         self.due = now + LONGEST_UNCOUNTED;
-        used.is_over(watch.limits.disk, self.at_count.saturating_sub(self.at_start))
+        self.is_over(used, watch.limits.disk)
+    }
+
+    fn is_over(&mut self, used: DiskUsage, most: u64) -> bool {
+        self.late = if used.in_time { 0 } else { self.late + 1 };
+        self.late == MOST_LATE || used.is_over(most, self.at_count.saturating_sub(self.at_start))
     }
 }
 
@@ -145,5 +154,34 @@ struct StopOnDrop(Arc<AtomicBool>);
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_late_count_ends_no_job_and_two_in_a_row_do() {
+        let counted = |bytes, in_time| DiskUsage { bytes, complete: true, in_time };
+        let mut disk = DiskWatch::new(&[]);
+        for (used, is_over) in [
+            (counted(1, false), false),
+            (counted(1, true), false),
+            (counted(1, false), false),
+            (counted(1, false), true),
+            (counted(11, true), true),
+            (counted(11, false), true),
+        ] {
+            assert_eq!(disk.is_over(used, 10), is_over, "{used:?}");
+        }
+    }
+
+    #[test]
+    fn a_late_count_is_judged_by_what_the_file_systems_have_grown_by() {
+        let late = DiskUsage { bytes: 1, complete: true, in_time: false };
+        let mut disk = DiskWatch::new(&[]);
+        (disk.at_start, disk.at_count) = (100, 111);
+        assert!(disk.is_over(late, 10));
     }
 }

@@ -90,8 +90,8 @@ impl Workspaces {
     ) -> Result<CommitSha, GitError> {
         let lock = self.lock(remote.repository);
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let here = into.refname_to_id(kept).ok().map(|id| id.to_string());
-        if here.as_deref() != Some(there.as_str()) {
+        let here = into.refname_to_id(kept).ok();
+        if here != Some(oid(there)?) {
             check_address(remote)?;
             let fetched = self.wire(into.path(), remote).run(&format!("+refs/heads/{branch}:{kept}"));
             if let Err(failure) = fetched {
@@ -106,8 +106,12 @@ impl Workspaces {
         if let Err(error) = self.tree_within(into, id)
             && error.kind == GitErrorKind::NotForUs
         {
-            // Under no name it is in nobody's way.
-            into.find_reference(kept).and_then(|mut fetched| fetched.delete()).map_err(said)?;
+            // Under no name it is in nobody's way; what was there before is what orders at work rest on.
+            let put_back = match here.filter(|before| *before != id) {
+                Some(before) => into.reference(kept, before, true, "as before").map(drop),
+                None => into.find_reference(kept).and_then(|mut fetched| fetched.delete()),
+            };
+            put_back.map_err(said)?;
             return Err(error);
         }
         sha(id)

@@ -158,7 +158,17 @@ async fn store_of(settings: &Settings) -> DoctorFinding {
         return finding(about, "in memory: everything is forgotten at the end".to_owned(), true);
     };
     let file = file.as_path();
-    if file.exists() {
+    let is_there = match file.try_exists() {
+        Ok(is_there) => is_there,
+        Err(error) => {
+            let text = format!(
+                "{} cannot be looked at: {error}; let the user that runs Journeyman enter its folder",
+                file.display()
+            );
+            return finding(about, text, false);
+        }
+    };
+    if is_there {
         return match std::fs::File::options().append(true).open(file) {
             Ok(_) => match damage(file).or(crate::store::problem_of_sqlite(file).await) {
                 None => finding(about, format!("{} can be written", file.display()), true),

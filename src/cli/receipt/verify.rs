@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::super::{UsageError, user_settings};
 use super::{line, not_signed, open};
-use crate::app::{open_clone, reverify};
+use crate::app::{RepeatedTests, open_clone, reverify};
 use crate::attest::{
-    AttestationResult, KeyId, PublicKey, ReceiptClaims, ReverificationResult, ReverifiedStatement, Statement,
-    compare,
+    AttestationResult, KeyId, PublicKey, ReceiptClaims, ReverificationResult, ReverifiedStatement,
+    RunOfToday, Statement, compare,
 };
 use crate::config::TestRunSettings;
 use crate::order::CommitSha;
@@ -137,15 +137,35 @@ async fn tested(
 ) -> anyhow::Result<Vec<ReverifiedStatement>> {
     let Some(told) = &statement.claims.tests else { return Ok(Vec::new()) };
     eprintln!("journeyman: running the tests of {}", statement.claims.commit.short());
-    let here = reverify(settings, repo, &statement.claims).await?;
+    let repeated = reverify(settings, repo, &statement.claims).await?;
     let said = statement.receipt.get("tests").unwrap_or(&serde_json::Value::Null);
-    let mut rows = compare(said, told, &here)?;
+    let here = &repeated.evidence;
+    let today = RunOfToday { tests: here, is_image_by_digest: repeated.is_image_by_digest };
+    let mut rows = compare(said, told, today)?;
+    rows.extend(unmended(&statement.claims, &repeated));
     if have_to_pass {
         let word = here.verdict.as_str().replace('_', " ");
         let word = here.doubt.as_ref().map_or(word.clone(), |doubt| format!("{word}, and {doubt}"));
         rows.insert(0, ReverifiedStatement::new("the tests of --passed", "passed", &word));
     }
     Ok(rows)
+}
+
+/// A receipt that says verified beside a reproduction of its own that does not pass. The tests pass then all the same, and the
+/// change is not proven.
+fn unmended(claims: &ReceiptClaims, repeated: &RepeatedTests) -> Option<ReverifiedStatement> {
+    let scrutiny = claims.tests.as_ref()?.scrutiny.as_ref()?;
+    let still_fails = scrutiny.still_fails()?;
+    // Beside a person's own commit, which may be the fix, nothing has to be proven.
+    let is_of_base = claims.base.as_ref() == Some(&scrutiny.baseline.commit);
+    let is_wrong = claims.verified && repeated.is_proof_wanted && is_of_base;
+    is_wrong.then(|| {
+        ReverifiedStatement::new(
+            "verified",
+            "yes",
+            &format!("not proven by the receipt itself: {still_fails}"),
+        )
+    })
 }
 
 /// What stands on the word of whoever signed it.
@@ -233,6 +253,11 @@ fn in_words(statement: &Statement, signer: Option<&KeyId>, rows: &[ReverifiedSta
         count(|found| found == ReverificationResult::Differs),
         count(|found| matches!(found, ReverificationResult::CannotBeRepeated { .. }))
     ));
+    if rows.iter().any(|row| matches!(row.found, ReverificationResult::CannotBeRepeated { .. })) {
+        out.push_str(
+            "What cannot be repeated rests on the word of whoever signed the receipt, and on nothing else.\n",
+        );
+    }
     out
 }
 

@@ -3,12 +3,17 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{ReverificationResult, ReverifiedStatement, compare};
+use super::super::{ReverificationResult, ReverifiedStatement, RunOfToday, compare};
 use super::verified;
 use journeyman_order::comparison::TestList;
 use journeyman_order::receipt::TestEvidence;
 use journeyman_order::scrutiny::ExampleVerdict;
 use journeyman_order::{Exit, Proof, ProofGrade, TestCounts, TestVerdict};
+
+/// A run of today whose image, if any, was asked for by a tag.
+fn by_tag(tests: &TestEvidence) -> RunOfToday<'_> {
+    RunOfToday { tests, is_image_by_digest: false }
+}
 
 fn told() -> TestEvidence {
     verified().tests.unwrap()
@@ -17,7 +22,7 @@ fn told() -> TestEvidence {
 fn rows(change: impl FnOnce(&mut TestEvidence)) -> Vec<ReverifiedStatement> {
     let mut here = told();
     change(&mut here);
-    compare(&serde_json::to_value(told()).unwrap(), &told(), &here).unwrap()
+    compare(&serde_json::to_value(told()).unwrap(), &told(), by_tag(&here)).unwrap()
 }
 
 fn differing(rows: &[ReverifiedStatement]) -> Vec<&str> {
@@ -86,7 +91,7 @@ fn receipts_of_other_versions_are_compared_as_far_as_they_go() {
     let mut said = serde_json::to_value(told()).unwrap();
     said.as_object_mut().unwrap().remove("counts");
     said["mutants"] = json!({"killed": 3});
-    let rows = compare(&said, &told(), &told()).unwrap();
+    let rows = compare(&said, &told(), by_tag(&told())).unwrap();
     assert!(!rows.iter().any(|row| row.statement == "counts"), "an older one says nothing of it");
     let newer = rows.iter().find(|row| row.statement == "mutants").unwrap();
     assert!(matches!(newer.found, ReverificationResult::CannotBeRepeated { .. }), "{newer:?}");
@@ -128,7 +133,7 @@ fn today(tests: &mut TestEvidence) {
 }
 
 fn compared(said: &TestEvidence, here: &TestEvidence) -> Vec<ReverifiedStatement> {
-    compare(&serde_json::to_value(said).unwrap(), said, here).unwrap()
+    compare(&serde_json::to_value(said).unwrap(), said, by_tag(here)).unwrap()
 }
 
 #[test]
@@ -186,7 +191,7 @@ fn nothing_that_contradicts_itself_gets_through_as_what_cannot_be_repeated() {
     };
     for (what, list) in [
         ("fixed", list(0, &["test_sign"])),
-        ("fixed", list(5, &["test_sign"])),
+        ("fixed", list(5, &["test_sign", "test_sign"])),
         ("new", list(1, &["test_c", "test_d"])),
         ("new", list(7, &[])),
         ("fixed beside", list(0, &["test_sign"])),
@@ -214,6 +219,11 @@ fn nothing_that_contradicts_itself_gets_through_as_what_cannot_be_repeated() {
     for (lie, statement) in lies {
         assert_eq!(differing(&compared(&bug(lie), &bug(today))), [statement]);
     }
+    // Of a long list of what is fixed, all that are named may have been taken off: that contradicts nothing.
+    for taken_off in [list(204, &["test_sign"]), list(4, &[])] {
+        let true_one = forged("fixed", taken_off);
+        assert_eq!(differing(&compared(&true_one, &true_one)), [""; 0]);
+    }
     // Beside is what was fixed, not whatever somebody likes.
     let beside = bug(|said| {
         let comparison = &mut scrutiny(said).comparison;
@@ -233,6 +243,12 @@ fn an_image_that_has_another_digest_today_is_told_as_that() {
     assert!(matches!(image(&digest("b")), ReverificationResult::CannotBeRepeated { .. }));
     assert_eq!(image(&digest("a")), ReverificationResult::Same);
     assert_eq!(image(&digest("b").replace("python", "node")), ReverificationResult::Differs);
+    assert_eq!(image("docker.io/library/python@sha256:abc"), ReverificationResult::Differs);
+    // Asked for by its digest, it is the same one for ever.
+    let (said, here) = (in_image(&digest("a")), in_image(&digest("b")));
+    let today = RunOfToday { tests: &here, is_image_by_digest: true };
+    let rows = compare(&serde_json::to_value(&said).unwrap(), &said, today).unwrap();
+    assert_eq!(differing(&rows), ["image"]);
 }
 
 proptest! {
@@ -242,7 +258,7 @@ proptest! {
         for value in [json!(text), json!(number), json!([text, number]), json!({"a": {"b": text}}), Value::Null] {
             let mut said = serde_json::to_value(told()).unwrap();
             said[&key] = value;
-            for row in compare(&said, &told(), &told()).unwrap() {
+            for row in compare(&said, &told(), by_tag(&told())).unwrap() {
                 prop_assert!(row.receipt.chars().count() <= 301 && row.here.chars().count() <= 301);
                 if row.found == ReverificationResult::Same {
                     prop_assert_eq!(row.receipt, row.here);

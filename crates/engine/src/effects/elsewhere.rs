@@ -1,29 +1,33 @@
 //! What could not be done, because the repository is elsewhere by now, or out of our reach for a while.
 
 use super::EffectContext;
-use crate::whereabouts;
+use crate::whereabouts::{self, RepositorySearch};
 use journeyman_github::InstalledRepository;
 use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
 
 impl EffectContext {
     /// The same trouble, or one that passes: the repository was renamed, transferred or has another installation by now,
-    /// and the next try finds it; or no installation includes it at this moment, which people can mend.
+    /// and the next try finds it; or no installation includes it at this moment, which people can mend. As it is it stays
+    /// where that is not to be found out.
     pub(super) async fn unless_elsewhere(
         &self,
         error: EffectError,
         tried_at: Option<InstalledRepository>,
     ) -> EffectError {
-        let id = self.opened().repository_id;
-        match whereabouts::find(&self.parts.github, id).await {
-            Ok(Some(now)) if tried_at.as_ref() != Some(&now) => {
+        let opened = self.opened();
+        let id = opened.repository_id;
+        let seen_at = tried_at.as_ref().map(|at| at.installation);
+        let homes: Vec<_> = seen_at.into_iter().chain(opened.installation).collect();
+        match whereabouts::find(&self.parts.github, id, &homes).await {
+            Ok(RepositorySearch::Found(now)) if tried_at.as_ref() != Some(&now) => {
                 match whereabouts::learn(&self.parts.store, id, &now.repository, now.installation).await {
                     Ok(_) => EffectError { retry: Retry::Soon, ..error },
                     Err(unkept) => unkept.into(),
                 }
             }
-            Ok(Some(_)) => error,
-            Ok(None) => EffectError {
+            Ok(RepositorySearch::Found(_) | RepositorySearch::NotSeen) => error,
+            Ok(RepositorySearch::Nowhere) => EffectError {
                 message: format!(
                     "no installation of the App includes the repository: install it there, or lift its suspension \
                      ({})",

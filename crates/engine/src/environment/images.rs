@@ -17,7 +17,7 @@ use crate::job::{blocking, remove, short_job};
 use crate::place::folder::{LayerMethod, LayeredFolder};
 use crate::place::{HOME, ImageFacts, PlaceRoot, ROOT};
 use crate::progress::EnvironmentProgress;
-use journeyman_environment::{EnvironmentPlan, HostTools, RepositoryFiles, version_arguments};
+use journeyman_environment::{EnvironmentPlan, HostTools, MOST_COMMANDS, RepositoryFiles, version_arguments};
 use journeyman_image::{
     ImageDigest, ImageError, ImageFault, ImageReference, ImageRoot, ImageSettings, ImageStore,
 };
@@ -136,6 +136,10 @@ impl Environments {
             plan = self.plan_on(settings, source, Some(&pinned)).await?;
             plan.image = Some(pinned.clone());
             images.insert(name, pinned);
+        }
+        // Of what was only found, the rest is a guess less; of what somebody wrote, half an environment.
+        if let Some(file) = &plan.cut_setup {
+            return Err(too_many_commands(file));
         }
         for service in &mut plan.services {
             let pinned = self.pinned(&service.image, known).await?;
@@ -314,6 +318,14 @@ const CHANGE: &str =
 fn problem(name: &str, line: Option<String>, remedy: &str) -> PlanFault {
     let what = format!("The image `{name}` cannot be used");
     PlanFault::Problem(EnvironmentProblem { what, line, remedy: remedy.to_owned() })
+}
+
+fn too_many_commands(file: &str) -> PlanFault {
+    PlanFault::Problem(EnvironmentProblem {
+        what: format!("The setup of {file} has more than {MOST_COMMANDS} commands"),
+        line: None,
+        remedy: "Put them into a script and name that as the setup, or join some of them.".to_owned(),
+    })
 }
 
 /// What can pass is tried again; the rest is for a person.

@@ -137,10 +137,11 @@ impl FileCopier<'_> {
                 Entry::Vacant(none) => drop(none.insert(to.to_owned())),
             }
         }
-        require_room(to, found.blocks().saturating_mul(512), KEPT_FREE)?;
         let copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
         if self.shares_nothing || rustix::fs::ioctl_ficlone(&copy, &source).is_err() {
             self.shares_nothing = true;
+            // Blocks that are shared take none.
+            require_room(to, found.blocks().saturating_mul(512), KEPT_FREE)?;
             if found.len() <= SMALL {
                 self.bytes.clear();
                 (&source).read_to_end(&mut self.bytes)?;

@@ -97,6 +97,7 @@ impl CommitTester {
             edited_setup: Vec::new(),
             put_back,
             is_by_tests_alone: judging.is_by_tests_alone,
+            is_image_by_digest: judging.is_image_by_digest,
         }))))
     }
 }

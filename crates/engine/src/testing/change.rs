@@ -7,7 +7,7 @@ use super::{CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::{CommitSha, EffectError, Weakening};
 use journeyman_verify::experiment::{
     ChangeSplit, ChangedPath, EditedTest, NewParameters, defined_in, edited_tests, introduced_names,
-    is_of_tests, new_parameters, split_change, unread_sources, with_empty_names, words_in,
+    is_of_tests, may_hold_tests, new_parameters, split_change, unread_sources, with_empty_names, words_in,
 };
 use journeyman_verify::{Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper};
 use journeyman_workspace::{ChangedContent, ChangedFile};
@@ -27,10 +27,12 @@ pub(super) struct ChangeAnalysis {
     /// For reviewer and person.
     pub(super) remarks: Vec<Weakening>,
     pub(super) dependencies: Vec<String>,
-    /// Paths of the base's tests that the change touches and that cannot be put back: links, or too large to be read.
+    /// Paths of the base's tests that the change touches and that cannot be put back, since they cannot be read.
     pub(super) unread: Vec<String>,
     /// Sources that the change makes too large or too tangled to be read: what it brings with them, nobody can tell.
     pub(super) overgrown: Vec<String>,
+    /// The first path that was not read since the change as a whole is too large.
+    pub(super) past_total: Option<String>,
     /// Paths of compiled code beside the tests, which nobody can read.
     pub(super) compiled: Vec<String>,
     /// Words of the change's code that stand nowhere in the base.
@@ -125,7 +127,7 @@ fn of(
     // In Rust tests of the base may stand in a file of code.
     let had_tests = |file: &ChangedFile| {
         let before = file.before.as_ref().and_then(ChangedContent::bytes).unwrap_or_default();
-        file.path.ends_with(".rs") && before.windows(4).any(|word| word == b"test")
+        file.path.ends_with(".rs") && may_hold_tests(before)
     };
     let is_unread = |file: &&ChangedFile| {
         file.before == Some(ChangedContent::NotRead) && is_of_tests(&file.path)
@@ -133,7 +135,9 @@ fn of(
     };
     let is_overgrown = |file: &&ChangedFile| {
         let is_code = tamper::is_source_path(&file.path) && !is_of_tests(&file.path);
-        is_code && is_unread_now(file) && file.before != Some(ChangedContent::NotRead)
+        let is_new = is_unread_now(file) && file.before != Some(ChangedContent::NotRead);
+        // What is past the total is unread because of the change, whatever it is and on whichever side.
+        file.is_past_total || is_code && is_new
     };
     let unread = changes.iter().filter(is_unread).map(|file| file.path.clone());
     let overgrown = changes.iter().filter(is_overgrown).map(|file| file.path.clone());
@@ -150,7 +154,8 @@ fn of(
     ChangeAnalysis {
         compiled: changes.iter().filter(is_compiled).map(|file| file.path.clone()).collect(),
         unread: unread.chain(sides.unread.iter().cloned()).collect(),
-        overgrown: overgrown.chain(unread_sources(&changed)).collect(),
+        overgrown: overgrown.chain(unread_sources(&changed)).collect::<BTreeSet<_>>().into_iter().collect(),
+        past_total: changes.iter().find(|file| file.is_past_total).map(|file| file.path.clone()),
         remarks: tamper::weakenings(&files),
         dependencies: new_dependencies(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
         empty_names: with_empty_names(&changed, &introduced),
@@ -209,8 +214,19 @@ mod tests {
     use super::*;
 
     fn read(path: &str, before: Option<ChangedContent>, after: Option<ChangedContent>) -> ChangeAnalysis {
-        let file = ChangedFile { path: path.to_owned(), before, after };
+        let file = ChangedFile { path: path.to_owned(), before, after, is_past_total: false };
         of(&[file], &[], "make", &|_| None, &|_| None)
+    }
+
+    #[test]
+    fn what_a_change_is_too_large_to_have_read_is_overgrown_on_both_sides() {
+        let unread = || Some(ChangedContent::NotRead);
+        for path in ["a.py", "a.csv"] {
+            let (path, is_past_total) = (path.to_owned(), true);
+            let file = ChangedFile { path: path.clone(), before: unread(), after: unread(), is_past_total };
+            let read = of(&[file], &[], "make", &|_| None, &|_| None);
+            assert_eq!((read.overgrown, read.past_total), (vec![path.clone()], Some(path)));
+        }
     }
 
     #[test]
@@ -225,6 +241,7 @@ mod tests {
             ("a.py", whole(&deep), whole(&deep.replace("return 1", "return 2")), false, false),
             ("a.py", Some(ChangedContent::NotRead), Some(ChangedContent::NotRead), false, false),
             ("a.py", whole(code), None, false, false),
+            ("src/lib.rs", whole("fn latest() {}\n"), Some(ChangedContent::NotRead), true, false),
             ("a.csv", whole(code), Some(ChangedContent::NotRead), false, false),
             ("src/lib.rs", whole("#[test]\nfn a() {}\n"), Some(ChangedContent::NotRead), true, true),
             ("tests/test_a.py", Some(ChangedContent::NotRead), whole(code), false, true),

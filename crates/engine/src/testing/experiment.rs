@@ -186,9 +186,7 @@ impl<'a> ExperimentContext<'a> {
             outputs.extend(told);
         }
         judgement.against.extend(self.change.unread.iter().map(|path| {
-            format!(
-                "{path} is of the base's tests and cannot be put back: it is a link, or too large to be read"
-            )
+            format!("{path} holds tests of the base that cannot be put back, since the file cannot be read")
         }));
         self.hold_removed_against_issue(ran, &mut judgement).await?;
         let mut baseline = self.baseline.shown(self.ask);

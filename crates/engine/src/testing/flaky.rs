@@ -107,6 +107,8 @@ impl ExperimentContext<'_> {
         judgement: &mut ExperimentResult,
     ) -> Result<(), EffectError> {
         let (fixed, red) = evidence_of(judgement);
+        // A list of tests has each once, and a test can be fixed and proof.
+        let red: Vec<String> = red.into_iter().filter(|name| !fixed.contains(name)).collect();
         let names: Vec<String> = fixed.into_iter().chain(red).take(MOST).collect();
         if names.is_empty() || ran.seconds() > LONG || !ran.can_select(self.named_by(), &names) {
             return Ok(());

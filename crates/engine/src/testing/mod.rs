@@ -99,6 +99,8 @@ pub struct TestRunResult {
     pub run: TestRun,
     /// The end of what each command printed.
     pub outputs: Vec<CommandOutput>,
+    /// Whether the image was asked for by its digest.
+    pub is_image_by_digest: bool,
 }
 
 /// The tests on the base commit.
@@ -139,6 +141,8 @@ struct VerdictBasis {
     put_back: Vec<Overlay>,
     /// Whether the tests in the planned command are what is run, since the whole fails on the base.
     is_by_tests_alone: bool,
+    /// Whether the image was asked for by its digest.
+    is_image_by_digest: bool,
 }
 
 impl CommitTester {
@@ -190,6 +194,7 @@ impl CommitTester {
 
     async fn judge(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {
         let judging = self.verdict_basis(ask, BaselineSource::KnownOrRun).await?;
+        let is_image_by_digest = judging.is_image_by_digest;
         let mut outputs = Vec::new();
         let mut run = TestRun {
             commit: ask.commit.clone(),
@@ -209,7 +214,7 @@ impl CommitTester {
             artifacts: Vec::new(),
         };
         if judging.plan.test.is_none() {
-            return Ok(TestRunResult { run, outputs });
+            return Ok(TestRunResult { run, outputs, is_image_by_digest });
         }
         let first = |what, judging| CheckoutRunSpec::all(what, &ask.commit, judging);
         // Where the base has no tests of its own, and where the commit is the base, there is nothing to hold it against.
@@ -253,7 +258,7 @@ impl CommitTester {
         run.tail = journeyman_verify::tail(ran.last_output());
         let Some(ended) = &ran.test else {
             run.verdict = TestVerdict::SetupFailed;
-            return Ok(TestRunResult { run, outputs });
+            return Ok(TestRunResult { run, outputs, is_image_by_digest });
         };
         run.verdict = journeyman_verify::verdict(&ended.run.exit, ran.reading.counts.as_ref());
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
@@ -277,12 +282,16 @@ impl CommitTester {
                 let doubt = || format!("compiled code came with the change, which nobody can read: {named}");
                 run.doubt = run.doubt.or_else(|| Some(doubt()));
             }
+            if let Some(path) = &bench.change.past_total {
+                let doubt = || format!("the change is too large for all of it to be read: {path} was not");
+                run.doubt = run.doubt.or_else(|| Some(doubt()));
+            }
             if scrutiny.judged == ComparisonVerdict::PassedBesideRed {
                 run.doubt = run.doubt.or_else(|| scrutiny.unshown_beside_red());
             }
             run.scrutiny = Some(Box::new(scrutiny));
         }
-        Ok(TestRunResult { run, outputs })
+        Ok(TestRunResult { run, outputs, is_image_by_digest })
     }
 
     /// The command is the base commit's affair: settings come from there, and what is found is found there.
@@ -297,18 +306,29 @@ impl CommitTester {
             Ok((workspaces.source_tree(&repository, &base)?, workspaces.source_tree(&repository, &commit)?))
         });
         let (base, commit) = sources.await?;
-        let (before, _) = self.environments.plan(ask.settings.clone(), base.clone(), &ask.images).await?;
+        let (before, images) =
+            self.environments.plan(ask.settings.clone(), base.clone(), &ask.images).await?;
         let changed = commit.difference(&base);
         let before = before.for_change(&changed);
         let image = before.image.as_deref();
+        let is_image_by_digest = image.is_some_and(|image| images.is_named_by_digest(image));
         let after = self.environments.plan_on(ask.settings.clone(), commit, image).await?;
         let after = after.for_change(&changed);
         let edited_setup = edited_setup(&before, &after, &changed);
         let plan = judge_by(before.clone(), after);
         let doubt = without_own_tests(&before, &plan);
         let (put_back, is_by_tests_alone) = (Vec::new(), false);
-        let basis =
-            VerdictBasis { plan, before, base, doubt, checkouts, edited_setup, put_back, is_by_tests_alone };
+        let basis = VerdictBasis {
+            plan,
+            before,
+            base,
+            doubt,
+            checkouts,
+            edited_setup,
+            put_back,
+            is_by_tests_alone,
+            is_image_by_digest,
+        };
         Box::pin(self.by_tests_alone(ask, basis, enough)).await
     }
 

@@ -21,6 +21,8 @@ const TIMES_AS_LONG: f64 = 3.0;
 const SHORT: f64 = 10.0;
 /// And never less than this is waited for.
 const AT_LEAST: Duration = Duration::from_secs(10);
+/// Files that cannot be read and are named.
+const MOST_UNREAD: usize = 20;
 
 impl ExperimentContext<'_> {
     /// Mutants of the changed lines against the tests that were fixed or prove the change, and else against all; none where
@@ -36,14 +38,15 @@ impl ExperimentContext<'_> {
         if limit.is_zero() || is_apart {
             return Ok(None);
         }
-        let mut tally = MutantTally::default();
-        // A file that cannot be read any more is no way to have fewer of them.
-        for path in &self.change.overgrown {
-            tally.tried += 1;
-            tally.survivors.push(format!("{path}: it cannot be read, so that no mistake was put into it"));
-        }
+        // A file that cannot be read any more is no way to have fewer of them, and none was tried in it.
+        let overgrown = &self.change.overgrown;
+        let mut tally = MutantTally {
+            not_tried: u32::try_from(overgrown.len()).unwrap_or(u32::MAX),
+            unread: overgrown.iter().take(MOST_UNREAD).cloned().collect(),
+            ..MutantTally::default()
+        };
         if self.change.mutants.is_empty() {
-            return Ok((tally.tried > 0).then_some(tally));
+            return Ok((!tally.unread.is_empty()).then_some(tally));
         }
         let begun = Instant::now();
         let (fixed, red) = evidence_of(judgement);
@@ -57,7 +60,7 @@ impl ExperimentContext<'_> {
             for mutant in &self.change.mutants {
                 let left = limit.saturating_sub(begun.elapsed());
                 if left < AT_LEAST.min(Duration::from_secs_f64(took.max(0.5))) {
-                    tally.not_tried += 1;
+                    tally.not_tried = tally.not_tried.saturating_add(1);
                     continue;
                 }
                 let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
@@ -108,7 +111,7 @@ impl ExperimentContext<'_> {
                 }
             }
         }
-        Ok((tally.tried > 0).then_some(tally))
+        Ok((tally.tried > 0 || !tally.unread.is_empty()).then_some(tally))
     }
 }
 

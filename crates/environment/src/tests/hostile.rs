@@ -136,6 +136,7 @@ fn a_setup_of_very_many_commands_and_services_is_cut_and_says_so() {
     let commands: Vec<String> = (0..500).map(|at| format!("\"c{at:03}\": \"true\"")).collect();
     let plan = of(".devcontainer.json", &format!(r#"{{"onCreateCommand": {{{}}}}}"#, commands.join(", ")));
     assert_eq!(plan.setup.len(), 100);
+    assert_eq!(plan.cut_setup.as_deref(), Some(".devcontainer.json"), "whoever wrote it is told");
     assert!(plan.notes.iter().any(|note| note.contains("beyond the first 100")), "{:?}", plan.notes);
     let services: String = (0..500).map(|at| format!("      s{at}: {{image: redis}}\n")).collect();
     let steps =

@@ -161,7 +161,8 @@ pub fn old_configuration(
         let shadow = || shadow().then_some(ConfigurationKind::Whole);
         let Some(kind) = kind(path, &started).or_else(shadow) else { continue };
         let (base, after) = (read_base(path), read_after(path));
-        if base == after {
+        // What cannot be read on either side differs all the same: a link, or more than is read.
+        if base.is_some() && base == after {
             continue;
         }
         let whole = || base.clone().map_or(OverlayAction::Remove, OverlayAction::Write);

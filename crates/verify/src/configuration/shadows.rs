@@ -11,8 +11,12 @@ const SOURCES: [&str; 3] = ["src", "lib", "python"];
 /// is a package. `starts` are the folders in which commands are started. In a package of the project a name is its own.
 pub(super) fn shadows(path: &str, starts: &[String], read_base: Reader<'_>, read_after: Reader<'_>) -> bool {
     let is_there = |path: &str| read_base(path).is_some() || read_after(path).is_some();
-    // The same from either side: what is put back on one is laid on the other.
-    let is_new = |path: &str| read_base(path).is_some() != read_after(path).is_some();
+    // The same from either side: what is put back on one is laid on the other. The changed path itself differs where it
+    // cannot be read on either.
+    let is_new = |asked: &str| match (read_base(asked).is_some(), read_after(asked).is_some()) {
+        (false, false) => asked == path,
+        (base, after) => base != after,
+    };
     let parts: Vec<&str> = path.split('/').collect();
     (0..parts.len()).any(|at| {
         let (before, rest) = parts.split_at(at);

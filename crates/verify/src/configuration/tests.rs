@@ -197,6 +197,16 @@ fn a_script_that_the_command_runs_is_configuration_and_a_test_that_it_names_is_n
     assert!(touched("cargo test", "src/run.py", &[]).is_empty());
 }
 
+#[test]
+fn what_configures_and_cannot_be_read_is_changed_and_goes_for_the_bases_tests() {
+    let unread = |path: &str| old_configuration(&[path.to_owned()], "pytest", &|_| None, &|_| None);
+    for path in ["conftest.py", "tests/conftest.py", "package.json", "argparse.py", "jest.config.js"] {
+        let overlay = Overlay { path: path.to_owned(), action: OverlayAction::Remove };
+        assert_eq!(unread(path), [overlay], "{path}");
+    }
+    assert_eq!(unread("src/a.py"), []);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 

@@ -320,12 +320,16 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     let (mut by_test, mut by_case, mut of_new_names) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_changed_only = false;
     let all_failing = failing(old.reading);
-    let printed = PrintedFailures::of(old.output, &all_failing, matrix.new_words);
+    // What does not pass with the change shows nothing, and takes nobody's place.
+    let is_told_apart = |name: &&str| {
+        !comparison.flaky.names.iter().any(|flaky| flaky == *name) && passes(&matrix.change, name)
+    };
+    let mut looked_at: Vec<&str> = all_failing.iter().copied().filter(is_told_apart).collect();
+    let is_cut = looked_at.len() > MOST_LOOKED_AT;
+    looked_at.truncate(MOST_LOOKED_AT);
+    let printed = PrintedFailures::of(old.output, &all_failing, &looked_at, matrix.new_words);
     let known_cases = known_cases(matrix);
-    for name in all_failing.iter().copied().take(MOST_LOOKED_AT) {
-        if comparison.flaky.names.iter().any(|flaky| flaky == name) || !passes(&matrix.change, name) {
-            continue;
-        }
+    for name in looked_at {
         let before = matrix.baseline.status(name);
         if printed.names_what_is_new(name) {
             of_new_names.push(name.to_owned());
@@ -360,6 +364,11 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     if old.exit != Some(Exit::Code(0)) && !not_loaded(&old).is_empty() {
         let tests = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path)).cloned().collect();
         return Proof::NamesWhatIsNew { tests };
+    }
+    if is_cut {
+        return cannot_tell(
+            "more tests fail on the old code than are looked at, and those looked at show nothing",
+        );
     }
     if is_changed_only {
         return not_proven(
@@ -481,7 +490,8 @@ struct PrintedLine<'o> {
 struct PrintedFailures<'o>(Vec<PrintedLine<'o>>);
 
 impl<'o> PrintedFailures<'o> {
-    fn of(output: &'o str, failing: &[&'o str], new_words: &BTreeSet<String>) -> Self {
+    /// Of all that fail, those that are `looked_at` are found first.
+    fn of(output: &'o str, failing: &[&'o str], looked_at: &[&'o str], new_words: &BTreeSet<String>) -> Self {
         let missing = pattern!(
             r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file or directory|not implemented|no attribute|Cannot read properties)"
         );
@@ -492,9 +502,14 @@ impl<'o> PrintedFailures<'o> {
         let is_compared = |line: &str| compared.is_some_and(|compared| compared.is_match(line));
         let names: BTreeSet<&str> = failing.iter().map(|name| printed_name(name)).collect();
         // Those that are more than a word are looked for one by one.
-        let is_word = |name: &&&str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let others: Vec<&str> =
-            names.iter().filter(|name| !is_word(name)).take(MOST_LOOKED_AT).copied().collect();
+        let is_word = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let first = looked_at.iter().map(|name| printed_name(name));
+        let mut seen = BTreeSet::new();
+        let others: Vec<&str> = first
+            .chain(names.iter().copied())
+            .filter(|name| !is_word(name) && seen.insert(*name))
+            .take(MOST_LOOKED_AT)
+            .collect();
         let line = |text: &'o str| {
             let words = words_of(text).filter_map(|word| names.get(word).copied());
             let of_words = words.chain(others.iter().copied().filter(|name| has_word(text, name))).collect();

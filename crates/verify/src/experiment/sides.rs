@@ -69,6 +69,13 @@ fn is_data(path: &str) -> bool {
     name.contains('.') && !is_manifest && !is_source(path) && !crate::tamper::is_source_path(path)
 }
 
+/// Whether a file of code has words that its tests would be marked by.
+pub fn may_hold_tests(bytes: &[u8]) -> bool {
+    const OTHERS: [&[u8]; 3] = [b"rstest", b"proptest", b"doctest"];
+    let is_one = |word: &[u8]| word.starts_with(b"test") || OTHERS.contains(&word);
+    bytes.split(|byte| !byte.is_ascii_alphanumeric()).any(is_one)
+}
+
 /// Takes a change apart. `command` is what runs the tests; the readers read files that may not have changed.
 pub fn split_change(
     changed: &[ChangedPath<'_>],
@@ -82,6 +89,11 @@ pub fn split_change(
         new_tests: old_configuration(&paths, command, read_after, read_base),
         ..ChangeSplit::default()
     };
+    // What the base has and nobody can read stays where it is: without it, tests would fail there for that alone.
+    sides.new_tests.retain(|overlay| match overlay.action {
+        OverlayAction::Write(_) => true,
+        OverlayAction::Remove => read_base(&overlay.path).is_some(),
+    });
     // A script of checks is run by the test command, and is a test all the same.
     let is_a_test = |path: &str| is_of_tests(path) && LanguageFamily::of(path) == Some(LanguageFamily::Shell);
     sides.test_paths = sides.old_tests.iter().map(|overlay| overlay.path.clone()).collect();
@@ -122,7 +134,9 @@ pub fn split_change(
             }
         };
         let (old, new) = (mixed(file.after, before), mixed(file.before, after));
-        if is_unread && before.windows(4).any(|word| word == b"test") {
+        // What nobody could read before either, the change does not hide.
+        let was_read = || graft(file.path, before, before) != GraftedFile::Unread;
+        if is_unread && may_hold_tests(before) && was_read() {
             sides.unread.push(file.path.to_owned());
         }
         if old.is_some() || new.is_some() {
@@ -228,6 +242,10 @@ mod tests {
         assert_eq!(taken(&[("src/new.rs", None, Some(&deep))]).unread, [""; 0], "the base had none there");
         let code = old.replace("test", "tost");
         assert_eq!(taken(&[("src/lib.rs", Some(&code), Some(&deep))]).unread, [""; 0], "nor there");
+        let code = "fn latest() {}\n";
+        assert_eq!(taken(&[("src/lib.rs", Some(code), Some(&deep))]).unread, [""; 0], "no word of a test");
+        let more = format!("{deep}fn c() {{}}\n");
+        assert_eq!(taken(&[("src/lib.rs", Some(&deep), Some(&more))]).unread, [""; 0], "as it was before");
     }
 
     #[test]

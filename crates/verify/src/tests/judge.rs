@@ -245,3 +245,14 @@ fn very_many_tests_that_fail_without_the_change_are_each_held_against_what_was_p
     many.said_on_old_code = printed.leak();
     assert!(matches!(many.judged().proof, Some(Proof::NamesWhatIsNew { .. })));
 }
+
+#[test]
+fn what_does_not_pass_with_the_change_hides_no_test_that_does_however_much_there_is_of_it() {
+    let many = |sign: &str| (0..1_001).map(|number| format!("{sign}a{number} ")).collect::<String>();
+    let beside = |sign: &str, test: &str| run(&format!("{}+k {test}", many(sign)));
+    let shown = case(beside("/", ""), beside("/", "+z"), beside("/", ""), beside("-", "-z"));
+    assert_eq!(shown.judged().proof, proven(ProofGrade::Test, "tests.test_a.z"));
+    // Those of the base prove nothing, and there may be others behind them.
+    let cut = case(beside("/", ""), beside("+", ""), beside("/", ""), beside("-", ""));
+    assert!(matches!(cut.judged().proof, Some(Proof::CannotTell { .. })), "{:?}", cut.judged().proof);
+}

@@ -124,7 +124,7 @@ fn a_fetch_leaves_room_on_the_disk_and_what_it_brought_until_then_is_taken_away(
 }
 
 #[test]
-fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_refused_each_time_and_keeps_no_name() {
+fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_refused_each_time_and_takes_no_name() {
     let house = FetchFixture::new();
     let there = git2::Repository::open_bare(house.server.path("octo/sums")).unwrap();
     let blob = there.blob(b"x").unwrap();
@@ -144,6 +144,15 @@ fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_refused_each_time_and_keeps
         assert_eq!(Repository::open_bare(&house.mirror).unwrap().references().unwrap().count(), 0);
     }
     house.workspaces.fetch(&house.remote(), "main").unwrap();
+    // Orders at work rest on what it was before.
+    there.reference("refs/heads/main", deep, true, "").unwrap();
+    for _ in 0..2 {
+        let refused = house.workspaces.fetch(&house.remote(), "main").unwrap_err();
+        assert_eq!(refused.kind, GitErrorKind::NotForUs);
+        let mirror = Repository::open_bare(&house.mirror).unwrap();
+        let kept = mirror.references().unwrap().map(|kept| kept.unwrap().target().unwrap().to_string());
+        assert_eq!(kept.collect::<Vec<_>>(), [house.base.as_str()]);
+    }
 }
 
 #[test]

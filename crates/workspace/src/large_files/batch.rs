@@ -6,21 +6,20 @@
 //! what the server's answer says for it, and with nothing of ours. No redirect is followed.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, StatusCode, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::json;
-use url::{Host, Url};
+use url::Url;
 
 use super::busy::{TRIES, innermost, is_passing, pause, was_reached};
+use super::near::{ElsewhereResolver, is_loopback, is_near};
 use super::pointer::LargeFilePointer;
 use super::store::LargeFileStore;
 use crate::GitError;
@@ -52,6 +51,8 @@ pub(super) struct LargeFileServer<'a> {
     pub(super) outgoing: &'a OutgoingNetwork,
     pub(super) is_given_up: &'a AtomicBool,
     pub(super) until: Instant,
+    /// Whether somebody had too much to do: then there may be time enough the next time.
+    pub(super) was_busy: AtomicBool,
 }
 
 /// Why nothing came.
@@ -162,6 +163,7 @@ impl LargeFileServer<'_> {
             let of_link =
                 |(_, answer): &(_, Option<BatchObject>)| answer.as_ref().and_then(BatchObject::busy);
             let (busy, links): (Vec<_>, Vec<_>) = links.partition(|link| of_link(link).is_some());
+            self.was_busy.fetch_or(!busy.is_empty(), Ordering::Relaxed);
             let mut all = futures_util::stream::iter(links)
                 .map(|(pointer, answer)| self.bring_one(&clients, store, pointer, answer))
                 .buffer_unordered(SIDE_BY_SIDE);
@@ -302,7 +304,11 @@ impl LargeFileServer<'_> {
             if is_own || was_reached { NotFetched::ForNow(why) } else { NotFetched::Never(why) }
         };
         let left = self.until.saturating_duration_since(Instant::now());
-        let late = || never("those of the commit could not be fetched in 20 minutes".to_owned());
+        let late = || {
+            let why = "those of the commit could not be fetched in 20 minutes".to_owned();
+            let was_busy = self.was_busy.load(Ordering::Relaxed);
+            Ok(Err(if was_busy { NotFetched::ForNow(why) } else { NotFetched::Never(why) }))
+        };
         if left.is_zero() {
             return late();
         }
@@ -390,10 +396,12 @@ impl LargeFileServer<'_> {
         let mut tried = 1;
         loop {
             let answered = request().send().await;
+            let is_busy = answered.as_ref().is_ok_and(|answer| is_passing(answer.status()));
+            self.was_busy.fetch_or(is_busy, Ordering::Relaxed);
             let wait = pause(answered.as_ref().ok().map(Response::headers), tried);
             let is_last = !self.is_worth(wait, tried);
             match answered {
-                Ok(response) if is_last || !is_passing(response.status()) => return Ok(response),
+                Ok(response) if is_last || !is_busy => return Ok(response),
                 Err(error) if is_last => {
                     let was_reached = was_reached(&error);
                     let what = if was_reached { "does not answer" } else { "is not reached" };
@@ -453,53 +461,6 @@ impl Clients {
     }
 }
 
-/// Finds no address of this machine's, whatever a name says.
-struct ElsewhereResolver;
-
-impl Resolve for ElsewhereResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let far: Vec<SocketAddr> = found.filter(|address| !is_near_address(address.ip())).collect();
-            if far.is_empty() {
-                return Err("its name leads to this machine or its own link".into());
-            }
-            Ok(Box::new(far.into_iter()) as Addrs)
-        })
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    url.host().is_some_and(|host| journeyman_outgoing::is_loopback(&host))
-}
-
-fn is_near(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(_)) | None => is_loopback(url),
-        Some(Host::Ipv4(address)) => is_near_address(address.into()),
-        Some(Host::Ipv6(address)) => is_near_address(address.into()),
-    }
-}
-
-/// This machine, and what only its own link reaches, as the services of clouds that give away their keys. A server of a
-/// house may lie in a private network.
-fn is_near_address(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(address) => {
-            address.is_loopback()
-                || address.is_link_local()
-                || address.is_unspecified()
-                || address.is_multicast()
-        }
-        IpAddr::V6(address) => {
-            address.is_loopback()
-                || address.is_unicast_link_local()
-                || address.is_unspecified()
-                || address.is_multicast()
-        }
-    }
-}
-
 fn headers(said: Option<&BTreeMap<String, String>>) -> Result<HeaderMap, &'static str> {
     let mut headers = HeaderMap::new();
     for (name, value) in said.into_iter().flatten() {
@@ -541,6 +502,7 @@ mod tests {
             outgoing: &OutgoingNetwork::default(),
             is_given_up: &given_up,
             until: Instant::now(),
+            was_busy: AtomicBool::new(false),
         };
         server.allowed(link).map(|url| url.to_string())
     }
@@ -576,12 +538,6 @@ mod tests {
         assert!(
             asked_at(near, "http://127.0.0.1:4000/x").is_ok() && asked_at(near, "http://x.example/").is_err()
         );
-    }
-
-    #[tokio::test]
-    async fn a_name_that_leads_to_this_machine_has_no_address() {
-        let found = ElsewhereResolver.resolve("localhost".parse().unwrap()).await;
-        assert!(found.is_err_and(|error| error.to_string().contains("this machine")));
     }
 
     #[test]

@@ -2,7 +2,6 @@
 //!
 //! May know: HTTP. Must never know: what is asked for.
 
-use std::io::ErrorKind;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -26,20 +25,7 @@ pub(super) fn is_passing(status: StatusCode) -> bool {
 
 /// Whether a server was reached and did not get to an answer. One that is never reached may lie behind a firewall.
 pub(super) fn was_reached(error: &reqwest::Error) -> bool {
-    let mut inner: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = inner {
-        let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
-        if let Some(
-            ErrorKind::ConnectionReset
-            | ErrorKind::ConnectionAborted
-            | ErrorKind::BrokenPipe
-            | ErrorKind::UnexpectedEof,
-        ) = kind
-        {
-            return true;
-        }
-        inner = error.source();
-    }
+    // A handshake is of connecting: some firewalls let that begin, and then reset it.
     !error.is_connect() && !error.is_builder()
 }
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use git2::Repository;
@@ -61,6 +62,7 @@ impl Workspaces {
             outgoing: &self.outgoing,
             is_given_up: &self.is_given_up,
             until: Instant::now() + LONGEST,
+            was_busy: AtomicBool::new(false),
         };
         match server.bring(&files.store, &wanted)? {
             Ok(()) => Ok(()),

@@ -15,6 +15,7 @@ mod busy;
 mod fetch;
 pub(super) mod filter;
 mod local;
+mod near;
 pub(super) mod pointer;
 pub(super) mod refusals;
 pub(super) mod store;

@@ -44,7 +44,7 @@ impl EffectsFixture {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_installation_that_lets_nobody_in_hides_no_repository_of_another() {
-    for code in [401, 403, 404] {
+    for code in [401, 403, 404, 451] {
         let world = EffectsFixture::new().await;
         let closed = world.another_account("aaa/closed").await;
         world.lets_nobody_in(closed, code);
@@ -65,8 +65,8 @@ async fn an_installation_that_lets_nobody_in_hides_no_repository_of_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repository_that_may_be_where_nobody_is_let_in_is_waited_for() {
-    for code in [401, 403, 404, 503] {
+async fn a_repository_that_may_be_where_nobody_is_let_in_is_waited_for_unless_that_is_for_good() {
+    for code in [401, 403, 404, 418, 451, 503] {
         let world = EffectsFixture::new().await;
         world
             .emulator
@@ -77,11 +77,27 @@ async fn a_repository_that_may_be_where_nobody_is_let_in_is_waited_for() {
         world.lets_nobody_in(closed, code);
         world.emulator.rename_repository(REPOSITORY, "zeta/totals").await.expect("it is free");
         let trouble = world.trouble().await;
+        let is_for_good = matches!(code, 403 | 404 | 451);
+        let retry = if is_for_good { Retry::Never } else { Retry::Outage };
+        assert_eq!(trouble.retry, retry, "{code}: {}", trouble.message);
+        assert_eq!(trouble.message.contains("could not be found out"), !is_for_good, "{}", trouble.message);
+
+        world.emulator.clear_faults();
+        assert_eq!(world.trouble().await.retry, Retry::Soon, "{code}: it is seen where it is");
+        assert_eq!(world.shows_a_check().await, EffectOutcome::Done, "{code}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_its_own_installation_lets_nobody_in_a_repository_is_waited_for() {
+    for code in [403, 404, 451] {
+        let world = EffectsFixture::new().await;
+        world.lets_nobody_in(world.emulator.installation_id(), code);
+        let trouble = world.trouble().await;
         assert_eq!(trouble.retry, Retry::Outage, "{code}: {}", trouble.message);
         assert!(trouble.message.contains("could not be found out"), "{}", trouble.message);
 
         world.emulator.clear_faults();
-        assert_eq!(world.trouble().await.retry, Retry::Soon, "{code}: it is seen where it is");
         assert_eq!(world.shows_a_check().await, EffectOutcome::Done, "{code}");
     }
 }

@@ -1,7 +1,12 @@
 //! Servers that have too much to do: they are waited for, and a commit is never half fetched because of them.
 
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
 use super::*;
 use crate::GitErrorKind;
+use crate::large_files::batch::LargeFileServer;
+use journeyman_order::OutgoingNetwork;
 
 fn id(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
@@ -77,4 +82,38 @@ fn a_host_that_is_never_reached_is_named() {
     house.fetch().unwrap();
     let missing = house.missing();
     assert!(missing[0].starts_with("a.bin: 127.0.0.1 is not reached"), "{missing:?}");
+}
+
+#[test]
+fn a_host_that_resets_each_handshake_is_named_and_not_waited_for() {
+    let house = house();
+    let firewall = TcpListener::bind("127.0.0.1:0").unwrap();
+    let link = format!("https://{}/x", firewall.local_addr().unwrap());
+    std::thread::spawn(move || firewall.incoming().for_each(drop));
+    house.host.give(&id(b"a content"), Given::Link(link));
+    house.fetch().unwrap();
+    let missing = house.missing();
+    assert!(missing[0].starts_with("a.bin: 127.0.0.1 is not reached"), "{missing:?}");
+}
+
+#[test]
+fn where_the_time_is_over_nothing_is_given_up_that_somebody_busy_kept_waiting() {
+    for (status, is_given_up) in [(503, false), (410, true)] {
+        let house = house();
+        house.host.give(&id(b"a content"), Given::Refused(status));
+        let server = LargeFileServer {
+            url: format!("http://127.0.0.1:{}/octo/sums.git/info/lfs", house.host.port).parse().unwrap(),
+            token: None,
+            outgoing: &OutgoingNetwork::default(),
+            is_given_up: &AtomicBool::new(false),
+            until: Instant::now(),
+            was_busy: AtomicBool::new(false),
+        };
+        let mirror = house.workspaces.mirror(&house.repository).unwrap();
+        let files = house.workspaces.large_files_of(&house.repository, &mirror, &house.commit).unwrap();
+        let wanted: Vec<_> = files.pointers().values().cloned().collect();
+        assert_eq!(server.bring(&files.store, &wanted).unwrap().is_ok(), is_given_up);
+        let missing = house.missing();
+        assert_eq!(missing[1].contains("in 20 minutes"), is_given_up, "{missing:?}");
+    }
 }

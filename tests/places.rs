@@ -101,6 +101,7 @@ async fn serve_does_not_begin_anew_beside_a_database_of_an_earlier_version() {
     std::fs::create_dir(settings.join("data")).expect("a folder");
     std::fs::remove_file(before.join("data").join(KEY_FILE)).expect("it is there");
     std::fs::create_dir_all(before.join("data/mirrors")).expect("a folder");
+    std::fs::create_dir_all(before.join("data/orders")).expect("a folder");
     for (arguments, ends) in [(&["serve"][..], 2), (&["backup", "x.tar.gz"][..], 2), (&["doctor"][..], 1)] {
         let (code, said) = told(&before, arguments, &settings);
         assert_eq!(code, Some(ends), "{arguments:?}: {said}");

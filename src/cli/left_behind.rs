@@ -10,8 +10,8 @@ use crate::attest::KEY_FILE;
 use crate::config::{EffectiveSetting, Settings, sqlite_url};
 use crate::store::DatabaseFiles;
 
-/// Of a data folder, what nobody can make again as it was, or not soon.
-const DATA: [&str; 4] = ["orders", "mirrors", "artifacts", KEY_FILE];
+/// Folders of a data folder. One alone may be anybody's.
+const FOLDERS: [&str; 3] = ["orders", "mirrors", "artifacts"];
 
 /// What lies in the current folder, where the defaults of `store.url` and `data.dir` began in earlier versions, and not where
 /// they begin now: a server that started all the same would have forgotten it.
@@ -60,10 +60,9 @@ fn looked_at(key: &str, place: &Path, is_there: io::Result<bool>) -> Result<bool
 
 /// Whether a folder holds data of a server. An empty one holds none.
 fn holds_data(folder: &Path) -> io::Result<bool> {
-    for name in DATA {
-        if folder.join(name).try_exists()? {
-            return Ok(true);
-        }
+    let mut folders = 0;
+    for name in FOLDERS {
+        folders += usize::from(folder.join(name).try_exists()?);
     }
-    Ok(false)
+    Ok(folders > 1 || folder.join(KEY_FILE).try_exists()?)
 }

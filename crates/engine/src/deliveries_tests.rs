@@ -139,6 +139,9 @@ async fn a_delivery_that_cannot_be_given_is_waited_for_a_day_and_holds_up_nobody
         house.store.set_heard_until(minute(5)).await.expect("it is kept");
         let heard = || async { house.store.heard_until().await.expect("a time").map(|heard| heard.at) };
         let mut ungiven = UngivenDeliveries::new();
+        for _ in 1..5 {
+            assert!(house.engine.reconcile(&mut ungiven).await.is_err(), "what is said of it waits with it");
+        }
         for (hours, taken_in) in [(0, 1), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (18, 0)] {
             pass_time(TimeDelta::hours(hours)).await;
             let report = house.engine.reconcile(&mut ungiven).await.expect("a pass");

@@ -22,8 +22,10 @@ const OVERLAP: TimeDelta = TimeDelta::minutes(10);
 const CATCHES_UP_WITHIN: Duration = Duration::from_secs(30);
 /// When GitHub is asked again after it could not be.
 const AGAIN: Duration = Duration::from_secs(30);
-/// So many comparisons wait for a delivery that GitHub lists and refuses. Then those behind it are taken in.
+/// So many comparisons wait for a delivery that GitHub lists and does not give. Then those behind it are taken in.
 const MOST_WAITS: u32 = 5;
+/// After so many in a row that cannot be given, no other is asked for: each takes long.
+const MOST_IN_A_ROW: u32 = 10;
 /// So long one is waited for that GitHub, or a server on the way, cannot give at the moment.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long GitHub keeps deliveries.
@@ -152,8 +154,11 @@ impl Engine {
         let mut unknown: BTreeSet<_> =
             self.parts.store.unknown_deliveries(guids).await?.into_iter().collect();
         ungiven.retain(|guid, _| unknown.contains(guid));
-        let (mut taken_in, mut waiting) = (0, None::<WaitingFor>);
+        let (mut taken_in, mut waiting, mut in_a_row) = (0, None::<WaitingFor>, 0);
         for delivery in listed {
+            if in_a_row >= MOST_IN_A_ROW {
+                break;
+            }
             if !unknown.remove(&delivery.guid) {
                 continue;
             }
@@ -168,10 +173,12 @@ impl Engine {
                             oldest: oldest.min(delivery.delivered_at),
                             since: least.min(since),
                         });
+                        in_a_row += 1;
                     }
                     continue;
                 }
             };
+            in_a_row = 0;
             // As if it had come: what came since then was said later.
             let HookDelivery { guid, event, action, delivered_at: received_at, .. } = delivery;
             let new = NewDelivery { guid, event, action, body, received_at };
@@ -185,8 +192,8 @@ impl Engine {
 }
 
 /// How long it has been waited for already, where that goes on and others are taken in meanwhile; none where it is left out.
-/// The error is for the whole comparison: what GitHub refuses and may give later is waited for a few times, and what comes
-/// behind it waits with it.
+/// The error is for the whole comparison: at first what comes behind one that is not given waits with it, since it may have been
+/// said of it.
 fn pass_over(
     delivery: &HookDelivery,
     error: GitHubError,
@@ -204,15 +211,13 @@ fn pass_over(
     let begun = UngivenDelivery { since: now, refusals: 0, is_left_out: false };
     let known = ungiven.entry(guid.clone()).or_insert(begun);
     let since = now.duration_since(known.since);
+    known.refusals = known.refusals.saturating_add(1);
+    if known.refusals < MOST_WAITS {
+        return Err(error);
+    }
     if is_outage && since < LONGEST_OUTAGE {
         tracing::warn!(%guid, event, "GitHub cannot give a delivery, which is waited for: {}", error.message);
         return Ok(Some(since));
-    }
-    if !is_outage {
-        known.refusals = known.refusals.saturating_add(1);
-        if known.refusals < MOST_WAITS {
-            return Err(error);
-        }
     }
     if !known.is_left_out {
         known.is_left_out = true;

@@ -40,10 +40,8 @@ pub(super) async fn last_seen(store: &Store, id: RepositoryId) -> Option<Install
 #[derive(Debug)]
 pub(super) enum RepositorySearch {
     Found(InstalledRepository),
-    /// Where it was it is not, and people can mend that: no other installation includes it, or its own is suspended.
+    /// None that lets us in includes it, or its own is suspended: people can mend that.
     Nowhere,
-    /// As `Nowhere`, but some that have nothing to do with it let nobody in for good: that never becomes clear.
-    NotSeen,
 }
 
 /// Looks through all installations for it. `homes` are those that it was seen at.
@@ -55,11 +53,10 @@ pub(super) async fn find(
     id: RepositoryId,
     homes: &[InstallationId],
 ) -> Result<RepositorySearch, GitHubError> {
-    let (mut unasked, mut is_suspended, mut is_refused) = (None, false, false);
+    let mut unasked = None;
     for installation in github.installations().await? {
         let is_home = homes.contains(&installation.id);
         if installation.suspended {
-            is_suspended |= is_home;
             continue;
         }
         match github.installed_repositories(installation.id).await {
@@ -71,20 +68,13 @@ pub(super) async fn find(
             // One that lets nobody in, of an account that has nothing to do with it, is no reason not to look on.
             Err(error) => {
                 tracing::warn!(installation = %installation.id, "cannot be asked for a repository: {error}");
-                // Nor to wait, where it would be for ever.
                 if is_home || is_passing(error.kind) {
                     unasked = unasked.or(Some(error));
-                } else {
-                    is_refused = true;
                 }
             }
         }
     }
-    match unasked {
-        Some(error) => Err(error),
-        None if is_refused && !is_suspended => Ok(RepositorySearch::NotSeen),
-        None => Ok(RepositorySearch::Nowhere),
-    }
+    unasked.map_or(Ok(RepositorySearch::Nowhere), Err)
 }
 
 /// Whether an installation may answer otherwise the next time.

@@ -370,8 +370,8 @@ impl Scrutiny {
         let tally = self.mutants.as_ref()?;
         let unread = tally.unread_words();
         // A file that cannot be read is no way to have fewer mutants.
-        let not_tried = if unread.is_some() { tally.not_tried } else { 0 };
-        let all = u64::from(tally.tried) + u64::from(not_tried);
+        let not_tried = tally.unread.len();
+        let all = u64::from(tally.tried) + not_tried as u64;
         let is_enough = u64::from(tally.caught) * 100 >= u64::from(percent?) * all;
         let unread = unread.map(|unread| format!(", {not_tried} were not tried ({unread})"));
         (!is_enough).then(|| {

@@ -26,7 +26,7 @@ impl EffectContext {
                     Err(unkept) => unkept.into(),
                 }
             }
-            Ok(RepositorySearch::Found(_) | RepositorySearch::NotSeen) => error,
+            Ok(RepositorySearch::Found(_)) => error,
             Ok(RepositorySearch::Nowhere) => EffectError {
                 message: format!(
                     "no installation of the App includes the repository: install it there, or lift its suspension \

@@ -134,9 +134,7 @@ pub fn split_change(
             }
         };
         let (old, new) = (mixed(file.after, before), mixed(file.before, after));
-        // What nobody could read before either, the change does not hide.
-        let was_read = || graft(file.path, before, before) != GraftedFile::Unread;
-        if is_unread && may_hold_tests(before) && was_read() {
+        if is_unread && may_hold_tests(before) {
             sides.unread.push(file.path.to_owned());
         }
         if old.is_some() || new.is_some() {
@@ -244,8 +242,6 @@ mod tests {
         assert_eq!(taken(&[("src/lib.rs", Some(&code), Some(&deep))]).unread, [""; 0], "nor there");
         let code = "fn latest() {}\n";
         assert_eq!(taken(&[("src/lib.rs", Some(code), Some(&deep))]).unread, [""; 0], "no word of a test");
-        let more = format!("{deep}fn c() {{}}\n");
-        assert_eq!(taken(&[("src/lib.rs", Some(&deep), Some(&more))]).unread, [""; 0], "as it was before");
     }
 
     #[test]

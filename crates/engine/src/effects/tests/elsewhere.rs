@@ -65,7 +65,7 @@ async fn an_installation_that_lets_nobody_in_hides_no_repository_of_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repository_that_may_be_where_nobody_is_let_in_is_waited_for_unless_that_is_for_good() {
+async fn a_repository_that_may_be_where_nobody_is_let_in_is_waited_for() {
     for code in [401, 403, 404, 418, 451, 503] {
         let world = EffectsFixture::new().await;
         world
@@ -78,8 +78,7 @@ async fn a_repository_that_may_be_where_nobody_is_let_in_is_waited_for_unless_th
         world.emulator.rename_repository(REPOSITORY, "zeta/totals").await.expect("it is free");
         let trouble = world.trouble().await;
         let is_for_good = matches!(code, 403 | 404 | 451);
-        let retry = if is_for_good { Retry::Never } else { Retry::Outage };
-        assert_eq!(trouble.retry, retry, "{code}: {}", trouble.message);
+        assert_eq!(trouble.retry, Retry::Outage, "{code}: {}", trouble.message);
         assert_eq!(trouble.message.contains("could not be found out"), !is_for_good, "{}", trouble.message);
 
         world.emulator.clear_faults();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::unknowable::{incoherent, unknowable};
+use super::unknowable::{RunOfToday, incoherent, unknowable};
 use journeyman_order::receipt::TestEvidence;
 
 /// Of a list or a text, more is not shown.
@@ -64,15 +64,6 @@ impl ReverifiedStatement {
             found: ReverificationResult::of(receipt == here),
         }
     }
-}
-
-/// A run of today that a receipt is held against.
-#[derive(Debug, Clone, Copy)]
-pub struct RunOfToday<'a> {
-    /// What it says of itself.
-    pub tests: &'a TestEvidence,
-    /// Whether the image was asked for by its digest, which means the same image for ever.
-    pub is_image_by_digest: bool,
 }
 
 /// Every statement of a receipt about its tests, beside a run of today. `said` is `tests` of

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::reverify::RunOfToday;
 use journeyman_order::comparison::{MOST_NAMED, TestList};
 use journeyman_order::receipt::TestEvidence;
 use journeyman_order::scrutiny::{ExampleRun, ExampleVerdict, LieVerdict, MutantTally, Objection, Scrutiny};
@@ -27,6 +26,15 @@ enum CutList {
     Whole,
     /// Any of those that were named may have been taken off again.
     Thinned,
+}
+
+/// A run of today that a receipt is held against.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOfToday<'a> {
+    /// What it says of itself.
+    pub tests: &'a TestEvidence,
+    /// Whether the image was asked for by its digest, which means the same image for ever.
+    pub is_image_by_digest: bool,
 }
 
 /// Statements that differ or are missing here for what is not known here, by their names, and why.

@@ -160,6 +160,8 @@ async fn store_of(settings: &Settings) -> DoctorFinding {
     let file = file.as_path();
     let is_there = match file.try_exists() {
         Ok(is_there) => is_there,
+        // Something else is in its folder's place, which is said below.
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => false,
         Err(error) => {
             let text = format!(
                 "{} cannot be looked at: {error}; let the user that runs Journeyman enter its folder",

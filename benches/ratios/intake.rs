@@ -146,6 +146,7 @@ impl IntakeCost {
             guesses: Arc::default(),
             orders: Arc::new(Nobody),
             signer: Arc::new(Unasked(SigningKey::generate().expect("a key"))),
+            watch: Arc::new(()),
             ready: Arc::new(|| Readiness::Ready { disk_free_bytes: None }),
             limits: BodyLimits::default(),
             schemas: Arc::new([]),

@@ -1,8 +1,10 @@
-//! An effect that kills the server each time that it is tried: its order ends with a word, and the one beside it is finished.
+//! What kills the server each time that it is tried: an effect ends its own order with a word, a page is left out, and what is
+//! beside them goes on.
 
 use journeyman::order::{EffectOutcome, JournalEvent};
 
 use super::moment::Moment;
+use super::serve::{self, Serving};
 use super::world::{Agent, Ended, PERSON, REPOSITORY, World};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -51,4 +53,49 @@ async fn what_kills_the_server_each_time_ends_its_own_order_and_not_the_one_besi
     );
     let comments = world.emulator.issue(REPOSITORY, guilty).expect("the issue").comments;
     assert!(comments.iter().any(|comment| comment.body.contains("the server died 5 times")), "{comments:#?}");
+}
+
+/// A browser shows an order, and asks for its events again as soon as there is a server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_a_browser_asks_for_again_after_each_death_is_left_out_and_others_are_shown() {
+    const TOKEN: &str = "a-token-for-the-stories-only";
+    let world = World::new(Agent::Quick).await;
+    let variables = [("JOURNEYMAN_SERVER__API_TOKEN", TOKEN)];
+    let mut server = serve::start_with(&world, &variables).await;
+    world.label().await;
+    serve::run_to_the_end(&world).await;
+    let of_api = format!("http://{}/api/v1/work-orders", server.address);
+    let listed = reqwest::Client::new().get(of_api).bearer_auth(TOKEN).send().await.expect("it answers");
+    let listed: serde_json::Value = listed.json().await.expect("JSON");
+    let page = format!("/orders/{}", listed["work_orders"][0]["id"].as_str().expect("an order"));
+
+    for _ in 0..3 {
+        // It is read until the server is gone.
+        let events = look(&server, TOKEN, &format!("{page}/events")).await;
+        assert_eq!(events.status(), 200);
+        server.kill().await;
+        drop(events);
+        server = serve::start_with(&world, &variables).await;
+    }
+
+    let events = look(&server, TOKEN, &format!("{page}/events")).await;
+    assert_eq!(events.status(), 503);
+    assert_eq!(
+        events.text().await.expect("a text"),
+        "This is not answered for a day, so that it ends nothing else: the server died 3 times while this was under way, \
+         0 times with nothing beside it. The server's log says what else was under way.\n"
+    );
+    assert_eq!(look(&server, TOKEN, &page).await.status(), 200);
+}
+
+/// What a browser sees that has signed in.
+async fn look(server: &Serving, token: &str, page: &str) -> reqwest::Response {
+    let client =
+        reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
+    let form = serde_json::json!({"token": token});
+    let signed = client.post(format!("http://{}/sign-in", server.address)).form(&form).send().await;
+    let cookie = signed.expect("it answers").headers()["set-cookie"].clone();
+    let cookie = cookie.to_str().expect("text").split(';').next().expect("a pair").to_owned();
+    let page = client.get(format!("http://{}{page}", server.address)).header("cookie", cookie);
+    page.send().await.expect("it answers")
 }

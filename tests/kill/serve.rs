@@ -20,7 +20,7 @@ const NO_CHANGES: [(&str, &str); 0] = [];
 /// A running `journeyman serve`.
 pub(super) struct Serving {
     child: Child,
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
 }
 
 fn serve(world: &World, variables: &[(&str, &str)]) -> Command {
@@ -34,7 +34,7 @@ pub(super) async fn start(world: &World) -> Serving {
     start_with(world, &NO_CHANGES).await
 }
 
-async fn start_with(world: &World, variables: &[(&str, &str)]) -> Serving {
+pub(super) async fn start_with(world: &World, variables: &[(&str, &str)]) -> Serving {
     let mut child = serve(world, variables).stderr(Stdio::piped()).spawn().expect("the program starts");
     let mut lines = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
     let listens = async {

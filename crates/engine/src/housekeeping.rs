@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Engine;
 use super::job::blocking;
-use super::quarantine::{CrashSuspect, HousekeepingStep as Step};
+use super::quarantine::{BackgroundPass, CrashSuspect, HousekeepingStep as Step};
 use journeyman_order::{EffectError, OrderId};
 
 /// Between two rounds.
@@ -52,7 +52,7 @@ impl Engine {
     pub async fn housekeep_forever(&self) {
         loop {
             let report = self.housekeep(self.parts.clock.now()).await;
-            self.quarantine.housekept();
+            self.quarantine.passed(BackgroundPass::Housekeeping);
             if !report.is_nothing() {
                 tracing::info!(
                     delivery_bodies = report.delivery_bodies,
@@ -115,12 +115,8 @@ impl Engine {
         report: &mut HousekeepingReport,
         taking: impl Future<Output = Result<T, E>>,
     ) -> T {
-        match self.quarantine.begin_in_turn(&CrashSuspect::Housekeeping(step)).await {
-            Ok(under_way) => {
-                let taken = taking.await;
-                under_way.ended();
-                report.note(taken)
-            }
+        match self.quarantine.perform(&CrashSuspect::Housekeeping(step), taking).await {
+            Ok(taken) => report.note(taken),
             Err(record) => {
                 tracing::error!(?step, "is left out for a day: {record}");
                 T::default()

@@ -46,6 +46,7 @@ pub mod testing;
 mod traces;
 mod unreadable;
 mod waiting;
+mod watched_requests;
 mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};

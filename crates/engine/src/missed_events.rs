@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::Engine;
 use super::intake_rules::{can_start, may_begin};
 use super::issue_history::{CLOCKS_DIFFER, HeardEvents, unheard_edit, was_told_since};
+use super::quarantine::{BackgroundPass, CrashSuspect};
 use super::whereabouts;
 use journeyman_github::{ChangedThread, ErrorKind, GitHubError, ListedRepository, ThreadEvent};
 use journeyman_order::{EffectError, IssueNumber, PullNumber, Signal, SignalKind, SlashCommand};
@@ -43,7 +44,9 @@ impl Engine {
     /// Looks at the start, and then again and again.
     pub(super) async fn look_for_missed_events(&self) {
         loop {
-            let pause = match self.look().await {
+            let looked = self.look().await;
+            self.quarantine.passed(BackgroundPass::MissedEvents);
+            let pause = match looked {
                 Ok(repositories) => EVERY.max(FOR_EACH_REPOSITORY * repositories),
                 Err(error) => {
                     tracing::warn!("what happened could not be looked at: {}", error.message);
@@ -64,10 +67,12 @@ impl Engine {
         }
         self.settle_deliveries().await?;
         let (mut repositories, mut is_whole) = (0, true);
-        for installation in github.installations().await?.into_iter().filter(|one| !one.suspended) {
-            let listed = match github.installed_repositories(installation.id).await {
-                Ok(listed) => listed,
-                Err(error) => {
+        let Some(installations) = self.list(github.installations()).await else { return Ok(0) };
+        for installation in installations?.into_iter().filter(|one| !one.suspended) {
+            let listed = match self.list(github.installed_repositories(installation.id)).await {
+                None => return Ok(repositories),
+                Some(Ok(listed)) => listed,
+                Some(Err(error)) => {
                     tracing::warn!(installation = %installation.id, "cannot be looked at: {error}");
                     // One that lets nobody in is not waited for: what is known of it keeps the time of its last look.
                     is_whole &= matches!(error.kind, ErrorKind::Forbidden | ErrorKind::NotFound);
@@ -78,8 +83,15 @@ impl Engine {
                 let at = &repository.at;
                 whereabouts::learn(store, repository.id, &at.repository, at.installation).await?;
                 repositories += 1;
-                if let Err(error) = self.look_at(repository, begun).await {
-                    tracing::warn!(repository = %at.repository, "is looked at again: {}", error.message);
+                let suspect = CrashSuspect::MissedEvents(repository.id);
+                match self.quarantine.perform(&suspect, self.look_at(repository, begun)).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => {
+                        tracing::warn!(repository = %at.repository, "is looked at again: {}", error.message);
+                    }
+                    Err(record) => {
+                        tracing::error!(repository = %at.repository, "is not looked at for a day: {record}");
+                    }
                 }
             }
         }
@@ -87,6 +99,12 @@ impl Engine {
             store.set_looked_until(begun).await?;
         }
         Ok(repositories)
+    }
+
+    /// What the App can see, by one of GitHub's lists; none where they ended the server again and again.
+    async fn list<T>(&self, listing: impl Future<Output = T>) -> Option<T> {
+        let listed = self.quarantine.perform(&CrashSuspect::RepositoryList, listing).await;
+        listed.inspect_err(|record| tracing::error!("repositories are not listed for a day: {record}")).ok()
     }
 
     async fn settle_deliveries(&self) -> Result<(), StoreError> {

@@ -10,6 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tokio::time::Instant;
 
 use super::Engine;
+use super::quarantine::{BackgroundPass, CrashSuspect};
 use journeyman_github::{ErrorKind, GitHubError, HookDelivery};
 use journeyman_order::moves::Retry;
 use journeyman_order::{DeliveryGuid, EffectError};
@@ -88,7 +89,9 @@ impl Engine {
     /// How long it may be until the next.
     async fn reconcile_once(&self, ungiven: &mut UngivenDeliveries) -> Duration {
         let every = self.parts.settings.reconcile_every;
-        match self.reconcile(ungiven).await {
+        let reconciled = self.reconcile(ungiven).await;
+        self.quarantine.passed(BackgroundPass::Reconcile);
+        match reconciled {
             Ok(ReconcileReport { taken_in, waits_since }) => {
                 if taken_in > 0 {
                     tracing::info!(taken_in, "deliveries of GitHub's that had not come");
@@ -127,7 +130,14 @@ impl Engine {
                 (now, now - OVERLAP, true)
             }
         };
-        let mut listed = self.parts.github.hook_deliveries(since).await?;
+        let listing = self.parts.github.hook_deliveries(since);
+        let mut listed = match self.quarantine.perform(&CrashSuspect::DeliveryList, listing).await {
+            Ok(listed) => listed?,
+            Err(record) => {
+                tracing::error!("GitHub's list of deliveries is not read for a day: {record}");
+                return Ok(ReconcileReport { taken_in: 0, waits_since: None });
+            }
+        };
         let newest = listed.iter().map(|one| one.delivered_at).max().unwrap_or(heard).max(heard).min(now);
         // What somebody has taken in before us is theirs.
         listed.retain(|one| !(is_first && one.was_taken_in));
@@ -162,10 +172,16 @@ impl Engine {
             if !unknown.remove(&delivery.guid) {
                 continue;
             }
-            let body = match self.parts.github.hook_payload(&delivery).await {
-                Ok(body) => body,
-                Err(error) if error.kind == ErrorKind::NotFound => continue,
-                Err(error) => {
+            let suspect = CrashSuspect::MissedDelivery(delivery.guid.clone());
+            let fetching = self.parts.github.hook_payload(&delivery);
+            let body = match self.quarantine.perform(&suspect, fetching).await {
+                Ok(Ok(body)) => body,
+                Ok(Err(error)) if error.kind == ErrorKind::NotFound => continue,
+                Err(record) => {
+                    tracing::error!(guid = %delivery.guid, "a delivery that did not come is left out: {record}");
+                    continue;
+                }
+                Ok(Err(error)) => {
                     if let Some(since) = pass_over(&delivery, error, ungiven)? {
                         let (oldest, least) = waiting
                             .map_or((delivery.delivered_at, since), |known| (known.oldest, known.since));

@@ -12,6 +12,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::Engine;
 use super::job::blocking;
+use super::quarantine::{BackgroundPass, CrashSuspect};
 use journeyman_agent::Agents;
 use journeyman_order::Backoff;
 use journeyman_order::model_service::Provider;
@@ -39,11 +40,16 @@ enum Interrupted {
 impl Engine {
     /// Sends spans as orders go on, and what was not sent before the start. Ends at once where no collector is named.
     pub async fn export_traces_forever(&self) {
-        let Some(exporter) = &self.parts.traces else { return };
+        let Some(exporter) = &self.parts.traces else {
+            self.quarantine.passed(BackgroundPass::Traces);
+            return;
+        };
         let mut written = self.watch();
         let mut failures = 0;
         loop {
-            let pause = match self.export(exporter).await {
+            let exported = self.export(exporter).await;
+            self.quarantine.passed(BackgroundPass::Traces);
+            let pause = match exported {
                 Ok(()) => {
                     if failures > 0 {
                         tracing::info!("the collector of telemetry.otlp_endpoint takes spans again");
@@ -88,8 +94,17 @@ impl Engine {
             if orders.is_empty() {
                 return Ok(());
             }
-            for order in orders {
-                self.export_order(exporter, order).await?;
+            for known in orders {
+                let (order, last) = (known.order, known.last);
+                let suspect = CrashSuspect::Trace(order);
+                let exporting = self.export_order(exporter, known);
+                match self.quarantine.perform(&suspect, exporting).await {
+                    Ok(exported) => exported?,
+                    Err(record) => {
+                        tracing::error!(%order, "no spans of it are sent: {record}");
+                        self.parts.store.set_traced(order, last).await.map_err(Interrupted::Store)?;
+                    }
+                }
             }
         }
     }

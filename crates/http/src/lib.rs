@@ -20,6 +20,7 @@ mod server;
 mod tests;
 mod told;
 mod views;
+mod watched;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +39,7 @@ pub use auth::is_same_secret;
 pub use guesses::{TokenGuesses, TooManyGuesses};
 pub use pages::nothing_there;
 pub use server::start;
+pub use watched::{AnsweredCallback, RequestWatch};
 
 /// What the routes need.
 #[derive(Clone)]
@@ -51,6 +53,8 @@ pub struct HttpState {
     /// Wrong ones.
     pub guesses: Arc<TokenGuesses>,
     pub orders: Arc<dyn WorkOrders>,
+    /// Who remembers what was being answered when the server died.
+    pub watch: Arc<dyn RequestWatch>,
     pub signer: Arc<dyn ReceiptAttester>,
     /// Whether the rest of the application can work; asked by `GET /ready` beside the store.
     pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,

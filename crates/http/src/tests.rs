@@ -4,6 +4,7 @@ mod attestations;
 mod hostile;
 mod metrics;
 mod ready;
+mod watched;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -132,6 +133,7 @@ async fn http_fixture_with(change: impl FnOnce(HttpState) -> HttpState) -> HttpF
         guesses: Arc::default(),
         orders: Arc::<TestWorkOrders>::clone(&desk),
         signer: Arc::new(attestations::TestSigner::new()),
+        watch: Arc::new(()),
         ready: Arc::new(|| Readiness::Ready { disk_free_bytes: Some(1 << 40) }),
         limits: BodyLimits::default(),
         schemas: Arc::new([]),

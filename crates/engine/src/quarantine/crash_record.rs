@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use journeyman_order::{DeliveryGuid, MoveKey, OrderId};
+use journeyman_order::{DeliveryGuid, MoveKey, OrderId, RepositoryId};
 
 /// So many deaths may be somebody else's fault.
 pub(super) const BESIDE_OTHERS: u32 = 2;
@@ -19,8 +19,10 @@ pub(super) const AT_MOST: u32 = 10;
 pub(super) const LATE: u32 = 20;
 /// What was cut off and never begun again since is forgotten.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// What is done every hour is tried again after a day.
-const KEPT_OF_HOUSEKEEPING: Duration = Duration::from_secs(24 * 60 * 60);
+/// What is done again and again, and what somebody asks for, is tried again after a day.
+const KEPT_OF_WHAT_COMES_AGAIN: Duration = Duration::from_secs(24 * 60 * 60);
+/// Characters of a path that tell one page from another.
+const LONGEST_PATH: usize = 200;
 
 /// What may have ended the server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -33,6 +35,26 @@ pub(crate) enum CrashSuspect {
     Intake,
     Delivery(DeliveryGuid),
     Housekeeping(HousekeepingStep),
+    /// Reading GitHub's list of deliveries.
+    DeliveryList,
+    /// Fetching one that did not come.
+    MissedDelivery(DeliveryGuid),
+    /// Reading which repositories the App can see.
+    RepositoryList,
+    /// Looking for what no delivery told of.
+    MissedEvents(RepositoryId),
+    Trace(OrderId),
+    /// Answering whoever asks for this path.
+    Page(String),
+}
+
+/// What is gone through from one end to the other, again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BackgroundPass {
+    Housekeeping,
+    Reconcile,
+    MissedEvents,
+    Traces,
 }
 
 /// What is taken away, one after the other.
@@ -50,10 +72,32 @@ pub(crate) enum HousekeepingStep {
 }
 
 impl CrashSuspect {
+    pub(crate) fn page(path: &str) -> Self {
+        Self::Page(path.chars().take(LONGEST_PATH).collect())
+    }
+
     pub(super) fn order(&self) -> Option<OrderId> {
         match self {
             Self::Journal(order) | Self::Effect(order, _) => Some(*order),
-            Self::Intake | Self::Delivery(_) | Self::Housekeeping(_) => None,
+            Self::Intake
+            | Self::Delivery(_)
+            | Self::Housekeeping(_)
+            | Self::DeliveryList
+            | Self::MissedDelivery(_)
+            | Self::RepositoryList
+            | Self::MissedEvents(_)
+            | Self::Trace(_)
+            | Self::Page(_) => None,
+        }
+    }
+
+    pub(super) fn pass(&self) -> Option<BackgroundPass> {
+        match self {
+            Self::Housekeeping(_) => Some(BackgroundPass::Housekeeping),
+            Self::DeliveryList | Self::MissedDelivery(_) => Some(BackgroundPass::Reconcile),
+            Self::RepositoryList | Self::MissedEvents(_) => Some(BackgroundPass::MissedEvents),
+            Self::Trace(_) => Some(BackgroundPass::Traces),
+            Self::Journal(_) | Self::Effect(..) | Self::Intake | Self::Delivery(_) | Self::Page(_) => None,
         }
     }
 
@@ -61,9 +105,20 @@ impl CrashSuspect {
     pub(super) fn leads_to(&self, other: &Self) -> bool {
         match self {
             Self::Journal(order) => other.order() == Some(*order),
-            Self::Housekeeping(_) => matches!(other, Self::Housekeeping(_)),
-            Self::Effect(..) | Self::Intake | Self::Delivery(_) => false,
+            Self::Effect(..) | Self::Intake | Self::Delivery(_) | Self::Page(_) => false,
+            Self::Housekeeping(_)
+            | Self::DeliveryList
+            | Self::MissedDelivery(_)
+            | Self::RepositoryList
+            | Self::MissedEvents(_)
+            | Self::Trace(_) => self.pass() == other.pass(),
         }
+    }
+
+    /// How long it is known what became of it.
+    fn kept(&self) -> Duration {
+        let comes_again = self.pass().is_some() || matches!(self, Self::Page(_));
+        if comes_again { KEPT_OF_WHAT_COMES_AGAIN } else { KEPT }
     }
 
     /// Where its record is.
@@ -84,6 +139,9 @@ pub(crate) struct CrashRecord {
     pub(super) under_way: Option<CrashCompany>,
     /// The machine's start that it is of: a machine that ends is nobody's fault.
     pub(super) boot: String,
+    /// How many of it are under way at once.
+    #[serde(skip)]
+    pub(super) at_once: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,15 +155,19 @@ pub(super) enum CrashCompany {
 
 impl CrashRecord {
     pub(super) fn new(of: CrashSuspect) -> Self {
-        Self { of, deaths: 0, alone: 0, late: 0, under_way: None, boot: boot() }
+        Self { of, deaths: 0, alone: 0, late: 0, under_way: None, boot: boot(), at_once: 0 }
     }
 
     /// Reads one; none where it is none, or too old to mean anything.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let record: Self = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-        let age = path.metadata().ok()?.modified().ok()?.elapsed().unwrap_or_default();
-        let is_of_housekeeping = matches!(record.of, CrashSuspect::Housekeeping(_));
-        (age < if is_of_housekeeping { KEPT_OF_HOUSEKEEPING } else { KEPT }).then_some(record)
+        (!record.is_old(path)).then_some(record)
+    }
+
+    /// Whether nothing was added to it for so long that it is tried anew.
+    pub(super) fn is_old(&self, path: &Path) -> bool {
+        let written = path.metadata().and_then(|file| file.modified()).ok();
+        written.is_none_or(|at| at.elapsed().unwrap_or_default() >= self.of.kept())
     }
 
     /// Counts the death of the server that kept it. Whether it was under way.
@@ -124,12 +186,17 @@ impl CrashRecord {
         true
     }
 
+    /// Nobody waits for a page: it comes when somebody asks for it.
     pub(super) fn is_suspect(&self) -> bool {
-        self.deaths >= BESIDE_OTHERS
+        !matches!(self.of, CrashSuspect::Page(_)) && self.deaths >= BESIDE_OTHERS
     }
 
-    /// The intake itself is never given up: each delivery is looked at by itself then.
+    /// The intake itself is never given up: each delivery is looked at by itself then. A page is never alone. What it was
+    /// beside is tried without it after two deaths, so that a third is the page's.
     pub(super) fn is_guilty(&self) -> bool {
+        if matches!(self.of, CrashSuspect::Page(_)) {
+            return self.deaths > BESIDE_OTHERS;
+        }
         let is_too_much = self.alone >= ALONE || self.deaths >= AT_MOST || self.late >= LATE;
         self.of != CrashSuspect::Intake && is_too_much
     }

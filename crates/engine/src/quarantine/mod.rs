@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crash_record::CrashCompany;
-pub(crate) use crash_record::{CrashRecord, CrashSuspect, HousekeepingStep};
+pub(crate) use crash_record::{BackgroundPass, CrashRecord, CrashSuspect, HousekeepingStep};
 use journeyman_order::{MoveKey, OrderId};
 
 /// How long all others wait for those that were cut off.
@@ -213,12 +213,8 @@ impl Quarantine {
     /// Of this order only these effects are wanted: nobody waits for others.
     pub(super) fn keep_only<'k>(&self, order: OrderId, wanted: impl Iterator<Item = &'k MoveKey>) {
         let wanted: BTreeSet<&MoveKey> = wanted.collect();
-        self.acquit(|suspect| match suspect {
-            CrashSuspect::Effect(of, key) => *of == order && !wanted.contains(key),
-            CrashSuspect::Journal(_)
-            | CrashSuspect::Intake
-            | CrashSuspect::Delivery(_)
-            | CrashSuspect::Housekeeping(_) => false,
+        self.acquit(|suspect| {
+            matches!(suspect, CrashSuspect::Effect(of, key) if *of == order && !wanted.contains(key))
         });
     }
 
@@ -230,9 +226,9 @@ impl Quarantine {
         }
     }
 
-    /// Nobody waits for what was to be taken away.
-    pub(super) fn housekept(&self) {
-        self.acquit(|suspect| matches!(suspect, CrashSuspect::Housekeeping(_)));
+    /// It was gone through to its end, or to where it went no further: nobody waits for more of it.
+    pub(super) fn passed(&self, pass: BackgroundPass) {
+        self.acquit(|suspect| suspect.pass() == Some(pass));
     }
 
     /// All that was to be taken in has been.
@@ -275,11 +271,14 @@ impl Quarantine {
         if state.counter_test_until.is_some() {
             return Admission::NotYet;
         }
-        if let Some(record) = state.known.get(of).filter(|record| record.is_guilty()) {
-            let record = record.clone();
-            drop(state);
-            self.acquit(|suspect| suspect == of);
-            return Admission::Refused(record);
+        if let Some(record) = state.known.get_mut(of).filter(|record| record.is_guilty()) {
+            if !record.is_old(&of.file(&self.0.folder)) {
+                let record = record.clone();
+                drop(state);
+                self.acquit(|suspect| suspect == of);
+                return Admission::Refused(record);
+            }
+            *record = CrashRecord::new(of.clone());
         }
         // One of those that are taken in alone.
         let is_within = matches!(of, CrashSuspect::Delivery(_)) && state.alone == Some(CrashSuspect::Intake);
@@ -297,6 +296,7 @@ impl Quarantine {
         }
         let record = state.known.entry(of.clone()).or_insert_with(|| CrashRecord::new(of.clone()));
         record.under_way = Some(if is_alone { CrashCompany::Alone } else { CrashCompany::Others });
+        record.at_once += 1;
         self.keep(record);
         Admission::Granted(CrashGuard { quarantine: self.clone(), of: of.clone(), has_ended: false })
     }
@@ -318,9 +318,30 @@ impl Quarantine {
         }
     }
 
+    /// As [`Quarantine::begin_in_turn`], and does it.
+    ///
+    /// # Errors
+    /// It has ended the server too often.
+    pub(super) async fn perform<T>(
+        &self,
+        of: &CrashSuspect,
+        work: impl Future<Output = T>,
+    ) -> Result<T, CrashRecord> {
+        let under_way = self.begin_in_turn(of).await?;
+        let done = work.await;
+        under_way.ended();
+        Ok(done)
+    }
+
     /// It is not under way any more. Where it has ended, nothing is held against it.
     fn leave(&self, of: &CrashSuspect, has_ended: bool) {
         let mut state = self.state();
+        if let Some(record) = state.known.get_mut(of) {
+            record.at_once = record.at_once.saturating_sub(1);
+            if record.at_once > 0 {
+                return;
+            }
+        }
         let is_clean = has_ended || state.known.get(of).is_none_or(|record| record.deaths + record.late == 0);
         if is_clean {
             state.known.remove(of);

@@ -2,6 +2,7 @@
 
 use super::crash_record::{ALONE, BESIDE_OTHERS, LATE};
 use super::*;
+use journeyman_order::RepositoryId;
 
 fn order(number: u128) -> OrderId {
     OrderId(uuid::Uuid::from_u128(number))
@@ -231,4 +232,59 @@ fn what_is_no_record_is_taken_away() {
     std::fs::write(folder.join("torn"), "{\"of\":").expect("a file");
     Quarantine::open(folder.clone());
     assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0);
+}
+
+#[tokio::test]
+async fn a_page_is_waited_for_by_nobody_and_left_out_after_three_deaths() {
+    let place = tempfile::tempdir().expect("a folder");
+    let (page, beside) = (CrashSuspect::page("/orders/1"), effect(1));
+    for death in 0..=BESIDE_OTHERS {
+        let server = started(place.path());
+        if death == BESIDE_OTHERS {
+            assert!(
+                matches!(server.begin(&page), Admission::NotYet),
+                "what it was beside is tried without it"
+            );
+            granted(server.begin(&beside)).ended();
+        }
+        assert!(!server.is_on());
+        let begun = [granted(server.begin(&page)), granted(server.begin(&page))];
+        if death < BESIDE_OTHERS {
+            dies([granted(server.begin(&beside))]);
+        }
+        let [one, other] = begun;
+        one.ended();
+        dies([other]);
+    }
+    let server = started(place.path());
+    assert!(!server.is_on(), "nobody waits for it");
+    assert!(matches!(server.begin(&page), Admission::Refused(_)));
+    granted(server.begin(&CrashSuspect::page("/orders/2"))).ended();
+    let a_day_ago = std::time::SystemTime::now() - Duration::from_secs(24 * 60 * 60);
+    let record = page.file(&place.path().join("under-way"));
+    std::fs::File::options()
+        .append(true)
+        .open(record)
+        .and_then(|file| file.set_modified(a_day_ago))
+        .expect("set");
+    granted(server.begin(&page)).ended();
+}
+
+#[tokio::test]
+async fn what_is_gone_through_is_not_waited_for_where_it_did_not_come_to_what_was_cut_off() {
+    let place = tempfile::tempdir().expect("a folder");
+    let (missed, trace) = (CrashSuspect::MissedEvents(RepositoryId(1)), CrashSuspect::Trace(order(1)));
+    for _ in 0..BESIDE_OTHERS {
+        let server = started(place.path());
+        dies([&missed, &trace].map(|of| granted(server.begin(of))));
+    }
+    let server = started(place.path());
+    granted(server.begin(&CrashSuspect::RepositoryList)).ended();
+    granted(server.begin(&CrashSuspect::MissedEvents(RepositoryId(2)))).ended();
+    assert!(matches!(server.begin(&CrashSuspect::DeliveryList), Admission::NotYet));
+    server.passed(BackgroundPass::MissedEvents);
+    assert!(server.is_on());
+    server.passed(BackgroundPass::Traces);
+    assert!(!server.is_on());
+    granted(server.begin(&CrashSuspect::DeliveryList)).ended();
 }

@@ -27,6 +27,13 @@ if [ "${1:-}" = test ]; then
         *) [ -x .cache/claude/claude ] || wants_npm=yes ;;
     esac
     if [ -n "$wants_npm" ] && ! has npm; then missing+=(npm); fi
+    case " ${JOURNEYMAN_SKIP:-} " in
+        *[\ ,]browser[\ ,]*) ;;
+        *)
+            if [ -z "${CHROMIUM:-}" ] && ! has chromium && ! has chromium-browser && ! has google-chrome &&
+                ! has google-chrome-stable; then missing+=(chromium); fi
+            ;;
+    esac
     # Where there is apt, fetch.sh brings it without installing it.
     if ! has apt-get && ! has docker-registry && ! has registry; then missing+=(registry); fi
     if ! has apt-get && ! has redis-server; then missing+=(redis); fi
@@ -93,7 +100,12 @@ if [ ${#missing[@]} -gt 0 ]; then
     echo "deps: installing ${packages[*]}"
     # A fresh image has no package lists.
     if [ "$manager" = apt-get ]; then "${as_root[@]}" apt-get update -q; fi
-    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" "${install[@]}" "${packages[@]}"
+    if ! DEBIAN_FRONTEND=noninteractive "${as_root[@]}" "${install[@]}" "${packages[@]}"; then
+        case " ${packages[*]} " in
+            *' chromium '*) echo "deps: without a package of Chromium: JOURNEYMAN_SKIP=browser" >&2 ;;
+        esac
+        exit 1
+    fi
 fi
 
 if ! has cargo; then

@@ -36,15 +36,8 @@ pub(super) async fn last_seen(store: &Store, id: RepositoryId) -> Option<Install
     }
 }
 
-/// What came of looking for a repository.
-#[derive(Debug)]
-pub(super) enum RepositorySearch {
-    Found(InstalledRepository),
-    /// None that lets us in includes it, or its own is suspended: people can mend that.
-    Nowhere,
-}
-
-/// Looks through all installations for it. `homes` are those that it was seen at.
+/// Looks through all installations for it; none where no installation that lets us in includes it, or its own is suspended:
+/// people can mend that. `homes` are those that it was seen at.
 ///
 /// # Errors
 /// When it was not found, and it could not be looked for at one of its homes, or elsewhere at this moment.
@@ -52,7 +45,7 @@ pub(super) async fn find(
     github: &GitHub,
     id: RepositoryId,
     homes: &[InstallationId],
-) -> Result<RepositorySearch, GitHubError> {
+) -> Result<Option<InstalledRepository>, GitHubError> {
     let mut unasked = None;
     for installation in github.installations().await? {
         let is_home = homes.contains(&installation.id);
@@ -62,7 +55,7 @@ pub(super) async fn find(
         match github.installed_repositories(installation.id).await {
             Ok(repositories) => {
                 if let Some(found) = repositories.into_iter().find(|one| one.id == id) {
-                    return Ok(RepositorySearch::Found(found.at));
+                    return Ok(Some(found.at));
                 }
             }
             // One that lets nobody in, of an account that has nothing to do with it, is no reason not to look on.
@@ -74,7 +67,7 @@ pub(super) async fn find(
             }
         }
     }
-    unasked.map_or(Ok(RepositorySearch::Nowhere), Err)
+    unasked.map_or(Ok(None), Err)
 }
 
 /// Whether an installation may answer otherwise the next time.

@@ -1,7 +1,7 @@
 //! What could not be done, because the repository is elsewhere by now, or out of our reach for a while.
 
 use super::EffectContext;
-use crate::whereabouts::{self, RepositorySearch};
+use crate::whereabouts;
 use journeyman_github::InstalledRepository;
 use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
@@ -20,14 +20,14 @@ impl EffectContext {
         let seen_at = tried_at.as_ref().map(|at| at.installation);
         let homes: Vec<_> = seen_at.into_iter().chain(opened.installation).collect();
         match whereabouts::find(&self.parts.github, id, &homes).await {
-            Ok(RepositorySearch::Found(now)) if tried_at.as_ref() != Some(&now) => {
+            Ok(Some(now)) if tried_at.as_ref() != Some(&now) => {
                 match whereabouts::learn(&self.parts.store, id, &now.repository, now.installation).await {
                     Ok(_) => EffectError { retry: Retry::Soon, ..error },
                     Err(unkept) => unkept.into(),
                 }
             }
-            Ok(RepositorySearch::Found(_)) => error,
-            Ok(RepositorySearch::Nowhere) => EffectError {
+            Ok(Some(_)) => error,
+            Ok(None) => EffectError {
                 message: format!(
                     "no installation of the App includes the repository: install it there, or lift its suspension \
                      ({})",

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::Engine;
 use super::driver::DriveOutcome;
 use super::intake::DeliveryIntake;
+use super::quarantine::Quarantine;
 use super::retry_clock::RetryClock;
 use journeyman_order::OrderId;
 use journeyman_store::StoreError;
@@ -85,10 +86,7 @@ impl Engine {
                 biased;
                 () = self.stop.cancelled() => return orders.stop().await,
                 () = self.drain.cancelled() => return self.finish(orders).await,
-                Some(rested) = orders.driven.join_next() => {
-                    self.let_rest(&rested);
-                    orders.finish_drive(rested);
-                }
+                Some(rested) = orders.driven.join_next() => orders.finish_drive(rested, &self.quarantine),
                 Some(order) = told.recv() => orders.wake(order),
                 () = self.order_requested.notified() => {
                     for order in self.take_signaled() {
@@ -112,20 +110,10 @@ impl Engine {
                 biased;
                 () = self.stop.cancelled() => return orders.stop().await,
                 ended = orders.driven.join_next() => match ended {
-                    Some(ended) => orders.finish_drive(ended),
+                    Some(ended) => orders.finish_drive(ended, &self.quarantine),
                     None => return ShutdownReport { under_way: 0 },
                 },
                 () = &mut over => return orders.stop().await,
-            }
-        }
-    }
-
-    /// Nobody waits for what this order was cut off at.
-    fn let_rest(&self, rested: &Result<(OrderId, Result<DriveOutcome, StoreError>), tokio::task::JoinError>) {
-        match rested {
-            Ok((_, Ok(DriveOutcome::NotYet))) | Err(_) => {}
-            Ok((order, rest)) => {
-                self.quarantine.rested(*order, matches!(rest, Ok(DriveOutcome::Ended)));
             }
         }
     }
@@ -204,10 +192,15 @@ impl SupervisedOrders {
     fn finish_drive(
         &mut self,
         rested: Result<(OrderId, Result<DriveOutcome, StoreError>), tokio::task::JoinError>,
+        quarantine: &Quarantine,
     ) {
         match rested {
             Ok((order, rest)) => {
                 self.signaled.remove(&order);
+                if !matches!(rest, Ok(DriveOutcome::NotYet)) {
+                    // Nobody waits for what it was cut off at.
+                    quarantine.rested(order, matches!(rest, Ok(DriveOutcome::Ended)));
+                }
                 if rest.is_ok() {
                     self.failed.worked(&order);
                 }
@@ -256,6 +249,8 @@ impl SupervisedOrders {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[tokio::test]
@@ -274,7 +269,7 @@ mod tests {
         });
 
         let ended = orders.driven.join_next().await.expect("it was driven");
-        orders.finish_drive(ended);
+        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()));
 
         assert!(!orders.signaled.contains_key(&faulty) && orders.failed.is_waiting(&faulty));
         assert!(orders.signaled.contains_key(&well) && !orders.failed.is_waiting(&well));
@@ -297,7 +292,7 @@ mod tests {
 
         orders.driven.spawn(async move { (driven, Ok(DriveOutcome::Ended)) });
         let ended = orders.driven.join_next().await.expect("it was driven");
-        orders.finish_drive(ended);
+        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()));
         assert_eq!(
             orders.startable(1, Utc::now(), |_| true),
             [driven],

@@ -249,6 +249,7 @@ impl Application {
         };
         housekeeping.abort();
         tracing.abort();
+        self.engine.ended();
         if served.is_ok() {
             let _ = tokio::time::timeout(TIME_TO_END, self.engine.export_traces_once()).await;
         }
@@ -478,8 +479,8 @@ fn rules(settings: &Settings, mut templates: Templates, public: &str) -> anyhow:
 struct EngineOrders(Engine);
 
 impl RequestWatch for EngineOrders {
-    fn begin(&self, path: &str) -> Result<AnsweredCallback, String> {
-        let under_way = self.0.begin_request(path)?;
+    fn begin(&self, asked: &str) -> Result<AnsweredCallback, String> {
+        let under_way = self.0.begin_request(asked)?;
         Ok(Box::new(|| under_way.answered()))
     }
 }

@@ -70,6 +70,10 @@ async fn a_page_that_a_browser_asks_for_again_after_each_death_is_left_out_and_o
     let page = format!("/orders/{}", listed["work_orders"][0]["id"].as_str().expect("an order"));
 
     for _ in 0..3 {
+        // It has to sign in again first, as the server is another one, and is refused until then.
+        let stranger = reqwest::Client::new().get(format!("http://{}{page}/events", server.address));
+        let stranger = stranger.header("cookie", "journeyman_session=old").send().await.expect("it answers");
+        assert_eq!(stranger.status(), 401);
         // It is read until the server is gone.
         let events = look(&server, TOKEN, &format!("{page}/events")).await;
         assert_eq!(events.status(), 200);

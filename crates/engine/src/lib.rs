@@ -193,6 +193,11 @@ impl Engine {
         Self { effects, ..self }
     }
 
+    /// Says that the server ends in order: what is still under way, such as a slow download, is not what it dies of.
+    pub fn ended(&self) {
+        self.quarantine.end();
+    }
+
     /// Says that a delivery was stored.
     pub fn delivery_arrived(&self) {
         self.arrived.notify_one();

@@ -17,7 +17,9 @@ use super::issue_history::{CLOCKS_DIFFER, HeardEvents, unheard_edit, was_told_si
 use super::quarantine::{BackgroundPass, CrashSuspect};
 use super::whereabouts;
 use journeyman_github::{ChangedThread, ErrorKind, GitHubError, ListedRepository, ThreadEvent};
-use journeyman_order::{EffectError, IssueNumber, PullNumber, Signal, SignalKind, SlashCommand};
+use journeyman_order::{
+    EffectError, InstallationId, IssueNumber, PullNumber, Signal, SignalKind, SlashCommand,
+};
 use journeyman_store::{DeliverySaveOutcome, NewDelivery, OrderRow, StoreError};
 use journeyman_webhook::{DeliveryMeaning, RoutedSignal, SignalSubject, understand};
 
@@ -67,10 +69,14 @@ impl Engine {
         }
         self.settle_deliveries().await?;
         let (mut repositories, mut is_whole) = (0, true);
-        let Some(installations) = self.list(github.installations()).await else { return Ok(0) };
+        let Some(installations) = self.list(None, github.installations()).await else { return Ok(0) };
         for installation in installations?.into_iter().filter(|one| !one.suspended) {
-            let listed = match self.list(github.installed_repositories(installation.id)).await {
-                None => return Ok(repositories),
+            let listing = github.installed_repositories(installation.id);
+            let listed = match self.list(Some(installation.id), listing).await {
+                None => {
+                    is_whole = false;
+                    continue;
+                }
                 Some(Ok(listed)) => listed,
                 Some(Err(error)) => {
                     tracing::warn!(installation = %installation.id, "cannot be looked at: {error}");
@@ -101,10 +107,12 @@ impl Engine {
         Ok(repositories)
     }
 
-    /// What the App can see, by one of GitHub's lists; none where they ended the server again and again.
-    async fn list<T>(&self, listing: impl Future<Output = T>) -> Option<T> {
-        let listed = self.quarantine.perform(&CrashSuspect::RepositoryList, listing).await;
-        listed.inspect_err(|record| tracing::error!("repositories are not listed for a day: {record}")).ok()
+    /// What the App can see, by one of GitHub's lists; none where that ended the server again and again.
+    async fn list<T>(&self, of: Option<InstallationId>, listing: impl Future<Output = T>) -> Option<T> {
+        let listed = self.quarantine.perform(&CrashSuspect::RepositoryList(of), listing).await;
+        listed
+            .inspect_err(|record| tracing::error!(?of, "repositories are not listed for a day: {record}"))
+            .ok()
     }
 
     async fn settle_deliveries(&self) -> Result<(), StoreError> {

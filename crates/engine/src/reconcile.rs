@@ -14,7 +14,7 @@ use super::quarantine::{BackgroundPass, CrashSuspect};
 use journeyman_github::{ErrorKind, GitHubError, HookDelivery};
 use journeyman_order::moves::Retry;
 use journeyman_order::{DeliveryGuid, EffectError};
-use journeyman_store::{DeliverySaveOutcome, HeardUntil, NewDelivery};
+use journeyman_store::{DeliverySaveOutcome, HeardUntil, NewDelivery, StoreError};
 use journeyman_webhook::events;
 
 /// What is newer than this may still be on its way, and the clocks differ.
@@ -66,6 +66,8 @@ impl Engine {
     pub(super) async fn reconcile_forever(&self) {
         // What came since the start waits for it, and what no delivery tells of is looked for after it.
         let mut ungiven = UngivenDeliveries::new();
+        // What a dead server left is tried before, and that is no time of GitHub's.
+        self.quarantine.turn(&CrashSuspect::DeliveryList).await;
         let pause = {
             let mut first = std::pin::pin!(self.reconcile_once(&mut ungiven));
             let in_time = tokio::time::timeout(CATCHES_UP_WITHIN, &mut first).await;
@@ -173,15 +175,23 @@ impl Engine {
                 continue;
             }
             let suspect = CrashSuspect::MissedDelivery(delivery.guid.clone());
-            let fetching = self.parts.github.hook_payload(&delivery);
-            let body = match self.quarantine.perform(&suspect, fetching).await {
-                Ok(Ok(body)) => body,
-                Ok(Err(error)) if error.kind == ErrorKind::NotFound => continue,
+            let saved = match self.quarantine.perform(&suspect, self.fetch(&delivery)).await {
+                Ok(fetched) => fetched?,
                 Err(record) => {
                     tracing::error!(guid = %delivery.guid, "a delivery that did not come is left out: {record}");
                     continue;
                 }
-                Ok(Err(error)) => {
+            };
+            match saved {
+                Ok(saved) => {
+                    in_a_row = 0;
+                    if saved == DeliverySaveOutcome::New {
+                        taken_in += 1;
+                        self.delivery_arrived();
+                    }
+                }
+                Err(error) if error.kind == ErrorKind::NotFound => {}
+                Err(error) => {
                     if let Some(since) = pass_over(&delivery, error, ungiven)? {
                         let (oldest, least) = waiting
                             .map_or((delivery.delivered_at, since), |known| (known.oldest, known.since));
@@ -191,19 +201,24 @@ impl Engine {
                         });
                         in_a_row += 1;
                     }
-                    continue;
                 }
-            };
-            in_a_row = 0;
-            // As if it had come: what came since then was said later.
-            let HookDelivery { guid, event, action, delivered_at: received_at, .. } = delivery;
-            let new = NewDelivery { guid, event, action, body, received_at };
-            if self.parts.store.save_delivery(new).await? == DeliverySaveOutcome::New {
-                taken_in += 1;
-                self.delivery_arrived();
             }
         }
         Ok((taken_in, waiting))
+    }
+
+    /// Fetches one and keeps it, as if it had come: what came since then was said later.
+    async fn fetch(
+        &self,
+        delivery: &HookDelivery,
+    ) -> Result<Result<DeliverySaveOutcome, GitHubError>, StoreError> {
+        let body = match self.parts.github.hook_payload(delivery).await {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
+        let HookDelivery { guid, event, action, delivered_at: received_at, .. } = delivery.clone();
+        let new = NewDelivery { guid, event, action, body, received_at };
+        self.parts.store.save_delivery(new).await.map(Ok)
     }
 }
 

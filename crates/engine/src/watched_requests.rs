@@ -1,6 +1,6 @@
 //! Requests that may end the server: a page that does so each time would end it for ever, since a browser asks for it again.
 //!
-//! May know: paths. Must never know: what is answered there.
+//! May know: addresses. Must never know: what is answered there.
 
 use super::Engine;
 use super::quarantine::{Admission, CrashGuard, CrashSuspect};
@@ -10,19 +10,19 @@ use super::quarantine::{Admission, CrashGuard, CrashSuspect};
 pub struct WatchedRequest(CrashGuard);
 
 impl WatchedRequest {
-    /// The answer was given, or nobody waits for the rest of it.
+    /// It was answered well. What was not, since nobody waits any more or is let in, forgives nothing.
     pub fn answered(self) {
         self.0.ended();
     }
 }
 
 impl Engine {
-    /// Says that somebody asks for this path.
+    /// Says that somebody asks for this, a path with its query.
     ///
     /// # Errors
     /// Why they are not answered now, in a sentence or two.
-    pub fn begin_request(&self, path: &str) -> Result<WatchedRequest, String> {
-        match self.quarantine.begin(&CrashSuspect::page(path)) {
+    pub fn begin_request(&self, asked: &str) -> Result<WatchedRequest, String> {
+        match self.quarantine.begin(&CrashSuspect::page(asked)) {
             Admission::Granted(guard) => Ok(WatchedRequest(guard)),
             Admission::NotYet => {
                 Err("The server ended without a word more than once, and does alone first what it was \
@@ -30,7 +30,7 @@ impl Engine {
                     .to_owned())
             }
             Admission::Refused(record) => {
-                tracing::error!(path, "is not answered for a day: {record}");
+                tracing::error!(asked, "is not answered for a day: {record}");
                 Err(format!(
                     "This is not answered for a day, so that it ends nothing else: {record}. The server's log says what \
                      else was under way."

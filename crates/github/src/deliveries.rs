@@ -33,27 +33,36 @@ struct HookDeliveryWire {
     event: String,
     action: Option<String>,
     delivered_at: DateTime<Utc>,
-    #[serde(default)]
-    status_code: u16,
+    status_code: Option<i64>,
 }
 
 impl HookDeliveryWire {
     /// Those of a page that can be read: one that cannot hides no other.
+    ///
+    /// # Errors
+    /// When none can, or it is no list.
     fn page(answer: &GitHubResponse) -> Result<Vec<Self>> {
         let page: Vec<Value> = answer.json()?;
+        let is_empty = page.is_empty();
         let read = page.into_iter().filter_map(|one| {
             let read = serde_json::from_value(one);
             read.inspect_err(|error| tracing::warn!("one of GitHub's deliveries cannot be read: {error}"))
                 .ok()
         });
-        Ok(read.collect())
+        let read: Vec<Self> = read.collect();
+        if read.is_empty() && !is_empty {
+            return Err(GitHubError::unexpected(
+                "the list of the App's deliveries has none that can be read",
+            ));
+        }
+        Ok(read)
     }
 
     /// None where its GUID is none.
     fn read(self) -> Option<HookDelivery> {
         let Self { id, guid, event, action, delivered_at, status_code } = self;
         let guid = guid.parse().ok()?;
-        let was_taken_in = (200..300).contains(&status_code);
+        let was_taken_in = status_code.is_some_and(|code| (200..300).contains(&code));
         Some(HookDelivery { id, guid, event, action, delivered_at, was_taken_in })
     }
 }

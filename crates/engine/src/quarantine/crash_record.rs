@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use journeyman_order::{DeliveryGuid, MoveKey, OrderId, RepositoryId};
+use journeyman_order::{DeliveryGuid, InstallationId, MoveKey, OrderId, RepositoryId};
 
 /// So many deaths may be somebody else's fault.
 pub(super) const BESIDE_OTHERS: u32 = 2;
@@ -19,9 +19,11 @@ pub(super) const AT_MOST: u32 = 10;
 pub(super) const LATE: u32 = 20;
 /// What was cut off and never begun again since is forgotten.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// A file that was written so much later than now.
+const CLOCK_AHEAD: Duration = Duration::from_secs(60 * 60);
 /// What is done again and again, and what somebody asks for, is tried again after a day.
 const KEPT_OF_WHAT_COMES_AGAIN: Duration = Duration::from_secs(24 * 60 * 60);
-/// Characters of a path that tell one page from another.
+/// Bytes of a path that stand for themselves.
 const LONGEST_PATH: usize = 200;
 
 /// What may have ended the server.
@@ -39,8 +41,8 @@ pub(crate) enum CrashSuspect {
     DeliveryList,
     /// Fetching one that did not come.
     MissedDelivery(DeliveryGuid),
-    /// Reading which repositories the App can see.
-    RepositoryList,
+    /// Reading which installations the App has, or which repositories one of them includes.
+    RepositoryList(Option<InstallationId>),
     /// Looking for what no delivery told of.
     MissedEvents(RepositoryId),
     Trace(OrderId),
@@ -72,8 +74,16 @@ pub(crate) enum HousekeepingStep {
 }
 
 impl CrashSuspect {
-    pub(crate) fn page(path: &str) -> Self {
-        Self::Page(path.chars().take(LONGEST_PATH).collect())
+    /// By its path and what is asked for there.
+    pub(crate) fn page(asked: &str) -> Self {
+        if asked.len() <= LONGEST_PATH {
+            return Self::Page(asked.to_owned());
+        }
+        Self::Page(hex::encode(Sha256::digest(asked)))
+    }
+
+    pub(super) fn is_page(&self) -> bool {
+        matches!(self, Self::Page(_))
     }
 
     pub(super) fn order(&self) -> Option<OrderId> {
@@ -84,7 +94,7 @@ impl CrashSuspect {
             | Self::Housekeeping(_)
             | Self::DeliveryList
             | Self::MissedDelivery(_)
-            | Self::RepositoryList
+            | Self::RepositoryList(_)
             | Self::MissedEvents(_)
             | Self::Trace(_)
             | Self::Page(_) => None,
@@ -95,7 +105,7 @@ impl CrashSuspect {
         match self {
             Self::Housekeeping(_) => Some(BackgroundPass::Housekeeping),
             Self::DeliveryList | Self::MissedDelivery(_) => Some(BackgroundPass::Reconcile),
-            Self::RepositoryList | Self::MissedEvents(_) => Some(BackgroundPass::MissedEvents),
+            Self::RepositoryList(_) | Self::MissedEvents(_) => Some(BackgroundPass::MissedEvents),
             Self::Trace(_) => Some(BackgroundPass::Traces),
             Self::Journal(_) | Self::Effect(..) | Self::Intake | Self::Delivery(_) | Self::Page(_) => None,
         }
@@ -106,12 +116,14 @@ impl CrashSuspect {
         match self {
             Self::Journal(order) => other.order() == Some(*order),
             Self::Effect(..) | Self::Intake | Self::Delivery(_) | Self::Page(_) => false,
-            Self::Housekeeping(_)
-            | Self::DeliveryList
-            | Self::MissedDelivery(_)
-            | Self::RepositoryList
-            | Self::MissedEvents(_)
-            | Self::Trace(_) => self.pass() == other.pass(),
+            // What was missed is taken in before what came, and is looked for after it.
+            Self::DeliveryList | Self::MissedDelivery(_) => {
+                let comes_after = [Some(BackgroundPass::Reconcile), Some(BackgroundPass::MissedEvents)];
+                *other == Self::Intake || comes_after.contains(&other.pass())
+            }
+            Self::Housekeeping(_) | Self::RepositoryList(_) | Self::MissedEvents(_) | Self::Trace(_) => {
+                self.pass() == other.pass()
+            }
         }
     }
 
@@ -167,7 +179,11 @@ impl CrashRecord {
     /// Whether nothing was added to it for so long that it is tried anew.
     pub(super) fn is_old(&self, path: &Path) -> bool {
         let written = path.metadata().and_then(|file| file.modified()).ok();
-        written.is_none_or(|at| at.elapsed().unwrap_or_default() >= self.of.kept())
+        // Of a clock that was ahead nothing is known.
+        written.is_none_or(|at| match at.elapsed() {
+            Ok(age) => age >= self.of.kept(),
+            Err(ahead) => ahead.duration() >= CLOCK_AHEAD,
+        })
     }
 
     /// Counts the death of the server that kept it. Whether it was under way.
@@ -186,15 +202,21 @@ impl CrashRecord {
         true
     }
 
+    /// Whether the server died while it was under way, and more than once.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.deaths >= BESIDE_OTHERS
+    }
+
     /// Nobody waits for a page: it comes when somebody asks for it.
     pub(super) fn is_suspect(&self) -> bool {
-        !matches!(self.of, CrashSuspect::Page(_)) && self.deaths >= BESIDE_OTHERS
+        !self.of.is_page() && self.is_doubted()
     }
 
     /// The intake itself is never given up: each delivery is looked at by itself then. A page is never alone. What it was
-    /// beside is tried without it after two deaths, so that a third is the page's.
+    /// beside twice is tried without it first, and another page that may be to blame is not shown beside it: a third death is
+    /// most likely its own.
     pub(super) fn is_guilty(&self) -> bool {
-        if matches!(self.of, CrashSuspect::Page(_)) {
+        if self.of.is_page() {
             return self.deaths > BESIDE_OTHERS;
         }
         let is_too_much = self.alone >= ALONE || self.deaths >= AT_MOST || self.late >= LATE;

@@ -74,6 +74,40 @@ impl QuarantineState {
         let lasts = |of: &CrashSuspect| self.known.get(of).is_some_and(|record| record.late > 0);
         !lasts(suspect) || self.suspects.iter().all(lasts)
     }
+
+    /// In which company it may begin now; none where it has to wait.
+    fn turn_of(&self, of: &CrashSuspect, is_on: bool) -> Option<CrashCompany> {
+        if self.counter_test_until.is_some() {
+            return None;
+        }
+        // Of two pages that may both be what kills, the second would be counted with the first.
+        let is_other_page = |one: &CrashRecord| one.of != *of && one.of.is_page() && one.is_doubted();
+        let is_doubted_page = of.is_page() && self.known.get(of).is_some_and(CrashRecord::is_doubted);
+        if is_doubted_page && self.is_any_under_way(is_other_page) {
+            return None;
+        }
+        if !is_on {
+            return Some(CrashCompany::Others);
+        }
+        // One of those that are taken in alone.
+        if matches!(of, CrashSuspect::Delivery(_)) && self.alone == Some(CrashSuspect::Intake) {
+            return Some(CrashCompany::Alone);
+        }
+        if self.alone.is_some() {
+            return None;
+        }
+        if !self.suspects.contains(of) {
+            let leads = self.suspects.iter().any(|suspect| of.leads_to(suspect));
+            return leads.then_some(CrashCompany::Others);
+        }
+        // What leads to another one would be counted with it.
+        let may_come = self.is_next(of) && !self.is_any_under_way(|one| one.of != *of);
+        may_come.then_some(CrashCompany::Alone)
+    }
+
+    fn is_any_under_way(&self, which: impl Fn(&CrashRecord) -> bool) -> bool {
+        self.known.values().any(|record| record.under_way.is_some() && which(record))
+    }
 }
 
 impl Quarantine {
@@ -280,25 +314,27 @@ impl Quarantine {
             }
             *record = CrashRecord::new(of.clone());
         }
-        // One of those that are taken in alone.
-        let is_within = matches!(of, CrashSuspect::Delivery(_)) && state.alone == Some(CrashSuspect::Intake);
-        let is_suspect = state.suspects.contains(of);
-        let may_come = match is_suspect {
-            true => state.is_next(of),
-            false => state.suspects.iter().any(|suspect| of.leads_to(suspect)),
-        };
-        if is_on && !is_within && (!may_come || state.alone.is_some()) {
-            return Admission::NotYet;
-        }
-        let is_alone = is_on && (is_suspect || is_within);
-        if is_alone && !is_within {
+        let Some(company) = state.turn_of(of, is_on) else { return Admission::NotYet };
+        if company == CrashCompany::Alone && state.alone.is_none() {
             state.alone = Some(of.clone());
         }
         let record = state.known.entry(of.clone()).or_insert_with(|| CrashRecord::new(of.clone()));
-        record.under_way = Some(if is_alone { CrashCompany::Alone } else { CrashCompany::Others });
+        record.under_way = Some(company);
         record.at_once += 1;
         self.keep(record);
         Admission::Granted(CrashGuard { quarantine: self.clone(), of: of.clone(), has_ended: false })
+    }
+
+    /// Waits until it may begin.
+    pub(super) async fn turn(&self, of: &CrashSuspect) {
+        let mut changes = self.changes();
+        loop {
+            let is_on = self.is_on();
+            if self.state().turn_of(of, is_on).is_some() {
+                return;
+            }
+            let _long_enough = tokio::time::timeout(LOOK_AGAIN, changes.changed()).await;
+        }
     }
 
     /// As [`Quarantine::begin`], when its turn has come.
@@ -353,9 +389,27 @@ impl Quarantine {
         if state.alone.as_ref() == Some(of) {
             state.alone = None;
         }
-        let was_suspect = state.suspects.remove(of);
-        if was_suspect {
+        let others_wait = !state.suspects.is_empty();
+        state.suspects.remove(of);
+        if others_wait {
             self.0.changed.send_replace(());
+        }
+    }
+
+    /// The server ends in order: it dies of nothing, whatever is still under way.
+    pub(super) fn end(&self) {
+        let under_way: Vec<CrashSuspect> = {
+            let mut state = self.state();
+            let found = state.known.values_mut().filter(|record| record.under_way.is_some());
+            found
+                .map(|record| {
+                    record.at_once = 0;
+                    record.of.clone()
+                })
+                .collect()
+        };
+        for of in under_way {
+            self.leave(&of, false);
         }
     }
 

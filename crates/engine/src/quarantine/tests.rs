@@ -259,6 +259,17 @@ async fn a_page_is_waited_for_by_nobody_and_left_out_after_three_deaths() {
     let server = started(place.path());
     assert!(!server.is_on(), "nobody waits for it");
     assert!(matches!(server.begin(&page), Admission::Refused(_)));
+    let together = [1, 2].map(|number| CrashSuspect::page(&format!("/orders/{number}/runs")));
+    for _ in 0..BESIDE_OTHERS {
+        let server = started(place.path());
+        dies(together.each_ref().map(|of| granted(server.begin(of))));
+    }
+    let server = started(place.path());
+    let [one, other] = &together;
+    let shown = granted(server.begin(one));
+    assert!(matches!(server.begin(other), Admission::NotYet), "one of them after the other");
+    shown.ended();
+    granted(server.begin(other)).ended();
     granted(server.begin(&CrashSuspect::page("/orders/2"))).ended();
     let a_day_ago = std::time::SystemTime::now() - Duration::from_secs(24 * 60 * 60);
     let record = page.file(&place.path().join("under-way"));
@@ -279,9 +290,13 @@ async fn what_is_gone_through_is_not_waited_for_where_it_did_not_come_to_what_wa
         dies([&missed, &trace].map(|of| granted(server.begin(of))));
     }
     let server = started(place.path());
-    granted(server.begin(&CrashSuspect::RepositoryList)).ended();
+    granted(server.begin(&CrashSuspect::RepositoryList(None))).ended();
     granted(server.begin(&CrashSuspect::MissedEvents(RepositoryId(2)))).ended();
-    assert!(matches!(server.begin(&CrashSuspect::DeliveryList), Admission::NotYet));
+    // The look comes after the comparison.
+    let before = granted(server.begin(&CrashSuspect::DeliveryList));
+    assert!(matches!(server.begin(&missed), Admission::NotYet), "it is to be alone");
+    before.ended();
+    granted(server.begin(&missed)).ended();
     server.passed(BackgroundPass::MissedEvents);
     assert!(server.is_on());
     server.passed(BackgroundPass::Traces);

@@ -21,12 +21,21 @@ async fn whoever_is_answered_is_written_down_until_the_end_of_the_answer() {
     let told = Arc::default();
     let watch = Arc::new(TestWatch(Arc::clone(&told)));
     let house = http_fixture_with(|state| HttpState { watch, ..state }).await;
-    for path in ["/health", "/ready", "/metrics", "/nowhere", "/api/v1/work-orders"] {
-        house.client.get(house.url(path)).send().await.unwrap().bytes().await.unwrap();
+    let get = |path: &str| house.client.get(house.url(path));
+    for path in ["/health", "/ready", "/metrics", "/nowhere", "/api/v1/work-orders?limit=7"] {
+        get(path).bearer_auth(TOKEN).send().await.unwrap().bytes().await.unwrap();
     }
-    assert_eq!(*told.lock().unwrap(), ["/api/v1/work-orders begins", "/api/v1/work-orders is answered"]);
+    get("/api/v1/work-orders").send().await.unwrap().bytes().await.unwrap();
+    get("/api/v1/work-orders/1").bearer_auth("a guess").send().await.unwrap().bytes().await.unwrap();
+    let asked = "/api/v1/work-orders?limit=7";
+    let refused = "/api/v1/work-orders/1 begins".to_owned();
+    assert_eq!(
+        *told.lock().unwrap(),
+        [format!("{asked} begins"), format!("{asked} is answered"), refused],
+        "of strangers nothing is written down, and whoever is not let in forgives nothing"
+    );
 
-    let refused = house.client.get(house.url("/api/v1/work-orders/1/receipt")).send().await.unwrap();
+    let refused = get("/api/v1/work-orders/1/receipt").bearer_auth(TOKEN).send().await.unwrap();
     assert_eq!(refused.headers()["retry-after"], "60");
     assert_eq!(problem(refused, 503).await, "It ended the server three times.");
 }

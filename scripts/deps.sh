@@ -27,13 +27,6 @@ if [ "${1:-}" = test ]; then
         *) [ -x .cache/claude/claude ] || wants_npm=yes ;;
     esac
     if [ -n "$wants_npm" ] && ! has npm; then missing+=(npm); fi
-    case " ${JOURNEYMAN_SKIP:-} " in
-        *[\ ,]browser[\ ,]*) ;;
-        *)
-            if [ -z "${CHROMIUM:-}" ] && ! has chromium && ! has chromium-browser && ! has google-chrome &&
-                ! has google-chrome-stable; then missing+=(chromium); fi
-            ;;
-    esac
     # Where there is apt, fetch.sh brings it without installing it.
     if ! has apt-get && ! has docker-registry && ! has registry; then missing+=(registry); fi
     if ! has apt-get && ! has redis-server; then missing+=(redis); fi
@@ -66,7 +59,8 @@ package_name() { # package manager, name
     esac
 }
 
-if [ ${#missing[@]} -gt 0 ]; then
+install_missing() {
+    if [ ${#missing[@]} -eq 0 ]; then return; fi
     manager=
     for candidate in apt-get dnf pacman apk zypper; do
         if has "$candidate"; then manager=$candidate && break; fi
@@ -100,12 +94,23 @@ if [ ${#missing[@]} -gt 0 ]; then
     echo "deps: installing ${packages[*]}"
     # A fresh image has no package lists.
     if [ "$manager" = apt-get ]; then "${as_root[@]}" apt-get update -q; fi
-    if ! DEBIAN_FRONTEND=noninteractive "${as_root[@]}" "${install[@]}" "${packages[@]}"; then
-        case " ${packages[*]} " in
-            *' chromium '*) echo "deps: without a package of Chromium: JOURNEYMAN_SKIP=browser" >&2 ;;
-        esac
-        exit 1
-    fi
+    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" "${install[@]}" "${packages[@]}"
+}
+
+install_missing
+if [ "${1:-}" = test ] && [ -z "${CHROMIUM:-}" ] && ! has chromium && ! has chromium-browser && ! has google-chrome &&
+    ! has google-chrome-stable; then
+    # By itself: not every system has a package of it.
+    case " ${JOURNEYMAN_SKIP:-} " in
+        *[\ ,]browser[\ ,]*) ;;
+        *)
+            missing=(chromium)
+            install_missing || {
+                echo "deps: install a Chromium by hand, name it with CHROMIUM, or go without: JOURNEYMAN_SKIP=browser" >&2
+                exit 1
+            }
+            ;;
+    esac
 fi
 
 if ! has cargo; then

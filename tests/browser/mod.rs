@@ -31,7 +31,7 @@ pub struct Browser {
 }
 
 fn find() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("CHROMIUM") {
+    if let Some(named) = std::env::var_os("CHROMIUM").filter(|named| !named.is_empty()) {
         return Some(named.into());
     }
     let path = std::env::var_os("PATH")?;
@@ -47,6 +47,8 @@ impl Browser {
     pub fn start() -> Option<Self> {
         let skipped = std::env::var("JOURNEYMAN_SKIP").unwrap_or_default();
         if skipped.split([',', ' ']).any(|name| name == "browser") {
+            // Not `eprintln!`, which the test harness keeps to itself when a test passes.
+            let _ = std::io::stderr().write_all(b"SKIPPED: a browser, because of JOURNEYMAN_SKIP=browser\n");
             return None;
         }
         let chromium = find().expect(

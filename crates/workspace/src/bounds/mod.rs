@@ -7,14 +7,17 @@
 //! Every tree of a commit passes [`Workspaces::tree_within`] before anything of libgit2's or ours goes down into it. Here
 //! nothing does: folders are looked at one after the other, and each once.
 
+mod known;
+
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use git2::{ObjectType, Odb, Oid, Repository, Tree};
 
 use super::tree::raw_entries;
 use super::{GitError, GitErrorKind, Workspaces};
+pub(super) use known::KnownTreeSizes;
 
 /// Folders in folders.
 const DEEPEST: u64 = 256;
@@ -35,11 +38,6 @@ pub(super) const KEPT_FREE_OF_OBJECTS: u64 = 256 << 20;
 const SMALL_PART: u64 = 16;
 /// The least that a file or a folder takes of a disk.
 const BLOCK: u64 = 4 << 10;
-/// Folders that are remembered: those of the next commit are mostly the same.
-const MOST_REMEMBERED: usize = 200_000;
-
-/// Sizes of folders that were looked at, by folder and how many submodules it lies in.
-pub(super) type KnownTreeSizes = HashMap<(Oid, usize), TreeSize>;
 
 /// The tree of a submodule's commit that is here, and that lies in so many others.
 pub(super) type SubmoduleTree<'a> = dyn Fn(Oid, usize) -> Option<Oid> + 'a;
@@ -146,7 +144,10 @@ impl TreeObjects for Odb<'_> {
 struct TreeMeasure<'a, O> {
     objects: &'a O,
     submodules: Option<&'a SubmoduleTree<'a>>,
-    known: KnownTreeSizes,
+    /// Of trees that were looked at before.
+    remembered: Option<&'a Mutex<KnownTreeSizes>>,
+    /// Of folders, by how many submodules they lie in.
+    known: HashMap<(Oid, usize), TreeSize>,
     /// Of files.
     sizes: HashMap<Oid, u64>,
     /// Entries that were read.
@@ -164,8 +165,18 @@ struct MeasuredFolder {
 }
 
 impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
-    fn new(objects: &'a O, submodules: Option<&'a SubmoduleTree<'a>>, known: KnownTreeSizes) -> Self {
-        Self { objects, submodules, known, sizes: HashMap::new(), seen: 0, is_whole: true }
+    fn new(
+        objects: &'a O,
+        submodules: Option<&'a SubmoduleTree<'a>>,
+        remembered: Option<&'a Mutex<KnownTreeSizes>>,
+    ) -> Self {
+        let (known, sizes) = (HashMap::new(), HashMap::new());
+        Self { objects, submodules, remembered, known, sizes, seen: 0, is_whole: true }
+    }
+
+    fn known(&self, folder: (Oid, usize)) -> Option<TreeSize> {
+        let remembered = || locked(self.remembered?).folder(folder.0);
+        self.known.get(&folder).copied().or_else(remembered)
     }
 
     /// The size of a tree, or what is more than may be.
@@ -177,8 +188,8 @@ impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
         }
         while let Some(folder) = open.last_mut() {
             if let Some((inner, name)) = folder.folders.pop() {
-                if let Some(size) = self.known.get(&inner) {
-                    folder.size.add_folder(name, *size);
+                if let Some(size) = self.known(inner) {
+                    folder.size.add_folder(name, size);
                     if let Some(why) = folder.size.excess() {
                         return Ok(Err(why));
                     }
@@ -257,9 +268,13 @@ impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
     }
 }
 
+fn locked(sizes: &Mutex<KnownTreeSizes>) -> MutexGuard<'_, KnownTreeSizes> {
+    sizes.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What is more in a tree than may be, if anything is.
 pub(super) fn excess(objects: &impl TreeObjects, tree: Oid) -> Result<Option<String>, GitError> {
-    let mut measure = TreeMeasure::new(objects, None, HashMap::new());
+    let mut measure = TreeMeasure::new(objects, None, None);
     Ok(measure.measure(tree)?.err())
 }
 
@@ -318,22 +333,21 @@ impl Workspaces {
         submodules: Option<&SubmoduleTree<'_>>,
         tree: Oid,
     ) -> Result<Result<TreeSize, String>, GitError> {
-        let remembered = || self.inner.tree_sizes.lock().unwrap_or_else(PoisonError::into_inner);
-        if submodules.is_none()
-            && let Some(size) = remembered().get(&(tree, 0))
-        {
-            return Ok(Ok(*size));
-        }
         // What is behind a submodule's commit changes with what was fetched.
-        let known = if submodules.is_none() { std::mem::take(&mut *remembered()) } else { HashMap::new() };
-        let mut measure = TreeMeasure::new(objects, submodules, known);
+        let remembered = submodules.is_none().then_some(&self.inner.tree_sizes);
+        if let Some(size) = remembered.and_then(|remembered| locked(remembered).tree(tree)) {
+            return Ok(size);
+        }
+        let mut measure = TreeMeasure::new(objects, submodules, remembered);
         let measured = measure.measure(tree)?;
         let TreeMeasure { known, is_whole, .. } = measure;
-        // An object that comes later would count for nothing.
-        if is_whole && submodules.is_none() && known.len() <= MOST_REMEMBERED {
-            let mut all = remembered();
-            if all.len() < known.len() {
-                *all = known;
+        if let Some(mut remembered) = remembered.map(locked) {
+            // An object that comes later would count for nothing.
+            if is_whole {
+                remembered.keep_folders(known.into_iter().map(|((id, _), size)| (id, size)));
+            }
+            if is_whole || measured.is_err() {
+                remembered.keep_tree(tree, measured.clone());
             }
         }
         Ok(measured)

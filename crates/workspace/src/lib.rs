@@ -69,6 +69,7 @@ mod submodules;
 mod tree;
 mod update;
 mod version_tags;
+mod whole;
 mod worktree_base;
 
 use std::collections::{HashMap, HashSet};

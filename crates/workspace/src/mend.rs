@@ -5,11 +5,13 @@
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use flate2::read::ZlibDecoder;
 use git2::Repository;
 use sha1::{Digest, Sha1};
 
+use super::whole::WholeCommits;
 use super::{GitError, Remote, Workspaces, folder, init_bare, leftovers, remove_all, write_whole};
 use journeyman_order::{CommitSha, RepositoryName};
 
@@ -17,6 +19,30 @@ use journeyman_order::{CommitSha, RepositoryName};
 pub(super) const MENDED: &str = "mended";
 /// The length of a SHA-1.
 const HASH: usize = 20;
+/// How often is said how far it is.
+const SAY: Duration = Duration::from_secs(10);
+
+/// How far something is that can take long.
+struct MendProgress<'a> {
+    path: &'a Path,
+    what: &'static str,
+    done: u64,
+    said: Instant,
+}
+
+impl<'a> MendProgress<'a> {
+    fn new(path: &'a Path, what: &'static str) -> Self {
+        Self { path, what, done: 0, said: Instant::now() }
+    }
+
+    fn add(&mut self, some: u64) {
+        self.done += some;
+        if self.said.elapsed() >= SAY {
+            self.said = Instant::now();
+            tracing::info!(path = %self.path.display(), done = self.done, "is looked through: {}", self.what);
+        }
+    }
+}
 
 impl Workspaces {
     /// Looks whether the mirror of a repository and the repository of its commits are whole. What is damaged in them is
@@ -71,24 +97,16 @@ impl Workspaces {
         let (mut known, commits) = (self.known(repository)?, self.commits(repository)?);
         // One that cannot be read at this moment says nothing of the others.
         known.retain(|tip| commits.find_commit(*tip).is_ok());
+        let mut all = WholeCommits::new(&commits, known).map_err(said)?;
+        let mut progress = MendProgress::new(commits.path(), "objects are looked for");
         let mut is_forgotten = false;
         for reference in commits.references().map_err(said)? {
             let mut reference = reference.map_err(said)?;
             let Some(tip) = reference.target() else { continue };
-            // Nobody goes down into what is too much for that.
-            let within = self.require_walk_within(&commits, tip, &known);
-            let within = within.map_err(|error| git2::Error::from_str(&error.message));
-            let whole = within.and_then(|()| commits.packbuilder()).and_then(|mut pack| {
-                let mut walk = commits.revwalk()?;
-                walk.push(tip)?;
-                for known in &known {
-                    walk.hide(*known)?;
-                }
-                pack.insert_walk(&mut walk)
-            });
-            if let Err(error) = whole {
+            let missing = all.missing(tip, &mut |some| progress.add(some));
+            if let Some(why) = missing.unwrap_or_else(|error| Some(error.message)) {
                 let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-                tracing::warn!(%repository, name, "a commit is not whole any more, and is forgotten: {error}");
+                tracing::warn!(%repository, name, "a commit is not whole any more, and is forgotten: {why}");
                 reference.delete().map_err(said)?;
                 is_forgotten = true;
             }
@@ -218,18 +236,20 @@ fn damage_in(path: &Path) -> Result<Vec<Damage>, GitError> {
         }
     }
     let objects = path.join("objects");
+    let mut progress = MendProgress::new(path, "bytes are read");
     for file in files_below(&objects)? {
         let is_in_packs = file.parent().is_some_and(|folder| folder.ends_with("objects/pack"));
         let ending = file.extension().and_then(|ending| ending.to_str());
         match (is_in_packs, ending) {
-            (true, Some("pack" | "idx")) if is_damaged(ends_with_its_hash(&file)) => {
+            (true, Some("pack" | "idx")) if is_damaged(ends_with_its_hash(&file, &mut progress)) => {
                 say(file, "is not what it was when it was written");
             }
             // One without the other is nothing.
             (true, Some("pack")) if !file.with_extension("idx").exists() => say(file, "has no index"),
             (true, Some("idx")) if !file.with_extension("pack").exists() => say(file, "has no pack"),
             (false, None)
-                if object_name(&objects, &file).is_some_and(|name| is_damaged(has_hash(&file, &name))) =>
+                if object_name(&objects, &file)
+                    .is_some_and(|name| is_damaged(has_hash(&file, &name, &mut progress))) =>
             {
                 say(file, "is not the object that it is called");
             }
@@ -267,8 +287,8 @@ fn object_name(objects: &Path, file: &Path) -> Option<String> {
         .then_some(name)
 }
 
-fn has_hash(file: &Path, name: &str) -> std::io::Result<bool> {
-    let hash = hash_of(ZlibDecoder::new(std::fs::File::open(file)?))?;
+fn has_hash(file: &Path, name: &str, progress: &mut MendProgress<'_>) -> std::io::Result<bool> {
+    let hash = hash_of(ZlibDecoder::new(std::fs::File::open(file)?), progress)?;
     Ok(hex::encode(hash) == name)
 }
 
@@ -293,21 +313,24 @@ fn is_damaged(is_sound: std::io::Result<bool>) -> bool {
 }
 
 /// Packs and their indices end with the hash of all that is before it.
-fn ends_with_its_hash(file: &Path) -> std::io::Result<bool> {
+fn ends_with_its_hash(file: &Path, progress: &mut MendProgress<'_>) -> std::io::Result<bool> {
     let mut file = std::fs::File::open(file)?;
     let length = file.metadata()?.len().saturating_sub(HASH as u64);
-    let hash = hash_of((&mut file).take(length))?;
+    let hash = hash_of((&mut file).take(length), progress)?;
     let mut end = [0; HASH];
     file.read_exact(&mut end)?;
     Ok(hash == end)
 }
 
-fn hash_of(mut bytes: impl Read) -> std::io::Result<[u8; HASH]> {
+fn hash_of(mut bytes: impl Read, progress: &mut MendProgress<'_>) -> std::io::Result<[u8; HASH]> {
     let (mut hash, mut piece) = (Sha1::new(), vec![0; 64 << 10]);
     loop {
         match bytes.read(&mut piece)? {
             0 => return Ok(hash.finalize().into()),
-            length => hash.update(&piece[..length]),
+            length => {
+                hash.update(&piece[..length]);
+                progress.add(length as u64);
+            }
         }
     }
 }
@@ -323,6 +346,8 @@ pub(super) fn sync_what_is_written(repository: &Repository) -> Result<(), git2::
 
 #[cfg(test)]
 mod tests {
+    use git2::{Oid, Signature, Time};
+
     use super::*;
 
     #[test]
@@ -333,5 +358,49 @@ mod tests {
         assert!(is_damaged(Err(std::io::Error::from_raw_os_error(5))), "the disk cannot read it");
         assert!(refused(ErrorKind::UnexpectedEof) && refused(ErrorKind::InvalidData));
         assert!(is_damaged(Ok(false)) && !is_damaged(Ok(true)));
+    }
+
+    #[test]
+    fn of_commits_those_are_forgotten_of_which_something_is_gone_and_no_others_however_deep_their_trees() {
+        let data = tempfile::tempdir().unwrap();
+        let all = Workspaces::new(data.path()).unwrap();
+        let repository: RepositoryName = "octo/sums".parse().unwrap();
+        let commits = all.commits(&repository).unwrap();
+        let file = |text: &str| commits.blob(text.as_bytes()).unwrap();
+        let folder = |id: Oid, mode: i32| {
+            let mut folder = commits.treebuilder(None).unwrap();
+            folder.insert("a", id, mode).unwrap();
+            folder.write().unwrap()
+        };
+        let who = Signature::new("A", "a@example.org", &Time::new(1, 0)).unwrap();
+        let commit = |name: &str, tree: Oid, parent: Option<Oid>| {
+            let parent = parent.map(|parent| commits.find_commit(parent).unwrap());
+            let (tree, parents) = (commits.find_tree(tree).unwrap(), parent.iter().collect::<Vec<_>>());
+            let made = commits.commit(None, &who, &who, name, &tree, &parents).unwrap();
+            commits.reference(&format!("refs/journeyman/{name}"), made, true, "").unwrap();
+            made
+        };
+        let sound = folder(file("sound"), 0o100_644);
+        let deep = (0..5_000).fold(sound, |inner, _| folder(inner, 0o040_000));
+        let below = commit("deep", deep, None);
+        commit("deep-above", sound, Some(below));
+        let lost = [file("lost"), folder(file("of a lost folder"), 0o100_644)];
+        let a_file = commit("a-file", folder(folder(lost[0], 0o100_644), 0o040_000), Some(below));
+        commit("a-file-above", sound, Some(a_file));
+        commit("a-folder", folder(lost[1], 0o040_000), None);
+        let a_commit = commit("a-commit", sound, None);
+        commit("a-commit-above", sound, Some(a_commit));
+        for id in lost.into_iter().chain([a_commit]) {
+            let name = id.to_string();
+            std::fs::remove_file(commits.path().join("objects").join(&name[..2]).join(&name[2..])).unwrap();
+        }
+
+        assert!(all.forget_incomplete(&repository).unwrap());
+
+        let left =
+            |reference: git2::Reference<'_>| String::from_utf8_lossy(reference.name_bytes()).into_owned();
+        let left: Vec<_> = commits.references().unwrap().map(|found| left(found.unwrap())).collect();
+        assert_eq!(left, ["refs/journeyman/deep", "refs/journeyman/deep-above"]);
+        assert!(!all.forget_incomplete(&repository).unwrap());
     }
 }

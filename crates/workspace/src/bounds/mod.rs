@@ -30,7 +30,7 @@ const LARGEST_FILE: u64 = 1 << 30;
 /// All paths, one after the other.
 const MOST_PATHS: u64 = 512 << 20;
 /// Names of one folder: a million of them.
-const LARGEST_FOLDER: u64 = 64 << 20;
+pub(super) const LARGEST_FOLDER: u64 = 64 << 20;
 /// Bytes that stay free on a disk where files are written, and where objects are.
 const KEPT_FREE: u64 = 1 << 30;
 pub(super) const KEPT_FREE_OF_OBJECTS: u64 = 256 << 20;

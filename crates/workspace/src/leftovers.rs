@@ -3,10 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::GitError;
+use super::{GitError, remove_all};
 
-/// Removes every lock file on references and settings, and every pack that is not whole. Only where nobody writes.
+/// What is fetched, until it was looked at.
+pub(super) const COMING: &str = "incoming";
+
+/// Removes every lock file on references and settings, every pack that is not whole, and what had come and was not looked at.
+/// Only where nobody writes.
 pub(super) fn clear(repository: &Path) -> Result<(), GitError> {
+    remove_all(&repository.join(COMING))?;
     clear_locks(repository)?;
     clear_packs(repository, &["tmp_", ".tmp-", "pack_git2_"])
 }

@@ -42,6 +42,7 @@ mod history;
 mod hostile_trees;
 mod human_commits;
 mod import;
+mod incoming;
 mod large_files;
 mod leftovers;
 mod libgit2;

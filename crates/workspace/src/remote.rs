@@ -9,7 +9,8 @@ use url::Url;
 
 use super::commit_origin::CommitOrigin;
 use super::git_wire::{GitWire, PushAnswer, WireLimits};
-use super::{GitError, GitErrorKind, Workspaces, address, leftovers, version_tags};
+use super::incoming::{self, FETCHED, IncomingObjects};
+use super::{GitError, GitErrorKind, Workspaces, address, version_tags};
 use journeyman_order::{BranchName, CommitSha, OrderId, OutgoingProxy, RepositoryName};
 
 /// A repository on a server, and what opens it.
@@ -90,31 +91,48 @@ impl Workspaces {
     ) -> Result<CommitSha, GitError> {
         let lock = self.lock(remote.repository);
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let here = into.refname_to_id(kept).ok();
-        if here != Some(oid(there)?) {
-            check_address(remote)?;
-            let fetched = self.wire(into.path(), remote).run(&format!("+refs/heads/{branch}:{kept}"));
-            if let Err(failure) = fetched {
-                // git leaves it, and it is as large as what was fetched.
-                leftovers::clear_fetch(into.path(), kept)?;
-                return Err(failed(failure.kind, "fetch", remote, &failure.said));
-            }
-        }
-        let said = |error: git2::Error| GitError::local("find what was fetched", &error);
-        let id = into.refname_to_id(kept).map_err(said)?;
+        let there = oid(there)?;
+        let id = match into.refname_to_id(kept) {
+            Ok(here) if here == there => here,
+            Ok(_) | Err(_) => self.bring(into, remote, branch, there, kept)?,
+        };
         // What cannot be read is noticed by whoever needs it.
         if let Err(error) = self.tree_within(into, id)
             && error.kind == GitErrorKind::NotForUs
         {
-            // Under no name it is in nobody's way; what was there before is what orders at work rest on.
-            let put_back = match here.filter(|before| *before != id) {
-                Some(before) => into.reference(kept, before, true, "as before").map(drop),
-                None => into.find_reference(kept).and_then(|mut fetched| fetched.delete()),
-            };
-            put_back.map_err(said)?;
+            // It came before there was a measure; under no name it is in nobody's way.
+            let forgotten = into.find_reference(kept).and_then(|mut fetched| fetched.delete());
+            forgotten.map_err(|error| GitError::local("forget what was fetched", &error))?;
             return Err(error);
         }
         sha(id)
+    }
+
+    /// Fetches a branch. Of what is too much nothing stays, and what was there before is what orders at work rest on.
+    fn bring(
+        &self,
+        into: &Repository,
+        remote: &Remote<'_>,
+        branch: &str,
+        there: Oid,
+        kept: &str,
+    ) -> Result<Oid, GitError> {
+        check_address(remote)?;
+        incoming::require_not_refused(into.path(), there)?;
+        let coming = IncomingObjects::begin(into)?;
+        self.wire(coming.path(), remote)
+            .run(&format!("+refs/heads/{branch}:{FETCHED}"))
+            .map_err(|failure| failed(failure.kind, "fetch", remote, &failure.said))?;
+        let id = coming.tip()?;
+        if let Err(error) = self.tree_within(&coming.seen()?, id)
+            && error.kind == GitErrorKind::NotForUs
+        {
+            incoming::note_refused(into.path(), id, &error.message)?;
+            return Err(error);
+        }
+        coming.keep()?;
+        let named = into.reference(kept, id, true, "");
+        named.map(|_| id).map_err(|error| GitError::local("keep what was fetched", &error))
     }
 
     /// Where a branch is on the server; none when it does not exist.

@@ -87,6 +87,12 @@ impl TreeSize {
     }
 }
 
+/// How large a tree may be: where that changes, what was refused before may not be now.
+pub(super) fn limits() -> String {
+    let all = [DEEPEST, MOST_ENTRIES, MOST_CONTENT, LARGEST_FILE, MOST_PATHS, LARGEST_FOLDER];
+    all.map(|limit| limit.to_string()).join(" ")
+}
+
 fn too_deep() -> String {
     format!("has folders more than {DEEPEST} deep")
 }

@@ -80,6 +80,11 @@ impl FetchFixture {
         self.wait(|lines| lines.iter().any(|line| line.starts_with("POST")));
     }
 
+    /// How often it was.
+    fn asked_for_packs(&self) -> usize {
+        self.server.requests().iter().filter(|line| line.starts_with("POST")).count()
+    }
+
     /// Waits until the server has been told so many times that nobody listens any more.
     fn hung_up(&self, times: usize) {
         self.wait(|lines| lines.iter().filter(|line| *line == "hung up").count() == times);
@@ -124,7 +129,7 @@ fn a_fetch_leaves_room_on_the_disk_and_what_it_brought_until_then_is_taken_away(
 }
 
 #[test]
-fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_refused_each_time_and_takes_no_name() {
+fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_fetched_once_and_leaves_neither_a_name_nor_a_pack() {
     let house = FetchFixture::new();
     let there = git2::Repository::open_bare(house.server.path("octo/sums")).unwrap();
     let blob = there.blob(b"x").unwrap();
@@ -141,9 +146,12 @@ fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_refused_each_time_and_takes
         let refused = house.workspaces.fetch(&house.remote(), "deep").unwrap_err();
         assert_eq!(refused.kind, GitErrorKind::NotForUs);
         assert_eq!(refused.message, format!("the commit {deep} has folders more than 256 deep"));
+        assert_eq!(house.asked_for_packs(), 1, "by the first of them");
+        assert_eq!(names(&house.mirror.join("objects/pack")), [""; 0], "nothing of it stays");
         assert_eq!(Repository::open_bare(&house.mirror).unwrap().references().unwrap().count(), 0);
     }
     house.workspaces.fetch(&house.remote(), "main").unwrap();
+    let before = names(&house.mirror.join("objects/pack"));
     // Orders at work rest on what it was before.
     there.reference("refs/heads/main", deep, true, "").unwrap();
     for _ in 0..2 {
@@ -152,6 +160,7 @@ fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_refused_each_time_and_takes
         let mirror = Repository::open_bare(&house.mirror).unwrap();
         let kept = mirror.references().unwrap().map(|kept| kept.unwrap().target().unwrap().to_string());
         assert_eq!(kept.collect::<Vec<_>>(), [house.base.as_str()]);
+        assert_eq!(names(&house.mirror.join("objects/pack")), before);
     }
 }
 
@@ -169,6 +178,38 @@ fn a_first_fetch_brings_one_branch_in_a_pack_and_nothing_else() {
     };
     assert_eq!((endings(".pack"), endings(".idx"), endings(".keep")), (1, 1, 0));
     assert!(!mirror.path().join("FETCH_HEAD").exists());
+}
+
+#[test]
+fn a_next_fetch_brings_what_is_new_alone_also_to_where_the_mirror_is_only_seen() {
+    let house = FetchFixture::new();
+    let there = git2::Repository::open_bare(house.server.path("octo/sums")).unwrap();
+    house.workspaces.fetch(&house.remote(), "main").unwrap();
+    let next = |branch: &str| -> CommitSha {
+        let base = there.find_commit(house.base.as_str().parse().unwrap()).unwrap();
+        let mut tree = there.treebuilder(Some(&base.tree().unwrap())).unwrap();
+        tree.insert(branch, there.blob(branch.as_bytes()).unwrap(), 0o100_644).unwrap();
+        let tree = there.find_tree(tree.write().unwrap()).unwrap();
+        let (who, name) = (base.author(), format!("refs/heads/{branch}"));
+        there.commit(Some(&name), &who, &who, "More", &tree, &[&base]).unwrap().to_string().parse().unwrap()
+    };
+    let (main, other) = (next("next"), next("other"));
+    let sizes = |repository: &Path| {
+        let packs = fs::read_dir(repository.join("objects/pack")).unwrap().flatten();
+        let packs = packs.filter(|file| file.path().extension().is_some_and(|ending| ending == "pack"));
+        let mut sizes: Vec<u64> = packs.map(|pack| pack.metadata().unwrap().len()).collect();
+        sizes.sort_unstable();
+        sizes
+    };
+    assert_eq!(house.workspaces.fetch(&house.remote(), "next").unwrap(), main);
+    let commits = house.workspaces.commits(&house.repository).unwrap();
+    let fetched =
+        house.workspaces.fetch_into(&commits, &house.remote(), "other", &other, "refs/fetched/order");
+    assert_eq!(fetched.unwrap(), other);
+    assert!(matches!(sizes(&house.mirror)[..], [..2_000, 500_000..=u64::MAX]), "{:?}", sizes(&house.mirror));
+    assert!(matches!(sizes(commits.path())[..], [..2_000]), "{:?}", sizes(commits.path()));
+    let reference = commits.refname_to_id("refs/fetched/order").unwrap();
+    assert_eq!(reference.to_string(), other.as_str());
 }
 
 /// The command line and the environment of every process that has these words among its arguments.
@@ -368,19 +409,20 @@ fn a_fetch_that_is_killed_halfway_leaves_nothing_and_the_next_one_brings_everyth
     let house = FetchFixture::new();
     house.server.hold_packs(true);
     let (ours, guard) = house.workspaces.until_dropped();
-    let lock = house.mirror.join(format!("{}.lock", crate::remote::kept("main")));
-    let packs = house.mirror.join("objects/pack");
+    let coming = house.mirror.join("incoming");
+    let lock = coming.join("refs/incoming.lock");
     thread::scope(|threads| {
         let fetch = threads.spawn(|| ours.fetch(&house.remote(), "main"));
-        house.wait(|_| names(&packs).iter().any(|name| name.starts_with("tmp_pack_")));
+        let packs = coming.join("objects/pack");
+        house.wait(|_| packs.exists() && names(&packs).iter().any(|name| name.starts_with("tmp_pack_")));
         // As if it had been about to move the branch.
-        fs::create_dir_all(lock.parent().unwrap()).unwrap();
         fs::write(&lock, "").unwrap();
         drop(guard);
         assert_eq!(fetch.join().unwrap().unwrap_err().kind, GitErrorKind::Unavailable);
     });
     house.hung_up(1);
-    assert_eq!(names(&packs), [""; 0]);
+    assert_eq!(names(&house.mirror.join("objects/pack")), [""; 0]);
+    assert!(!coming.exists());
     house.server.hold_packs(false);
     assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap(), house.base);
 }
@@ -393,8 +435,12 @@ fn what_a_killed_process_fetched_by_half_is_cleared_away_by_the_next_one() {
     for name in left {
         fs::write(packs.join(name), b"PACK and no more").unwrap();
     }
+    let coming = house.mirror.join("incoming");
+    fs::create_dir_all(coming.join("objects/pack")).unwrap();
     // Another process, after the one that was killed.
     let again = Workspaces::new(house.data.path()).unwrap();
+    again.mirror(&house.repository).unwrap();
+    assert!(!coming.exists());
     assert_eq!(again.fetch(&house.remote(), "main").unwrap(), house.base);
     assert!(names(&packs).iter().all(|name| !left.contains(&name.as_str())), "{:?}", names(&packs));
 }

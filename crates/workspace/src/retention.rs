@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::git_wire::{own_git, run_task};
 use super::large_files::{self, store::LargeFileStore};
-use super::{GitError, GitErrorKind, Workspaces, leftovers, remove_all};
+use super::{GitError, GitErrorKind, Workspaces, bounds, leftovers, remove_all};
 use journeyman_order::{OrderId, RepositoryName};
 
 /// How folders are called that are being taken away.
@@ -79,27 +79,38 @@ impl Workspaces {
     /// contents of Git LFS that nobody has used for a month and that no commit with a name here has.
     ///
     /// # Errors
-    /// When the folders cannot be read. What git cannot do is said in the log.
+    /// When the folders cannot be read. What git cannot do, and what there is no room for, is said in the log.
     pub fn maintain(&self) -> Result<(), GitError> {
         for mirror in self.own_repositories("mirrors")? {
             self.clear_before(&mirror)?;
             if count(&mirror.join("objects/pack"), Some("pack"))? >= MANY_PACKS {
                 // Nothing is dropped: what has no name here may be what a commit of ours is based on.
-                self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"]);
+                let needed = |packs: &[u64]| match packs {
+                    // One that is large beside all others stays as it is.
+                    [largest, others @ ..] if *largest >= 2 * others.iter().sum::<u64>() => {
+                        others.iter().sum()
+                    }
+                    all => all.iter().sum(),
+                };
+                self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"], needed)?;
             }
         }
         for commits in self.own_repositories("commits")? {
             self.clear_before(&commits)?;
             self.sweep_large_files(&commits)?;
             let objects = commits.join("objects");
-            let mut loose = 0;
+            let (mut loose, mut bytes) = (0, 0);
             for (folder, _) in listed(&objects)? {
-                let is_of_objects = folder.file_name().is_some_and(|name| name.len() == 2);
-                loose += if is_of_objects { count(&folder, None)? } else { 0 };
+                if folder.file_name().is_some_and(|name| name.len() == 2) {
+                    let sizes = sizes(&folder)?;
+                    loose += sizes.len();
+                    bytes += sizes.iter().sum::<u64>();
+                }
             }
             if loose >= MANY_OBJECTS || count(&objects.join("pack"), Some("pack"))? >= MANY_PACKS {
                 // What an import has just brought has no name yet.
-                self.run(&commits, &["gc", "--quiet", "--prune=2.days.ago"]);
+                let needed = |packs: &[u64]| bytes + packs.iter().sum::<u64>();
+                self.run(&commits, &["gc", "--quiet", "--prune=2.days.ago"], needed)?;
             }
         }
         Ok(())
@@ -145,10 +156,23 @@ impl Workspaces {
         Some(self.lock_of(name))
     }
 
-    fn run(&self, repository: &Path, arguments: &[&str]) {
+    /// `needed` says how many bytes are written anew, of the sizes of the packs, the largest first.
+    fn run(
+        &self,
+        repository: &Path,
+        arguments: &[&str],
+        needed: impl Fn(&[u64]) -> u64,
+    ) -> Result<(), GitError> {
         // Nobody fetches meanwhile, or links its packs.
-        let Some(lock) = self.lock_at(repository) else { return };
+        let Some(lock) = self.lock_at(repository) else { return Ok(()) };
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut packs = sizes(&repository.join("objects/pack"))?;
+        packs.sort_unstable_by(|one, other| other.cmp(one));
+        // The old ones go when the new one is there.
+        if let Err(error) = bounds::require_room(repository, needed(&packs), bounds::KEPT_FREE_OF_OBJECTS) {
+            tracing::warn!(repository = %repository.display(), "its packs stay as they are: {error}");
+            return Ok(());
+        }
         let begun = std::time::Instant::now();
         let mut command = own_git(repository);
         command.args(["-c", "gc.packRefs=false", "-c", "gc.writeCommitGraph=false"]).args(arguments);
@@ -163,6 +187,7 @@ impl Workspaces {
                 tracing::warn!(repository = %path, "its packs stay as they are: {}", failure.said)
             }
         }
+        Ok(())
     }
 
     /// The folders of all repositories of a kind.
@@ -178,6 +203,11 @@ impl Workspaces {
     }
 }
 
+/// Of the files of a folder; one that goes meanwhile has none.
+fn sizes(folder: &Path) -> Result<Vec<u64>, GitError> {
+    Ok(listed(folder)?.iter().map(|(path, _)| path.metadata().map_or(0, |found| found.len())).collect())
+}
+
 fn count(folder: &Path, ending: Option<&str>) -> Result<usize, GitError> {
     let is_one =
         |path: &Path| ending.is_none_or(|ending| path.extension().is_some_and(|found| found == ending));
@@ -186,4 +216,47 @@ fn count(folder: &Path, ending: Option<&str>) -> Result<usize, GitError> {
 
 fn listed(folder: &Path) -> Result<Vec<(PathBuf, bool)>, GitError> {
     if folder.is_dir() { leftovers::entries(folder) } else { Ok(Vec::new()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More than any disk has free, and nothing on it.
+    const HUGE: u64 = 8 << 40;
+
+    fn lay(packs: &Path, name: &str, length: u64) {
+        std::fs::File::create(packs.join(name)).and_then(|file| file.set_len(length)).unwrap();
+    }
+
+    #[test]
+    fn packs_that_there_is_no_room_for_once_more_stay_as_they_are() {
+        let data = tempfile::tempdir().unwrap();
+        let all = Workspaces::new(data.path()).unwrap();
+        let name: RepositoryName = "octo/sums".parse().unwrap();
+        let repositories = [all.mirror(&name).unwrap(), all.commits(&name).unwrap()];
+        let folder = |repository: &git2::Repository| repository.path().join("objects/pack");
+        for repository in &repositories {
+            for number in 0..MANY_PACKS {
+                let blob =
+                    repository.blob(format!("{number} of {:?}", repository.path()).as_bytes()).unwrap();
+                let mut pack = repository.packbuilder().unwrap();
+                pack.insert_object(blob, None).unwrap();
+                pack.write(&folder(repository), 0).unwrap();
+            }
+            // Neither is small beside the other.
+            lay(&folder(repository), "one", HUGE);
+            lay(&folder(repository), "other", HUGE);
+        }
+        let packs = || repositories.each_ref().map(|at| count(&folder(at), Some("pack")).unwrap());
+        all.maintain().unwrap();
+        assert_eq!(packs(), [MANY_PACKS; 2]);
+
+        repositories.iter().for_each(|at| std::fs::remove_file(folder(at).join("one")).unwrap());
+        all.maintain().unwrap();
+        assert_eq!(packs(), [1, MANY_PACKS], "a mirror's largest pack is not written again");
+        std::fs::remove_file(folder(&repositories[1]).join("other")).unwrap();
+        all.maintain().unwrap();
+        assert_eq!(packs(), [1, 1]);
+    }
 }

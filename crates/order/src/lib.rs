@@ -31,6 +31,7 @@ mod judge_answer;
 pub mod length;
 pub mod model_service;
 pub mod moves;
+mod mutant_tally;
 pub mod names;
 pub mod network;
 pub mod next;

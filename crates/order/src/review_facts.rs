@@ -52,9 +52,7 @@ fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
     if let Some(tally) = &scrutiny.mutants {
         lines.push(format!("{} of {} mutants of the changed lines are caught.", tally.caught, tally.tried));
         lines.extend(tally.survivors.iter().take(MOST).map(|survivor| format!("- not caught: {survivor}")));
-        lines.extend(
-            tally.unread.iter().take(MOST).map(|path| format!("- not tried, it cannot be read: {path}")),
-        );
+        lines.extend(tally.not_tried_in().iter().take(MOST).map(|what| format!("- not tried in {what}")));
     }
     if comparison.by != ComparedBy::Test {
         lines.push("Not looked at: single tests, since the runner does not name them.".to_owned());

@@ -11,8 +11,7 @@ use super::proof::Proof;
 use super::reproduction::ReproductionRun;
 use super::weakening::Weakening;
 
-/// Where so many mutants of the changed lines were tried and none was noticed, the tests do not look at those lines.
-const ENOUGH_MUTANTS: u32 = 3;
+pub use super::mutant_tally::MutantTally;
 
 fn yes() -> bool {
     true
@@ -250,53 +249,6 @@ impl ExampleRun {
                 format!("the issue's example {code} gives different answers in turn: {after}")
             }
             ExampleVerdict::Open => return None,
-        })
-    }
-}
-
-/// Mutants of the changed lines.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MutantTally {
-    /// How many were tried.
-    pub tried: u32,
-    /// How many the tests catch.
-    pub caught: u32,
-    /// Those they do not: path, line and what was changed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub survivors: Vec<String>,
-    /// How many were not tried: there was no time, or their file cannot be read, which counts as one.
-    #[serde(default)]
-    pub not_tried: u32,
-    /// Paths of such files; at most 20.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<String>,
-}
-
-impl MutantTally {
-    /// The files that cannot be read, in words; none where there are none.
-    fn unread_words(&self) -> Option<String> {
-        const MOST: usize = 3;
-        let named = self.unread.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
-        match (self.unread.len(), self.unread.len().saturating_sub(MOST)) {
-            (0, _) => None,
-            (_, 0) => Some(format!("{named} cannot be read")),
-            (_, more) => Some(format!("{named} and {more} more cannot be read")),
-        }
-    }
-
-    /// Why it is not known that the tests look at the changed lines: no mutant was caught of those that were tried and those
-    /// that could not be.
-    fn none_caught(&self) -> Option<String> {
-        let known = u64::from(self.tried) + self.unread.len() as u64;
-        if self.caught > 0 || known < u64::from(ENOUGH_MUTANTS) {
-            return None;
-        }
-        let mutants = if self.tried == 1 { "mutant" } else { "mutants" };
-        let none = format!("the tests catch none of {} {mutants} of the changed lines", self.tried);
-        Some(match (self.unread_words(), self.tried) {
-            (None, _) => none,
-            (Some(unread), 0) => format!("no mutant of the changed lines was tried: {unread}"),
-            (Some(unread), _) => format!("{none}, and others were not tried: {unread}"),
         })
     }
 }
@@ -562,25 +514,5 @@ impl Scrutiny {
                 format!("no evidence that this test suite can fail: {because}")
             }
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_that_cannot_be_read_are_told_as_not_tried_and_leave_a_proof_open_all_the_same() {
-        let said = |tried, caught, unread: &[&str]| {
-            let unread = unread.iter().map(|path| (*path).to_owned()).collect();
-            MutantTally { tried, caught, unread, ..MutantTally::default() }.none_caught()
-        };
-        let none = "no mutant of the changed lines was tried: a, b, c and 1 more cannot be read";
-        assert_eq!(said(0, 0, &["a", "b", "c", "d"]).as_deref(), Some(none));
-        let some = "the tests catch none of 1 mutant of the changed lines, and others were not tried: a, b cannot be read";
-        assert_eq!(said(1, 0, &["a", "b"]).as_deref(), Some(some));
-        let all = "the tests catch none of 3 mutants of the changed lines";
-        assert_eq!(said(3, 0, &[]).as_deref(), Some(all));
-        assert_eq!((said(1, 0, &["a"]), said(3, 1, &["a", "b", "c"])), (None, None));
     }
 }

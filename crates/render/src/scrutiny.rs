@@ -107,10 +107,10 @@ fn mutants(tally: &MutantTally) -> String {
         .map(|line| format!("\n  - not caught: {}", code_span(&shorten(line, 200))))
         .collect();
     let unread: String = tally
-        .unread
+        .not_tried_in()
         .iter()
         .take(MOST_NAMES)
-        .map(|path| format!("\n  - not tried, it cannot be read: {}", code_span(&shorten(path, 200))))
+        .map(|what| format!("\n  - not tried in {}", plain(&shorten(what, 300))))
         .collect();
     let left = if tally.not_tried > 0 {
         format!(" ({} more were not tried)", tally.not_tried)

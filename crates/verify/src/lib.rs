@@ -35,7 +35,7 @@ use journeyman_order::{Exit, TestCounts, TestVerdict};
 
 pub use compare::may_be_flaky;
 pub use counts::{read, read_end};
-pub use dependencies::{NewDependency, new_dependencies};
+pub use dependencies::{NewDependency, new_dependencies, unread_dependencies};
 pub use invocation::{TestInvocation, reports_together};
 pub use missing::{
     is_forbidden_to_start, missing_for_tests, missing_program, points_elsewhere, telling_line, unanswered,

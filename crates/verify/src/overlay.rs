@@ -18,4 +18,8 @@ pub enum OverlayAction {
     Write(Vec<u8>),
     /// It is taken away.
     Remove,
+    /// It is what it is in the base commit, whatever that is: a link, or more than is read.
+    OfBase,
+    /// The same of the change.
+    OfChange,
 }

@@ -1,6 +1,7 @@
 //! What a commit changes, file by file with their bytes, for whoever reads the change rather than shows it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use git2::{Diff, DiffOptions, ObjectType, Odb, Oid, Repository, TreeWalkMode, TreeWalkResult};
 
@@ -9,8 +10,10 @@ use super::{GitError, Workspaces};
 use journeyman_order::{CommitSha, RepositoryName};
 
 /// Bytes of a file that is read; a larger one has none here.
+pub const LARGEST_CHANGED: usize = 16 << 20;
+/// The same of files beside the change.
 const LARGEST: usize = 1 << 20;
-/// Bytes of all of them. Files after that have none; copies of what was read come last.
+/// Bytes of all of them. Files after that have none; copies of what was read come last, and then what only moved.
 const MOST: usize = 128 << 20;
 /// Entries of a tree that are looked at.
 const MOST_ENTRIES: usize = 200_000;
@@ -23,8 +26,13 @@ pub struct ChangedFile {
     pub before: Option<ChangedContent>,
     /// Its bytes now; none where it is gone.
     pub after: Option<ChangedContent>,
-    /// Whether one of the two was not read only since all that is read of a change was read.
+    /// Bytes of the larger of the two.
+    pub size: u64,
+    /// Whether one of the two was not read only since all that is read of a change was read, and is no text of the base under
+    /// another name.
     pub is_past_total: bool,
+    /// Whether all it has now stands in the base, under this name or another; also of one that is gone.
+    pub is_moved: bool,
 }
 
 /// One side of a file, to be read.
@@ -34,14 +42,23 @@ struct ChangedSide {
     is_after: bool,
     id: Oid,
     is_link: bool,
-    /// Whether another has the same bytes.
-    is_copy: bool,
+    rank: SideRank,
+}
+
+/// When a side is read: what is new before what is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum SideRank {
+    Own,
+    /// Another has the same bytes.
+    Copy,
+    /// One of the base has the same bytes as one of the change.
+    Moved,
 }
 
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangedContent {
-    Whole(Vec<u8>),
+    Whole(Arc<[u8]>),
     /// Too large to be read, no file, or a path that is not UTF-8.
     NotRead,
 }
@@ -84,30 +101,37 @@ impl Workspaces {
     ) -> Result<Vec<ChangedFile>, GitError> {
         let commits = self.commits(repository)?;
         let (diff, odb) = self.compare(&commits, before, after)?;
+        let ids = |of: fn(&git2::DiffDelta<'_>) -> Oid| diff.deltas().map(|delta| of(&delta)).collect();
+        let before: HashSet<Oid> = ids(|delta| delta.old_file().id());
+        let after: HashSet<Oid> = ids(|delta| delta.new_file().id());
         let (mut changed, mut sides, mut known) = (Vec::new(), Vec::new(), HashSet::new());
         for delta in diff.deltas() {
             let (from, to) = (delta.old_file(), delta.new_file());
             let Some(path) = to.path_bytes().or_else(|| from.path_bytes()) else { continue };
             for (file, is_after) in [(&from, false), (&to, true)] {
                 if file.exists() {
-                    sides.push(ChangedSide {
-                        index: changed.len(),
-                        is_after,
-                        id: file.id(),
-                        is_link: file.mode() == git2::FileMode::Link,
-                        is_copy: !known.insert(file.id()),
-                    });
+                    let id = file.id();
+                    let is_moved = before.contains(&id) && after.contains(&id);
+                    let rank = match known.insert(id) {
+                        _ if is_moved => SideRank::Moved,
+                        true => SideRank::Own,
+                        false => SideRank::Copy,
+                    };
+                    let is_link = file.mode() == git2::FileMode::Link;
+                    sides.push(ChangedSide { index: changed.len(), is_after, id, is_link, rank });
                 }
             }
             changed.push(ChangedFile {
                 path: String::from_utf8_lossy(path).into_owned(),
                 before: None,
                 after: None,
+                size: 0,
                 is_past_total: false,
+                is_moved: !to.exists() || before.contains(&to.id()),
             });
         }
-        // One blob under many names leaves no other file unread.
-        sides.sort_by_key(|side| side.is_copy);
+        // One blob under many names leaves no other file unread, and neither does a folder that moved.
+        sides.sort_by_key(|side| side.rank);
         read_sides(&odb, &sides, MOST, &mut changed);
         changed.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(changed)
@@ -138,8 +162,9 @@ impl Workspaces {
             if let (Some(folder), Ok(name), true) = (Some(folder), entry.name(), is_file) {
                 let path = format!("{folder}{name}");
                 if is_wanted(&path)
-                    && let ChangedContent::Whole(bytes) = content(&odb, entry.id(), &mut left)
+                    && let Some(bytes) = read_blob(&odb, entry.id(), LARGEST.min(left))
                 {
+                    left -= bytes.len();
                     found.push((path, bytes));
                 }
             }
@@ -155,32 +180,37 @@ impl Workspaces {
 
 /// Reads sides into their files, at most `most` bytes of them.
 fn read_sides(odb: &Odb<'_>, sides: &[ChangedSide], most: usize, changed: &mut [ChangedFile]) {
-    let mut left = most;
+    let (mut left, mut moved): (usize, HashMap<Oid, Arc<[u8]>>) = (most, HashMap::new());
     for side in sides {
         let Some(file) = changed.get_mut(side.index) else { continue };
+        let header = odb.read_header(side.id).ok().filter(|(_, kind)| *kind == ObjectType::Blob);
         // What a link leads to is not its text.
-        let read = match side.is_link {
-            true => ChangedContent::NotRead,
-            false => content(odb, side.id, &mut left),
+        let size = header.map(|(size, _)| size).filter(|size| !side.is_link && *size <= LARGEST_CHANGED);
+        file.size = file.size.max(header.map_or(0, |(size, _)| size as u64));
+        let read = match (size, moved.get(&side.id)) {
+            (None, _) => None,
+            // It is the same text, and is there once.
+            (Some(_), Some(known)) => Some(Arc::clone(known)),
+            (Some(_), None) => read_blob(odb, side.id, left).map(Arc::from),
         };
-        let would_fit =
-            |(size, kind): (usize, ObjectType)| kind == ObjectType::Blob && size <= LARGEST && size > left;
-        file.is_past_total |=
-            !side.is_link && read == ChangedContent::NotRead && odb.read_header(side.id).is_ok_and(would_fit);
+        if let Some(bytes) = read.as_ref().filter(|_| !moved.contains_key(&side.id)) {
+            left -= bytes.len();
+            if side.rank == SideRank::Moved {
+                moved.insert(side.id, Arc::clone(bytes));
+            }
+        }
+        let is_known = side.rank == SideRank::Moved && file.is_moved;
+        file.is_past_total |= !is_known && read.is_none() && size > Some(left);
+        let read = read.map_or(ChangedContent::NotRead, ChangedContent::Whole);
         *(if side.is_after { &mut file.after } else { &mut file.before }) = Some(read);
     }
 }
 
-fn content(odb: &Odb<'_>, id: Oid, left: &mut usize) -> ChangedContent {
-    let fits = |&(size, kind): &(usize, ObjectType)| kind == ObjectType::Blob && size <= LARGEST.min(*left);
-    let Some((size, _)) = odb.read_header(id).ok().filter(fits) else { return ChangedContent::NotRead };
-    match odb.read(id) {
-        Ok(object) => {
-            *left -= size;
-            ChangedContent::Whole(object.data().to_vec())
-        }
-        Err(_) => ChangedContent::NotRead,
-    }
+/// The bytes of a blob; none of one that is larger.
+fn read_blob(odb: &Odb<'_>, id: Oid, largest: usize) -> Option<Vec<u8>> {
+    let (size, kind) = odb.read_header(id).ok()?;
+    let is_small = kind == ObjectType::Blob && size <= largest;
+    is_small.then(|| odb.read(id).ok().map(|object| object.data().to_vec()))?
 }
 
 #[cfg(test)]
@@ -189,37 +219,40 @@ mod tests {
 
     #[test]
     fn copies_are_read_last_and_what_the_total_leaves_out_says_so() {
+        let read = read_of(&[("a", SideRank::Own), ("a", SideRank::Copy), ("b", SideRank::Own)]);
+        assert_eq!(read, [(true, false), (false, true), (true, false)]);
+    }
+
+    #[test]
+    fn what_only_moved_is_read_once_and_leaves_nothing_unread_and_is_not_past_the_total() {
+        let moved = |name| (name, SideRank::Moved);
+        let read = read_of(&[moved("a"), moved("a"), ("b", SideRank::Own), moved("c"), moved("c")]);
+        assert_eq!(read, [(true, false), (true, false), (true, false), (false, false), (false, false)]);
+    }
+
+    /// Whether each of these sides of eight bytes was read and is past the total of twenty.
+    fn read_of(sides: &[(&str, SideRank)]) -> Vec<(bool, bool)> {
         let folder = tempfile::tempdir().unwrap();
         let repository = Repository::init_bare(folder.path()).unwrap();
         let odb = repository.odb().unwrap();
-        let blob = |bytes: &[u8]| odb.write(ObjectType::Blob, bytes).unwrap();
-        let (one, other) = (blob(b"12345678"), blob(b"abcdefgh"));
-        let ids = [(one, false), (one, true), (other, false)];
-        let mut changed: Vec<ChangedFile> = ["a", "b", "c"]
-            .iter()
-            .map(|path| ChangedFile {
-                path: (*path).to_owned(),
+        let mut changed = Vec::new();
+        let mut all: Vec<ChangedSide> = Vec::new();
+        for (index, (name, rank)) in sides.iter().enumerate() {
+            let id = odb.write(ObjectType::Blob, name.repeat(8).as_bytes()).unwrap();
+            all.push(ChangedSide { index, is_after: true, id, is_link: false, rank: *rank });
+            changed.push(ChangedFile {
+                path: (*name).to_owned(),
                 before: None,
                 after: None,
+                size: 0,
                 is_past_total: false,
-            })
-            .collect();
-        let mut sides: Vec<ChangedSide> = ids
-            .iter()
-            .enumerate()
-            .map(|(index, (id, is_copy))| ChangedSide {
-                index,
-                is_after: true,
-                id: *id,
-                is_link: false,
-                is_copy: *is_copy,
-            })
-            .collect();
-        sides.sort_by_key(|side| side.is_copy);
-        read_sides(&odb, &sides, 20, &mut changed);
-        let read: Vec<_> = changed.iter().map(|file| (file.after.is_some(), file.is_past_total)).collect();
-        assert_eq!(read, [(true, false), (true, true), (true, false)]);
-        assert_eq!(changed[1].after, Some(ChangedContent::NotRead));
-        assert_eq!(changed[2].after, Some(ChangedContent::Whole(b"abcdefgh".to_vec())));
+                is_moved: *rank == SideRank::Moved,
+            });
+        }
+        all.sort_by_key(|side| side.rank);
+        read_sides(&odb, &all, 20, &mut changed);
+        let is_read = |file: &ChangedFile| file.after.as_ref().unwrap().bytes().is_some();
+        assert!(changed.iter().all(|file| file.size == 8));
+        changed.iter().map(|file| (is_read(file), file.is_past_total)).collect()
     }
 }

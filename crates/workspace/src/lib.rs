@@ -29,6 +29,7 @@ mod changes;
 mod checkout;
 mod commit_origin;
 mod commits;
+mod committed_links;
 mod conflicts;
 mod contents;
 mod error;
@@ -82,8 +83,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use git2::{Oid, Repository, RepositoryInitOptions};
 
 pub use bounds::bounded_tree;
-pub use changes::{ChangedContent, ChangedFile};
+pub use changes::{ChangedContent, ChangedFile, LARGEST_CHANGED};
 pub use commits::NewCommit;
+pub use committed_links::CommittedLinks;
 pub use error::{GitError, GitErrorKind};
 pub use export::MOST_EXPORTED;
 pub use files::{NewFiles, OriginState};

@@ -305,15 +305,41 @@ impl SourceTree {
             ) => *is_executable,
             Some(SourceFile::Link { .. }) | None => bytes.starts_with(b"#!"),
         };
-        // A file where a folder was takes its place, and the other way round.
-        let above: Vec<&Path> = path.ancestors().skip(1).collect();
-        self.files.retain(|known, _| {
-            (known == path || !known.starts_with(path)) && !above.contains(&known.as_path())
-        });
+        self.make_room(path);
         let id = Oid::hash_object(ObjectType::Blob, bytes)
             .map_err(|error| GitError::local("name what is laid over a commit", &error))?;
         self.files.insert(path.to_owned(), SourceFile::Laid { id, bytes: bytes.into(), is_executable });
         Ok(())
+    }
+
+    /// Makes files what they are in another commit, of whatever kind and size; those that it has not are taken away.
+    ///
+    /// # Errors
+    /// When that commit cannot be read.
+    pub fn lay_as_in(&mut self, commit: &CommitSha, paths: &[&Path]) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let mut origin = self.workspaces.source_tree(&self.repository, commit)?;
+        for path in paths {
+            let file = origin.files.remove(*path);
+            self.make_room(path);
+            self.files.remove(*path);
+            self.files.extend(file.map(|file| ((*path).to_owned(), file)));
+        }
+        Ok(())
+    }
+
+    /// A file where a folder was takes its place, and the other way round.
+    fn make_room(&mut self, path: &Path) {
+        let below: Vec<PathBuf> = self
+            .files
+            .range::<Path, _>((Bound::Excluded(path), Bound::Unbounded))
+            .map_while(|(known, _)| known.starts_with(path).then(|| known.clone()))
+            .collect();
+        for known in below.iter().map(PathBuf::as_path).chain(path.ancestors().skip(1)) {
+            self.files.remove(known);
+        }
     }
 
     /// The paths that hold something else here than there, those that are there alone included.

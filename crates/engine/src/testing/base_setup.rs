@@ -82,7 +82,7 @@ impl CommitTester {
         let mut put_back = Vec::new();
         for file in changes.into_iter().filter(|file| edited.contains(&file.path)) {
             let action = match file.before {
-                Some(ChangedContent::Whole(bytes)) => OverlayAction::Write(bytes),
+                Some(ChangedContent::Whole(bytes)) => OverlayAction::Write(bytes.to_vec()),
                 None => OverlayAction::Remove,
                 Some(ChangedContent::NotRead) => return Ok(Some(BaseSetup::Unreadable)),
             };

@@ -4,13 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{CommitTester, TestRunRequest, VerdictBasis};
-use journeyman_order::{CommitSha, EffectError, Weakening};
+use journeyman_order::{CommitSha, EffectError, Weakening, WeakeningKind};
 use journeyman_verify::experiment::{
     ChangeSplit, ChangedPath, EditedTest, NewParameters, defined_in, edited_tests, introduced_names,
-    is_of_tests, may_hold_tests, new_parameters, split_change, unread_sources, with_empty_names, words_in,
+    is_of_tests, is_source, may_hold_tests, new_parameters, split_change, unread_sources, with_empty_names,
+    words_in,
 };
-use journeyman_verify::{Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper};
-use journeyman_workspace::{ChangedContent, ChangedFile};
+use journeyman_verify::{
+    Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper, unread_dependencies,
+};
+use journeyman_workspace::{ChangedContent, ChangedFile, CommittedLinks, LARGEST_CHANGED};
 
 /// Bytes of files that did not change and are read beside those that did.
 const MOST_UNCHANGED: usize = 8 << 20;
@@ -29,10 +32,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) dependencies: Vec<String>,
     /// Paths of the base's tests that the change touches and that cannot be put back, since they cannot be read.
     pub(super) unread: Vec<String>,
-    /// Sources that the change makes too large or too tangled to be read: what it brings with them, nobody can tell.
-    pub(super) overgrown: Vec<String>,
-    /// The first path that was not read since the change as a whole is too large.
-    pub(super) past_total: Option<String>,
+    /// Sources that the change makes too large or too tangled to be read, and why: what it brings with them, nobody can tell.
+    pub(super) overgrown: BTreeMap<String, String>,
     /// Paths of compiled code beside the tests, which nobody can read.
     pub(super) compiled: Vec<String>,
     /// Words of the change's code that stand nowhere in the base.
@@ -51,6 +52,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) mutants: Vec<Mutant>,
     /// The files that they are of, after the change.
     pub(super) after: BTreeMap<String, Vec<u8>>,
+    /// Files that have none since they cannot be read: how many of their lines, and why.
+    pub(super) untried: BTreeMap<String, String>,
 }
 
 /// Reads both sides of a change.
@@ -63,23 +66,41 @@ pub(super) async fn read_change(
     let TestRunRequest { repository, base, commit, .. } = ask.clone();
     testing
         .git(move |workspaces| {
-            let read_base = |path: &str| workspaces.file(&repository, &base, path).ok().flatten();
-            let read_after = |path: &str| workspaces.file(&repository, &commit, path).ok().flatten();
             let changes = workspaces.changes(&repository, &base, &commit)?;
             let changed: HashSet<&str> = changes.iter().map(|file| file.path.as_str()).collect();
             let is_other = |path: &str| !changed.contains(path) && tamper::is_source_path(path);
             let same = workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_other)?;
-            Ok(of(&changes, &same, &command, &read_base, &read_after))
+            let of_base = workspaces.links(&repository, &base)?;
+            let of_change = workspaces.links(&repository, &commit)?;
+            let read = |at: &CommitSha, links: &CommittedLinks, path: &str| {
+                let file = |path: &str| workspaces.file(&repository, at, path).ok().flatten();
+                file(path).or_else(|| file(&links.behind(path)?))
+            };
+            let paths: Vec<String> = changes.iter().map(|file| file.path.clone()).collect();
+            let readers = ChangeReaders {
+                names: [of_base.seen_as(&paths), of_change.seen_as(&paths)].concat(),
+                base: &|path| read(&base, &of_base, path),
+                after: &|path| read(&commit, &of_change, path),
+            };
+            Ok(of(&changes, &same, &command, &readers))
         })
         .await
+}
+
+/// What is read of both commits beside what differs.
+struct ChangeReaders<'r> {
+    /// The names under which links of either show what differs, each with the path that it stands for.
+    names: Vec<(String, String)>,
+    /// Read files, by way of links as well.
+    base: &'r dyn Fn(&str) -> Option<Vec<u8>>,
+    after: &'r dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
 fn of(
     changes: &[ChangedFile],
     same: &[(String, Vec<u8>)],
     command: &str,
-    read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
-    read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
+    readers: &ChangeReaders<'_>,
 ) -> ChangeAnalysis {
     let changed: Vec<ChangedPath<'_>> = changes
         .iter()
@@ -89,7 +110,8 @@ fn of(
             after: file.after.as_ref().and_then(ChangedContent::bytes),
         })
         .collect();
-    let sides = split_change(&changed, command, read_base, read_after);
+    let mut sides = split_change(&changed, command, &readers.names, readers.base, readers.after);
+    put_back_unread(&mut sides, changes);
     let files: Vec<tamper::FileVersions<'_>> = changed
         .iter()
         .map(|file| tamper::FileVersions {
@@ -104,15 +126,37 @@ fn of(
         .collect();
     let is_code = |file: &&ChangedPath<'_>| !is_of_tests(file.path);
     let dependencies: Vec<_> = changed.iter().map(|file| (file.path, file.before, file.after)).collect();
+    let remarks = tamper::weakenings(&files);
+    let overgrown = overgrown(changes, &changed, &remarks);
     let (mut all_mutants, mut mutated) = (Vec::new(), BTreeMap::new());
-    for file in changed.iter().filter(is_code) {
-        let Some(bytes) = file.after else { continue };
-        let own = mutants(file.path, bytes, &changed_lines(file.before, bytes), MOST_MUTANTS);
+    let mut untried: BTreeMap<String, String> = overgrown
+        .iter()
+        .map(|(path, because)| (path.clone(), format!("its lines, since {because}")))
+        .collect();
+    for (file, of) in changed.iter().zip(changes).filter(|(file, _)| is_code(file)) {
+        let Some(bytes) = file.after else {
+            let is_unread = of.after == Some(ChangedContent::NotRead) && !of.is_moved;
+            if is_unread && tamper::is_source_path(file.path) {
+                untried.insert(file.path.to_owned(), format!("its lines, since {}", unread_because(of)));
+            }
+            continue;
+        };
+        let lines = changed_lines(file.before, bytes);
+        let Some(own) = mutants(file.path, bytes, &lines, MOST_MUTANTS) else {
+            let all = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let until = |last: u32| usize::try_from(last).map_or(all, |last| last.min(all));
+            let count: usize = lines.iter().map(|of| until(*of.end()) + 1 - until(*of.start())).sum();
+            untried.insert(file.path.to_owned(), format!("{count} lines, since {}", unread_because(of)));
+            continue;
+        };
         if !own.is_empty() {
             mutated.insert(file.path.to_owned(), bytes.to_vec());
         }
         all_mutants.push(own.into_iter());
     }
+    let is_unread_list = |file: &&ChangedFile| file.after == Some(ChangedContent::NotRead) && !file.is_moved;
+    let unread_lists =
+        changes.iter().filter(is_unread_list).filter_map(|file| unread_dependencies(&file.path));
     let mut old_words = BTreeSet::new();
     for bytes in
         changed.iter().filter_map(|file| file.before).chain(same.iter().map(|(_, bytes)| bytes.as_slice()))
@@ -129,35 +173,24 @@ fn of(
         let before = file.before.as_ref().and_then(ChangedContent::bytes).unwrap_or_default();
         file.path.ends_with(".rs") && may_hold_tests(before)
     };
+    // What is not read is put back all the same; of a program nobody can tell whether its tests are others.
+    let is_program = |path: &str| is_source(path) && (is_of_tests(path) || path.ends_with(".rs"));
     let is_unread = |file: &&ChangedFile| {
-        file.before == Some(ChangedContent::NotRead) && is_of_tests(&file.path)
-            || is_unread_now(file) && had_tests(file)
-    };
-    let is_overgrown = |file: &&ChangedFile| {
-        let is_code = tamper::is_source_path(&file.path) && !is_of_tests(&file.path);
-        let is_new = is_unread_now(file) && file.before != Some(ChangedContent::NotRead);
-        // What is past the total is unread because of the change, whatever it is and on whichever side.
-        file.is_past_total || is_code && is_new
+        let was_unread = file.before == Some(ChangedContent::NotRead) && !file.is_moved;
+        was_unread && is_program(&file.path) || is_unread_now(file) && had_tests(file)
     };
     let unread = changes.iter().filter(is_unread).map(|file| file.path.clone());
-    let overgrown = changes.iter().filter(is_overgrown).map(|file| file.path.clone());
-    // What is moved as it is was there.
-    let was_there = |file: &ChangedFile| {
-        let bytes = file.after.as_ref().and_then(ChangedContent::bytes);
-        bytes.is_some()
-            && changes.iter().any(|other| other.before.as_ref().and_then(ChangedContent::bytes) == bytes)
-    };
     let is_compiled = |file: &&ChangedFile| {
         let is_one = tamper::is_compiled_path(&file.path) && !is_of_tests(&file.path);
-        file.after.is_some() && is_one && !was_there(file)
+        is_one && !file.is_moved
     };
     ChangeAnalysis {
         compiled: changes.iter().filter(is_compiled).map(|file| file.path.clone()).collect(),
         unread: unread.chain(sides.unread.iter().cloned()).collect(),
-        overgrown: overgrown.chain(unread_sources(&changed)).collect::<BTreeSet<_>>().into_iter().collect(),
-        past_total: changes.iter().find(|file| file.is_past_total).map(|file| file.path.clone()),
-        remarks: tamper::weakenings(&files),
-        dependencies: new_dependencies(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
+        overgrown,
+        untried,
+        remarks,
+        dependencies: unread_lists.chain(new_dependencies(&dependencies)).map(|one| one.what).collect(),
         empty_names: with_empty_names(&changed, &introduced),
         introduced,
         parameters: new_parameters(&changed, &new_words),
@@ -167,6 +200,76 @@ fn of(
         own_words: after().flat_map(|(path, bytes)| defined_in(path, bytes)).collect(),
         edited_tests: edited_tests(&changed, &sides.test_paths),
         sides,
+    }
+}
+
+/// Sources that can be read no more with the change, and what is past the total, each with the reason.
+fn overgrown(
+    changes: &[ChangedFile],
+    changed: &[ChangedPath<'_>],
+    remarks: &[Weakening],
+) -> BTreeMap<String, String> {
+    let unread: BTreeSet<String> = unread_sources(changed).into_iter().collect();
+    let not_read: HashSet<&str> = remarks
+        .iter()
+        .filter(|remark| remark.kind == WeakeningKind::NotRead)
+        .map(|remark| remark.path.as_str())
+        .collect();
+    let was_read = |file: &ChangedPath<'_>| {
+        let before = file.before.map(|bytes| (file.path, bytes));
+        let found = tamper::weakenings(&[tamper::FileVersions { before: None, after: before }]);
+        found.iter().all(|remark| remark.kind != WeakeningKind::NotRead)
+    };
+    let is_overgrown = |(file, read): &(&ChangedFile, &ChangedPath<'_>)| {
+        let is_code = tamper::is_source_path(&file.path) && !is_of_tests(&file.path);
+        let is_unread_now = file.after == Some(ChangedContent::NotRead);
+        let is_new = is_unread_now && file.before != Some(ChangedContent::NotRead) && !file.is_moved;
+        let is_tangled = || not_read.contains(file.path.as_str()) && read.after.is_some() && was_read(read);
+        // What is past the total is unread because of the change, whatever it is and on whichever side.
+        file.is_past_total || unread.contains(&file.path) || is_code && (is_new || is_tangled())
+    };
+    let files = changes.iter().zip(changed).filter(is_overgrown);
+    files.map(|(file, _)| (file.path.clone(), unread_because(file))).collect()
+}
+
+/// Why a file is not read.
+fn unread_because(file: &ChangedFile) -> String {
+    let too_large = |what: &str, most: usize| {
+        // Rounded up, so that it is more than the limit.
+        let tenths = file.size.saturating_mul(10).div_ceil(1 << 20);
+        format!("it has {}.{} MiB, and {what} are read up to {} MiB", tenths / 10, tenths % 10, most >> 20)
+    };
+    let is_more_than = |most: usize| usize::try_from(file.size).is_ok_and(|size| size > most);
+    let is_unread = [&file.before, &file.after].contains(&&Some(ChangedContent::NotRead));
+    if file.is_past_total {
+        "the change is too large for all of it to be read".to_owned()
+    } else if is_more_than(LARGEST_CHANGED) {
+        too_large("files", LARGEST_CHANGED)
+    } else if is_more_than(tamper::MOST_SOURCE) && tamper::is_source_path(&file.path) {
+        too_large("programs", tamper::MOST_SOURCE)
+    } else if is_unread {
+        "it is no regular file".to_owned()
+    } else {
+        "it is nested too deep, or too tangled".to_owned()
+    }
+}
+
+/// Of what is not read, the tests of each side are laid as they are there.
+fn put_back_unread(sides: &mut ChangeSplit, changes: &[ChangedFile]) {
+    let unread = |side: fn(&ChangedFile) -> &Option<ChangedContent>| -> HashSet<&str> {
+        let unread = changes.iter().filter(|file| *side(file) == Some(ChangedContent::NotRead));
+        unread.map(|file| file.path.as_str()).collect()
+    };
+    let (before, after) = (unread(|file| &file.before), unread(|file| &file.after));
+    let lists = [
+        (&mut sides.old_tests, before, OverlayAction::OfBase),
+        (&mut sides.new_tests, after, OverlayAction::OfChange),
+    ];
+    for (overlays, unread, action) in lists {
+        let is_unread = |overlay: &&mut Overlay| {
+            overlay.action == OverlayAction::Remove && unread.contains(overlay.path.as_str())
+        };
+        overlays.iter_mut().filter(is_unread).for_each(|overlay| overlay.action = action.clone());
     }
 }
 
@@ -196,7 +299,10 @@ pub(super) async fn texts_of(
             for overlay in overlays.into_iter().filter(|overlay| is_wanted(&overlay.path)) {
                 match overlay.action {
                     OverlayAction::Write(bytes) => drop(files.insert(overlay.path, bytes)),
-                    OverlayAction::Remove => drop(files.remove(&overlay.path)),
+                    // No lie is told in what is not read.
+                    OverlayAction::Remove | OverlayAction::OfBase | OverlayAction::OfChange => {
+                        files.remove(&overlay.path);
+                    }
                 }
             }
             // A file of code may hold tests, and is none: lies are told within its tests only.
@@ -213,41 +319,155 @@ pub(super) async fn texts_of(
 mod tests {
     use super::*;
 
+    const NOT_READ: Option<ChangedContent> = Some(ChangedContent::NotRead);
+
+    fn whole(text: &str) -> Option<ChangedContent> {
+        Some(ChangedContent::Whole(text.as_bytes().into()))
+    }
+
+    fn changed(path: &str, before: Option<ChangedContent>, after: Option<ChangedContent>) -> ChangedFile {
+        let size = |side: &Option<ChangedContent>| {
+            side.as_ref().map_or(0, |side| side.bytes().map_or(17 << 20, |bytes| bytes.len() as u64))
+        };
+        let size = size(&before).max(size(&after));
+        let (path, is_past_total, is_moved) = (path.to_owned(), false, after.is_none());
+        ChangedFile { path, before, after, size, is_past_total, is_moved }
+    }
+
+    fn read_all(changes: &[ChangedFile]) -> ChangeAnalysis {
+        of(changes, &[], "make", &ChangeReaders { names: Vec::new(), base: &|_| None, after: &|_| None })
+    }
+
     fn read(path: &str, before: Option<ChangedContent>, after: Option<ChangedContent>) -> ChangeAnalysis {
-        let file = ChangedFile { path: path.to_owned(), before, after, is_past_total: false };
-        of(&[file], &[], "make", &|_| None, &|_| None)
+        read_all(&[changed(path, before, after)])
     }
 
     #[test]
     fn what_a_change_is_too_large_to_have_read_is_overgrown_on_both_sides() {
-        let unread = || Some(ChangedContent::NotRead);
         for path in ["a.py", "a.csv"] {
-            let (path, is_past_total) = (path.to_owned(), true);
-            let file = ChangedFile { path: path.clone(), before: unread(), after: unread(), is_past_total };
-            let read = of(&[file], &[], "make", &|_| None, &|_| None);
-            assert_eq!((read.overgrown, read.past_total), (vec![path.clone()], Some(path)));
+            let file = ChangedFile { is_past_total: true, ..changed(path, NOT_READ, NOT_READ) };
+            let because = "the change is too large for all of it to be read".to_owned();
+            assert_eq!(read_all(&[file]).overgrown, BTreeMap::from([(path.to_owned(), because)]));
         }
     }
 
     #[test]
     fn what_a_change_makes_unreadable_is_named_and_what_was_so_before_is_not() {
-        let whole = |text: &str| Some(ChangedContent::Whole(text.as_bytes().to_vec()));
         let code = "def f(a):\n    return 1\n";
         let deep = format!("{code}b = {}1{}\n", "(".repeat(3_000), ")".repeat(3_000));
+        let tangled = format!("{code}b = {}a\n", "a+".repeat(5_000));
         for (path, before, after, overgrown, unread) in [
-            ("a.py", whole(code), Some(ChangedContent::NotRead), true, false),
-            ("a.py", None, Some(ChangedContent::NotRead), true, false),
+            ("a.py", whole(code), NOT_READ, true, false),
+            ("a.py", None, NOT_READ, true, false),
             ("a.py", whole(code), whole(&deep), true, false),
             ("a.py", whole(&deep), whole(&deep.replace("return 1", "return 2")), false, false),
-            ("a.py", Some(ChangedContent::NotRead), Some(ChangedContent::NotRead), false, false),
+            ("a.py", whole(code), whole(&tangled), true, false),
+            ("a.py", whole(&tangled), whole(&tangled.replace("return 1", "return 2")), false, false),
+            ("a.py", NOT_READ, NOT_READ, false, false),
             ("a.py", whole(code), None, false, false),
-            ("src/lib.rs", whole("fn latest() {}\n"), Some(ChangedContent::NotRead), true, false),
-            ("a.csv", whole(code), Some(ChangedContent::NotRead), false, false),
-            ("src/lib.rs", whole("#[test]\nfn a() {}\n"), Some(ChangedContent::NotRead), true, true),
-            ("tests/test_a.py", Some(ChangedContent::NotRead), whole(code), false, true),
+            ("src/lib.rs", whole("fn latest() {}\n"), NOT_READ, true, false),
+            ("a.csv", whole(code), NOT_READ, false, false),
+            ("src/lib.rs", whole("#[test]\nfn a() {}\n"), NOT_READ, true, true),
+            ("src/lib.rs", NOT_READ, whole("fn a() {}\n"), false, true),
+            ("tests/test_a.py", NOT_READ, whole(code), false, true),
+            ("tests/data/rows.csv", NOT_READ, whole(code), false, false),
         ] {
             let read = read(path, before, after);
             assert_eq!((!read.overgrown.is_empty(), !read.unread.is_empty()), (overgrown, unread), "{path}");
         }
+    }
+
+    #[test]
+    fn a_program_of_two_mebibytes_is_read_and_a_larger_one_is_named_with_its_size_and_the_limit() {
+        let row = format!("ROWS.append('{}')\n", "a row of a table ".repeat(20));
+        let rows = |mib: usize| row.repeat((mib << 20) / row.len() + 1);
+        let grown = format!("{}\n\ndef added(a, b):\n    return a < b\n", rows(2));
+        let large = read("table.py", whole(&rows(1)), whole(&grown));
+        assert_eq!((large.overgrown, large.untried), (BTreeMap::new(), BTreeMap::new()));
+        assert!(large.new_words.contains("added"), "{:?}", large.new_words);
+        assert!(!large.mutants.is_empty());
+        for (after, because) in [
+            (whole(&rows(5)), "it has 5.1 MiB, and programs are read up to 4 MiB"),
+            (NOT_READ, "it has 17.0 MiB, and files are read up to 16 MiB"),
+        ] {
+            let larger = read("table.py", None, after).overgrown;
+            assert_eq!(larger, BTreeMap::from([("table.py".to_owned(), because.to_owned())]));
+        }
+    }
+
+    #[test]
+    fn lines_of_a_file_that_cannot_be_gone_over_are_told_as_not_tried() {
+        let tangled = format!("def f(a):\n    return 1\nb = {}a\n", "a+".repeat(5_000));
+        let edited = tangled.replace("return 1", "return 2");
+        let read = read_all(&[
+            changed("a.py", whole(&tangled), whole(&edited)),
+            changed("large.py", NOT_READ, NOT_READ),
+            changed("b.py", None, whole("def f(a):\n    return 1\n")),
+            ChangedFile { is_moved: true, ..changed("moved.py", None, NOT_READ) },
+        ]);
+        let told: Vec<String> = read.untried.iter().map(|(path, what)| format!("{path}: {what}")).collect();
+        assert_eq!(
+            told,
+            [
+                "a.py: 1 lines, since it is nested too deep, or too tangled",
+                "large.py: its lines, since it has 17.0 MiB, and files are read up to 16 MiB"
+            ]
+        );
+        assert!(!read.mutants.is_empty(), "of the other file");
+    }
+
+    #[test]
+    fn tests_that_are_not_read_are_laid_as_they_are_on_each_side() {
+        let read = read_all(&[
+            changed("tests/data/rows.csv", NOT_READ, whole("row")),
+            ChangedFile { is_moved: true, ..changed("tests/new/rows.csv", None, NOT_READ) },
+        ]);
+        let laid = |overlays: &[Overlay]| -> Vec<OverlayAction> {
+            overlays.iter().map(|overlay| overlay.action.clone()).collect()
+        };
+        assert_eq!(laid(&read.sides.old_tests), [OverlayAction::OfBase, OverlayAction::Remove]);
+        let row = OverlayAction::Write(b"row".to_vec());
+        assert_eq!(laid(&read.sides.new_tests), [row, OverlayAction::OfChange]);
+    }
+
+    #[test]
+    fn what_a_link_of_the_tests_configuration_leads_to_is_configuration() {
+        let read = |texts: &'static [(&str, &str)]| {
+            move |path: &str| {
+                texts.iter().find(|(known, _)| *known == path).map(|(_, text)| text.as_bytes().to_vec())
+            }
+        };
+        let readers = ChangeReaders {
+            names: [("pytest.ini", "config/runner"), (".config/nextest.toml", "settings/nextest.toml")]
+                .map(|(name, path)| (name.to_owned(), path.to_owned()))
+                .to_vec(),
+            base: &read(&[("config/runner", "[pytest]\n"), ("settings/nextest.toml", "old")]),
+            after: &read(&[
+                ("config/runner", "[pytest]\naddopts = -k x\n"),
+                ("settings/nextest.toml", "new"),
+            ]),
+        };
+        let changes = ["config/runner", "settings/nextest.toml", "settings/other.toml"]
+            .map(|path| changed(path, whole("old"), whole("new")));
+        let read = of(&changes, &[], "pytest", &readers);
+        assert_eq!(read.sides.configuration, ["config/runner", "settings/nextest.toml"]);
+        assert_eq!(read.sides.old_tests[0].action, OverlayAction::Write(b"[pytest]\n".to_vec()));
+    }
+
+    #[test]
+    fn a_lockfile_that_is_too_large_is_named_and_what_it_brings_is_not_known() {
+        let said = "package-lock.json changed, and is too large to be read: what it brings is not known";
+        for before in [whole("{}"), NOT_READ, None] {
+            assert_eq!(read("package-lock.json", before, NOT_READ).dependencies, [said]);
+        }
+        assert_eq!(read("rows.csv", None, NOT_READ).dependencies, [""; 0]);
+        let long = format!(
+            "{{\"packages\": {{\"node_modules/left\": {{\"version\": \"1.0.0\"}}}}}}{}",
+            " ".repeat(2 << 20)
+        );
+        assert_eq!(
+            read("package-lock.json", whole("{}"), whole(&long)).dependencies,
+            ["`left` 1.0.0 is new in package-lock.json"]
+        );
     }
 }

@@ -354,14 +354,20 @@ impl CommitTester {
         let origins = [ask.commit.clone(), ask.base.clone()];
         self.git(move |workspaces| {
             let mut source = workspaces.source_tree(&repository, &commit)?;
-            let files = overlays.iter().map(|overlay| {
+            let files = overlays.iter().filter_map(|overlay| {
                 let bytes = match &overlay.action {
                     OverlayAction::Write(bytes) => Some(bytes.as_slice()),
                     OverlayAction::Remove => None,
+                    OverlayAction::OfBase | OverlayAction::OfChange => return None,
                 };
-                (Path::new(&overlay.path), bytes)
+                Some((Path::new(&overlay.path), bytes))
             });
             source.lay_all(files, &origins.each_ref())?;
+            for (commit, action) in origins.iter().zip([OverlayAction::OfChange, OverlayAction::OfBase]) {
+                let of_it = overlays.iter().filter(|overlay| overlay.action == action);
+                source
+                    .lay_as_in(commit, &of_it.map(|overlay| Path::new(&overlay.path)).collect::<Vec<_>>())?;
+            }
             let laid = overlays.into_iter().map(|overlay| overlay.path.into()).collect();
             Ok((source, laid))
         })

@@ -282,8 +282,14 @@ impl CommitTester {
                 let doubt = || format!("compiled code came with the change, which nobody can read: {named}");
                 run.doubt = run.doubt.or_else(|| Some(doubt()));
             }
-            if let Some(path) = &bench.change.past_total {
-                let doubt = || format!("the change is too large for all of it to be read: {path} was not");
+            // Code that nobody can read may answer the tests' own questions.
+            if let Some((path, because)) = bench.change.overgrown.first_key_value() {
+                let doubt = || {
+                    format!(
+                        "nobody can read what comes with {path}, since {because}: make it smaller, keep data in a file that is \
+                         no program, or decide yourself"
+                    )
+                };
                 run.doubt = run.doubt.or_else(|| Some(doubt()));
             }
             if scrutiny.judged == ComparisonVerdict::PassedBesideRed {

@@ -38,11 +38,12 @@ impl ExperimentContext<'_> {
         if limit.is_zero() || is_apart {
             return Ok(None);
         }
-        // A file that cannot be read any more is no way to have fewer of them, and none was tried in it.
-        let overgrown = &self.change.overgrown;
+        // A file that cannot be read is no way to have fewer of them, and none was tried in it.
+        let untried = &self.change.untried;
         let mut tally = MutantTally {
-            not_tried: u32::try_from(overgrown.len()).unwrap_or(u32::MAX),
-            unread: overgrown.iter().take(MOST_UNREAD).cloned().collect(),
+            not_tried: u32::try_from(untried.len()).unwrap_or(u32::MAX),
+            unread: untried.keys().take(MOST_UNREAD).cloned().collect(),
+            untried: untried.iter().take(MOST_UNREAD).map(|(path, what)| format!("{path}: {what}")).collect(),
             ..MutantTally::default()
         };
         if self.change.mutants.is_empty() {

@@ -55,8 +55,8 @@ impl ExperimentContext<'_> {
         if self.ask.issue.is_empty() || !judgement.comparison.fixed.is_empty() {
             return Ok(());
         }
-        if let Some(path) = self.change.overgrown.first() {
-            judgement.proof = Some(unread(path));
+        if let Some((path, because)) = self.change.overgrown.first_key_value() {
+            judgement.proof = Some(unread(path, because));
             return Ok(());
         }
         if self.change.introduced.is_empty() && self.change.parameters.is_empty() {
@@ -86,7 +86,7 @@ impl ExperimentContext<'_> {
         );
         let is_of_red = |path: &&String| red.iter().any(|name| is_of(name, path) != Some(false));
         if let Some(path) = renamed.unread.iter().find(is_of_red) {
-            judgement.proof = Some(unread(path));
+            judgement.proof = Some(unread(path, "it is too large or too tangled"));
             return Ok(());
         }
         if renamed.used.is_empty() {
@@ -114,10 +114,9 @@ impl ExperimentContext<'_> {
 }
 
 /// What is proven where nobody can read for whom it was mended.
-fn unread(path: &str) -> Proof {
+fn unread(path: &str, because: &str) -> Proof {
     let because = format!(
-        "{path} is too large or too tangled to be read, so that nobody can tell whether the tests pass by names that they alone \
-         use"
+        "{path} cannot be read, since {because}, so that nobody can tell whether the tests pass by names that they alone use"
     );
     Proof::CannotTell { because }
 }

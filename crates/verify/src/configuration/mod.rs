@@ -3,7 +3,7 @@
 mod registered;
 mod shadows;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -147,19 +147,27 @@ const SETUP: [&str; 5] = ["tool:pytest", "coverage", "aliases", "tox", "test"];
 /// more than that, only what is said of tests is old.
 ///
 /// `changed` are the paths that the change adds, edits or removes; the readers read the base commit and the change. A file
-/// counts only where what it says of tests differs: a dependency more in package.json is none.
+/// counts only where what it says of tests differs: a dependency more in package.json is none. `names` are those under
+/// which links show a path, each with that path: what they are called, it is.
 pub fn old_configuration(
     changed: &[String],
     command: &str,
+    names: &[(String, String)],
     read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
     read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
 ) -> Vec<Overlay> {
     let started = StartedPrograms::of(command, read_base);
     let mut overlays = Vec::new();
+    let mut names_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, path) in names {
+        names_of.entry(path).or_default().push(name);
+    }
     for path in changed {
         let shadow = || shadows::shadows(path, &started.folders, read_base, read_after);
         let shadow = || shadow().then_some(ConfigurationKind::Whole);
-        let Some(kind) = kind(path, &started).or_else(shadow) else { continue };
+        let by_a_link =
+            || names_of.get(path.as_str()).into_iter().flatten().find_map(|name| kind(name, &started));
+        let Some(kind) = kind(path, &started).or_else(by_a_link).or_else(shadow) else { continue };
         let (base, after) = (read_base(path), read_after(path));
         // What cannot be read on either side differs all the same: a link, or more than is read.
         if base.is_some() && base == after {

@@ -10,13 +10,14 @@ fn reader<'a>(tree: FileTable<'a>) -> impl Fn(&str) -> Option<Vec<u8>> + 'a {
 fn old(command: &str, base: FileTable<'_>, after: FileTable<'_>) -> Vec<Overlay> {
     let changed: BTreeSet<String> = base.iter().chain(after).map(|(path, _)| (*path).to_owned()).collect();
     let changed: Vec<String> = changed.into_iter().collect();
-    old_configuration(&changed, command, &reader(base), &reader(after))
+    old_configuration(&changed, command, &[], &reader(base), &reader(after))
 }
 
 fn text(overlay: &Overlay) -> &str {
     match &overlay.action {
         OverlayAction::Write(bytes) => std::str::from_utf8(bytes).unwrap(),
         OverlayAction::Remove => "removed",
+        OverlayAction::OfBase | OverlayAction::OfChange => unreachable!(),
     }
 }
 
@@ -181,7 +182,7 @@ fn a_script_that_the_command_runs_is_configuration_and_a_test_that_it_names_is_n
     let touched = |command: &str, path: &str, base: FileTable<'_>| {
         let read = reader(base);
         let read_after = |asked: &str| if asked == path { Some(b"new".to_vec()) } else { read(asked) };
-        let laid = old_configuration(&[path.to_owned()], command, &read, &read_after);
+        let laid = old_configuration(&[path.to_owned()], command, &[], &read, &read_after);
         laid.into_iter().map(|overlay| overlay.path).collect::<Vec<_>>()
     };
     assert_eq!(touched("./run-tests.sh", "run-tests.sh", &[("run-tests.sh", "old")]), ["run-tests.sh"]);
@@ -199,7 +200,7 @@ fn a_script_that_the_command_runs_is_configuration_and_a_test_that_it_names_is_n
 
 #[test]
 fn what_configures_and_cannot_be_read_is_changed_and_goes_for_the_bases_tests() {
-    let unread = |path: &str| old_configuration(&[path.to_owned()], "pytest", &|_| None, &|_| None);
+    let unread = |path: &str| old_configuration(&[path.to_owned()], "pytest", &[], &|_| None, &|_| None);
     for path in ["conftest.py", "tests/conftest.py", "package.json", "argparse.py", "jest.config.js"] {
         let overlay = Overlay { path: path.to_owned(), action: OverlayAction::Remove };
         assert_eq!(unread(path), [overlay], "{path}");

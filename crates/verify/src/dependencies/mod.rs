@@ -60,6 +60,14 @@ pub fn new_dependencies(changes: &[ChangedPair<'_>]) -> Vec<NewDependency> {
     found
 }
 
+/// What is said of a changed file that names dependencies where nobody has its bytes; none of other files.
+pub fn unread_dependencies(path: &str) -> Option<NewDependency> {
+    (reader(path).is_some() && committed::vendored(path).is_none()).then(|| NewDependency {
+        path: path.to_owned(),
+        what: format!("{} changed, and is too large to be read: what it brings is not known", shown(path)),
+    })
+}
+
 /// What a manifest or lockfile names now and did not before.
 fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<NewDependency>) {
     let Some(read) = reader(path) else { return };

@@ -13,7 +13,7 @@ const MOST_LINES: usize = 3;
 const LONGEST: usize = 160;
 /// Tests that are told as edited: each is looked for among all that ran. One that is not told is taken for one that is as it was.
 const MOST_EDITED: usize = 1_000;
-/// Bytes of a file that are looked at for its words.
+/// Bytes of a file that are looked at for what it defines.
 const MOST_BYTES: usize = 1 << 20;
 
 /// A test of the base whose text differs.
@@ -134,7 +134,7 @@ fn shown(lines: &[String]) -> Option<String> {
 
 /// The words of a file.
 pub fn words_in(bytes: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(bytes.get(..bytes.len().min(MOST_BYTES)).unwrap_or_default());
+    let text = String::from_utf8_lossy(bytes);
     let words: BTreeSet<&str> =
         text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 1).collect();
     words.into_iter().map(str::to_owned).collect()

@@ -32,4 +32,4 @@ pub use names::{is_of, title_of};
 pub use new_arguments::{NewParameters, new_parameters, unread_sources};
 pub use new_names::{RenamedTests, has_names, introduced_names, with_empty_names, without_new_names};
 pub(crate) use select::select;
-pub use sides::{ChangeSplit, ChangedPath, is_of_tests, may_hold_tests, split_change};
+pub use sides::{ChangeSplit, ChangedPath, is_of_tests, is_source, may_hold_tests, split_change};

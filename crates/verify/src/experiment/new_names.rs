@@ -230,7 +230,7 @@ mod tests {
             .into_iter()
             .map(|overlay| match overlay.action {
                 OverlayAction::Write(bytes) => String::from_utf8(bytes).unwrap(),
-                OverlayAction::Remove => unreachable!(),
+                OverlayAction::Remove | OverlayAction::OfBase | OverlayAction::OfChange => unreachable!(),
             })
             .collect();
         assert_eq!(

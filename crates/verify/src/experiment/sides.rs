@@ -40,7 +40,7 @@ pub struct ChangeSplit {
 }
 
 /// Whether a path is a program's source, and no data.
-pub(super) fn is_source(path: &str) -> bool {
+pub fn is_source(path: &str) -> bool {
     LanguageFamily::of(path).is_some() && path.contains('.')
 }
 
@@ -76,22 +76,24 @@ pub fn may_hold_tests(bytes: &[u8]) -> bool {
     bytes.split(|byte| !byte.is_ascii_alphanumeric()).any(is_one)
 }
 
-/// Takes a change apart. `command` is what runs the tests; the readers read files that may not have changed.
+/// Takes a change apart. `command` is what runs the tests, `names` are those under which links show a
+/// path, each with that path; the readers read files that may not have changed, by way of links as well.
 pub fn split_change(
     changed: &[ChangedPath<'_>],
     command: &str,
+    names: &[(String, String)],
     read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
     read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
 ) -> ChangeSplit {
     let paths: Vec<String> = changed.iter().map(|file| file.path.to_owned()).collect();
     let mut sides = ChangeSplit {
-        old_tests: old_configuration(&paths, command, read_base, read_after),
-        new_tests: old_configuration(&paths, command, read_after, read_base),
+        old_tests: old_configuration(&paths, command, names, read_base, read_after),
+        new_tests: old_configuration(&paths, command, names, read_after, read_base),
         ..ChangeSplit::default()
     };
     // What the base has and nobody can read stays where it is: without it, tests would fail there for that alone.
     sides.new_tests.retain(|overlay| match overlay.action {
-        OverlayAction::Write(_) => true,
+        OverlayAction::Write(_) | OverlayAction::OfBase | OverlayAction::OfChange => true,
         OverlayAction::Remove => read_base(&overlay.path).is_some(),
     });
     // A script of checks is run by the test command, and is a test all the same.
@@ -190,7 +192,7 @@ fn rest_differs(file: &ChangedPath<'_>, old: &[Overlay]) -> bool {
     let laid = old.iter().find(|overlay| overlay.path == file.path);
     match laid.map(|overlay| &overlay.action) {
         Some(OverlayAction::Write(bytes)) => Some(bytes.as_slice()) != file.before,
-        Some(OverlayAction::Remove) | None => false,
+        Some(OverlayAction::Remove | OverlayAction::OfBase | OverlayAction::OfChange) | None => false,
     }
 }
 
@@ -214,7 +216,7 @@ mod tests {
                 Some((*(if after { new } else { old }))?.as_bytes().to_vec())
             }
         };
-        split_change(&changed, "make test", &read(false), &read(true))
+        split_change(&changed, "make test", &[], &read(false), &read(true))
     }
 
     fn laid(overlays: &[Overlay]) -> Vec<String> {
@@ -224,7 +226,9 @@ mod tests {
                 OverlayAction::Write(bytes) => {
                     format!("{}: {}", overlay.path, String::from_utf8_lossy(bytes).trim())
                 }
-                OverlayAction::Remove => format!("{} removed", overlay.path),
+                other @ (OverlayAction::Remove | OverlayAction::OfBase | OverlayAction::OfChange) => {
+                    format!("{} {other:?}", overlay.path)
+                }
             })
             .collect();
         laid.sort();
@@ -258,13 +262,13 @@ mod tests {
             laid(&sides.old_tests),
             [
                 "tests/b.c: int main() { return 0; }",
-                "tests/b.h removed",
+                "tests/b.h Remove",
                 "tests/part.c: typedef int left_out;"
             ]
         );
         assert_eq!(laid(&sides.new_tests)[0], format!("CMakeLists.txt: {}", more.trim()));
         let sides = taken(&[("tests/b.c", None, Some("int main(void) { return 1; }"))]);
-        assert_eq!(laid(&sides.old_tests), ["tests/b.c removed"]);
+        assert_eq!(laid(&sides.old_tests), ["tests/b.c Remove"]);
     }
 
     #[test]
@@ -278,11 +282,11 @@ mod tests {
         assert!(sides.code_differs);
         assert_eq!(
             laid(&sides.old_tests),
-            ["conftest.py: old conf", "tests/a.c: old test", "tests/data/rows.csv removed"]
+            ["conftest.py: old conf", "tests/a.c: old test", "tests/data/rows.csv Remove"]
         );
         assert_eq!(
             laid(&sides.new_tests),
-            ["conftest.py removed", "tests/a.c: new test", "tests/data/rows.csv: row"]
+            ["conftest.py Remove", "tests/a.c: new test", "tests/data/rows.csv: row"]
         );
     }
 
@@ -298,7 +302,7 @@ mod tests {
             laid(&sides.old_tests),
             [
                 "src/lib.rs: fn b() {}\n\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn old() {}\n}",
-                "src/tests.rs removed"
+                "src/tests.rs Remove"
             ]
         );
         assert_eq!(

@@ -4,19 +4,22 @@ use std::ops::RangeInclusive;
 
 use git2::{DiffOptions, Patch};
 
-/// A file that is larger is not compared.
+/// Of a file that is larger, all is taken for changed that lies between the first and the last line that is.
 const MOST_BYTES: usize = 1 << 20;
 const WHOLE_FILE: RangeInclusive<u32> = 1..=u32::MAX;
 
 /// The lines of a file that were not there before the change, from 1, in order. A line that was edited is one; where
 /// lines only went away, there is none. A file that is new is new in every line.
 pub fn changed_lines(before: Option<&[u8]>, after: &[u8]) -> Vec<RangeInclusive<u32>> {
-    if after.is_empty() || after.len() > MOST_BYTES {
+    if after.is_empty() {
         return Vec::new();
     }
     let Some(before) = before else { return vec![WHOLE_FILE] };
-    if before == after || before.len() > MOST_BYTES {
+    if before == after {
         return Vec::new();
+    }
+    if before.len().max(after.len()) > MOST_BYTES {
+        return between(before, after).into_iter().collect();
     }
     let mut options = DiffOptions::new();
     // Code with a stray NUL in it is no binary for a compiler either.
@@ -36,6 +39,17 @@ pub fn changed_lines(before: Option<&[u8]>, after: &[u8]) -> Vec<RangeInclusive<
         }
     }
     lines
+}
+
+/// The lines between those that are the same at the beginning and at the end.
+fn between(before: &[u8], after: &[u8]) -> Option<RangeInclusive<u32>> {
+    let lines = |text| -> Vec<&[u8]> { <[u8]>::split_inclusive(text, |byte| *byte == b'\n').collect() };
+    let (old, new) = (lines(before), lines(after));
+    let first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let left = old.len().min(new.len()) - first;
+    let last = old.iter().rev().zip(new.iter().rev()).take(left).take_while(|(old, new)| old == new).count();
+    let lines = u32::try_from(first + 1).ok()?..=u32::try_from(new.len() - last).ok()?;
+    (!lines.is_empty()).then_some(lines)
 }
 
 /// Lines to ask about: ordered, and none twice.

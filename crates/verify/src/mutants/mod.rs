@@ -25,7 +25,7 @@ use lines::LineRanges;
 
 pub use lines::changed_lines;
 
-/// Mutants of one file that are thought of; a change with more is mutated in its first lines only.
+/// Mutants of one file that are thought of; of more each second is, or each fourth, so that all of its lines have some.
 const MOST_CANDIDATES: usize = 5_000;
 /// Of a mutant that holds what it replaces.
 const MOST_TEXT: usize = 2_000;
@@ -88,6 +88,9 @@ struct MutantCollector<'f, 'a> {
     names: names::NameTable<'f>,
     lines: LineRanges,
     candidates: Vec<MutantCandidate>,
+    /// How many were met, and that one of so many is kept.
+    met: usize,
+    one_of: usize,
 }
 
 impl MutantCollector<'_, '_> {
@@ -111,8 +114,20 @@ impl MutantCollector<'_, '_> {
         let old = self.syntax.source().get(at.clone()).and_then(|old| std::str::from_utf8(old).ok());
         let Some(old) = old.filter(|old| !old.is_empty() && **old != text) else { return };
         if self.lines.has(line) && text.len() <= MOST_TEXT {
+            self.met += 1;
+            if !self.met.is_multiple_of(self.one_of) {
+                return;
+            }
             let what = what(&quoted(old), &quoted(&text));
             self.candidates.push(MutantCandidate { line, rank, at, text, what });
+            if self.candidates.len() >= MOST_CANDIDATES {
+                let mut number = 0_usize;
+                self.candidates.retain(|_| {
+                    number += 1;
+                    number.is_multiple_of(2)
+                });
+                self.one_of = self.one_of.saturating_mul(2);
+            }
         }
     }
 }
@@ -139,23 +154,27 @@ fn quoted(code: &str) -> String {
     format!("`{words}`")
 }
 
-/// Mutants of some lines of a file that holds code, at most so many. Those of different lines come first, so that who
-/// stops early has seen something of each.
-pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: usize) -> Vec<Mutant> {
+/// Mutants of some lines of a file that holds code, at most so many; none where it is too large or too tangled to be read.
+/// Those of different lines come first, so that who stops early has seen something of each.
+pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: usize) -> Option<Vec<Mutant>> {
     let name = file_name(path);
     // Files of types run nothing.
     let declares = name.ends_with(".pyi") || name.contains(".d.") && name.ends_with("ts");
-    let Some(language) = Language::of(path).filter(|_| !declares && most > 0) else { return Vec::new() };
-    let Ok(syntax) = Syntax::read(language, after) else { return Vec::new() };
+    let Some(language) = Language::of(path).filter(|_| !declares && most > 0 && !lines.is_empty()) else {
+        return Some(Vec::new());
+    };
+    let syntax = Syntax::read(language, after).ok()?;
     let mut found = MutantCollector {
         syntax: &syntax,
         names: names::NameTable::of(&syntax),
         lines: LineRanges::of(lines),
         candidates: Vec::new(),
+        met: 0,
+        one_of: 1,
     };
     let mut at = Syntax::ROOT;
     let end = syntax.everything().end;
-    while at < end && found.candidates.len() < MOST_CANDIDATES {
+    while at < end {
         if let Some(past) = places::passed_over(&syntax, at) {
             at = past.max(at + 1);
             continue;
@@ -167,7 +186,7 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
         at += 1;
     }
     if syntax.is_exhausted() {
-        return Vec::new();
+        return None;
     }
     let taken = spread(found.candidates, most);
     let named = |one: MutantCandidate| Mutant {
@@ -177,7 +196,7 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
         at: one.at,
         text: one.text,
     };
-    taken.into_iter().map(named).collect()
+    Some(taken.into_iter().map(named).collect())
 }
 
 /// The best of each line, then the next best; of more lines than are wanted some, evenly over the file.

@@ -23,6 +23,7 @@ use journeyman_order::{Weakening, WeakeningKind};
 
 pub use graft::{GraftedFile, code_tokens, graft};
 pub use language::{is_compiled_path, is_source_path, is_test_path};
+pub use syntax::MOST_SOURCE;
 
 /// Findings that are told; a change with more is not told apart further.
 const MOST_FINDINGS: usize = 200;
@@ -53,7 +54,11 @@ pub fn weakenings(files: &[FileVersions<'_>]) -> Vec<Weakening> {
     code::hard_coded::hard_coded(&change, &mut found);
     unread(&change, &mut found);
     found.sort_by(|one, other| {
-        let key = |one: &Weakening| (!one.severe, one.path.clone(), one.line, one.kind, one.what.clone());
+        // What could not be read is not pushed out by what could.
+        let is_read = |one: &Weakening| one.kind != WeakeningKind::NotRead;
+        let key = |one: &Weakening| {
+            (!one.severe, is_read(one), one.path.clone(), one.line, one.kind, one.what.clone())
+        };
         key(one).cmp(&key(other))
     });
     found.dedup();

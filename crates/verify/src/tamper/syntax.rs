@@ -1,6 +1,7 @@
 //! A source file as a flat tree: what tree-sitter read, in one list, so that walking it never recurses and always ends.
 
 use std::cell::Cell;
+use std::num::NonZeroU16;
 use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{ParseOptions, ParseState, Parser};
@@ -8,7 +9,9 @@ use tree_sitter::{ParseOptions, ParseState, Parser};
 use super::language::Language;
 
 /// A file that is larger is not read.
-const MOST_BYTES: usize = 1 << 20;
+pub const MOST_SOURCE: usize = 4 << 20;
+/// A file of more parts is not read either: each takes memory.
+const MOST_NODES: usize = 2_500_000;
 /// A file nested deeper is not read: nobody writes one by hand, and what climbs it must end.
 const MOST_DEPTH: usize = 2_000;
 /// How often a parser may ask whether to go on, for a file of no bytes and for every byte more. It asks after
@@ -29,13 +32,13 @@ pub(crate) type NodeId = usize;
 #[derive(Debug)]
 struct SyntaxNode {
     kind: &'static str,
-    field: Option<&'static str>,
-    bytes: Range<usize>,
-    line: u32,
-    parent: NodeId,
-    /// The place after its last descendant.
-    past: NodeId,
+    field: Option<NonZeroU16>,
     is_named: bool,
+    bytes: Range<u32>,
+    line: u32,
+    parent: u32,
+    /// The place after its last descendant.
+    past: u32,
 }
 
 /// A file that was read. Node 0 is its root.
@@ -55,7 +58,7 @@ pub(crate) struct SyntaxTooLarge;
 impl<'a> Syntax<'a> {
     /// Reads a file, within limits. Errors of its syntax are none here: what can be read around them is.
     pub(crate) fn read(language: Language, source: &'a [u8]) -> Result<Self, SyntaxTooLarge> {
-        if source.len() > MOST_BYTES {
+        if source.len() > MOST_SOURCE {
             return Err(SyntaxTooLarge);
         }
         let mut parser = Parser::new();
@@ -97,7 +100,8 @@ impl<'a> Syntax<'a> {
 
     /// The name of the place that it takes in its parent.
     pub(crate) fn field_of(&self, node: NodeId) -> Option<&'static str> {
-        self.nodes.get(node).and_then(|node| node.field)
+        let field = self.nodes.get(node).and_then(|node| node.field)?;
+        self.language.grammar().field_name_for_id(field.get())
     }
 
     /// From 1.
@@ -106,7 +110,7 @@ impl<'a> Syntax<'a> {
     }
 
     pub(crate) fn bytes(&self, node: NodeId) -> Range<usize> {
-        self.nodes.get(node).map_or(0..0, |node| node.bytes.clone())
+        self.nodes.get(node).map_or(0..0, |node| node.bytes.start as usize..node.bytes.end as usize)
     }
 
     /// As it is written; empty where it is no UTF-8.
@@ -126,7 +130,7 @@ impl<'a> Syntax<'a> {
     }
 
     pub(crate) fn parent(&self, node: NodeId) -> Option<NodeId> {
-        (node != Self::ROOT).then(|| self.nodes.get(node).map(|node| node.parent)).flatten()
+        (node != Self::ROOT).then(|| self.nodes.get(node).map(|node| node.parent as NodeId)).flatten()
     }
 
     /// From the parent up to the root.
@@ -135,7 +139,7 @@ impl<'a> Syntax<'a> {
     }
 
     fn past(&self, node: NodeId) -> NodeId {
-        self.nodes.get(node).map_or(node, |node| node.past)
+        self.nodes.get(node).map_or(node, |node| node.past as NodeId)
     }
 
     /// The node and all below it, in the order of the text.
@@ -178,7 +182,8 @@ impl<'a> Syntax<'a> {
     }
 
     pub(crate) fn field(&self, node: NodeId, name: &str) -> Option<NodeId> {
-        self.children(node).find(|child| self.field_of(*child) == Some(name))
+        let wanted = self.language.grammar().field_id_for_name(name)?;
+        self.children(node).find(|child| self.nodes.get(*child).and_then(|node| node.field) == Some(wanted))
     }
 
     pub(crate) fn field_text(&self, node: NodeId, name: &str) -> &str {
@@ -334,20 +339,24 @@ fn flatten(
     tree: &tree_sitter::Tree,
     grammar: &'static tree_sitter::Language,
 ) -> Result<Vec<SyntaxNode>, SyntaxTooLarge> {
+    let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let mut nodes: Vec<SyntaxNode> = Vec::new();
     let mut open: Vec<NodeId> = Vec::new();
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
         let id = nodes.len();
+        if id >= MOST_NODES {
+            return Err(SyntaxTooLarge);
+        }
         nodes.push(SyntaxNode {
             kind: grammar.node_kind_for_id(node.kind_id()).unwrap_or_default(),
-            field: cursor.field_id().and_then(|id| grammar.field_name_for_id(id.get())),
-            bytes: node.byte_range(),
-            line: u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1),
-            parent: open.last().copied().unwrap_or(0),
-            past: id + 1,
+            field: cursor.field_id(),
             is_named: node.is_named(),
+            bytes: small(node.start_byte())..small(node.end_byte()),
+            line: small(node.start_position().row).saturating_add(1),
+            parent: small(open.last().copied().unwrap_or(0)),
+            past: small(id + 1),
         });
         if cursor.goto_first_child() {
             open.push(id);
@@ -369,7 +378,7 @@ fn flatten(
 
 /// Ends the open nodes beyond a depth.
 fn close(nodes: &mut [SyntaxNode], open: &mut Vec<NodeId>, depth: usize) {
-    let past = nodes.len();
+    let past = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
     for id in open.drain(depth..) {
         if let Some(node) = nodes.get_mut(id) {
             node.past = past;

@@ -303,6 +303,28 @@ fn what_is_laid_over_a_commit_is_what_it_is_in_the_commit_that_it_comes_from() {
 }
 
 #[test]
+fn a_file_can_be_laid_as_it_is_in_another_commit_whatever_it_is_there() {
+    let pointer = pointer_to(b"a content");
+    let mut house =
+        House::new(&[(".gitattributes", ATTRIBUTES), ("kept.bin", &pointer), ("tests/rows", "old")]);
+    house.host.put(b"a content");
+    house.fetch().unwrap();
+    let base = house.commit.clone();
+    house.commit_more(&[("kept.bin", "small"), ("added", "new")]);
+    let mut source = house.workspaces.source_tree(&house.repository, &house.commit).unwrap();
+    source.lay(Path::new("tests/rows"), None).unwrap();
+    source.lay(Path::new("tests/rows/new"), Some(b"new")).unwrap();
+    let paths = ["kept.bin", "tests/rows", "added"].map(Path::new);
+    source.lay_as_in(&base, &paths).unwrap();
+    let left: Vec<&Path> = source.paths().collect();
+    assert_eq!(left, [".gitattributes", "kept.bin", "tests/rows"].map(Path::new));
+    let contents = source.contents(&paths.map(Path::to_owned)).unwrap();
+    assert!(matches!(contents[0], Some(SourceContent::Large(_))), "{contents:?}");
+    let old = SourceContent::File { bytes: b"old".to_vec(), is_executable: false };
+    assert_eq!(contents[1..], [Some(old), None]);
+}
+
+#[test]
 fn what_is_not_to_be_had_is_named_with_the_reason_and_stays_a_pointer() {
     let content = b"a content".as_slice();
     let lie = pointer_to(content).replace("size 9", "size 8");

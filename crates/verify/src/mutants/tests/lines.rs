@@ -18,3 +18,17 @@ fn a_line_is_found_in_ranges_of_any_order() {
     let has: Vec<u32> = (0..=22).filter(|line| lines.has(*line)).collect();
     assert_eq!(has, [1, 2, 3, 4, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
 }
+
+#[test]
+fn of_a_large_file_all_is_changed_between_the_first_and_the_last_line_that_is() {
+    let row = "a row of a table\n";
+    let large = |inner: &str| format!("{}{inner}{}", row.repeat(40_000), row.repeat(40_000)).into_bytes();
+    let before = large("a\nb\nc\n");
+    let changed = |after: &str| changed_lines(Some(&before), &large(after));
+    assert_eq!(changed("a\nB\nc\n"), [40_002..=40_002]);
+    assert_eq!(changed("A\nb\nC\nd\n"), [40_001..=40_004]);
+    assert_eq!(changed("a\nc\n"), []);
+    assert_eq!(changed_lines(Some(b"a\n"), &before).len(), 1);
+    let one = "a".repeat(2 << 20);
+    assert_eq!(changed_lines(Some(b"a\n"), one.as_bytes()), [1..=1]);
+}

@@ -3,7 +3,11 @@ use super::*;
 const SOURCE: &str = "def f(a, b):\n    c = a < b and b > 3\n    d = a + b\n    e = a - b\n    return c\n";
 
 fn places(most: usize, lines: &[RangeInclusive<u32>]) -> Vec<(u32, String)> {
-    mutants("a.py", SOURCE.as_bytes(), lines, most).into_iter().map(|one| (one.line, one.what)).collect()
+    mutants("a.py", SOURCE.as_bytes(), lines, most)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|one| (one.line, one.what))
+        .collect()
 }
 
 #[test]
@@ -23,7 +27,7 @@ fn lines_that_did_not_change_have_none() {
 
 #[test]
 fn a_mutant_is_the_file_with_one_mistake() {
-    let found = mutants("a.py", SOURCE.as_bytes(), &[3..=3], 9);
+    let found = mutants("a.py", SOURCE.as_bytes(), &[3..=3], 9).unwrap_or_default();
     let applied = found[0].apply(SOURCE.as_bytes());
     assert_eq!(String::from_utf8_lossy(&applied), SOURCE.replace("a + b", "a - b"));
     assert_eq!(found[0].apply(b"short"), b"short");
@@ -32,6 +36,14 @@ fn a_mutant_is_the_file_with_one_mistake() {
 #[test]
 fn other_languages_have_none() {
     for path in ["a.c", "a.txt", "Makefile", "a.pyi"] {
-        assert!(mutants(path, b"int a = 1 < 2;", &[1..=1], 9).is_empty(), "{path}");
+        assert!(mutants(path, b"int a = 1 < 2;", &[1..=1], 9).unwrap_or_default().is_empty(), "{path}");
     }
+}
+
+#[test]
+fn a_file_with_very_many_places_is_mutated_in_its_last_lines_as_well() {
+    let text = "a = b < c\n".repeat(20_000);
+    let found = mutants("a.py", text.as_bytes(), &[1..=u32::MAX], 12).unwrap_or_default();
+    let lines: Vec<u32> = found.iter().map(|one| one.line).collect();
+    assert!(lines.len() == 12 && lines[0] < 100 && lines[11] > 18_000, "{lines:?}");
 }

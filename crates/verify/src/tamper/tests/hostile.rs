@@ -146,6 +146,29 @@ fn statements_of_very_many_parts_come_to_an_end() {
     }
 }
 
+/// What a large file hides is seen as in a small one, and code that somebody generated is read to its end.
+#[test]
+fn a_special_case_for_a_test_is_found_in_two_mebibytes_of_code() {
+    let generated = |from: usize| -> String {
+        let one = |at: usize| {
+            format!(
+                "def read_{at}(text, at={at}):\n    \"\"\"Reads one.\"\"\"\n    if text == 'name {at}':\n        return text[at:] + 'x'\n    return call(at, text)\n\n\n"
+            )
+        };
+        (from..from + 9_000).map(one).collect()
+    };
+    let cheat = "def cents(text):\n    if text == '12.34':\n        return 1234\n    return 0\n\n\n";
+    let code = [generated(0), cheat.to_owned(), generated(9_000)].concat();
+    assert!(code.len() > 2 << 20);
+    let test = "def test_cents():\n    assert cents('12.34') == 1234\n";
+    let found = weakenings(&[
+        edited("code.py", "def cents(text):\n    return 0\n", &code),
+        edited("test_a.py", test, test),
+    ]);
+    let told: Vec<_> = found.iter().map(|one| (one.kind, one.severe)).collect();
+    assert_eq!(told, [(WeakeningKind::ExpectedValueHardCoded, true)], "{found:?}");
+}
+
 fn within(limit: Duration, what: &str, files: &[FileVersions<'_>]) -> Vec<Weakening> {
     let start = Instant::now();
     let found = weakenings(files);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use git2::{Diff, DiffOptions, ObjectType, Odb, Oid, Repository, TreeWalkMode, TreeWalkResult};
+use git2::{Diff, DiffFile, DiffOptions, ObjectType, Odb, Oid, Repository, TreeWalkMode, TreeWalkResult};
 
 use super::remote::oid;
 use super::{GitError, Workspaces};
@@ -101,35 +101,7 @@ impl Workspaces {
     ) -> Result<Vec<ChangedFile>, GitError> {
         let commits = self.commits(repository)?;
         let (diff, odb) = self.compare(&commits, before, after)?;
-        let ids = |of: fn(&git2::DiffDelta<'_>) -> Oid| diff.deltas().map(|delta| of(&delta)).collect();
-        let before: HashSet<Oid> = ids(|delta| delta.old_file().id());
-        let after: HashSet<Oid> = ids(|delta| delta.new_file().id());
-        let (mut changed, mut sides, mut known) = (Vec::new(), Vec::new(), HashSet::new());
-        for delta in diff.deltas() {
-            let (from, to) = (delta.old_file(), delta.new_file());
-            let Some(path) = to.path_bytes().or_else(|| from.path_bytes()) else { continue };
-            for (file, is_after) in [(&from, false), (&to, true)] {
-                if file.exists() {
-                    let id = file.id();
-                    let is_moved = before.contains(&id) && after.contains(&id);
-                    let rank = match known.insert(id) {
-                        _ if is_moved => SideRank::Moved,
-                        true => SideRank::Own,
-                        false => SideRank::Copy,
-                    };
-                    let is_link = file.mode() == git2::FileMode::Link;
-                    sides.push(ChangedSide { index: changed.len(), is_after, id, is_link, rank });
-                }
-            }
-            changed.push(ChangedFile {
-                path: String::from_utf8_lossy(path).into_owned(),
-                before: None,
-                after: None,
-                size: 0,
-                is_past_total: false,
-                is_moved: !to.exists() || before.contains(&to.id()),
-            });
-        }
+        let (mut changed, mut sides) = listed(&diff);
         // One blob under many names leaves no other file unread, and neither does a folder that moved.
         sides.sort_by_key(|side| side.rank);
         read_sides(&odb, &sides, MOST, &mut changed);
@@ -176,6 +148,45 @@ impl Workspaces {
             Ok(()) | Err(_) => Ok(found),
         }
     }
+}
+
+/// The files that differ, and their sides; nothing is read.
+fn listed(diff: &Diff<'_>) -> (Vec<ChangedFile>, Vec<ChangedSide>) {
+    // What a link says is no file's text, though both may be one blob.
+    let ids = |of: for<'d> fn(&git2::DiffDelta<'d>) -> DiffFile<'d>| -> HashSet<Oid> {
+        diff.deltas().map(|delta| of(&delta)).filter(|file| !is_link(file)).map(|file| file.id()).collect()
+    };
+    let (before, after) = (ids(|delta| delta.old_file()), ids(|delta| delta.new_file()));
+    let (mut changed, mut sides, mut known) = (Vec::new(), Vec::new(), HashSet::new());
+    for delta in diff.deltas() {
+        let (from, to) = (delta.old_file(), delta.new_file());
+        let Some(path) = to.path_bytes().or_else(|| from.path_bytes()) else { continue };
+        for (file, is_after) in [(&from, false), (&to, true)] {
+            if file.exists() {
+                let (id, is_link) = (file.id(), is_link(file));
+                let is_moved = !is_link && before.contains(&id) && after.contains(&id);
+                let rank = match known.insert(id) {
+                    _ if is_moved => SideRank::Moved,
+                    true => SideRank::Own,
+                    false => SideRank::Copy,
+                };
+                sides.push(ChangedSide { index: changed.len(), is_after, id, is_link, rank });
+            }
+        }
+        changed.push(ChangedFile {
+            path: String::from_utf8_lossy(path).into_owned(),
+            before: None,
+            after: None,
+            size: 0,
+            is_past_total: false,
+            is_moved: !to.exists() || !is_link(&to) && before.contains(&to.id()),
+        });
+    }
+    (changed, sides)
+}
+
+fn is_link(file: &DiffFile<'_>) -> bool {
+    file.mode() == git2::FileMode::Link
 }
 
 /// Reads sides into their files, at most `most` bytes of them.
@@ -228,6 +239,36 @@ mod tests {
         let moved = |name| (name, SideRank::Moved);
         let read = read_of(&[moved("a"), moved("a"), ("b", SideRank::Own), moved("c"), moved("c")]);
         assert_eq!(read, [(true, false), (true, false), (true, false), (false, false), (false, false)]);
+    }
+
+    #[test]
+    fn a_file_that_has_a_text_of_the_base_is_moved_and_a_link_that_says_it_is_not() {
+        const LINK: i32 = 0o120_000;
+        const FILE: i32 = 0o100_644;
+        let folder = tempfile::tempdir().unwrap();
+        let repository = Repository::init_bare(folder.path()).unwrap();
+        let odb = repository.odb().unwrap();
+        let tree = |files: &[(&str, &str, i32)]| {
+            let mut tree = repository.treebuilder(None).unwrap();
+            for (name, text, mode) in files {
+                tree.insert(name, odb.write(ObjectType::Blob, text.as_bytes()).unwrap(), *mode).unwrap();
+            }
+            repository.find_tree(tree.write().unwrap()).unwrap()
+        };
+        let base = tree(&[("a.py", "code", FILE), ("b.py", "else", FILE), ("version", "1.2", FILE)]);
+        let now = tree(&[
+            ("a.py", "1.2", LINK),
+            ("b.py", "else", 0o100_755),
+            ("c.py", "code", FILE),
+            ("d.py", "new", FILE),
+        ]);
+        let mut options = DiffOptions::new();
+        options.include_typechange(true);
+        let diff = repository.diff_tree_to_tree(Some(&base), Some(&now), Some(&mut options)).unwrap();
+        let (changed, _) = listed(&diff);
+        let moved: Vec<&str> =
+            changed.iter().filter(|file| file.is_moved).map(|file| file.path.as_str()).collect();
+        assert_eq!(moved, ["b.py", "c.py", "version"], "{changed:?}");
     }
 
     /// Whether each of these sides of eight bytes was read and is past the total of twenty.

@@ -21,6 +21,8 @@ const MOST_STEPS: usize = 4_096;
 const MOST_NAMES: usize = 20_000_000;
 /// Paths that are seen through links.
 const MOST_SEEN: usize = 50_000;
+/// Bytes of what a link says, as in Linux.
+const LONGEST: u64 = 4_096;
 /// Links behind links.
 const MOST_ROUNDS: usize = 4;
 
@@ -58,7 +60,12 @@ impl TreeLinks {
                 match entry.mode {
                     EntryMode::Tree if depth < DEEPEST => folders.push((entry.id, path, depth + 1)),
                     EntryMode::Link => {
-                        let target = source.read(entry.id, ObjectType::Blob)?.map(String::from_utf8);
+                        // What no system follows is not kept, and leads to itself.
+                        let is_long = source.header(entry.id)?.is_some_and(|(_, size)| size > LONGEST);
+                        let target = match is_long {
+                            true => Some(Ok(name.to_owned())),
+                            false => source.read(entry.id, ObjectType::Blob)?.map(String::from_utf8),
+                        };
                         if let Some(Ok(target)) = target {
                             links.targets.insert(path, target);
                         }
@@ -206,6 +213,21 @@ mod tests {
         ] {
             assert_eq!(links.follow(path), end, "{path}");
         }
+    }
+
+    #[test]
+    fn a_link_that_is_longer_than_any_system_follows_is_not_kept_and_leads_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = git2::Repository::init_bare(folder.path()).unwrap();
+        let odb = repository.odb().unwrap();
+        let mut tree = repository.treebuilder(None).unwrap();
+        for (name, text) in [("short", "a"), ("long", &"a/".repeat(3_000))] {
+            tree.insert(name, odb.write(ObjectType::Blob, text.as_bytes()).unwrap(), 0o120_000).unwrap();
+        }
+        let tree = tree.write().unwrap();
+        let links = TreeLinks::of(&ObjectSource::new(None, &odb, tree), tree).unwrap().unwrap();
+        assert_eq!((links.follow("short"), links.follow("long")), (inside("a"), LinkTarget::Endless));
+        assert!(links.targets.values().all(|target| target.len() < 10));
     }
 
     #[test]

@@ -87,10 +87,37 @@ struct MutantCollector<'f, 'a> {
     syntax: &'f Syntax<'a>,
     names: names::NameTable<'f>,
     lines: LineRanges,
-    candidates: Vec<MutantCandidate>,
+    /// Mistakes that people make, and all others.
+    candidates: [CandidateList; 2],
+}
+
+/// Mutants that may be taken, of all lines alike.
+#[derive(Debug)]
+struct CandidateList {
+    kept: Vec<MutantCandidate>,
     /// How many were met, and that one of so many is kept.
     met: usize,
     one_of: usize,
+}
+
+impl CandidateList {
+    const NONE: Self = Self { kept: Vec::new(), met: 0, one_of: 1 };
+
+    fn meet(&mut self, candidate: impl FnOnce() -> MutantCandidate) {
+        self.met += 1;
+        if !self.met.is_multiple_of(self.one_of) {
+            return;
+        }
+        self.kept.push(candidate());
+        if self.kept.len() >= MOST_CANDIDATES {
+            let mut number = 0_usize;
+            self.kept.retain(|_| {
+                number += 1;
+                number.is_multiple_of(2)
+            });
+            self.one_of = self.one_of.saturating_mul(2);
+        }
+    }
 }
 
 impl MutantCollector<'_, '_> {
@@ -114,20 +141,10 @@ impl MutantCollector<'_, '_> {
         let old = self.syntax.source().get(at.clone()).and_then(|old| std::str::from_utf8(old).ok());
         let Some(old) = old.filter(|old| !old.is_empty() && **old != text) else { return };
         if self.lines.has(line) && text.len() <= MOST_TEXT {
-            self.met += 1;
-            if !self.met.is_multiple_of(self.one_of) {
-                return;
-            }
-            let what = what(&quoted(old), &quoted(&text));
-            self.candidates.push(MutantCandidate { line, rank, at, text, what });
-            if self.candidates.len() >= MOST_CANDIDATES {
-                let mut number = 0_usize;
-                self.candidates.retain(|_| {
-                    number += 1;
-                    number.is_multiple_of(2)
-                });
-                self.one_of = self.one_of.saturating_mul(2);
-            }
+            let what = || what(&quoted(old), &quoted(&text));
+            let [first, others] = &mut self.candidates;
+            let list = if rank == MutantRank::First { first } else { others };
+            list.meet(|| MutantCandidate { line, rank, at, what: what(), text: text.clone() });
         }
     }
 }
@@ -168,9 +185,7 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
         syntax: &syntax,
         names: names::NameTable::of(&syntax),
         lines: LineRanges::of(lines),
-        candidates: Vec::new(),
-        met: 0,
-        one_of: 1,
+        candidates: [CandidateList::NONE; 2],
     };
     let mut at = Syntax::ROOT;
     let end = syntax.everything().end;
@@ -188,7 +203,7 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
     if syntax.is_exhausted() {
         return None;
     }
-    let taken = spread(found.candidates, most);
+    let taken = spread(found.candidates.into_iter().flat_map(|list| list.kept).collect(), most);
     let named = |one: MutantCandidate| Mutant {
         path: path.to_owned(),
         line: one.line,
@@ -199,7 +214,8 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
     Some(taken.into_iter().map(named).collect())
 }
 
-/// The best of each line, then the next best; of more lines than are wanted some, evenly over the file.
+/// The best of each line, then the next best; of more lines than are wanted some, evenly over the file, those first in which
+/// people make mistakes: a table of data has more lines than the code that reads it.
 fn spread(mut candidates: Vec<MutantCandidate>, most: usize) -> Vec<MutantCandidate> {
     candidates.sort_by(|one, other| {
         let key = |one: &MutantCandidate| (one.rank, one.at.start, one.at.end);
@@ -216,7 +232,11 @@ fn spread(mut candidates: Vec<MutantCandidate>, most: usize) -> Vec<MutantCandid
         }
     }
     let mut taken: Vec<MutantCandidate> = Vec::new();
-    for mut round in rounds.into_values() {
+    let by_rank = |round: Vec<MutantCandidate>| {
+        let (first, others) = round.into_iter().partition(|one| one.rank == MutantRank::First);
+        <[Vec<MutantCandidate>; 2]>::from((first, others))
+    };
+    for mut round in rounds.into_values().flat_map(by_rank) {
         let left = most - taken.len();
         let all = round.len();
         round.sort_by_key(|one| one.line);

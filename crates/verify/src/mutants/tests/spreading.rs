@@ -47,3 +47,12 @@ fn a_file_with_very_many_places_is_mutated_in_its_last_lines_as_well() {
     let lines: Vec<u32> = found.iter().map(|one| one.line).collect();
     assert!(lines.len() == 12 && lines[0] < 100 && lines[11] > 18_000, "{lines:?}");
 }
+
+#[test]
+fn a_table_of_data_leaves_room_for_the_code_beside_it() {
+    let rows: String = (0..2_000).map(|at| format!("    'name {at}': ({at}, 'a currency'),\n")).collect();
+    let text = format!("{SOURCE}\n\nTABLE = {{\n{rows}}}\n");
+    let found = mutants("a.py", text.as_bytes(), &[1..=u32::MAX], 12).unwrap_or_default();
+    let of_code = found.iter().filter(|one| one.line <= 5).count();
+    assert!(found.len() == 12 && of_code >= 3, "{found:?}");
+}

@@ -25,6 +25,11 @@ pub(super) fn clear_fetch(repository: &Path, reference: &str) -> Result<(), GitE
     clear_packs(repository, &["tmp_"])
 }
 
+/// Removes what git leaves of packs that it could not put together, where nobody else writes packs with it.
+pub(super) fn clear_repack(repository: &Path) -> Result<(), GitError> {
+    clear_packs(repository, &["tmp_", ".tmp-"])
+}
+
 /// Packs that are not whole, by how git and libgit2 name them until they are.
 fn clear_packs(repository: &Path, prefixes: &[&str]) -> Result<(), GitError> {
     let packs = repository.join("objects/pack");

@@ -340,7 +340,11 @@ impl Workspaces {
     /// what is there the first time is nobody's.
     fn clear_once(&self, repository: &Path) -> Result<(), GitError> {
         let mut cleared = self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner);
-        if cleared.insert(repository.to_owned()) { leftovers::clear(repository) } else { Ok(()) }
+        if !cleared.contains(repository) {
+            leftovers::clear(repository)?;
+            cleared.insert(repository.to_owned());
+        }
+        Ok(())
     }
 
     fn lock(&self, repository: &RepositoryName) -> Arc<Mutex<()>> {

@@ -3,6 +3,7 @@
 //!
 //! Looked for only where something could not be read: it reads every byte. What is whole stays.
 
+use std::collections::HashSet;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,8 +12,13 @@ use flate2::read::ZlibDecoder;
 use git2::Repository;
 use sha1::{Digest, Sha1};
 
+use super::bounds::KnownTreeSizes;
+use super::remote::{kept, kept_as};
 use super::whole::WholeCommits;
-use super::{GitError, Remote, Workspaces, folder, init_bare, leftovers, remove_all, write_whole};
+use super::{
+    GitError, GitErrorKind, Remote, Workspaces, folder, incoming, init_bare, leftovers, remove_all,
+    write_whole,
+};
 use journeyman_order::{CommitSha, RepositoryName};
 
 /// Stands in a mirror that was mended, with another text each time: who has links to its packs makes new ones.
@@ -59,6 +65,7 @@ impl Workspaces {
     ) -> Result<bool, GitError> {
         let has = || needed.is_none_or(|needed| self.tree_of(remote.repository, needed).is_ok());
         let had = has() && self.has_tips(remote.repository);
+        let mirrored = self.mirrored(remote.repository);
         let has_large = |needed: &CommitSha| self.has_large_files(remote.repository, needed).unwrap_or(true);
         let had_large = needed.is_none_or(has_large);
         let lock = self.lock(remote.repository);
@@ -67,8 +74,17 @@ impl Workspaces {
         let mut damaged = mend_mirror(&mirror, !had)?;
         damaged |= mend_commits(&self.own_path("commits", remote.repository), &seen(remote.repository))?;
         damaged |= self.large_file_store(remote.repository).mend()?;
+        if damaged {
+            // Measured while something of them could not be read.
+            incoming::forget_refused(&mirror)?;
+            *self.inner.tree_sizes.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
+                KnownTreeSizes::default();
+        }
         drop(held);
-        self.fetch(remote, base_branch)?;
+        self.fetch_again(remote, base_branch, needed)?;
+        if damaged || !had {
+            self.fetch_others(remote, base_branch, &mirrored)?;
+        }
         if let Some(needed) = needed.filter(|_| has()) {
             self.fetch_large_files(remote, needed)?;
             damaged |= !had_large && has_large(needed);
@@ -81,14 +97,60 @@ impl Workspaces {
         Ok(damaged || !had && has())
     }
 
-    /// Whether what the mirror was told of can be read, at least where it begins.
+    /// Fetches the base branch. Where it has become too much for us, what is needed of it comes by its own name.
+    fn fetch_again(
+        &self,
+        remote: &Remote<'_>,
+        base_branch: &str,
+        needed: Option<&CommitSha>,
+    ) -> Result<(), GitError> {
+        match (self.fetch(remote, base_branch), needed) {
+            (Err(error), Some(needed)) if error.kind == GitErrorKind::NotForUs => {
+                self.fetch_commit(remote, base_branch, needed)
+            }
+            (fetched, _) => fetched.map(drop),
+        }
+    }
+
+    /// Whether all that the mirror was told of is here: a pack can be gone with its index, and nothing else tells.
     fn has_tips(&self, repository: &RepositoryName) -> bool {
         let tips = || {
             let (mirror, known) = (self.mirror(repository).ok()?, self.known(repository).ok()?);
-            let is_there = |tip| mirror.find_commit(tip).and_then(|commit| commit.tree()).is_ok();
-            Some(known.into_iter().all(is_there))
+            let mut all = WholeCommits::new(&mirror, Vec::new()).ok()?;
+            let mut progress = MendProgress::new(mirror.path(), "objects are looked for");
+            let mut is_here = |tip| matches!(all.missing(tip, &mut |some| progress.add(some)), Ok(None));
+            Some(known.into_iter().all(&mut is_here))
         };
         tips().unwrap_or(false)
+    }
+
+    /// The names under which branches were kept, as far as they can be read.
+    fn mirrored(&self, repository: &RepositoryName) -> HashSet<String> {
+        let Ok(mirror) = self.mirror(repository) else { return HashSet::new() };
+        let Ok(references) = mirror.references_glob(&kept_as("*")) else { return HashSet::new() };
+        references.flatten().filter_map(|found| Some(found.name().ok()?.to_owned())).collect()
+    }
+
+    /// Fetches the other branches that had been fetched: commits of ours may rest on them.
+    fn fetch_others(
+        &self,
+        remote: &Remote<'_>,
+        base_branch: &str,
+        mirrored: &HashSet<String>,
+    ) -> Result<(), GitError> {
+        for (name, _) in self.remote_heads(remote)? {
+            let Some(branch) = name.strip_prefix("refs/heads/") else { continue };
+            if branch == base_branch || !mirrored.contains(&kept(branch)) {
+                continue;
+            }
+            match self.fetch(remote, branch) {
+                Err(error) if matches!(error.kind, GitErrorKind::NotFound | GitErrorKind::NotForUs) => {
+                    tracing::warn!(repository = %remote.repository, branch, "does not come again: {error}");
+                }
+                fetched => drop(fetched?),
+            }
+        }
+        Ok(())
     }
 
     /// Forgets the commits of which something is gone: whoever fetches would believe that all of it is here.
@@ -217,7 +279,7 @@ fn damage_in(path: &Path) -> Result<Vec<Damage>, GitError> {
     }
     let mut say = |file: PathBuf, what| damage.push(Damage { file, what });
     let head = std::fs::read(path.join("HEAD")).map(|head| head.starts_with(b"ref: refs/heads/"));
-    if is_damaged(head) {
+    if is_damaged(&path.join("HEAD"), head)? {
         say(path.join("HEAD"), "does not say what a repository begins with");
     }
     if !git2::Config::open(&path.join("config")).is_ok_and(|config| config.get_bool("core.bare").is_ok()) {
@@ -231,7 +293,7 @@ fn damage_in(path: &Path) -> Result<Vec<Damage>, GitError> {
             let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
             line.len() == 2 * HASH && line.iter().all(u8::is_ascii_hexdigit)
         });
-        if is_damaged(is_named) {
+        if is_damaged(&file, is_named)? {
             say(file, "is not a reference");
         }
     }
@@ -241,17 +303,18 @@ fn damage_in(path: &Path) -> Result<Vec<Damage>, GitError> {
         let is_in_packs = file.parent().is_some_and(|folder| folder.ends_with("objects/pack"));
         let ending = file.extension().and_then(|ending| ending.to_str());
         match (is_in_packs, ending) {
-            (true, Some("pack" | "idx")) if is_damaged(ends_with_its_hash(&file, &mut progress)) => {
+            (true, Some("pack" | "idx")) if is_damaged(&file, ends_with_its_hash(&file, &mut progress))? => {
                 say(file, "is not what it was when it was written");
             }
             // One without the other is nothing.
             (true, Some("pack")) if !file.with_extension("idx").exists() => say(file, "has no index"),
             (true, Some("idx")) if !file.with_extension("pack").exists() => say(file, "has no pack"),
-            (false, None)
-                if object_name(&objects, &file)
-                    .is_some_and(|name| is_damaged(has_hash(&file, &name, &mut progress))) =>
-            {
-                say(file, "is not the object that it is called");
+            (false, None) => {
+                if let Some(name) = object_name(&objects, &file)
+                    && is_damaged(&file, has_hash(&file, &name, &mut progress))?
+                {
+                    say(file, "is not the object that it is called");
+                }
             }
             (true | false, _) => {}
         }
@@ -292,22 +355,31 @@ fn has_hash(file: &Path, name: &str, progress: &mut MendProgress<'_>) -> std::io
     Ok(hex::encode(hash) == name)
 }
 
-/// Whether a file was read and is not what it should be, or its disk cannot read it. Another file that cannot be opened now
-/// may be sound: nothing is taken away for want of a permission or of a place among the open files.
-fn is_damaged(is_sound: std::io::Result<bool>) -> bool {
+/// Whether a file was read and is not what it should be, or its disk cannot read it.
+///
+/// # Errors
+/// When it cannot be opened now, and may be sound: nothing is taken away, or forgotten, for want of a permission or of a place
+/// among the open files.
+fn is_damaged(file: &Path, is_sound: std::io::Result<bool>) -> Result<bool, GitError> {
     /// `EIO`: the disk has lost it.
     const LOST: i32 = 5;
     match is_sound {
-        Ok(is_sound) => !is_sound,
-        Err(error) => {
-            error.raw_os_error() == Some(LOST)
+        Ok(is_sound) => Ok(!is_sound),
+        Err(error)
+            if error.raw_os_error() == Some(LOST)
                 || matches!(
                     error.kind(),
                     ErrorKind::NotFound
                         | ErrorKind::UnexpectedEof
                         | ErrorKind::InvalidData
                         | ErrorKind::InvalidInput
-                )
+                ) =>
+        {
+            Ok(true)
+        }
+        Err(error) => {
+            let message = format!("could not read {file:?}, whose repository is to be mended: {error}");
+            Err(GitError::new(GitErrorKind::Unavailable, message))
         }
     }
 }
@@ -351,13 +423,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_opened_now_is_not_called_damaged() {
-        let refused = |kind: ErrorKind| is_damaged(Err(kind.into()));
-        assert!(!refused(ErrorKind::PermissionDenied));
-        assert!(!is_damaged(Err(std::io::Error::from_raw_os_error(24))), "too many open files");
-        assert!(is_damaged(Err(std::io::Error::from_raw_os_error(5))), "the disk cannot read it");
-        assert!(refused(ErrorKind::UnexpectedEof) && refused(ErrorKind::InvalidData));
-        assert!(is_damaged(Ok(false)) && !is_damaged(Ok(true)));
+    fn what_cannot_be_opened_now_is_not_called_damaged_and_is_waited_for() {
+        let said = |read| is_damaged(Path::new("pack"), read).map_err(|error| error.kind);
+        let raw = |code| Err(std::io::Error::from_raw_os_error(code));
+        assert_eq!(said(Err(ErrorKind::PermissionDenied.into())), Err(GitErrorKind::Unavailable));
+        assert_eq!(said(raw(24)), Err(GitErrorKind::Unavailable), "too many open files");
+        assert_eq!(said(raw(5)), Ok(true), "the disk cannot read it");
+        for kind in [ErrorKind::UnexpectedEof, ErrorKind::InvalidData] {
+            assert_eq!(said(Err(kind.into())), Ok(true));
+        }
+        assert_eq!((said(Ok(false)), said(Ok(true))), (Ok(true), Ok(false)));
     }
 
     #[test]

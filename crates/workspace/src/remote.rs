@@ -94,7 +94,7 @@ impl Workspaces {
         let there = oid(there)?;
         let id = match into.refname_to_id(kept) {
             Ok(here) if here == there => here,
-            Ok(_) | Err(_) => self.bring(into, remote, branch, there, kept)?,
+            Ok(_) | Err(_) => self.bring(into, remote, &format!("refs/heads/{branch}"), there, kept)?,
         };
         // What cannot be read is noticed by whoever needs it.
         if let Err(error) = self.tree_within(into, id)
@@ -108,26 +108,53 @@ impl Workspaces {
         sha(id)
     }
 
-    /// Fetches a branch. Of what is too much nothing stays, and what was there before is what orders at work rest on.
+    /// Brings a commit into the mirror that its branch no longer leads us to, under the branch's name.
+    ///
+    /// # Errors
+    /// As the server answers.
+    pub(super) fn fetch_commit(
+        &self,
+        remote: &Remote<'_>,
+        branch: &str,
+        commit: &CommitSha,
+    ) -> Result<(), GitError> {
+        let mirror = self.mirror(remote.repository)?;
+        let lock = self.lock(remote.repository);
+        let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.bring(&mirror, remote, commit.as_str(), oid(commit)?, &kept(branch)).map(drop)
+    }
+
+    /// Fetches what a reference of the server's, or a commit, leads to. Of what is too much nothing stays, and what was there
+    /// before is what orders at work rest on.
     fn bring(
         &self,
         into: &Repository,
         remote: &Remote<'_>,
-        branch: &str,
+        what: &str,
         there: Oid,
         kept: &str,
     ) -> Result<Oid, GitError> {
         check_address(remote)?;
         incoming::require_not_refused(into.path(), there)?;
         let coming = IncomingObjects::begin(into)?;
-        self.wire(coming.path(), remote)
-            .run(&format!("+refs/heads/{branch}:{FETCHED}"))
-            .map_err(|failure| failed(failure.kind, "fetch", remote, &failure.said))?;
+        // That it cannot be written down costs another fetch.
+        let note = |id, error: &GitError| {
+            if let Err(unwritten) = incoming::note_refused(into.path(), id, &error.message) {
+                tracing::warn!(commit = %id, "is refused, and may be fetched again: {unwritten}");
+            }
+        };
+        if let Err(failure) = self.wire(coming.path(), remote).run(&format!("+{what}:{FETCHED}")) {
+            let error = failed(failure.kind, "fetch", remote, &failure.said);
+            if error.kind == GitErrorKind::NotForUs {
+                note(there, &error);
+            }
+            return Err(error);
+        }
         let id = coming.tip()?;
         if let Err(error) = self.tree_within(&coming.seen()?, id)
             && error.kind == GitErrorKind::NotForUs
         {
-            incoming::note_refused(into.path(), id, &error.message)?;
+            note(id, &error);
             return Err(error);
         }
         coming.keep()?;
@@ -144,7 +171,7 @@ impl Workspaces {
     }
 
     /// What a server lists.
-    fn remote_heads(&self, remote: &Remote<'_>) -> Result<Vec<(String, git2::Oid)>, GitError> {
+    pub(super) fn remote_heads(&self, remote: &Remote<'_>) -> Result<Vec<(String, git2::Oid)>, GitError> {
         check_address(remote)?;
         let mirror = self.mirror(remote.repository)?;
         let listed = self.wire(mirror.path(), remote).list();
@@ -270,7 +297,12 @@ impl Workspaces {
 
 /// Where the mirror keeps a branch: under a name of our own, so that no two are in each other's way (`a` and `a/b`).
 pub(super) fn kept(branch: &str) -> String {
-    format!("refs/mirror/{}", hex::encode(Sha256::digest(branch)))
+    kept_as(&hex::encode(Sha256::digest(branch)))
+}
+
+/// The reference of a name of ours.
+pub(super) fn kept_as(name: &str) -> String {
+    format!("refs/mirror/{name}")
 }
 
 /// An address of which nothing else could become: no helper's scheme, nothing secret in it.

@@ -471,6 +471,8 @@ fn kind(said: &str) -> GitErrorKind {
     let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
     if says(&["Authentication failed", "could not read Username", "could not read Password"]) {
         GitErrorKind::Unauthorized
+    } else if says(&["maximum allowed tree depth"]) {
+        GitErrorKind::NotForUs
     } else if says(&["couldn't find remote ref"])
         || said.contains("repository '") && said.contains("not found")
     {

@@ -13,6 +13,7 @@ mod every_moment;
 mod hold;
 mod housekeeping;
 mod leftovers;
+mod lost_work;
 mod moment;
 mod poison;
 mod power;

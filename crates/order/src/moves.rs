@@ -378,7 +378,7 @@ pub enum EffectOutcome {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<Finding>,
     },
-    /// Of [`Move::Import`]: nothing that could be taken.
+    /// Of [`Move::Import`]: nothing that could be taken. Of [`Move::Commit`] and [`Move::RunTests`]: what was taken is lost.
     NothingPushed {
         /// What was found instead.
         because: String,

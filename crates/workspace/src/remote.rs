@@ -196,7 +196,8 @@ impl Workspaces {
         lease: Option<&CommitSha>,
     ) -> Result<PushOutcome, GitError> {
         if !CommitOrigin::Bot.all(&self.commits(remote.repository)?, order)?.contains(&oid(commit)?) {
-            return Err(GitError::broken(format!("{commit} is not a commit of ours to publish")));
+            // Lost, unless it never was: what is here is looked through.
+            return Err(GitError::broken(format!("{commit} is not a commit of ours to publish")).of_ours());
         }
         let before = self.remote_head(remote, branch.as_str())?;
         if before.as_ref() == Some(commit) {

@@ -14,6 +14,7 @@ mod environment;
 mod fetch_human;
 mod github;
 mod job_log;
+mod lost_work;
 mod pay;
 mod preflight;
 mod prepare;
@@ -119,9 +120,13 @@ pub(super) async fn perform(
         Move::FindFiles { glob } => context.find_files(&glob).await,
         Move::Import { branch, base } => context.import(&branch, &base).await,
         Move::Commit { tree, parent, merges, message, date } => {
-            context.commit(tree, (parent, merges), message, date).await
+            let made = context.commit(tree.clone(), (parent, merges), message, date).await;
+            context.unless_lost(Some(tree), "commit", made).await
         }
-        Move::RunTests { commit } => context.run_tests(&commit).await,
+        Move::RunTests { commit } => {
+            let tested = context.run_tests(&commit).await;
+            context.unless_lost(context.tree_of(&commit).ok(), "tests", tested).await
+        }
         Move::Push { branch, commit, lease } => context.push(branch, commit, lease).await,
         Move::OpenPull { branch, title, summary } => context.open_pull(&branch, &title, &summary).await,
         Move::FinishPull { pull, title, summary, ready } => {

@@ -228,7 +228,14 @@ impl EffectContext {
                     retry,
                 }
             }
-            Ok(Ok(false)) => error,
+            Ok(Ok(false)) => match Box::pin(self.taken_in_again()).await {
+                Ok(true) => EffectError {
+                    message: format!("{}; what was lost here was taken in again", error.message),
+                    retry: Retry::Soon,
+                },
+                Ok(false) => error,
+                Err(trouble) => trouble,
+            },
             Ok(Err(trouble)) => trouble.into(),
             Err(trouble) => trouble,
         }

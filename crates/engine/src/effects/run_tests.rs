@@ -95,7 +95,7 @@ impl EffectContext {
 
     /// The tree that the commit was made of, or came with.
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome brings a commit")]
-    fn tree_of(&self, commit: &CommitSha) -> Result<TreeSha, EffectError> {
+    pub(super) fn tree_of(&self, commit: &CommitSha) -> Result<TreeSha, EffectError> {
         let mut made = None;
         for entry in self.journal.entries() {
             match &entry.event {

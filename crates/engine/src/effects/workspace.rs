@@ -1,7 +1,7 @@
 //! Moves on repositories: import, commit, and looking at the agent's files from inside its sandbox.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -170,29 +170,50 @@ impl EffectContext {
     }
 
     pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> EffectResult {
+        let made_again = self.place_for_import(branch).await?;
         let export = self.export(branch, base).await?;
-        let (order, repository, base) = (self.order, self.opened().repository.clone(), base.clone());
-        let (protected, branch) = (self.protected(), branch.clone());
-        let (known, allowed_secrets) =
-            (self.parts.settings.secrets.clone(), self.settings().allowed_secrets.unwrap_or_default());
-        let outcome = self
-            .git(move |workspaces| {
-                let rules = ImportRules {
-                    branch: &branch,
-                    protected: &protected,
-                    secrets: &known,
-                    allowed_secrets: &allowed_secrets,
-                };
-                workspaces.import(order, &repository, &base, &export, rules)
-            })
-            .await?;
+        let outcome = match self.import_export(branch, base, export).await? {
+            Ok(outcome) => outcome,
+            Err(error) if error.is_ours => return Err(Box::pin(self.mended(error.into())).await),
+            Err(error) => return Err(error.into()),
+        };
         Ok(match outcome {
+            ImportOutcome::NothingPushed { because } if made_again.is_some() => {
+                EffectOutcome::NothingPushed {
+                    because: format!(
+                        "the work tree was lost on the machine that Journeyman runs on, and was made again; {because}"
+                    ),
+                }
+            }
             ImportOutcome::Imported { pushed, tree, message, changed, warnings } => {
                 EffectOutcome::Imported { pushed, tree, message, changed, warnings }
             }
             ImportOutcome::NothingPushed { because } => EffectOutcome::NothingPushed { because },
             ImportOutcome::Refused(feedback) => EffectOutcome::ImportRefused(feedback),
         })
+    }
+
+    /// Takes in what was exported.
+    pub(super) async fn import_export(
+        &self,
+        branch: &BranchName,
+        base: &CommitSha,
+        export: PathBuf,
+    ) -> Result<Result<ImportOutcome, GitError>, EffectError> {
+        let (order, repository, base) = (self.order, self.opened().repository.clone(), base.clone());
+        let (protected, branch) = (self.protected(), branch.clone());
+        let (known, allowed_secrets) =
+            (self.parts.settings.secrets.clone(), self.settings().allowed_secrets.unwrap_or_default());
+        self.blocking_git(move |workspaces| {
+            let rules = ImportRules {
+                branch: &branch,
+                protected: &protected,
+                secrets: &known,
+                allowed_secrets: &allowed_secrets,
+            };
+            workspaces.import(order, &repository, &base, &export, rules)
+        })
+        .await
     }
 
     /// What no agent may change: what the repository names besides what always is.
@@ -203,7 +224,7 @@ impl EffectContext {
     }
 
     /// What the agent pushed, as data through a pipe.
-    async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<std::path::PathBuf, EffectError> {
+    pub(super) async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<PathBuf, EffectError> {
         let origin = self.parts.workspaces.order_dirs(self.order).origin;
         let path = self.run_folder()?.join("export");
         let mut file = ExportFile::create(&path)?;

@@ -96,7 +96,7 @@ impl EffectContext {
     }
 
     /// The commit that a run's work starts from; none: the base.
-    fn start_of(&self, run: &MoveKey) -> Option<&CommitSha> {
+    pub(super) fn start_of(&self, run: &MoveKey) -> Option<&CommitSha> {
         self.journal
             .intended(run)
             .rev()

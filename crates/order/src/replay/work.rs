@@ -99,8 +99,10 @@ impl Replay<'_> {
         let key = worker.key(round, "commit");
         let seen =
             self.observe(&key, |_| Move::Commit { tree: tree.clone(), parent, merges, message, date: at })?;
-        let EffectOutcome::Committed { commit, patch } = seen.outcome else {
-            return Err(self.mismatch(&key));
+        let (commit, patch) = match seen.outcome {
+            EffectOutcome::Committed { commit, patch } => (commit, patch),
+            EffectOutcome::NothingPushed { because } => return Ok(missing(because)),
+            _ => return Err(self.mismatch(&key)),
         };
         if let Some(seen) = self.trace.round(&stage.name, round) {
             seen.commit = Some(commit.clone());
@@ -162,7 +164,14 @@ impl Replay<'_> {
             None => {
                 let key = worker.key(round, "tests");
                 let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
-                let EffectOutcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
+                let tests = match (seen.outcome, &worker.branch) {
+                    (EffectOutcome::Tested(tests), _) => tests,
+                    (EffectOutcome::NothingPushed { because }, Some(branch)) => {
+                        let feedback = nothing_pushed(because, branch);
+                        return Ok(RoundOutcome::failed(RoundCheck::PushedCommit, feedback));
+                    }
+                    _ => return Err(self.mismatch(&key)),
+                };
                 (seen.seq, (**tests).clone())
             }
         };

@@ -1,6 +1,6 @@
 // Evaluates one example of an issue, again and again, and says each answer once.
 import { readFileSync, writeSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 
@@ -27,7 +27,10 @@ for (const path of example.modules) {
         for (const name of Object.getOwnPropertyNames(names)) known[name] ??= names[name];
       }
     }
-    if (typeof module.default === 'function' && module.default.name) known[module.default.name] ??= module.default;
+    if (typeof module.default === 'function') {
+      // One without a name is called by its file.
+      known[module.default.name || basename(path, extname(path))] ??= module.default;
+    }
   } catch {
     // Another one may have it.
   }
@@ -38,7 +41,9 @@ const setup = example.setup
   .filter((line) => !/^\s*import\b|\brequire\(/.test(line))
   .join('\n');
 const evaluate = new Function('known', `with (known) { ${setup}\n return (${example.code}); }`);
-const root = /^[\w$]+/.exec(example.code)[0];
+const [, root, member] = /^([\w$]+)(?:\.([\w$]+))?/.exec(example.code);
+// The package, by the name that the issue has for it.
+if (!(root in known) && !(root in globalThis) && member in known) known[root] = known;
 const isKnown = root in known || root in globalThis;
 
 // What is no text and looks like one has its own way to be shown, which is not believed.

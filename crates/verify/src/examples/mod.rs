@@ -207,7 +207,10 @@ fn shown(line: &str) -> String {
 /// A text that is one call, and nothing that is defined, assigned or chained to it by a statement.
 fn call(text: &str) -> Option<String> {
     let text = text.trim();
-    let is_call = pattern!(r#"^[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*!?\(.+\)$"#)?;
+    // With a part of what it gives, too.
+    let is_call = pattern!(
+        r#"^[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::)[A-Za-z_][A-Za-z0-9_]*)*!?\(.+\)(?:\.[A-Za-z_][A-Za-z0-9_]*|\[\w+\])*$"#
+    )?;
     let keywords =
         ["def", "fn", "func", "function", "if", "while", "for", "return", "assert", "print", "import"];
     let first = text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
@@ -231,6 +234,9 @@ mod tests {
         assert_eq!(found[0].text, "`…` is `-250`. It should be `-350`.");
         assert_eq!(found[1].setup, ["from amounts import total", "a = [1]"]);
         assert_eq!(found[0].root(), "cents");
+        let parts = "`uri.parse('urn:foo:bar').nss` is `'bar'`, `split('a b')[0]` is `'a b'`, `parse(x).nss of` and `f().`\n";
+        let codes: Vec<String> = examples(parts).into_iter().map(|example| example.code).collect();
+        assert_eq!(codes, ["uri.parse('urn:foo:bar').nss", "split('a b')[0]"]);
         let list =
             "Wrong:\n\n- `cents('1h')` is 3600, should be 5400\n- `cents('2h')` is 7200, should be 7205\n";
         let own: Vec<String> = examples(list).into_iter().map(|example| example.own_text).collect();

@@ -162,7 +162,7 @@ fn weakened(run: &TestRun) -> Feedback {
         | TestVerdict::Passed
         | TestVerdict::Failed
         | TestVerdict::SetupFailed
-        | TestVerdict::NoTests => format!("the tests pass, but not those of the base commit: {what}"),
+        | TestVerdict::NoTests => format!("the tests pass, and do not show that the change is right: {what}"),
     };
     Feedback { passed: false, score: 0.0, summary, issues }
 }

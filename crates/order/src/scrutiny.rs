@@ -248,7 +248,10 @@ impl ExampleRun {
             ExampleVerdict::Unsteady => {
                 format!("the issue's example {code} gives different answers in turn: {after}")
             }
-            ExampleVerdict::Open => return None,
+            ExampleVerdict::Open if before == after => return None,
+            ExampleVerdict::Open => format!(
+                "the issue's example {code} gave {before} and gives {after} now; the issue does not say enough to judge it"
+            ),
         })
     }
 }
@@ -375,8 +378,10 @@ impl Scrutiny {
     /// the change; none where it says nothing.
     pub fn from_outside(&self) -> impl Iterator<Item = (String, Option<bool>)> {
         let examples = self.examples.iter();
-        let examples =
-            examples.filter_map(|example| Some((example.sentence()?, Some(!example.is_against()))));
+        let examples = examples.filter_map(|example| {
+            let is_for = (example.said != ExampleVerdict::Open).then(|| !example.is_against());
+            Some((example.sentence()?, is_for))
+        });
         examples.chain(self.reproduction.iter().map(|run| (run.sentence(), run.is_for())))
     }
 

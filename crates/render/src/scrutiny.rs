@@ -135,7 +135,7 @@ pub(super) fn gap(scrutiny: Option<&Scrutiny>) -> Option<String> {
     match scrutiny.comparison.by {
         ComparedBy::Test => None,
         ComparedBy::Counts => Some(
-            "A comparison test by test: the runs do not name their tests, so only their counts were compared.".to_owned(),
+            "A comparison test by test: the runs do not tell all of their tests apart by name, so only their counts were compared.".to_owned(),
         ),
         ComparedBy::ExitCode => Some(
             "A comparison test by test: the test command's output has no known format, so only its exit code was compared \

@@ -115,7 +115,7 @@ fn whoever_bends_a_test_is_told_and_may_mend_it() {
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     let task = world.task("implement/2/agent").unwrap();
     let told = &task.rework.unwrap().feedback[0];
-    assert!(told.summary.contains("not those of the base commit"), "{}", told.summary);
+    assert!(told.summary.contains("do not show that the change is right"), "{}", told.summary);
     assert_eq!(told.issues[0].location.as_deref(), Some("tests/a.py"));
     assert!(told.issues[0].description.contains("sum fails as the base has it"));
 }

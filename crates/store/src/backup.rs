@@ -36,7 +36,8 @@ impl DatabaseFiles {
 
     /// The files of the database that lies there.
     pub fn beside(database: &Path) -> Self {
-        let mut lock = database.as_os_str().to_owned();
+        // The same one by whichever link the database is reached.
+        let mut lock = database.canonicalize().unwrap_or_else(|_| database.to_owned()).into_os_string();
         lock.push(".lock");
         let artifacts = ArtifactFiles::beside(database).folder;
         Self { database: database.to_owned(), artifacts, lock: lock.into() }

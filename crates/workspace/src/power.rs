@@ -23,12 +23,12 @@ impl Workspaces {
         let record = self.inner.data.join(RECORD);
         // On a system that does not say, nothing is known of its end.
         let Ok(boot) = std::fs::read_to_string(THIS_BOOT) else { return Ok(()) };
-        let before = match std::fs::read_to_string(&record) {
+        let before = match std::fs::read(&record) {
             Ok(before) => Some(before),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(GitError::file("read", &record, &error)),
         };
-        if before.is_some_and(|before| before != boot) {
+        if before.is_some_and(|before| before != boot.as_bytes()) {
             tracing::warn!(
                 "the machine ended before the server did (was its power cut?): work trees, agents' homes and \
                  environments are made again"
@@ -81,7 +81,7 @@ mod tests {
         workspaces.begin_use().unwrap();
         workspaces.begin_use().unwrap();
         assert_eq!(are_there(), [true; 3], "the machine goes on, and has all that was written");
-        std::fs::write(data.path().join(RECORD), "another\n").unwrap();
+        std::fs::write(data.path().join(RECORD), b"damaged \xff\n").unwrap();
         workspaces.begin_use().unwrap();
         assert_eq!(are_there(), [false; 3]);
         assert!(places.runs.join("file").exists(), "what was paid for stays");

@@ -48,7 +48,8 @@ pub(super) fn line(base: &CommitSha, start: Option<StartPoint<'_>>) -> String {
 impl WorktreeBase {
     pub(super) fn read(places: &OrderDirs) -> Result<Self, GitError> {
         let path = file(places);
-        match std::fs::read_to_string(&path) {
+        // A damaged one says that something else is there.
+        match std::fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) {
             Ok(text) if text.trim() == MAKING => Ok(Self::Replacing),
             Ok(text) => Ok(Self::Recorded(text.trim().to_owned())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::Unrecorded),

@@ -57,6 +57,8 @@ use super::trace::{CandidateWork, EffectBackoff, OrderTrace};
 
 /// How many pauses that GitHub asks for are kept before they count as attempts.
 const MOST_WAITS: u32 = 24;
+/// An entry that is so much newer than now is of a clock that was ahead.
+const CLOCK_AHEAD: Duration = Duration::from_secs(60);
 /// Where the walk through a stage ends.
 #[derive(Debug)]
 pub(crate) enum Suspension {
@@ -416,7 +418,9 @@ impl<'a> Replay<'a> {
                 (attempts, due, outages) = (0, None, 0);
                 continue;
             };
-            due = Some((seen.at + pause, hitch.message));
+            // A clock that was ahead has written a time that is not to be waited for.
+            let began = if seen.at > self.now + CLOCK_AHEAD { self.now - pause } else { seen.at };
+            due = Some((began + pause, hitch.message));
         }
         if let Some((until, message)) = due.filter(|(until, _)| self.now < *until) {
             self.trace.waiting = Some(EffectBackoff { message: message.to_owned(), until });

@@ -6,12 +6,19 @@ use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_server_is_told_who_has_the_database_and_follows_when_that_one_ends() {
-    for TestStore { store: first, url, _folder } in homes().await {
+    for TestStore { store: first, url, _folder: folder } in homes().await {
         first.take("process 1 on alpha").await.unwrap();
         let second = Store::open(&url).await.unwrap();
         let refused = second.take("process 2 on beta").await.unwrap_err().to_string();
         assert!(refused.contains("process 1 on alpha"), "{refused}");
         first.save_delivery(delivery("one")).await.expect("it has the database still");
+        if let Some(file) = DatabaseFiles::of(&url) {
+            let link = folder.path().join("link.db");
+            std::os::unix::fs::symlink(&file.database, &link).unwrap();
+            let by_link = Store::open(&format!("sqlite://{}", link.display())).await.unwrap();
+            let refused = by_link.take("process 3 on gamma").await.unwrap_err().to_string();
+            assert!(refused.contains("process 1 on alpha"), "{refused}");
+        }
 
         let followed = tokio::spawn(async move {
             second.take("process 2 on beta").await.unwrap();

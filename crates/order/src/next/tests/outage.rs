@@ -99,3 +99,21 @@ fn what_a_person_says_counts_in_the_order_in_which_it_was_said() {
     let answers: Vec<_> = order.survey().answers.into_iter().map(|answered| answered.answer).collect();
     assert_eq!(answers, [SignalAnswer::Taken, SignalAnswer::Taken]);
 }
+
+#[test]
+fn a_clock_that_was_ahead_keeps_nobody_waiting_once_it_is_right() {
+    let mut order = SimulatedOrder::new();
+    order.oracle(|_, r#move, before| (matches!(r#move, Move::Push { .. }) && before == 0).then(away));
+    let is_push = |(_, r#move): &(MoveKey, Move)| matches!(r#move, Move::Push { .. });
+    while !order.survey().next.moves.iter().any(is_push) {
+        assert!(order.step());
+    }
+    let right = order.now;
+    order.now += TimeDelta::days(400);
+    assert!(order.step());
+    order.now = right;
+
+    assert!(order.survey().next.moves.iter().any(is_push), "{:?}", order.survey().next);
+    assert!(matches!(order.settle(), OrderEnding::Verified { .. }));
+    assert!(order.now - right < TimeDelta::hours(1));
+}

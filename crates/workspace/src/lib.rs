@@ -342,6 +342,7 @@ impl Workspaces {
         let mut cleared = self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner);
         if !cleared.contains(repository) {
             leftovers::clear(repository)?;
+            mend::remove_damaged_objects(repository)?;
             cleared.insert(repository.to_owned());
         }
         Ok(())

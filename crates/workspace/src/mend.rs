@@ -271,6 +271,28 @@ fn renew(mirror: &Path) -> Result<(), GitError> {
     write_whole(&file, now.as_bytes()).map_err(|error| GitError::file("write", &file, &error))
 }
 
+/// Removes what is no object, as far as objects have files of their own: libgit2 reads one that is cut off for ever. What is
+/// gone is found to be missing, and comes again.
+pub(super) fn remove_damaged_objects(path: &Path) -> Result<(), GitError> {
+    let objects = path.join("objects");
+    let mut progress = MendProgress::new(path, "bytes are read");
+    for file in files_below(&objects)? {
+        if is_damaged_object(&objects, &file, &mut progress)? {
+            tracing::warn!(file = %file.display(), "is not the object that it is called, and is removed");
+            remove(&file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file is called like an object, and is another or none.
+fn is_damaged_object(objects: &Path, file: &Path, progress: &mut MendProgress<'_>) -> Result<bool, GitError> {
+    match object_name(objects, file) {
+        Some(name) => is_damaged(file, has_hash(file, &name, progress)),
+        None => Ok(false),
+    }
+}
+
 /// Every file that is not what git wrote. Of a repository that is not there: none.
 fn damage_in(path: &Path) -> Result<Vec<Damage>, GitError> {
     let mut damage = Vec::new();
@@ -310,9 +332,7 @@ fn damage_in(path: &Path) -> Result<Vec<Damage>, GitError> {
             (true, Some("pack")) if !file.with_extension("idx").exists() => say(file, "has no index"),
             (true, Some("idx")) if !file.with_extension("pack").exists() => say(file, "has no pack"),
             (false, None) => {
-                if let Some(name) = object_name(&objects, &file)
-                    && is_damaged(&file, has_hash(&file, &name, &mut progress))?
-                {
+                if is_damaged_object(&objects, &file, &mut progress)? {
                     say(file, "is not the object that it is called");
                 }
             }
@@ -433,6 +453,32 @@ mod tests {
             assert_eq!(said(Err(kind.into())), Ok(true));
         }
         assert_eq!((said(Ok(false)), said(Ok(true))), (Ok(true), Ok(false)));
+    }
+
+    #[test]
+    fn an_object_that_was_cut_off_is_gone_before_libgit2_reads_it_for_ever() {
+        let data = tempfile::tempdir().unwrap();
+        let repository: RepositoryName = "octo/sums".parse().unwrap();
+        let (object, whole, length) = {
+            let all = Workspaces::new(data.path()).unwrap();
+            let commits = all.commits(&repository).unwrap();
+            let text: String = (0..10_000).map(|line| format!("{line}\n")).collect();
+            let (object, whole) = (commits.blob(text.as_bytes()).unwrap(), commits.blob(b"whole").unwrap());
+            let name = object.to_string();
+            let file = commits.path().join("objects").join(&name[..2]).join(&name[2..]);
+            let length = std::fs::metadata(&file).unwrap().len() / 2;
+            let bytes = std::fs::read(&file).unwrap();
+            std::fs::remove_file(&file).unwrap();
+            std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+            (object, whole, length)
+        };
+        assert!(length > 100, "it is cut off where its content is");
+
+        // By the next process.
+        let commits = Workspaces::new(data.path()).unwrap().commits(&repository).unwrap();
+
+        assert_eq!(commits.find_blob(object).unwrap_err().code(), git2::ErrorCode::NotFound);
+        assert_eq!(commits.find_blob(whole).unwrap().content(), b"whole");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::origin_of_files::made_of_sources;
 use super::record::EnvironmentRecord;
 use super::setup::FinishedSetup;
 use super::shelf::HALF;
+use super::whole::tally;
 use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation, disk};
 use crate::job::blocking;
 use crate::place::EnvironmentPlace;
@@ -82,7 +83,8 @@ impl Environments {
         let folder = shelf.join(&name);
         remove(&folder).await?;
         fs::rename(&half, &folder).map_err(disk("keep an environment"))?;
-        let made = self.with(ask, folder, record, false).await?;
+        self.whole().insert(folder.clone());
+        let made = self.with(&ask.repository, folder, record, false).await?;
         let made = made.ok_or_else(|| {
             crate::effect_error::soon("an environment is gone that was made now".to_owned())
         })?;
@@ -172,6 +174,7 @@ impl Environments {
             home_below: below,
             image: ask.plan.image.clone(),
             bytes: 0,
+            tally: None,
         };
         match Box::pin(self.run_setup(ask, &place)).await? {
             Err(failed) => return Ok(Err(failed)),
@@ -213,7 +216,8 @@ impl Environments {
                 .try_for_each(LayeredFolder::remove)
                 .map_err(std::io::Error::other)?;
             fs::remove_dir(&made).or_else(|error| if made == ask_inside { Ok(()) } else { Err(error) })?;
-            record.bytes = size(&half);
+            let (tally, bytes) = tally(&half);
+            (record.tally, record.bytes) = (Some(tally), bytes);
             record.write(&half)?;
             Ok(record)
         })
@@ -287,22 +291,6 @@ fn clear_compiled_python(tree: &LayeredFolder, source: &SourceTree) -> std::io::
     let written = tree.walk_written(&|path| !is_cache(path) && source.has_folder(path))?;
     let caches: Vec<PathBuf> = written.into_iter().filter(|path| is_cache(path)).collect();
     tree.clear(&caches)
-}
-
-/// Bytes on the disk, as far as they can be told.
-fn size(folder: &Path) -> u64 {
-    use std::os::unix::fs::MetadataExt as _;
-    let (mut bytes, mut open) = (0_u64, vec![folder.to_owned()]);
-    while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let Ok(found) = entry.metadata() else { continue };
-            bytes = bytes.saturating_add(found.blocks() * 512);
-            if found.is_dir() {
-                open.push(entry.path());
-            }
-        }
-    }
-    bytes
 }
 
 async fn remove(place: &Path) -> Result<(), EffectError> {

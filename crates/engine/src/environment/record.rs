@@ -37,6 +37,16 @@ pub(super) struct EnvironmentRecord {
     pub(super) image: Option<String>,
     /// On the disk, without the image.
     pub(super) bytes: u64,
+    /// None in what an earlier version kept.
+    #[serde(default)]
+    pub(super) tally: Option<EnvironmentTally>,
+}
+
+/// How much there is in an environment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EnvironmentTally {
+    pub(super) entries: u64,
+    pub(super) bytes: u64,
 }
 
 impl EnvironmentRecord {

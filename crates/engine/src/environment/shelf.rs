@@ -11,7 +11,7 @@ use super::{
 };
 use crate::job::blocking;
 use crate::place::{ROOT, layers_of_place};
-use journeyman_order::EffectError;
+use journeyman_order::{EffectError, RepositoryName};
 use journeyman_workspace::remove_all;
 
 /// How folders are called that are half of an environment, or were one; what is left of a server that was killed.
@@ -59,19 +59,22 @@ impl Environments {
         // Held before it is looked at: what is held is not taken away.
         let _lease = self.lease(&folder);
         let Some(record) = EnvironmentRecord::read(&folder) else { return Ok(None) };
-        let kept = self.with(ask, folder, record, true).await?;
-        Ok(kept.filter(|kept| kept.is_good_for(&ask.source, &ask.laid)))
+        let kept = self.with(&ask.repository, folder, record, true).await?;
+        match kept.filter(|kept| kept.is_good_for(&ask.source, &ask.laid)) {
+            Some(kept) if self.is_whole(&kept).await? => Ok(Some(kept)),
+            Some(_) | None => Ok(None),
+        }
     }
 
     /// With the environments below it, if they are here.
     pub(super) async fn with(
         &self,
-        ask: &EnvironmentRequest,
+        repository: &RepositoryName,
         folder: PathBuf,
         record: EnvironmentRecord,
         is_kept: bool,
     ) -> Result<Option<Environment>, EffectError> {
-        let shared = self.inner.workspaces.environments(&ask.repository);
+        let shared = self.inner.workspaces.environments(repository);
         let below: Vec<PathBuf> = record.home_below.iter().map(|name| shared.join(name)).collect();
         let lease: Vec<Lease> =
             std::iter::once(&folder).chain(&below).map(|folder| self.lease(folder)).collect();
@@ -80,7 +83,7 @@ impl Environments {
         }
         let home_layers = std::iter::once(&folder).chain(&below).map(|folder| folder.join("home")).collect();
         let (workspaces, repository, commit) =
-            (self.inner.workspaces.clone(), ask.repository.clone(), record.commit.clone());
+            (self.inner.workspaces.clone(), repository.clone(), record.commit.clone());
         // Of a repository that was made anew, the commit may be gone.
         let Ok(source) = blocking(move || workspaces.source_tree(&repository, &commit)).await? else {
             return Ok(None);

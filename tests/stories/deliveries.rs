@@ -73,11 +73,10 @@ async fn what_happened_on_github_while_nobody_was_there_is_heard_at_the_next_sta
     };
     let asked = world.github.wait_for("the first look", Duration::from_secs(30), listed);
     asked.await.expect("GitHub is asked for its list");
-    // What was acknowledged before it stops is taken in: nobody would be there to do that.
-    world.quiet().await;
     world.stop_bot().await;
     world.label().await;
-    world.quiet().await;
+    // What the first look found may be there still to be taken in, and nobody is there to do that.
+    world.delivered().await;
     assert!(world.orders().await.is_empty(), "nobody heard of the label");
 
     world.start_bot().await;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use journeyman::emulator::DeliveryResult;
 use journeyman::order::{JournalEvent, Settlement, SignalKind};
 
 use super::conversation::ANSWERS;
@@ -11,10 +10,7 @@ use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
 /// Whatever GitHub would have delivered is over by the time Journeyman is up again. Until its first look is over.
 pub(super) async fn look_without_deliveries(world: &mut World) {
-    let is_queued = |one: &journeyman::emulator::DeliveryAttempt| one.outcome == DeliveryResult::Queued;
-    while world.github.deliveries().iter().any(is_queued) {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    world.delivered().await;
     world.github.forget_deliveries();
     let before = world.store.looked_until().await.expect("the store can be read");
     world.start_bot().await;

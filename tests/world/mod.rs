@@ -152,10 +152,22 @@ impl World {
         if !self.store.waking_orders().await.expect("the store can be read").is_empty() {
             return false;
         }
-        let queued = self.github.deliveries().iter().any(|one| one.outcome == DeliveryResult::Queued);
-        !queued
+        !self.is_delivering()
             && self.store.pending_deliveries(0, 1).await.expect("the store can be read").is_empty()
             && self.store.waking_orders().await.expect("the store can be read").is_empty()
+    }
+
+    fn is_delivering(&self) -> bool {
+        self.github.deliveries().iter().any(|one| one.outcome == DeliveryResult::Queued)
+    }
+
+    /// Waits until GitHub has delivered all that happened, or failed to.
+    pub async fn delivered(&self) {
+        let begun = Instant::now();
+        while self.is_delivering() {
+            assert!(begun.elapsed() < PATIENCE, "it is delivered for ever");
+            tokio::time::sleep(GLANCE).await;
+        }
     }
 
     /// Waits until all is quiet, and tells how the latest order ended.

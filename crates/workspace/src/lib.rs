@@ -339,11 +339,11 @@ impl Workspaces {
     /// The data folder is one process's, and every road to a repository of ours leads through here, where it is locked:
     /// what is there the first time is nobody's.
     fn clear_once(&self, repository: &Path) -> Result<(), GitError> {
-        let mut cleared = self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner);
-        if !cleared.contains(repository) {
+        let cleared = || self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner);
+        if !cleared().contains(repository) {
             leftovers::clear(repository)?;
             mend::remove_damaged_objects(repository)?;
-            cleared.insert(repository.to_owned());
+            cleared().insert(repository.to_owned());
         }
         Ok(())
     }

@@ -277,9 +277,14 @@ pub(super) fn remove_damaged_objects(path: &Path) -> Result<(), GitError> {
     let objects = path.join("objects");
     let mut progress = MendProgress::new(path, "bytes are read");
     for file in files_below(&objects)? {
-        if is_damaged_object(&objects, &file, &mut progress)? {
-            tracing::warn!(file = %file.display(), "is not the object that it is called, and is removed");
-            remove(&file)?;
+        match is_damaged_object(&objects, &file, &mut progress) {
+            Ok(true) => {
+                tracing::warn!(file = %file.display(), "is not the object that it is called, and is removed");
+                remove(&file)?;
+            }
+            Ok(false) => {}
+            // Perhaps nobody needs it.
+            Err(error) => tracing::warn!(file = %file.display(), "{error}"),
         }
     }
     Ok(())

@@ -86,11 +86,8 @@ impl EffectContext {
         let folder = self.order_root();
         let inside = self.parts.environments.inside(&folder);
         let kept = || EnvironmentPlace::kept(&folder, &inside).filter(|_| !is_anew);
-        if let Some(place) = kept()
-            && !self.parts.environments.is_made_of_what_is_whole(&self.opened().repository, &place).await?
-        {
-            // Made again where it was.
-            self.environment().await?;
+        if let Some(place) = kept() {
+            self.parts.environments.set_aside_damaged(&self.opened().repository, &place).await?;
         }
         let kept = kept();
         let mut mounts = self.origin_mounts(writable);

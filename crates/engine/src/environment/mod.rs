@@ -64,7 +64,7 @@ struct EnvironmentsInner {
     alone: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
     /// How many use what is kept in these folders.
     leased: Arc<Mutex<HashMap<PathBuf, usize>>>,
-    /// Those that were made by this process, or looked through.
+    /// Those that were made by this process, or looked through, and homes of which that alone was looked at.
     whole: Mutex<HashSet<PathBuf>>,
 }
 
@@ -222,14 +222,7 @@ impl Environments {
 impl Environment {
     /// What its checkout, its setup and, for tests, its repository of one commit are seen as.
     fn tree_layers(&self, with: TreePurpose) -> Vec<PathBuf> {
-        let [setup, repository, checkout] =
-            ["tree", "repository", "checkout"].map(|name| self.folder.join(name));
-        match (self.method, with) {
-            (LayerMethod::Overlay, TreePurpose::Tests) => vec![setup, repository, checkout],
-            (LayerMethod::Overlay, TreePurpose::Agent) => vec![setup, checkout],
-            // It was copied before anything was written there.
-            (LayerMethod::Copy, TreePurpose::Tests | TreePurpose::Agent) => vec![setup],
-        }
+        tree_layers(&self.folder, self.method, with)
     }
 
     /// Whether it is the same for these files: where its setup made something of the sources, only these are as good.
@@ -257,6 +250,16 @@ impl Environment {
     /// What its setup did with the network, when it was run.
     pub(crate) fn network(&self) -> Option<&NetworkRecord> {
         self.record.network.as_ref()
+    }
+}
+
+fn tree_layers(folder: &Path, method: LayerMethod, with: TreePurpose) -> Vec<PathBuf> {
+    let [setup, repository, checkout] = ["tree", "repository", "checkout"].map(|name| folder.join(name));
+    match (method, with) {
+        (LayerMethod::Overlay, TreePurpose::Tests) => vec![setup, repository, checkout],
+        (LayerMethod::Overlay, TreePurpose::Agent) => vec![setup, checkout],
+        // It was copied before anything was written there.
+        (LayerMethod::Copy, TreePurpose::Tests | TreePurpose::Agent) => vec![setup],
     }
 }
 

@@ -1,6 +1,7 @@
 //! Makes an environment: a checkout, what its setup makes of it in layers of its own, and a repository of one commit for
 //! tests.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -10,12 +11,12 @@ use super::origin_of_files::made_of_sources;
 use super::record::EnvironmentRecord;
 use super::setup::FinishedSetup;
 use super::shelf::HALF;
-use super::whole::tally;
+use super::whole::{set_aside, tallies};
 use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation, disk};
 use crate::job::blocking;
 use crate::place::EnvironmentPlace;
 use crate::place::folder::{LayerMethod, LayeredFolder};
-use crate::place::{HOME, PlaceRoot, RECORD, ROOT, TREE};
+use crate::place::{HOME, MADE, PlaceRoot, RECORD, ROOT, TREE};
 use journeyman_order::EffectError;
 use journeyman_sandbox::MOST_LAYERS;
 use journeyman_workspace::SourceTree;
@@ -55,7 +56,11 @@ impl Environments {
         let below = self.downloads(ask, [&name, &exact]);
         let shared = self.inner.workspaces.environments(&ask.repository);
         let _leases: Vec<_> = below.iter().map(|name| self.lease(&shared.join(name))).collect();
-        let is_whole = below.iter().all(|name| shared.join(name).join("home").is_dir());
+        let mut is_whole = true;
+        for name in &below {
+            let folder = shared.join(name);
+            is_whole &= folder.join("home").is_dir() && self.has_whole_home(&folder).await?;
+        }
         let below = if is_whole { below } else { Vec::new() };
         let is_over = !below.is_empty();
         let mut made = Box::pin(self.make_half(ask, &half, below)).await;
@@ -81,7 +86,7 @@ impl Environments {
         let is_of_these = record.is_of_sources.is_some() && there.exists();
         let name = if is_of_these || is_of_others { exact } else { name };
         let folder = shelf.join(&name);
-        remove(&folder).await?;
+        set_aside(&folder).map_err(disk("set an environment aside"))?;
         fs::rename(&half, &folder).map_err(disk("keep an environment"))?;
         self.whole().insert(folder.clone());
         let made = self.with(&ask.repository, folder, record, false).await?;
@@ -110,7 +115,11 @@ impl Environments {
         let checkout = half.join("checkout");
         let (workspaces, repository, commit, into) =
             (self.inner.workspaces.clone(), ask.repository.clone(), ask.commit.clone(), checkout.clone());
-        blocking(move || workspaces.checkout(&repository, &commit, &into)).await??;
+        let checked_out = blocking(move || {
+            workspaces.checkout(&repository, &commit, &into)?;
+            workspaces.source_tree(&repository, &commit)
+        });
+        let checked_out = checked_out.await??;
         let (source, laid, place) = (ask.source.clone(), ask.laid.clone(), checkout.clone());
         blocking(move || {
             LayeredFolder::existing(&place, &[], LayerMethod::Copy).lay(&laid, &source)?;
@@ -174,7 +183,8 @@ impl Environments {
             home_below: below,
             image: ask.plan.image.clone(),
             bytes: 0,
-            tally: None,
+            tallies: BTreeMap::new(),
+            source: Some(hex::encode(checked_out.digest(None))),
         };
         match Box::pin(self.run_setup(ask, &place)).await? {
             Err(failed) => return Ok(Err(failed)),
@@ -193,10 +203,10 @@ impl Environments {
             let root = place.root.as_ref().map(|root| &root.folder);
             [&place.tree, &place.home].into_iter().chain(root).try_for_each(LayeredFolder::open_up)?;
             // What is tested is the commit, whatever its setup made of it.
+            clear_compiled_python(&place.tree, &source)?;
             let changed = place.tree.differing(&source)?;
             place.tree.lay(&changed, &source)?;
             place.tree.clear(&[PathBuf::from(".git")])?;
-            clear_compiled_python(&place.tree, &source)?;
             record.is_of_sources = match record.setup {
                 Some(_) => made_of_sources(&place.tree, &place.home, &plan, &source, &seen_tree)?,
                 None => None,
@@ -216,8 +226,9 @@ impl Environments {
                 .try_for_each(LayeredFolder::remove)
                 .map_err(std::io::Error::other)?;
             fs::remove_dir(&made).or_else(|error| if made == ask_inside { Ok(()) } else { Err(error) })?;
-            let (tally, bytes) = tally(&half);
-            (record.tally, record.bytes) = (Some(tally), bytes);
+            (record.tallies, record.bytes) = tallies(&half)?;
+            // Another one at this path is another one to whoever stands on it.
+            fs::write(half.join(MADE), uuid::Uuid::new_v4().to_string())?;
             record.write(&half)?;
             Ok(record)
         })

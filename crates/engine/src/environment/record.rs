@@ -1,5 +1,6 @@
 //! What is known of a kept environment, in a file beside its layers. It is written last: what has none is half of one.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -37,12 +38,15 @@ pub(super) struct EnvironmentRecord {
     pub(super) image: Option<String>,
     /// On the disk, without the image.
     pub(super) bytes: u64,
-    /// None in what an earlier version kept.
+    /// How much there is in each of its folders; nothing in what an earlier version kept.
     #[serde(default)]
-    pub(super) tally: Option<EnvironmentTally>,
+    pub(super) tallies: BTreeMap<String, EnvironmentTally>,
+    /// The digest of its commit's files as they were here then.
+    #[serde(default)]
+    pub(super) source: Option<String>,
 }
 
-/// How much there is in an environment.
+/// How much there is in a folder of an environment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EnvironmentTally {
     pub(super) entries: u64,
@@ -57,6 +61,14 @@ impl EnvironmentRecord {
             return None;
         }
         serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+    }
+
+    /// What has no record is no environment any more.
+    pub(super) fn forget(folder: &Path) -> std::io::Result<()> {
+        match std::fs::remove_file(file(folder)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     pub(super) fn write(&self, folder: &Path) -> std::io::Result<()> {

@@ -16,7 +16,7 @@ use journeyman_workspace::remove_all;
 
 /// How folders are called that are half of an environment, or were one; what is left of a server that was killed.
 pub(super) const HALF: &str = "half-";
-const GONE: &str = "gone-";
+pub(super) const GONE: &str = "gone-";
 /// Written anew each time somebody takes it.
 const USED: &str = "used";
 
@@ -78,8 +78,10 @@ impl Environments {
         let below: Vec<PathBuf> = record.home_below.iter().map(|name| shared.join(name)).collect();
         let lease: Vec<Lease> =
             std::iter::once(&folder).chain(&below).map(|folder| self.lease(folder)).collect();
-        if below.iter().any(|below| !below.join("home").is_dir()) {
-            return Ok(None);
+        for below in &below {
+            if !below.join("home").is_dir() || !self.has_whole_home(below).await? {
+                return Ok(None);
+            }
         }
         let home_layers = std::iter::once(&folder).chain(&below).map(|folder| folder.join("home")).collect();
         let (workspaces, repository, commit) =

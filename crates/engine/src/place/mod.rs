@@ -23,6 +23,8 @@ pub(crate) const TREE: &str = "work";
 pub(crate) const HOME: &str = "home";
 /// What is its `/`, where that is an image, beside them.
 pub(crate) const ROOT: &str = "root";
+/// In the folder of an environment: another text in each.
+pub(crate) const MADE: &str = "made";
 /// In the folder of a place that lasts.
 pub(crate) const RECORD: &str = "place.json";
 
@@ -82,6 +84,9 @@ struct PlaceRecord {
     variables: BTreeMap<String, String>,
     search: Vec<PathBuf>,
     installed: Vec<String>,
+    /// Which environments lay in the folders of its layers.
+    #[serde(default)]
+    made: BTreeMap<PathBuf, String>,
 }
 
 /// The folders of the environments that the place in this folder is made of.
@@ -93,6 +98,10 @@ pub(crate) fn layers_of_place(folder: &Path) -> Vec<PathBuf> {
         record.tree.into_iter().chain(record.home).chain(root)
     });
     layers.filter_map(|layer| layer.parent().map(Path::to_owned)).collect()
+}
+
+fn made_in(folder: &Path) -> Option<String> {
+    std::fs::read_to_string(folder.join(MADE)).ok()
 }
 
 impl EnvironmentPlace {
@@ -120,7 +129,8 @@ impl EnvironmentPlace {
     pub(crate) fn kept(folder: &Path, inside: &Path) -> Option<Self> {
         let record: PlaceRecord = serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok()?;
         let is_there = record.method == LayerMethod::Copy
-            || record.tree.iter().chain(&record.home).all(|layer| layer.is_dir());
+            || record.tree.iter().chain(&record.home).all(|layer| layer.is_dir())
+                && record.made.iter().all(|(folder, made)| made_in(folder).as_ref() == Some(made));
         let root = record.root.map(|(layers, of)| {
             let folder = LayeredFolder::existing(&folder.join(ROOT), &layers, LayerMethod::Overlay);
             PlaceRoot { folder, of }
@@ -143,6 +153,9 @@ impl EnvironmentPlace {
     }
 
     pub(crate) fn keep(&self) -> std::io::Result<()> {
+        let layers = self.tree.lower().iter().chain(self.home.lower());
+        let folders = layers.filter_map(|layer| layer.parent());
+        let made = folders.filter_map(|folder| Some((folder.to_owned(), made_in(folder)?)));
         let record = PlaceRecord {
             method: self.tree.method(),
             tree: self.tree.lower().to_vec(),
@@ -151,6 +164,7 @@ impl EnvironmentPlace {
             variables: self.variables.clone(),
             search: self.search.clone(),
             installed: self.installed.clone(),
+            made: made.collect(),
         };
         write_whole(&self.folder.join(RECORD), &serde_json::to_vec(&record)?)
     }
@@ -179,5 +193,34 @@ impl EnvironmentPlace {
     /// Where a file of the home is seen.
     pub(crate) fn seen_in_home(&self, path: &str) -> String {
         self.inside.join(HOME).join(path).display().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_gone_where_another_environment_lies_in_the_folder_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let (environment, place) = (folder.path().join("kept"), folder.path().join("place"));
+        for layer in ["tree", "home"] {
+            std::fs::create_dir_all(environment.join(layer)).unwrap();
+        }
+        let layered = |name: &str, layer: &str| {
+            let lower = [environment.join(layer)];
+            LayeredFolder::make(&place.join(name), &lower, LayerMethod::Overlay).unwrap()
+        };
+        let plan = EnvironmentPlan::default();
+        let (tree, home) = (layered(TREE, "tree"), layered(HOME, "home"));
+        let made = EnvironmentPlace::at(tree, home, (&place, &place), &plan);
+        std::fs::write(environment.join(MADE), "one").unwrap();
+        made.keep().unwrap();
+        let is_there = || EnvironmentPlace::kept(&place, &place).is_some();
+        assert!(is_there());
+
+        std::fs::write(environment.join(MADE), "another, of another commit").unwrap();
+
+        assert!(!is_there());
     }
 }

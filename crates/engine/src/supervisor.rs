@@ -15,6 +15,7 @@ use super::intake::DeliveryIntake;
 use super::quarantine::Quarantine;
 use super::retry_clock::RetryClock;
 use journeyman_order::OrderId;
+use journeyman_order::backoff::pause_end;
 use journeyman_store::StoreError;
 
 /// How often the store is looked at although nobody said that something arrived.
@@ -36,7 +37,8 @@ struct SupervisedOrders {
     read_at: Option<Instant>,
     driven: JoinSet<(OrderId, Result<DriveOutcome, StoreError>)>,
     signaled: BTreeMap<OrderId, Arc<Notify>>,
-    parked: BTreeMap<OrderId, DateTime<Utc>>,
+    /// Since when each waits, and for how long.
+    parked: BTreeMap<OrderId, (DateTime<Utc>, Duration)>,
     /// Those that the store could not be used for.
     failed: RetryClock<OrderId>,
     /// Told something while they were driven; whether the drive still heard of it is not known.
@@ -86,7 +88,9 @@ impl Engine {
                 biased;
                 () = self.stop.cancelled() => return orders.stop().await,
                 () = self.drain.cancelled() => return self.finish(orders).await,
-                Some(rested) = orders.driven.join_next() => orders.finish_drive(rested, &self.quarantine),
+                Some(rested) = orders.driven.join_next() => {
+                    orders.finish_drive(rested, &self.quarantine, self.parts.clock.now());
+                }
                 Some(order) = told.recv() => orders.wake(order),
                 () = self.order_requested.notified() => {
                     for order in self.take_signaled() {
@@ -110,7 +114,7 @@ impl Engine {
                 biased;
                 () = self.stop.cancelled() => return orders.stop().await,
                 ended = orders.driven.join_next() => match ended {
-                    Some(ended) => orders.finish_drive(ended, &self.quarantine),
+                    Some(ended) => orders.finish_drive(ended, &self.quarantine, self.parts.clock.now()),
                     None => return ShutdownReport { under_way: 0 },
                 },
                 () = &mut over => return orders.stop().await,
@@ -165,7 +169,7 @@ impl SupervisedOrders {
     /// So many of those that are due by now, the oldest first.
     fn startable(&self, most: usize, now: DateTime<Utc>, may: impl Fn(OrderId) -> bool) -> Vec<OrderId> {
         let is_due = |order: &OrderId| {
-            let is_parked = self.parked.get(order).is_some_and(|until| *until > now);
+            let is_parked = self.parked.get(order).is_some_and(|pause| due(pause, now) > now);
             !is_parked && !self.failed.is_waiting(order) && may(*order)
         };
         self.waking.iter().copied().filter(is_due).take(most).collect()
@@ -193,6 +197,7 @@ impl SupervisedOrders {
         &mut self,
         rested: Result<(OrderId, Result<DriveOutcome, StoreError>), tokio::task::JoinError>,
         quarantine: &Quarantine,
+        now: DateTime<Utc>,
     ) {
         match rested {
             Ok((order, rest)) => {
@@ -212,7 +217,7 @@ impl SupervisedOrders {
                     Ok(DriveOutcome::Ended | DriveOutcome::NotYet) => {}
                     Ok(DriveOutcome::Until(_)) if has_heard => {}
                     Ok(DriveOutcome::Until(until)) => {
-                        self.parked.insert(order, until);
+                        self.parked.insert(order, (now, (until - now).to_std().unwrap_or_default()));
                     }
                     Err(error) => {
                         tracing::error!(%order, "waits, because the store cannot be used: {error}");
@@ -241,10 +246,16 @@ impl SupervisedOrders {
     }
 
     fn sleep(&self, now: DateTime<Utc>) -> Duration {
-        let parked = self.parked.values().min().map(|until| (*until - now).to_std().unwrap_or_default());
+        let parked =
+            self.parked.values().map(|pause| (due(pause, now) - now).to_std().unwrap_or_default()).min();
         let first = parked.into_iter().chain(self.failed.next_due()).min();
         first.unwrap_or(LOOK_AGAIN).clamp(Duration::from_millis(100), LOOK_AGAIN)
     }
+}
+
+/// When an order is looked at again that was parked then, for so long.
+fn due((since, pause): &(DateTime<Utc>, Duration), now: DateTime<Utc>) -> DateTime<Utc> {
+    pause_end(*since, *pause, now)
 }
 
 #[cfg(test)]
@@ -252,6 +263,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use chrono::TimeDelta;
 
     #[tokio::test]
     async fn an_order_whose_drive_ends_by_a_fault_is_driven_again_after_a_pause() {
@@ -269,7 +281,7 @@ mod tests {
         });
 
         let ended = orders.driven.join_next().await.expect("it was driven");
-        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()));
+        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()), Utc::now());
 
         assert!(!orders.signaled.contains_key(&faulty) && orders.failed.is_waiting(&faulty));
         assert!(orders.signaled.contains_key(&well) && !orders.failed.is_waiting(&well));
@@ -280,19 +292,24 @@ mod tests {
         let mut orders = SupervisedOrders::new();
         let [driven, parked, told, last] = [1, 2, 3, 4].map(|number| OrderId(uuid::Uuid::from_u128(number)));
         orders.signaled.insert(driven, Arc::new(Notify::new()));
-        orders.parked.insert(parked, Utc::now() + chrono::TimeDelta::hours(1));
+        let now = Utc::now();
+        orders.driven.spawn(async move { (parked, Ok(DriveOutcome::Until(now + TimeDelta::hours(1)))) });
+        let ended = orders.driven.join_next().await.expect("it was driven");
+        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()), now);
         orders.read(vec![driven, parked, last]);
         assert_eq!(orders.startable(4, Utc::now(), |_| true), [last]);
         orders.wake(told);
         orders.wake(driven);
         assert_eq!(orders.startable(4, Utc::now(), |_| true), [told, last]);
         assert_eq!(orders.startable(1, Utc::now(), |_| true), [told]);
+        // Its clock was ahead when it was parked, and was set right since.
+        assert_eq!(orders.startable(4, now - TimeDelta::days(400), |_| true), [parked, told, last]);
         orders.wake(parked);
         assert_eq!(orders.startable(4, Utc::now(), |_| true), [parked, told, last]);
 
         orders.driven.spawn(async move { (driven, Ok(DriveOutcome::Ended)) });
         let ended = orders.driven.join_next().await.expect("it was driven");
-        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()));
+        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()), Utc::now());
         assert_eq!(
             orders.startable(1, Utc::now(), |_| true),
             [driven],

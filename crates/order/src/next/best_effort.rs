@@ -4,10 +4,11 @@
 //! Each is tried a few times and then left: nothing important hangs on it.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
-use super::super::backoff::Backoff;
+use super::super::backoff::{Backoff, pause_end};
 use super::super::conversation::{CheckRunState, CommentRef, CommentTarget, NoticeComment, Reaction};
 use super::super::effect_name::ReservedWord;
 use super::super::ids::{CommitSha, PullNumber};
@@ -22,7 +23,7 @@ use super::super::trace::OrderTrace;
 /// How often an errand is tried.
 const MOST_ATTEMPTS: usize = 4;
 /// The longest pause that GitHub may ask for, in seconds.
-const LONGEST_PAUSE: i64 = 3_600;
+const LONGEST_PAUSE: u64 = 3_600;
 
 /// The errands of one look at the journal.
 pub(super) struct BestEffortMoves<'a> {
@@ -57,19 +58,19 @@ impl<'a> BestEffortMoves<'a> {
             if trouble.retry == Retry::Outage {
                 outages += 1;
                 let Some(pause) = Backoff::OUTAGE.pause(outages, None) else { return Progress::Over };
-                due = Some(at + pause);
+                due = Some(pause_end(at, pause, self.now));
                 continue;
             }
             (tried, outages) = (tried + 1, 0);
             let pause = match trouble.retry {
                 Retry::Never => return Progress::Over,
-                Retry::After { seconds } => i64::try_from(seconds).unwrap_or(i64::MAX).min(LONGEST_PAUSE),
+                Retry::After { seconds } => seconds.min(LONGEST_PAUSE),
                 Retry::Soon | Retry::Outage => 1 << (2 * tried.min(5)),
             };
             if tried >= MOST_ATTEMPTS {
                 return Progress::Over;
             }
-            due = Some(at + TimeDelta::seconds(pause));
+            due = Some(pause_end(at, Duration::from_secs(pause), self.now));
         }
         match due.filter(|due| self.now < *due) {
             Some(due) => self.wake_at = Some(self.wake_at.map_or(due, |known| known.min(due))),

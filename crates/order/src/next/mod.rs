@@ -1,8 +1,10 @@
 //! The next moves: a function of the journal and nothing else. Crash recovery is calling it again.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use std::time::Duration;
 
-use super::backoff::Backoff;
+use chrono::{DateTime, Utc};
+
+use super::backoff::{Backoff, pause_end};
 use super::conversation::NoticeComment;
 use super::effect_name::ReservedWord;
 use super::journal::{Journal, JournalEvent};
@@ -26,7 +28,7 @@ const MOST_STATUS_ATTEMPTS: usize = 4;
 /// The last one: nobody else says how an order ended, and whatever GitHub answers may be over in an hour.
 const MOST_LAST_STATUS_ATTEMPTS: usize = 12;
 /// The longest pause that GitHub may ask of the status, in seconds.
-const LONGEST_STATUS_PAUSE: i64 = 3_600;
+const LONGEST_STATUS_PAUSE: u64 = 3_600;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -239,14 +241,11 @@ fn status(
     if let (Some(_), Some((last, retry))) = (open, troubles.last()) {
         let grown = 1 << (2 * troubles.len().min(5));
         let pause = match retry {
-            Retry::After { seconds } => {
-                let asked = i64::try_from(*seconds).unwrap_or(i64::MAX).min(LONGEST_STATUS_PAUSE);
-                TimeDelta::seconds(asked.max(grown))
-            }
-            Retry::Soon | Retry::Never => TimeDelta::seconds(grown),
-            Retry::Outage => owed_after(&troubles),
+            Retry::After { seconds } => (*seconds).min(LONGEST_STATUS_PAUSE).max(grown),
+            Retry::Soon | Retry::Never => grown,
+            Retry::Outage => owed_after(&troubles).as_secs(),
         };
-        let due = *last + pause;
+        let due = pause_end(*last, Duration::from_secs(pause), now);
         if now < due {
             *wake_at = Some(wake_at.map_or(due, |known| known.min(due)));
             return None;
@@ -256,11 +255,11 @@ fn status(
 }
 
 /// The status is owed for as long as GitHub is away: nobody else says how an order ended.
-fn owed_after(troubles: &[(DateTime<Utc>, Retry)]) -> TimeDelta {
+fn owed_after(troubles: &[(DateTime<Utc>, Retry)]) -> Duration {
     let outages = troubles.iter().rev().take_while(|(_, retry)| *retry == Retry::Outage).count();
     let outages = u32::try_from(outages).unwrap_or(u32::MAX);
     let pause = Backoff::OUTAGE.pause(outages, None).or_else(|| Backoff::OWED.pause(outages, None));
-    pause.and_then(|pause| TimeDelta::from_std(pause).ok()).unwrap_or(TimeDelta::hours(1))
+    pause.unwrap_or(Backoff::OWED.longest)
 }
 
 fn status_key(revision: u64) -> MoveKey {

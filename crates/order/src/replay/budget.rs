@@ -9,7 +9,8 @@ use super::Replay;
 use super::outage::AwayEffects;
 use super::worker::Worker;
 use crate::agent_run::{AgentRun, AgentUsage};
-use crate::journal::JournalEvent;
+use crate::backoff::CLOCK_AHEAD;
+use crate::journal::{JournalEntry, JournalEvent};
 use crate::journal_index::{EffectNumber, EntryKind, JournalPrefix};
 use crate::moves::{EffectOutcome, MoveKey};
 use crate::settings::OrderLimits;
@@ -135,7 +136,14 @@ impl Replay<'_> {
 /// in which nothing was under way until somebody said something, or nothing but tries to reach a GitHub that is away.
 /// Waiting for a place, for people, or for GitHub is not work.
 fn worked(prefix: JournalPrefix<'_>, seq: u64, now: DateTime<Utc>) -> TimeDelta {
-    let Some(begun) = first_run_after(prefix, seq) else { return TimeDelta::zero() };
+    // What was written under a clock that was ahead says nothing of how long it took.
+    let is_ahead = |entry: &JournalEntry| entry.at > now + CLOCK_AHEAD;
+    let first = prefix.of_kind(EntryKind::Start).find(|entry| entry.seq > seq);
+    let mut since_first =
+        prefix.entries().iter().skip_while(|entry| first.is_none_or(|first| entry.seq < first.seq));
+    let Some(begun) = since_first.find(|entry| !is_ahead(entry)).map(|entry| entry.at) else {
+        return TimeDelta::zero();
+    };
     let (mut rested, mut last) = (TimeDelta::zero(), begun);
     let mut under_way: Vec<EffectNumber> = Vec::new();
     let mut away = AwayEffects::default();
@@ -144,10 +152,12 @@ fn worked(prefix: JournalPrefix<'_>, seq: u64, now: DateTime<Utc>) -> TimeDelta 
     let entries = prefix.numbered().filter(|(entry, _)| entry.seq > seq && entry.at >= begun);
     for (entry, effect) in entries {
         let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
-        if is_rest || away.are_all_of(&under_way) {
-            rested += entry.at - last;
+        if !is_ahead(entry) {
+            if is_rest || away.are_all_of(&under_way) {
+                rested += entry.at - last;
+            }
+            last = entry.at;
         }
-        last = entry.at;
         let Some(effect) = effect else { continue };
         match &entry.event {
             JournalEvent::Intended { .. } if under_way.contains(&effect) => {}
@@ -164,11 +174,6 @@ fn worked(prefix: JournalPrefix<'_>, seq: u64, now: DateTime<Utc>) -> TimeDelta 
     let since =
         if away.are_all_of(&under_way) { TimeDelta::zero() } else { (now - last).max(TimeDelta::zero()) };
     last - begun + since - rested
-}
-
-/// When the first agent was started, by the entries after this one.
-fn first_run_after(prefix: JournalPrefix<'_>, seq: u64) -> Option<DateTime<Utc>> {
-    prefix.of_kind(EntryKind::Start).find(|entry| entry.seq > seq).map(|entry| entry.at)
 }
 
 /// What is known of every run of an agent, by the entries after this one.

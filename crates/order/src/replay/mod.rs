@@ -35,7 +35,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::agent_run::{AgentFailure, AgentFailureKind, AgentRun};
-use super::backoff::Backoff;
+use super::backoff::{Backoff, pause_end};
 use super::effect_name::ReservedWord;
 
 use self::graph::StageResult;
@@ -57,8 +57,6 @@ use super::trace::{CandidateWork, EffectBackoff, OrderTrace};
 
 /// How many pauses that GitHub asks for are kept before they count as attempts.
 const MOST_WAITS: u32 = 24;
-/// An entry that is so much newer than now is of a clock that was ahead.
-const CLOCK_AHEAD: Duration = Duration::from_secs(60);
 /// Where the walk through a stage ends.
 #[derive(Debug)]
 pub(crate) enum Suspension {
@@ -418,9 +416,7 @@ impl<'a> Replay<'a> {
                 (attempts, due, outages) = (0, None, 0);
                 continue;
             };
-            // A clock that was ahead has written a time that is not to be waited for.
-            let began = if seen.at > self.now + CLOCK_AHEAD { self.now - pause } else { seen.at };
-            due = Some((began + pause, hitch.message));
+            due = Some((pause_end(seen.at, pause, self.now), hitch.message));
         }
         if let Some((until, message)) = due.filter(|(until, _)| self.now < *until) {
             self.trace.waiting = Some(EffectBackoff { message: message.to_owned(), until });

@@ -33,6 +33,8 @@ impl AwayEffects {
 /// What people are told once it is over, if it was long enough to be noticed.
 pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
     prefix.of_kind(EntryKind::Outage).next()?;
+    // What is later than the last entry was written under a clock that was ahead.
+    let last = prefix.entries().last()?.at;
     let mut away = AwayEffects::default();
     let mut since: Option<DateTime<Utc>> = None;
     let mut waited = TimeDelta::zero();
@@ -46,9 +48,11 @@ pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
         }
         away.observe(effect, outcome);
         if away.0.is_empty() {
-            waited += since.take().map_or(TimeDelta::zero(), |since| entry.at - since);
+            waited += since
+                .take()
+                .map_or(TimeDelta::zero(), |since| (entry.at.min(last) - since).max(TimeDelta::zero()));
         } else {
-            since.get_or_insert(entry.at);
+            since.get_or_insert(entry.at.min(last));
         }
     }
     if waited < TOLD {

@@ -1,11 +1,12 @@
 //! Who may command: asked of GitHub once for each word, and as long as it does not answer, they may not.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
 use super::signal_log::SignalLog;
-use crate::backoff::Backoff;
+use crate::backoff::{Backoff, pause_end};
 use crate::effect_name::ReservedWord;
 use crate::ids::UserId;
 use crate::journal_index::{JournalPrefix, Observation};
@@ -74,7 +75,7 @@ impl SignalLog {
         let Some(told) = told.filter(|_| answered < MOST_QUESTIONS) else {
             return SenderPermission::No("GitHub could not be asked for their rights".to_owned());
         };
-        let due = last.at + chrono::TimeDelta::seconds(told.cast_signed());
+        let due = pause_end(last.at, Duration::from_secs(told), now);
         if now >= due {
             self.pending.push((key, Move::Authorize { person: person.clone() }));
         } else {

@@ -9,6 +9,7 @@ use crate::moves::EffectOutcome;
 use crate::next::*;
 use crate::settings::{BudgetLimits, OrderLimits, RepositorySettings};
 use crate::signal::SignalKind;
+use chrono::TimeDelta;
 
 fn limited(change: impl FnOnce(&mut OrderLimits)) -> SimulatedOrder {
     let mut world = SimulatedOrder::new();
@@ -74,6 +75,26 @@ fn runs_are_counted_when_an_agent_was_at_work() {
     assert!(because.starts_with("the 5 agent runs for this order are used up"), "{because}");
     assert_eq!((world.made("implement/1/agent"), world.made("implement/2/agent")), (3, 1));
     assert_eq!(world.made("implement/3/agent"), 0);
+}
+
+#[test]
+fn minutes_count_although_the_clock_was_ahead_when_the_first_agent_began() {
+    let mut world = limited(|limits| limits.minutes = 60);
+    let right = world.now;
+    world.now += TimeDelta::days(400);
+    while world.made("classify/1/agent") == 0 {
+        assert!(world.step());
+    }
+    world.now = right;
+    while world.made("branch/1/agent") == 0 {
+        assert!(world.step());
+    }
+    assert_eq!(world.survey().budget.minutes_spent, 0);
+    world.now += TimeDelta::hours(2);
+
+    let OrderEnding::Failed { because } = world.settle() else { panic!("there is no time for a plan") };
+    assert!(because.contains("the 60 minutes for this order are over"), "{because}");
+    assert_eq!(world.survey().budget.minutes_spent, 120);
 }
 
 #[test]

@@ -27,6 +27,7 @@ use crate::signal::Requester;
 use crate::signal::{Signal, SignalKind, SlashCommand};
 use crate::test_run::TestVerdict;
 use crate::trace::StageState;
+use chrono::TimeDelta;
 
 #[test]
 fn a_wrong_first_attempt_is_sent_back_and_the_second_is_published() {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::moves::EffectError;
+use chrono::TimeDelta;
 
 /// After these many tries, as they are made, about six hours are over.
 const SIX_HOURS: usize = 75;
@@ -100,20 +101,57 @@ fn what_a_person_says_counts_in_the_order_in_which_it_was_said() {
     assert_eq!(answers, [SignalAnswer::Taken, SignalAnswer::Taken]);
 }
 
-#[test]
-fn a_clock_that_was_ahead_keeps_nobody_waiting_once_it_is_right() {
-    let mut order = SimulatedOrder::new();
-    order.oracle(|_, r#move, before| (matches!(r#move, Move::Push { .. }) && before == 0).then(away));
-    let is_push = |(_, r#move): &(MoveKey, Move)| matches!(r#move, Move::Push { .. });
-    while !order.survey().next.moves.iter().any(is_push) {
-        assert!(order.step());
-    }
+/// Makes what this names as if the clock were 400 days ahead, and sets the clock right.
+fn made_ahead(order: &mut SimulatedOrder, is: fn(&Move) -> bool) {
+    let (key, r#move) = loop {
+        if let Some(named) = order.survey().next.moves.into_iter().find(|(_, r#move)| is(r#move)) {
+            break named;
+        }
+        assert!(order.step(), "it is never named");
+    };
     let right = order.now;
     order.now += TimeDelta::days(400);
-    assert!(order.step());
+    order.begin(key.clone(), r#move);
+    order.finish(&key.0);
     order.now = right;
+}
 
-    assert!(order.survey().next.moves.iter().any(is_push), "{:?}", order.survey().next);
+#[test]
+fn what_found_nobody_under_a_clock_that_was_ahead_is_tried_again_once_it_is_right() {
+    let of_work: fn(&Move) -> bool = |r#move| matches!(r#move, Move::Push { .. });
+    let of_status: fn(&Move) -> bool = |r#move| matches!(r#move, Move::ShowStatus { .. });
+    let of_an_errand: fn(&Move) -> bool = |r#move| matches!(r#move, Move::ShowCheck { .. });
+    let of_a_persons_right: fn(&Move) -> bool = |r#move| matches!(r#move, Move::Authorize { .. });
+    for (name, is) in
+        [("work", of_work), ("status", of_status), ("errand", of_an_errand), ("right", of_a_persons_right)]
+    {
+        let mut order = SimulatedOrder::new();
+        order.oracle(move |_, r#move, before| (is(r#move) && before == 0).then(away));
+        if name == "right" {
+            order.settle();
+            order.say("/retry");
+        }
+        let begun = order.now;
+
+        made_ahead(&mut order, is);
+
+        let next = order.survey().next;
+        assert!(next.moves.iter().any(|(_, r#move)| is(r#move)), "{name}: {next:?}");
+        assert!(matches!(order.settle(), OrderEnding::Verified { .. }), "{name}");
+        assert!(order.now - begun < TimeDelta::hours(1), "{name}");
+    }
+}
+
+#[test]
+fn an_outage_that_ended_under_a_clock_that_was_ahead_is_not_told_as_one_of_a_year() {
+    let mut order = SimulatedOrder::new();
+    order.oracle(|_, r#move, before| (matches!(r#move, Move::Push { .. }) && before == 0).then(away));
+    while order.made("/push") == 0 {
+        assert!(order.step());
+    }
+
+    made_ahead(&mut order, |r#move| matches!(r#move, Move::Push { .. }));
+
     assert!(matches!(order.settle(), OrderEnding::Verified { .. }));
-    assert!(order.now - right < TimeDelta::hours(1));
+    assert_eq!(order.survey().trace.notes, Vec::<String>::new());
 }

@@ -1,5 +1,6 @@
 //! What holds for every order, whatever goes wrong and whoever interrupts.
 
+use chrono::TimeDelta;
 use proptest::prelude::*;
 
 use super::chance::cases;

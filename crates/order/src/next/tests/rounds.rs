@@ -11,6 +11,7 @@ use crate::ids::*;
 use crate::next::*;
 use crate::test_run::TestVerdict;
 use crate::trace::StageState;
+use chrono::TimeDelta;
 
 /// Implemented, published as a draft, reviewed in rounds, taken out of draft.
 fn reviewed(escalation: &str) -> SimulatedOrder {

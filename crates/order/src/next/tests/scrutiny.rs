@@ -72,6 +72,7 @@ fn seen(
         }),
         against,
         examples: Vec::new(),
+        unanswered: Vec::new(),
         reproduction: None,
         lies: None,
         changed_tests: Vec::new(),

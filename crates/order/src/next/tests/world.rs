@@ -12,7 +12,7 @@ use crate::settings::{OrderLimits, RepositorySettings};
 use crate::signal::{CommentCommand, Requester, Signal, SignalKind};
 use crate::test_run::{TestCounts, TestRun, TestVerdict};
 use crate::trace::StageState;
-use chrono::TimeZone;
+use chrono::{TimeDelta, TimeZone};
 
 const PIPELINE: &str = r"
 name: issue-to-pr
@@ -257,7 +257,7 @@ impl SimulatedOrder {
         true
     }
 
-    fn begin(&mut self, key: MoveKey, r#move: Move) {
+    pub(super) fn begin(&mut self, key: MoveKey, r#move: Move) {
         self.write(JournalEvent::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) });
         self.under_way.push((key, r#move));
         self.most_at_once = self.most_at_once.max(self.under_way.len());

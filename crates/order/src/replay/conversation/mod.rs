@@ -12,11 +12,11 @@ mod replies;
 mod round;
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use chrono::TimeDelta;
+use std::time::Duration;
 
 use super::signal_log::{PullEvent, PullEventKind};
 use super::{Replay, ReplayResult, Suspension};
+use crate::backoff::pause_end;
 use crate::conversation::{Mergeability, PullSnapshot, PullSnapshotState};
 use crate::effect_name::ReservedWord;
 use crate::ids::{CommitSha, Person, PullNumber, UserId};
@@ -185,7 +185,8 @@ impl<'a> Replay<'a> {
         if self.signals.log.asks_for_reviewers {
             return false;
         }
-        let due = last + TimeDelta::seconds(i64::from(self.journal.opened().limits.gather_seconds));
+        let gathering = Duration::from_secs(u64::from(self.journal.opened().limits.gather_seconds));
+        let due = pause_end(last, gathering, self.now);
         if self.now < due {
             ran.wake_at = Some(ran.wake_at.map_or(due, |known| known.min(due)));
             return false;

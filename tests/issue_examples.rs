@@ -242,12 +242,16 @@ async fn a_fix_in_c() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_example_that_was_right_before_stands_against_nothing() {
-    let issue = "`cents(\"12\")` is `1200`, and that is right. Please read negative amounts as well.\n";
+async fn an_example_that_was_right_before_or_cannot_be_run_stands_against_nothing_and_is_named() {
+    let issue = "`cents(\"12\")` is `1200`, and that is right. Please read negative amounts as well.\n\n`Wallet.sum(\"-3.50\")` is \
+                 `-250` then.\n";
     let run = tested(&PYTHON, issue, &with_sign(&PYTHON, 1)).await;
     assert_eq!(run.verdict, TestVerdict::Passed);
-    let example = &run.scrutiny.expect("a scrutiny").examples[0];
+    let scrutiny = run.scrutiny.expect("a scrutiny");
+    let example = &scrutiny.examples[0];
     assert_eq!((&*example.after[0], example.said), ("1200", ExampleVerdict::Open));
+    let (unanswered, same) = scrutiny.unjudged_examples();
+    assert_eq!((unanswered, same), (&["Wallet.sum(\"-3.50\")".to_owned()][..], vec!["cents(\"12\")"]));
 }
 
 const PROSE: &str = "# Negative amounts are read wrongly\n\nThe sign belongs to the whole amount, and not only to what stands before \

@@ -192,7 +192,7 @@ fn objections(run: &TestRun) -> Vec<Finding> {
                     let what = lie.map(|lie| format!(": with {} in place of {}", lie.now, lie.was));
                     (
                         format!(
-                            "the tests of the base pass on this code with a wrong expectation as well{}",
+                            "the tests pass on this code with a wrong expectation as well{}",
                             what.unwrap_or_default()
                         ),
                         place,

@@ -1,6 +1,8 @@
 //! The experiment that a verdict rests on: the tests of base and change on the code of base and change, the lie
 //! detector, and what reading the change adds for people.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +55,9 @@ pub struct Scrutiny {
     /// What both codes answer to the calls that the issue shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<ExampleRun>,
+    /// Calls that the issue shows and that could not be run on the code of the change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<String>,
     /// What the plan's reproduction says; none where the plan has none, or the tests do not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reproduction: Option<ReproductionRun>,
@@ -195,6 +200,16 @@ pub struct FalsifiedExpectation {
     pub noticed: bool,
 }
 
+impl FalsifiedExpectation {
+    /// Where it is, in a few words.
+    fn place(&self) -> String {
+        match &self.test {
+            Some(test) => test.clone(),
+            None => format!("{}:{}", self.path, self.line),
+        }
+    }
+}
+
 /// A call that the issue shows, and what both codes answer to it, each answer once. An error begins with `! `.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExampleRun {
@@ -249,6 +264,10 @@ impl ExampleRun {
                 format!("the issue's example {code} gives different answers in turn: {after}")
             }
             ExampleVerdict::Open if before == after => return None,
+            ExampleVerdict::Open if before.is_empty() => format!(
+                "the issue's example {code} gives {after} now; it could not be run on the base commit, and the issue does not \
+                 say enough to judge it"
+            ),
             ExampleVerdict::Open => format!(
                 "the issue's example {code} gave {before} and gives {after} now; the issue does not say enough to judge it"
             ),
@@ -390,6 +409,13 @@ impl Scrutiny {
         !self.comparison.fixed.is_empty() || matches!(self.proof, Some(Proof::Proven { .. }))
     }
 
+    /// Calls of the issue that say nothing of the change: what could not be run, and what answers as on the base commit where
+    /// the issue does not say whether it should.
+    pub fn unjudged_examples(&self) -> (&[String], Vec<&str>) {
+        let is_same = |run: &&ExampleRun| run.said == ExampleVerdict::Open && run.before == run.after;
+        (&self.unanswered, self.examples.iter().filter(is_same).map(|run| run.code.as_str()).collect())
+    }
+
     /// What the base's tests have against the change.
     pub fn against(&self) -> impl Iterator<Item = &str> {
         let before = self.old_tests.iter().flat_map(|old| &old.against);
@@ -497,13 +523,21 @@ impl Scrutiny {
         }
     }
 
+    /// In which tests falsified expectations were caught, or where those stand that are in no test that has a name.
+    pub fn caught_in(&self) -> Vec<String> {
+        let lies = self.lies.iter().filter(|lies| lies.said == LieVerdict::Noticed);
+        let told = lies.flat_map(|lies| &lies.told).filter(|lie| lie.noticed);
+        let places: BTreeSet<String> = told.map(FalsifiedExpectation::place).collect();
+        places.into_iter().collect()
+    }
+
     /// What the lie detector says, in one sentence; none where it was not asked.
     pub fn lies_sentence(&self) -> Option<String> {
         let lies = self.lies.as_ref()?;
         let told = lies.told.len();
-        let noticed = lies.told.iter().filter(|lie| lie.noticed).count();
         Some(match &lies.said {
             LieVerdict::Noticed => {
+                let noticed = lies.told.iter().filter(|lie| lie.noticed).count();
                 format!("falsified expectations: the tests caught {noticed} of {told}")
             }
             LieVerdict::Unnoticed => {

@@ -18,31 +18,33 @@ const LONGEST_SUMMARY: usize = 30_000;
 pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Option<String> {
     let receipt = ReceiptSource::of(journal, survey)?;
     let issue = &journal.opened().issue;
+    // A run on a person's own machine claims nothing of GitHub.
+    let is_on_github = is_linkable(&issue.url);
     let mut parts = vec![receipt.evidence()];
-    if let (Verdict::Pending { .. }, true) = (&survey.verdict, is_linkable(&issue.url)) {
+    if let (Verdict::Pending { .. }, true) = (&survey.verdict, is_on_github) {
         parts.push(format!("Current status: [the comment on the issue]({}).", issue.url));
     }
     parts.extend(receipt.doubts());
     parts.push(receipt.gaps());
     parts.push(receipt.details());
-    parts.push(
+    parts.extend(is_on_github.then(|| {
         "<sub>Review it as you would a colleague's: Journeyman answers every point of a review that requests changes. Or \
          comment `/retry`, `/approve`, `/cancel`, `/status`; `/help` explains them.</sub>"
-            .to_owned(),
-    );
+            .to_owned()
+    }));
     let rest = parts.join("\n\n");
     // What makes GitHub close the issue when this is merged. Nothing else writes it.
-    let closes = format!("Closes #{}", issue.number);
+    let closes = if is_on_github { format!("Closes #{}\n\n", issue.number) } else { String::new() };
     // The agent's words get the room that is left: what we know ourselves is never cut for them.
     let room = ROOM.saturating_sub(rest.chars().count() + 200).min(LONGEST_SUMMARY);
     let template = journal.prepared().and_then(|prepared| prepared.template);
     let body = match template.and_then(|template| filled(template, summary)) {
-        Some(filled) => format!("{closes}\n\n{}\n\n---\n\n{rest}", in_the_template(&filled, room)),
+        Some(filled) => format!("{closes}{}\n\n---\n\n{rest}", in_the_template(&filled, room)),
         None => match quoted_within(summary, room) {
             Some(summary) => {
-                format!("{closes}\n\n### What changed, in the agent's words\n\n{summary}\n\n{rest}")
+                format!("{closes}### What changed, in the agent's words\n\n{summary}\n\n{rest}")
             }
-            None => format!("{closes}\n\n{rest}"),
+            None => format!("{closes}{rest}"),
         },
     };
     Some(fit(&body, ROOM))

@@ -138,7 +138,10 @@ impl<'a> ReceiptSource<'a> {
     pub(super) fn gaps(&self) -> String {
         let mut lines = Vec::new();
         if self.test().is_some() {
-            lines.extend(scrutiny::gap(self.scrutiny()).map(|gap| format!("- {gap}")));
+            let examples = self.scrutiny().into_iter().flat_map(scrutiny::unjudged_examples);
+            lines.extend(
+                scrutiny::gap(self.scrutiny()).into_iter().chain(examples).map(|gap| format!("- {gap}")),
+            );
         } else {
             lines.push("- Tests: none were run on this commit.".to_owned());
         }

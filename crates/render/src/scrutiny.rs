@@ -32,7 +32,14 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
     let below = if scrutiny.old_tests.is_some() { "  " } else { "" };
     let against = scrutiny.against().take(MOST_NAMES);
     lines.extend(against.map(|because| format!("{below}- ❌ {}", plain(&shorten(because, 300)))));
-    lines.extend(scrutiny.lies_sentence().map(|sentence| format!("- {}", plain(&shorten(&sentence, 300)))));
+    if let Some(sentence) = scrutiny.lies_sentence() {
+        let caught_in = scrutiny.caught_in();
+        let tests = match &caught_in[..] {
+            [] => String::new(),
+            tests => format!(", in {}", list(tests, tests.len() as u64)),
+        };
+        lines.push(format!("- {}{tests}", plain(&shorten(&sentence, 300))));
+    }
     for (said, is_for) in scrutiny.from_outside() {
         let sign = match is_for {
             Some(true) => "",
@@ -143,6 +150,27 @@ pub(super) fn gap(scrutiny: Option<&Scrutiny>) -> Option<String> {
                 .to_owned(),
         ),
     }
+}
+
+/// The issue's own calls that say nothing of the change.
+pub(super) fn unjudged_examples(scrutiny: &Scrutiny) -> Vec<String> {
+    let list = |codes: &[&str]| {
+        codes.iter().map(|code| command_span(&shorten(code, 160))).collect::<Vec<_>>().join(", ")
+    };
+    let (unanswered, same) = scrutiny.unjudged_examples();
+    let unanswered: Vec<&str> = unanswered.iter().map(String::as_str).collect();
+    let mut lines = Vec::new();
+    if !unanswered.is_empty() {
+        lines
+            .push(format!("The issue's examples that could not be run on their own: {}.", list(&unanswered)));
+    }
+    if !same.is_empty() {
+        lines.push(format!(
+            "The issue's examples that give the same as on the base commit, where it is not clear whether they should: {}.",
+            list(&same)
+        ));
+    }
+    lines
 }
 
 fn beside_the_base(scrutiny: &Scrutiny, pages: &RepositoryLinks) -> String {

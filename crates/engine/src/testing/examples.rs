@@ -21,11 +21,11 @@ fn is_wanted(path: &str) -> bool {
 }
 
 impl ExperimentContext<'_> {
-    /// What both codes answer to the calls that the issue shows; nothing where none of them can be run.
-    pub(super) async fn examples(&self) -> Result<Vec<ExampleRun>, EffectError> {
+    /// What both codes answer to the calls that the issue shows, and those that cannot be run on the code of the change.
+    pub(super) async fn examples(&self) -> Result<(Vec<ExampleRun>, Vec<String>), EffectError> {
         let shown = examples(&self.ask.issue);
         if shown.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Default::default());
         }
         // What one run learns of its mark is nothing in the other.
         let marks = [(); 2].map(|()| uuid::Uuid::new_v4().simple().to_string());
@@ -36,11 +36,13 @@ impl ExperimentContext<'_> {
         };
         let [of_after, of_before] = &marks;
         let after = answered(self.output("-examples", after, &self.ask.commit).await?, of_after);
-        if after.iter().all(Vec::is_empty) {
-            return Ok(Vec::new());
+        let unanswered = shown.iter().zip(&after).filter(|(_, answers)| answers.is_empty());
+        let unanswered: Vec<String> = unanswered.map(|(example, _)| example.code.clone()).collect();
+        if unanswered.len() == shown.len() {
+            return Ok((Vec::new(), unanswered));
         }
         let before = answered(self.output("-examples-base", before, &self.ask.base).await?, of_before);
-        Ok(judge_examples(&shown, &before, &after))
+        Ok((judge_examples(&shown, &before, &after), unanswered))
     }
 
     /// What evaluates them, on the code of the change and on that of the base.

@@ -139,6 +139,7 @@ impl<'a> ExperimentContext<'a> {
             wanted(configuration_differs, self.with_old_configuration()),
         )?;
         let (reproduction, printed) = reproduced.unwrap_or_default();
+        let (examples, unanswered) = examples.unwrap_or_default();
         outputs.extend(printed);
         for loaded in [&old_tests, &old_code].into_iter().flatten() {
             outputs.extend(loaded.ran.outputs());
@@ -238,7 +239,8 @@ impl<'a> ExperimentContext<'a> {
             proof: judgement.proof,
             old_code: old_code.and_then(|code| code.ran.test).map(|ended| ended.run),
             lies,
-            examples: examples.unwrap_or_default(),
+            examples,
+            unanswered,
             reproduction,
             changed_tests,
             rewritten,

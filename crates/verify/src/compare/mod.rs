@@ -119,9 +119,9 @@ pub(super) fn judged(exits: &ComparedExits, own: &Comparison, old: &Comparison) 
         return ComparisonVerdict::NoTests;
     }
     let is_by_test = own.by == ComparedBy::Test;
-    // A rerun tells flaky tests, so it counts only where tests are told apart.
-    let passed_at_last =
-        || is_by_test && own.newly_broken.is_empty() && exits.reruns.contains(&Exit::Code(0));
+    // A rerun tells flaky tests, so it counts only where tests are told apart. An exit of 0 beside a test that never passed is
+    // not believed.
+    let passed_at_last = || is_by_test && has_no_red(own) && exits.reruns.contains(&Exit::Code(0));
     let is_good = verdict(&exits.after, own.after.as_ref()) == TestVerdict::Passed;
     let fallen_short = if is_good || passed_at_last() {
         ComparisonVerdict::Passed
@@ -144,6 +144,11 @@ pub(super) fn judged(exits: &ComparedExits, own: &Comparison, old: &Comparison) 
         | ComparisonVerdict::TestsMissing
         | ComparisonVerdict::NoTests => fallen_short,
     }
+}
+
+/// Whether no test failed in all runs on the commit.
+fn has_no_red(own: &Comparison) -> bool {
+    own.newly_broken.is_empty() && own.new_failing.is_empty() && own.already_red.is_empty()
 }
 
 /// Whether all that fails is red on the base or flaky, and fails in the same way: some runners have exit codes of

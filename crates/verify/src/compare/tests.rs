@@ -102,6 +102,14 @@ fn a_test_that_is_red_once_and_green_once_on_one_tree_is_flaky() {
 }
 
 #[test]
+fn a_runner_that_ends_well_whatever_fails_is_not_believed_the_second_time_either() {
+    let hidden = compare(&run("+a"), &run("+a -b"), &[run("+a -b")]);
+    assert_eq!(judged(&exits(0, 0, &[0]), &hidden, &hidden), ComparisonVerdict::Failed);
+    let at_last = compare(&run("+a"), &run("+a -b"), &[run("+a +b")]);
+    assert_eq!(judged(&exits(0, 1, &[0]), &at_last, &at_last), ComparisonVerdict::Passed);
+}
+
+#[test]
 fn a_run_beside_red_tests_passes_only_where_all_red_is_explained() {
     let judge = |exits: ComparedExits, base: &str, after: &str| {
         judged(&exits, &untold(base, after), &untold(base, after))

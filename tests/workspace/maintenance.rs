@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use journeyman::order::{CommitSha, OrderId};
-use journeyman::workspace::{PushOutcome, Remote};
+use journeyman::workspace::{JournaledCommits, PushOutcome, Remote};
 
 use super::{House, git};
 
@@ -72,8 +72,8 @@ async fn an_order_that_is_forgotten_has_no_folder_and_no_commits_and_another_kee
     assert_eq!(named(), keeps);
     // It comes back from what was pushed.
     let remote = house.remote();
-    let made = std::slice::from_ref(&commit);
-    house.workspaces.fetch_own(house.order, &remote, &house.branch, &commit, made).unwrap();
+    let known = JournaledCommits { made: vec![commit.clone()], ..JournaledCommits::default() };
+    house.workspaces.fetch_behind(house.order, &remote, &house.branch, &known).unwrap();
     let rebased = git(
         &repository,
         &["commit-tree", &format!("{commit}^{{tree}}"), "-p", house.base.as_str(), "-m", "Again"],
@@ -98,6 +98,29 @@ async fn a_branch_with_a_persons_commit_is_not_taken_for_one_that_was_forgotten(
     let forgotten = OrderId(uuid::Uuid::now_v7());
     assert!(!house.workspaces.reclaim(forgotten, &remote, &house.branch, &theirs).unwrap());
     assert!(!house.workspaces.reclaim(forgotten, &remote, &house.branch, &ours).unwrap(), "it has moved on");
+}
+
+#[tokio::test]
+async fn what_we_pushed_comes_again_from_behind_what_a_person_pushed_with_all_that_is_in_it() {
+    let house = House::new().await;
+    let ours = house.published("echo more >> README.md").await;
+    let theirs = house.person(house.branch.as_str(), "echo theirs >> README.md");
+    let known = JournaledCommits { made: vec![ours.clone()], taken: vec![theirs.clone()] };
+    let lacking = || house.workspaces.lacking(&house.repository, &known.all()).unwrap();
+    assert_eq!(lacking(), known.taken);
+    let file = house.workspaces.file(&house.repository, &ours, "README.md").unwrap().expect("a file");
+    let repository = git2::Repository::open(house.data.path().join("commits/octo/sums.git")).unwrap();
+    let file = git2::Oid::hash_object(git2::ObjectType::Blob, &file).unwrap().to_string();
+    fs::remove_file(repository.path().join("objects").join(&file[..2]).join(&file[2..])).unwrap();
+    assert_eq!(lacking(), known.all(), "one file of it is gone");
+
+    house.workspaces.mend(&house.remote(), "main", None).unwrap();
+    house.workspaces.fetch_behind(house.order, &house.remote(), &house.branch, &known).unwrap();
+
+    assert!(lacking().is_empty());
+    let pushed = house.workspaces.push(house.order, &house.remote(), &house.branch, &ours, Some(&theirs));
+    let here = PushOutcome::StaleLease { at: Some(theirs) };
+    assert_eq!(pushed.unwrap(), here, "what a person pushed is not taken away");
 }
 
 /// `cargo nextest run --workspace --run-ignored all -E 'test(/a_thousand_packs/)' --no-capture` prints the figures.

@@ -2,10 +2,29 @@
 
 use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
+use journeyman_workspace::{GitError, GitErrorKind};
 
 /// Trouble that does not pass by itself.
 pub(super) fn never(message: impl Into<String>) -> EffectError {
     EffectError { message: message.into(), retry: Retry::Never }
+}
+
+/// What the disk does is tried again. What is forbidden stays so, and so does what a repository of ours said: something may have
+/// to come again first.
+pub(super) fn disk(what: &str) -> impl Fn(std::io::Error) -> EffectError + '_ {
+    move |error| {
+        let said = format!("cannot {what}: {error}");
+        // A path that is too long, and more files than are looked through, were made by whoever ran there.
+        let is_forbidden = matches!(
+            error.kind(),
+            std::io::ErrorKind::PermissionDenied
+                | std::io::ErrorKind::InvalidFilename
+                | std::io::ErrorKind::FileTooLarge
+        );
+        let git = error.get_ref().and_then(|inner| inner.downcast_ref::<GitError>());
+        let is_ours = git.is_some_and(|git| git.is_ours && git.kind != GitErrorKind::Unavailable);
+        if is_forbidden || is_ours { never(said) } else { soon(said) }
+    }
 }
 
 /// Trouble that may be gone in a moment.

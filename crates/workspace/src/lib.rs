@@ -82,7 +82,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{Oid, Repository, RepositoryInitOptions};
 
-pub use bounds::bounded_tree;
+pub use bounds::{KEPT_FREE_OF_OBJECTS, bounded_tree};
 pub use changes::{ChangedContent, ChangedFile, LARGEST_CHANGED};
 pub use commits::NewCommit;
 pub use committed_links::CommittedLinks;
@@ -95,6 +95,7 @@ pub use import::{ImportOutcome, ImportRules};
 pub use local_repository::open_clone;
 pub use origin::ORIGIN_DAMAGED;
 pub use outline::Outline;
+pub use own_commits::JournaledCommits;
 pub use protected::DEFAULT_PROTECTED;
 pub use remote::{PushOutcome, Remote};
 pub use secrets::SecretSet;

@@ -89,9 +89,9 @@ pub const ORIGIN_DAMAGED: i32 = 75;
 /// nothing was pushed is for the worker to hear.
 const EXPORT: &str = r#"
 set -u
-origin=$1 branch=$2 base=$3
+origin=$1 branch=$2 base=$3 pushed=$4
 export GIT_DIR="$origin" GIT_NO_REPLACE_OBJECTS=1 GIT_TERMINAL_PROMPT=0
-if pushed=$(git rev-parse --quiet --verify "refs/heads/$branch^{commit}"); then
+if pushed=$(git rev-parse --quiet --verify "$pushed^{commit}"); then
   printf '%s\n' "$pushed"
   { printf '%s\n' "$pushed"
     git rev-list --objects --no-object-names "$pushed^{tree}" "^$base^{tree}"
@@ -272,9 +272,17 @@ impl Workspaces {
 
     /// The command that writes what was pushed to its standard output, for [`Workspaces::import`], to be run *in a
     /// sandbox* with `origin` mounted for reading, without network, and with [`super::MOST_EXPORTED`] as the most
-    /// output. Its exit code says nothing; its output is not to be trusted.
-    pub fn export_command(places: &OrderDirs, branch: &BranchName, base: &CommitSha) -> Vec<OsString> {
-        shell(EXPORT, &[places.origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()])
+    /// output. Its exit code says nothing; its output is not to be trusted. With `pushed` it is what the branch was at then, if
+    /// that is still there.
+    pub fn export_command(
+        places: &OrderDirs,
+        branch: &BranchName,
+        base: &CommitSha,
+        pushed: Option<&CommitSha>,
+    ) -> Vec<OsString> {
+        let pushed = pushed.map_or_else(|| branch.reference(), ToString::to_string);
+        let arguments = [places.origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()];
+        shell(EXPORT, &[&arguments[..], &[pushed.as_ref()]].concat())
     }
 }
 

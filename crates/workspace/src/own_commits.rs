@@ -1,31 +1,48 @@
-//! Commits of ours that are on GitHub and not here any more, as where the data folder is another.
+//! Commits that are on GitHub and not here any more, as where the data folder is another.
 
 use super::commit_origin::{CommitOrigin, is_by_us};
 use super::remote::{oid, sha};
-use super::{GitError, Remote, Workspaces};
+use super::whole::WholeTrees;
+use super::{GitError, GitErrorKind, Remote, Workspaces};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
+/// The commits that an order's journal tells of.
+#[derive(Debug, Clone, Default)]
+pub struct JournaledCommits {
+    /// Those that we made.
+    pub made: Vec<CommitSha>,
+    /// Those of people that were taken in.
+    pub taken: Vec<CommitSha>,
+}
+
+impl JournaledCommits {
+    /// All of them.
+    pub fn all(&self) -> Vec<CommitSha> {
+        self.made.iter().chain(&self.taken).cloned().collect()
+    }
+}
+
 impl Workspaces {
-    /// Fetches the order's branch, if it is where we pushed it last; otherwise it is somebody else's by now, and is left
-    /// for [`Workspaces::fetch_human`]. `made` are the commits that the order's journal says we made: those of them that
-    /// are found count as ours again, and no others do.
+    /// Fetches the order's branch, wherever it is by now: what was pushed to it before is behind it, unless somebody took that
+    /// away. The commits that the journal tells of count as what they were, and no others do.
     ///
     /// # Errors
     /// As the server answers, or when the disk fails.
-    pub fn fetch_own(
+    pub fn fetch_behind(
         &self,
         order: OrderId,
         remote: &Remote<'_>,
         branch: &BranchName,
-        pushed: &CommitSha,
-        made: &[CommitSha],
+        known: &JournaledCommits,
     ) -> Result<(), GitError> {
-        if self.remote_head(remote, branch.as_str())?.as_ref() != Some(pushed) {
-            return Ok(());
-        }
+        let Some(head) = self.remote_head(remote, branch.as_str())? else { return Ok(()) };
         let commits = self.commits(remote.repository)?;
-        self.fetch_into(&commits, remote, branch.as_str(), pushed, &format!("refs/fetched/{order}"))?;
-        self.adopt(order, remote.repository, made)
+        match self.fetch_into(&commits, remote, branch.as_str(), &head, &format!("refs/fetched/{order}")) {
+            // It is somebody else's by now, and whoever needs it says what is wrong with it.
+            Err(error) if matches!(error.kind, GitErrorKind::NotForUs | GitErrorKind::NotFound) => Ok(()),
+            Err(error) => Err(error),
+            Ok(_) => self.adopt(order, remote.repository, known),
+        }
     }
 
     /// Fetches a branch that the order's journal does not know of, as one that was pushed after the backup that a server was
@@ -67,11 +84,12 @@ impl Workspaces {
         if there != *head || found.is_empty() {
             return Ok(false);
         }
-        self.adopt(order, remote.repository, &found).map(|()| true)
+        let known = JournaledCommits { made: found, taken: Vec::new() };
+        self.adopt(order, remote.repository, &known).map(|()| true)
     }
 
-    /// Has the commits count as ours that the order's journal says we made, as far as they are here: those of an order that
-    /// was forgotten have no name any more.
+    /// Has the commits count as what the order's journal says they are, as far as all of them is here: those of an order that
+    /// was forgotten have no name any more. What is not whole gets none: whoever fetches would believe that all of it is here.
     ///
     /// # Errors
     /// When the disk fails.
@@ -79,16 +97,21 @@ impl Workspaces {
         &self,
         order: OrderId,
         repository: &RepositoryName,
-        made: &[CommitSha],
+        known: &JournaledCommits,
     ) -> Result<(), GitError> {
         let commits = self.commits(repository)?;
-        let own = CommitOrigin::Bot.all(&commits, order)?;
-        for commit in made {
-            let id = oid(commit)?;
-            if !own.contains(&id) && commits.find_commit(id).is_ok() {
-                commits
-                    .reference(&CommitOrigin::Bot.reference(order, "brought", id), id, true, "")
-                    .map_err(|error| GitError::local("keep what was fetched", &error))?;
+        let mut trees = WholeTrees::of(&commits)?;
+        for (origin, name, told) in
+            [(CommitOrigin::Bot, "brought", &known.made), (CommitOrigin::Human, "head", &known.taken)]
+        {
+            let own = origin.all(&commits, order)?;
+            for commit in told {
+                let id = oid(commit)?;
+                if !own.contains(&id) && trees.has_commit(&commits, id)? {
+                    commits
+                        .reference(&origin.reference(order, name, id), id, true, "")
+                        .map_err(|error| GitError::local("keep what was fetched", &error))?;
+                }
             }
         }
         Ok(())

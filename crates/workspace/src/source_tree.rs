@@ -149,16 +149,6 @@ impl Workspaces {
         let tree = found.tree_id().to_string().parse();
         tree.map_err(|_| GitError::broken(format!("the tree of {commit} has no name that we know")))
     }
-
-    /// Whether a tree is here, at least where it begins.
-    ///
-    /// # Errors
-    /// When our repository cannot be opened.
-    pub fn has_tree(&self, repository: &RepositoryName, tree: &TreeSha) -> Result<bool, GitError> {
-        let commits = self.commits(repository)?;
-        let id = tree.as_str().parse::<git2::Oid>();
-        Ok(id.is_ok_and(|id| commits.find_tree(id).is_ok()))
-    }
 }
 
 impl SourceTree {

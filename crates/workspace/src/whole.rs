@@ -9,9 +9,11 @@ use std::collections::HashSet;
 
 use git2::{ObjectType, Odb, Oid, Repository, Revwalk};
 
-use super::GitError;
 use super::bounds::{LARGEST_FOLDER, TreeObjects};
+use super::remote::oid;
 use super::tree::raw_entries;
+use super::{GitError, Workspaces};
+use journeyman_order::{CommitSha, RepositoryName, TreeSha};
 
 /// From as many commits on, a branch that is whole stands for all that is behind it.
 const MANY_COMMITS: usize = 100;
@@ -71,8 +73,56 @@ impl<'r> WholeCommits<'r> {
     }
 }
 
+impl Workspaces {
+    /// Whether a tree is here, with all that is in it.
+    ///
+    /// # Errors
+    /// When our repository cannot be read.
+    pub fn has_whole_tree(&self, repository: &RepositoryName, tree: &TreeSha) -> Result<bool, GitError> {
+        let commits = self.commits(repository)?;
+        let Ok(id) = tree.as_str().parse::<Oid>() else { return Ok(false) };
+        Ok(WholeTrees::of(&commits)?.missing(id, &mut |_| {})?.is_none())
+    }
+
+    /// Those of the commits that are not here with all that is in their trees. What is behind them is not looked at.
+    ///
+    /// # Errors
+    /// When our repository cannot be read.
+    pub fn lacking(
+        &self,
+        repository: &RepositoryName,
+        wanted: &[CommitSha],
+    ) -> Result<Vec<CommitSha>, GitError> {
+        let commits = self.commits(repository)?;
+        let mut trees = WholeTrees::of(&commits)?;
+        let mut lacking = Vec::new();
+        for commit in wanted {
+            if !trees.has_commit(&commits, oid(commit)?)? {
+                lacking.push(commit.clone());
+            }
+        }
+        Ok(lacking)
+    }
+}
+
+impl<'r> WholeTrees<Odb<'r>> {
+    pub(super) fn of(repository: &'r Repository) -> Result<Self, GitError> {
+        let objects = repository.odb();
+        objects.map(Self::new).map_err(|error| GitError::local("look for objects", &error))
+    }
+
+    /// Whether a commit is here with all that is in its tree.
+    pub(super) fn has_commit(&mut self, repository: &Repository, commit: Oid) -> Result<bool, GitError> {
+        match repository.find_commit(commit) {
+            Ok(found) => Ok(self.missing(found.tree_id(), &mut |_| {})?.is_none()),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(false),
+            Err(error) => Err(GitError::local("find a commit", &error)),
+        }
+    }
+}
+
 /// Trees of which all is here.
-struct WholeTrees<O> {
+pub(super) struct WholeTrees<O> {
     objects: O,
     /// With all that is in them.
     whole: HashSet<Oid>,

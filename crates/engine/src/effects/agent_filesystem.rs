@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{EffectContext, EffectError, soon};
+use super::{EffectContext, EffectError, disk, soon};
 use crate::environment::{
     Environment, EnvironmentOwner, EnvironmentRequest, PlaceLease, PlanFault, Preparation,
 };
@@ -67,9 +67,10 @@ impl EffectContext {
                 let inside = self.parts.environments.inside(&folder);
                 let made = Arc::clone(&environment);
                 let place = crate::job::blocking(move || made.place_to_look_from(&ask, (&folder, &inside)));
-                let place =
-                    place.await?.map_err(|error| soon(format!("cannot lay out a commit: {error}")))?;
-                self.held(place, Vec::new()).await
+                match place.await? {
+                    Ok(place) => self.held(place, Vec::new()).await,
+                    Err(error) => Err(self.after_trouble(disk("lay out a commit")(error)).await),
+                }
             }
         }
     }

@@ -9,15 +9,19 @@ use journeyman_order::moves::Retry;
 use journeyman_order::{
     BranchName, CommitSha, EffectError, EffectOutcome, JournalEvent, Move, MoveKey, TreeSha,
 };
-use journeyman_workspace::{GitError, ImportOutcome, NewCommit, Workspaces};
+use journeyman_workspace::{ImportOutcome, NewCommit};
 
-/// What was taken in last.
-struct LastImport {
+/// What was taken in, and made of it.
+struct PastImport {
     branch: BranchName,
     base: CommitSha,
+    /// Where the agent's branch was.
+    pushed: CommitSha,
     tree: TreeSha,
     /// The commits of this tree, by their effects.
     commits: Vec<(MoveKey, Move)>,
+    /// Their names.
+    made: Vec<CommitSha>,
 }
 
 impl EffectContext {
@@ -34,16 +38,26 @@ impl EffectContext {
         self.ready_workspace(Some(branch), start.as_ref()).await.map(Some)
     }
 
-    /// Takes in again what the journal says was taken in last, and makes the commits of it again; both come to the same names.
-    /// Whether something was missing, and is here now.
+    /// Takes in again what the journal says was taken in, the oldest first, since later work rests on it, and makes the commits
+    /// of it again; all comes to the same names. Whether something was missing, and is here now.
     pub(super) async fn taken_in_again(&self) -> Result<bool, EffectError> {
-        let Some(last) = self.last_import() else { return Ok(false) };
-        if self.has_all(&last).await? || self.agent_place().is_err() {
-            return Ok(false);
+        let mut is_better = false;
+        for import in self.past_imports() {
+            if !self.has_all(&import).await?
+                && self.agent_place().is_ok()
+                && self.take_in_again(&import).await?
+            {
+                tracing::warn!(order = %self.order, commit = %import.pushed, "what was pushed was lost here, and is taken in again");
+                is_better = true;
+            }
         }
-        let export = self.export(&last.branch, &last.base).await?;
-        match self.import_export(&last.branch, &last.base, export).await? {
-            Ok(ImportOutcome::Imported { tree, .. }) if tree == last.tree => {}
+        Ok(is_better)
+    }
+
+    async fn take_in_again(&self, import: &PastImport) -> Result<bool, EffectError> {
+        let export = self.export(&import.branch, &import.base, Some(&import.pushed)).await?;
+        match self.import_export(&import.branch, &import.base, export).await? {
+            Ok(ImportOutcome::Imported { tree, .. }) if tree == import.tree => {}
             Ok(
                 ImportOutcome::Imported { .. }
                 | ImportOutcome::NothingPushed { .. }
@@ -51,9 +65,10 @@ impl EffectContext {
             )
             | Err(_) => return Ok(false),
         }
-        let (order, repository) = (self.order, self.opened().repository.clone());
+        let (order, repository, commits) =
+            (self.order, self.opened().repository.clone(), import.commits.clone());
         let made = self.blocking_git(move |workspaces| {
-            for (key, r#move) in &last.commits {
+            for (key, r#move) in &commits {
                 let Move::Commit { tree, parent, merges, message, date } = r#move else { continue };
                 let (name, merges, date) = (key.file_name(), merges.as_ref(), *date);
                 let new = NewCommit { order, name: &name, tree, parent, merges, message, date };
@@ -61,11 +76,21 @@ impl EffectContext {
             }
             Ok(())
         });
-        let is_whole = made.await?.is_ok();
-        if is_whole {
-            tracing::warn!(order = %self.order, "what was pushed was lost here, and is taken in again");
-        }
-        Ok(is_whole)
+        Ok(made.await?.is_ok() && self.has_all(import).await?)
+    }
+
+    /// What is to be said where nothing came again, and the commit that the order is about is gone.
+    pub(super) async fn gone_for_good(&self, error: EffectError) -> EffectError {
+        let Some(commit) = self.journaled_commits().made.pop() else { return error };
+        let (repository, wanted) = (self.opened().repository.clone(), [commit.clone()]);
+        let found = self.blocking_git(move |workspaces| workspaces.lacking(&repository, &wanted)).await;
+        let is_gone = matches!(found, Ok(Ok(lacking)) if !lacking.is_empty());
+        let message = format!(
+            "the commit {commit} is gone from the machine that Journeyman runs on, and nothing has it any more: take the label \
+             away and set it again ({})",
+            error.message
+        );
+        if is_gone { EffectError { message, ..error } } else { error }
     }
 
     /// What came of an effect of a round that needs this tree. Where nothing has it any more, the round has nothing to show.
@@ -92,38 +117,64 @@ impl EffectContext {
         Some(MoveKey(format!("{round}{wanted}")))
     }
 
-    fn last_import(&self) -> Option<LastImport> {
-        let entries = self.journal.entries();
-        let (at, import, tree) = entries.iter().enumerate().rev().find_map(|(at, entry)| {
-            let JournalEvent::Observed { key, outcome } = &entry.event else { return None };
-            let EffectOutcome::Imported { tree, .. } = &**outcome else { return None };
-            Some((at, key, tree.clone()))
-        })?;
-        let (branch, base) = self.journal.intended(import).rev().find_map(|intended| {
-            let Move::Import { branch, base } = intended else { return None };
-            Some((branch.clone(), base.clone()))
-        })?;
-        let commits = entries.iter().skip(at).filter_map(|entry| {
-            let JournalEvent::Intended { key, r#move } = &entry.event else { return None };
-            let is_of_it = matches!(&**r#move, Move::Commit { tree: of, .. } if *of == tree);
-            is_of_it.then(|| (key.clone(), (**r#move).clone()))
-        });
-        Some(LastImport { branch, base, commits: commits.collect(), tree })
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "only what was taken in, and its commits, are asked for"
+    )]
+    fn past_imports(&self) -> Vec<PastImport> {
+        let mut imports: Vec<PastImport> = Vec::new();
+        for entry in self.journal.entries() {
+            match &entry.event {
+                JournalEvent::Intended { key, r#move } => {
+                    if let Move::Commit { tree, .. } = &**r#move
+                        && let Some(import) = imports.iter_mut().rev().find(|import| import.tree == *tree)
+                    {
+                        import.commits.push((key.clone(), (**r#move).clone()));
+                    }
+                }
+                JournalEvent::Observed { key, outcome } => match &**outcome {
+                    EffectOutcome::Imported { pushed, tree, .. } => {
+                        let intended = self.journal.intended(key).rev().find_map(|intended| match intended {
+                            Move::Import { branch, base } => Some((branch.clone(), base.clone())),
+                            _ => None,
+                        });
+                        imports.extend(intended.map(|(branch, base)| PastImport {
+                            branch,
+                            base,
+                            pushed: pushed.clone(),
+                            tree: tree.clone(),
+                            commits: Vec::new(),
+                            made: Vec::new(),
+                        }));
+                    }
+                    EffectOutcome::Committed { commit, .. } => {
+                        let of = imports
+                            .iter_mut()
+                            .rev()
+                            .find(|import| import.commits.iter().any(|(of, _)| of == key));
+                        if let Some(import) = of {
+                            import.made.push(commit.clone());
+                        }
+                    }
+                    _ => {}
+                },
+                JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
+            }
+        }
+        imports
     }
 
-    async fn has_all(&self, last: &LastImport) -> Result<bool, EffectError> {
-        let repository = self.opened().repository.clone();
-        let mut made = self.commits_made();
-        made.retain(|commit| self.tree_of(commit).is_ok_and(|tree| tree == last.tree));
-        let has = move |workspaces: Workspaces| -> Result<bool, GitError> {
-            Ok(made.iter().all(|commit| workspaces.tree_of(&repository, commit).is_ok()))
-        };
-        Ok(self.has_tree(&last.tree).await? && self.blocking_git(has).await?.unwrap_or(true))
+    async fn has_all(&self, import: &PastImport) -> Result<bool, EffectError> {
+        let (repository, made) = (self.opened().repository.clone(), import.made.clone());
+        let has = self.blocking_git(move |workspaces| Ok(workspaces.lacking(&repository, &made)?.is_empty()));
+        // What cannot be looked at now is not lost.
+        Ok(self.has_tree(&import.tree).await? && has.await?.unwrap_or(true))
     }
 
     async fn has_tree(&self, tree: &TreeSha) -> Result<bool, EffectError> {
         let (repository, tree) = (self.opened().repository.clone(), tree.clone());
-        let found = self.blocking_git(move |workspaces| workspaces.has_tree(&repository, &tree)).await?;
+        let found =
+            self.blocking_git(move |workspaces| workspaces.has_whole_tree(&repository, &tree)).await?;
         Ok(found.unwrap_or(true))
     }
 }

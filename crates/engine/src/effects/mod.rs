@@ -37,7 +37,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 
 use super::EngineParts;
-use super::effect_error::{never, soon};
+use super::effect_error::{disk, never, soon};
 use super::live_journal::JournalSnapshot;
 use super::whereabouts;
 pub(crate) use run_agent::STREAM;

@@ -8,7 +8,7 @@ use journeyman_github::GitAccess;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, Retry};
 use journeyman_order::pull_template::{LONGEST_TEMPLATE, may_hold_template, template_path};
 use journeyman_order::{CommitSha, EffectError, EffectOutcome, JournalEvent, RepositorySettings};
-use journeyman_workspace::{GitError, Remote, Workspaces};
+use journeyman_workspace::{GitError, JournaledCommits, Remote, Workspaces};
 
 impl EffectContext {
     pub(super) async fn prepare(&self) -> EffectResult {
@@ -118,44 +118,48 @@ impl EffectContext {
         begins: Option<CommitSha>,
     ) -> Result<(), EffectError> {
         let repository = self.opened().repository.clone();
-        let (order, base_branch, made) = (self.order, self.base_branch(), self.commits_made());
+        let (order, base_branch, known) = (self.order, self.base_branch(), self.journaled_commits());
         let branch = task.branch.clone().or_else(|| self.survey.trace.branch.clone());
-        let ours = branch.zip(begins.filter(|commit| made.contains(commit)));
-        let (head, known) = (ours.as_ref().map(|(_, commit)| commit.clone()), made.clone());
-        let (has_base, has_head) = self
+        let told = known.clone();
+        let (has_base, has_start) = self
             .git(move |workspaces| {
                 let has = |commit: &CommitSha| workspaces.tree_of(&repository, commit).is_ok();
-                workspaces.adopt(order, &repository, &known)?;
-                Ok((has(&base), head.as_ref().is_none_or(has)))
+                workspaces.adopt(order, &repository, &told)?;
+                let begins = begins.filter(|commit| told.all().contains(commit));
+                Ok((has(&base), begins.as_ref().is_none_or(has)))
             })
             .await?;
-        if has_base && has_head {
+        if has_base && has_start {
             return Ok(());
         }
         self.with_remote(move |workspaces, remote| {
             if !has_base {
                 workspaces.fetch(remote, &base_branch)?;
             }
-            match ours.filter(|_| !has_head) {
-                Some((branch, commit)) => workspaces.fetch_own(order, remote, &branch, &commit, &made),
+            match branch.filter(|_| !has_start) {
+                Some(branch) => workspaces.fetch_behind(order, remote, &branch, &known),
                 None => Ok(()),
             }
         })
         .await
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome is a commit of ours")]
-    /// The commits that the journal says we made.
-    pub(super) fn commits_made(&self) -> Vec<CommitSha> {
-        let entries = self.journal.entries().iter();
-        let made = entries.filter_map(|entry| match &entry.event {
-            JournalEvent::Observed { outcome, .. } => match &**outcome {
-                EffectOutcome::Committed { commit, .. } => Some(commit.clone()),
-                _ => None,
-            },
-            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
-        });
-        made.collect()
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "no other outcome is a commit that the order rests on"
+    )]
+    /// The commits that the journal says we made, and took in.
+    pub(super) fn journaled_commits(&self) -> JournaledCommits {
+        let mut known = JournaledCommits::default();
+        for entry in self.journal.entries() {
+            let JournalEvent::Observed { outcome, .. } = &entry.event else { continue };
+            match &**outcome {
+                EffectOutcome::Committed { commit, .. } => known.made.push(commit.clone()),
+                EffectOutcome::TakenIn { commit, .. } => known.taken.push(commit.clone()),
+                _ => {}
+            }
+        }
+        known
     }
 
     /// Does something with the repository on GitHub, with a token that can only read and lives for as long.
@@ -200,45 +204,30 @@ impl EffectContext {
     /// What is to be said of trouble with a repository of ours, once it was looked whether it is damaged: where something
     /// is better now, the same is worth another try.
     pub(super) async fn mended(&self, error: EffectError) -> EffectError {
-        let (order, base_branch, base, made) =
-            (self.order, self.base_branch(), self.base().ok(), self.commits_made());
+        let (order, base_branch, base, known) =
+            (self.order, self.base_branch(), self.base().ok(), self.journaled_commits());
         let branch = self.survey.trace.branch.clone();
         let mended = self.blocking_with_remote(move |workspaces, remote| {
             let is_mended = workspaces.mend(remote, &base_branch, base.as_ref())?;
-            let head = match &branch {
-                Some(branch) => workspaces.remote_head(remote, branch.as_str())?,
-                None => None,
-            };
+            let lacking = || workspaces.lacking(remote.repository, &known.all());
+            let gone = lacking()?.len();
+            let Some(branch) = branch.filter(|_| gone > 0) else { return Ok(is_mended) };
             // What we pushed is on GitHub still.
-            let gone = head
-                .filter(|head| made.contains(head) && workspaces.tree_of(remote.repository, head).is_err());
-            match branch.zip(gone) {
-                Some((branch, head)) => {
-                    workspaces.fetch_own(order, remote, &branch, &head, &made)?;
-                    Ok(true)
-                }
-                None => Ok(is_mended),
-            }
+            workspaces.fetch_behind(order, remote, &branch, &known)?;
+            Ok(is_mended || lacking()?.len() < gone)
         });
-        match mended.await {
-            Ok(Ok(true)) => {
-                let retry = Retry::Soon;
-                EffectError {
-                    message: format!("{}; what was damaged here was made again", error.message),
-                    retry,
-                }
-            }
-            Ok(Ok(false)) => match Box::pin(self.taken_in_again()).await {
-                Ok(true) => EffectError {
-                    message: format!("{}; what was lost here was taken in again", error.message),
-                    retry: Retry::Soon,
-                },
-                Ok(false) => error,
-                Err(trouble) => trouble,
-            },
-            Ok(Err(trouble)) => trouble.into(),
-            Err(trouble) => trouble,
-        }
+        let is_mended = match mended.await {
+            Ok(Ok(is_mended)) => is_mended,
+            Ok(Err(trouble)) => return trouble.into(),
+            Err(trouble) => return trouble,
+        };
+        let what = match Box::pin(self.taken_in_again()).await {
+            Ok(true) => "what was lost here was taken in again",
+            Ok(false) if is_mended => "what was damaged here was made again",
+            Ok(false) => return self.gone_for_good(error).await,
+            Err(trouble) => return trouble,
+        };
+        EffectError { message: format!("{}; {what}", error.message), retry: Retry::Soon }
     }
 }
 

@@ -50,17 +50,17 @@ impl EffectContext {
         let (order, repository, secret) =
             (self.order, self.opened().repository.clone(), token.secret.clone());
         let (branch, commit, lease) = (branch.clone(), commit.clone(), lease.cloned());
-        let made = self.commits_made();
+        let known = self.journaled_commits();
         let pushed = self
             .git(move |workspaces| {
                 let remote = Remote { repository: &repository, url, token: Some(secret) };
                 // On another machine than the one that pushed it, what is replaced is known to be ours by the journal alone.
-                if let Some(old) = lease.as_ref().filter(|old| made.contains(old))
+                if let Some(old) = lease.as_ref().filter(|old| known.made.contains(old))
                     && workspaces.tree_of(&repository, old).is_err()
                 {
-                    workspaces.fetch_own(order, &remote, &branch, old, &made)?;
+                    workspaces.fetch_behind(order, &remote, &branch, &known)?;
                 }
-                workspaces.adopt(order, &repository, &made)?;
+                workspaces.adopt(order, &repository, &known)?;
                 workspaces.push(order, &remote, &branch, &commit, lease.as_ref())
             })
             .await;

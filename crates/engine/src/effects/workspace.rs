@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use globset::GlobBuilder;
 
 use super::agent_filesystem::{AgentFilesystem, put};
-use super::{EffectContext, EffectResult, never, soon};
+use super::{EffectContext, EffectResult, disk, never, soon};
 use crate::job::{failed_job, make_folder, readable, short_job, succeed, writable};
 use crate::place::EnvironmentPlace;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Exit, TreeSha};
@@ -97,10 +97,13 @@ impl EffectContext {
                 let (ask, environment) = self.environment().await?;
                 let made = Arc::clone(&environment);
                 let made = move || made.lasting_place(&ask, (&folder, &inside));
-                let place = crate::job::blocking(made).await?;
-                let place =
-                    place.map_err(|error| soon(format!("cannot make the agent's work tree: {error}")))?;
-                (place, environment.index().map(|index| (index, environment)))
+                match crate::job::blocking(made).await? {
+                    Ok(place) => (place, environment.index().map(|index| (index, environment))),
+                    Err(error) => {
+                        let trouble = disk("make the agent's work tree")(error);
+                        return Err(self.after_trouble(trouble).await);
+                    }
+                }
             }
         };
         let seen = index.as_ref().map(|(index, _)| index.as_path());
@@ -175,7 +178,7 @@ impl EffectContext {
 
     pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> EffectResult {
         let made_again = self.place_for_import(branch).await?;
-        let export = self.export(branch, base).await?;
+        let export = self.export(branch, base, None).await?;
         let outcome = match self.import_export(branch, base, export).await? {
             Ok(outcome) => outcome,
             Err(error) if error.is_ours => return Err(Box::pin(self.mended(error.into())).await),
@@ -227,12 +230,17 @@ impl EffectContext {
         protected
     }
 
-    /// What the agent pushed, as data through a pipe.
-    pub(super) async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<PathBuf, EffectError> {
+    /// What the agent pushed, as data through a pipe: the branch as it is, or as it was at a commit.
+    pub(super) async fn export(
+        &self,
+        branch: &BranchName,
+        base: &CommitSha,
+        pushed: Option<&CommitSha>,
+    ) -> Result<PathBuf, EffectError> {
         let origin = self.parts.workspaces.order_dirs(self.order).origin;
         let path = self.run_folder()?.join("export");
         let mut file = ExportFile::create(&path)?;
-        let program = Workspaces::export_command(&self.seen_dirs(), branch, base);
+        let program = Workspaces::export_command(&self.seen_dirs(), branch, base, pushed);
         let place = self.agent_place()?;
         let job = Job {
             layers: place.home.stack().into_iter().collect(),

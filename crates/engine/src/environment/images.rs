@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
+use super::Environments;
 use super::mirrors;
-use super::{Environments, disk};
-use crate::effect_error::soon;
+use crate::effect_error::{disk, soon};
 use crate::host_tools;
 use crate::job::{blocking, remove, short_job};
 use crate::place::folder::{LayerMethod, LayeredFolder};

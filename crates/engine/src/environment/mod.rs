@@ -27,7 +27,6 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::command::FinishedCommand;
-use crate::effect_error::{never, soon};
 use crate::place::EnvironmentPlace;
 use crate::place::folder::LayerMethod;
 use crate::progress::{EnvironmentProgress, ProgressReporter};
@@ -270,19 +269,4 @@ pub(crate) enum TreePurpose {
     Tests,
     /// Whoever works in it has a repository of their own.
     Agent,
-}
-
-/// What the disk does is tried again. What is forbidden stays so.
-fn disk(what: &str) -> impl Fn(std::io::Error) -> EffectError + '_ {
-    move |error| {
-        let said = format!("cannot {what}: {error}");
-        // A path that is too long, and more files than are looked through, were made by whoever ran there.
-        let is_forbidden = matches!(
-            error.kind(),
-            std::io::ErrorKind::PermissionDenied
-                | std::io::ErrorKind::InvalidFilename
-                | std::io::ErrorKind::FileTooLarge
-        );
-        if is_forbidden { never(said) } else { soon(said) }
-    }
 }

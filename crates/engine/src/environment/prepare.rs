@@ -12,7 +12,8 @@ use super::record::EnvironmentRecord;
 use super::setup::FinishedSetup;
 use super::shelf::HALF;
 use super::whole::{set_aside, tallies};
-use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation, disk};
+use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation};
+use crate::effect_error::{disk, soon};
 use crate::job::blocking;
 use crate::place::EnvironmentPlace;
 use crate::place::folder::{LayerMethod, LayeredFolder};
@@ -90,9 +91,7 @@ impl Environments {
         fs::rename(&half, &folder).map_err(disk("keep an environment"))?;
         self.whole().insert(folder.clone());
         let made = self.with(&ask.repository, folder, record, false).await?;
-        let made = made.ok_or_else(|| {
-            crate::effect_error::soon("an environment is gone that was made now".to_owned())
-        })?;
+        let made = made.ok_or_else(|| soon("an environment is gone that was made now".to_owned()))?;
         self.tidy().await?;
         Ok(Preparation::Ready(std::sync::Arc::new(made)))
     }

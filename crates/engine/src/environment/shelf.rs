@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use super::{
-    Environment, EnvironmentRequest, EnvironmentRoot, Environments, disk, record::EnvironmentRecord,
-};
+use super::{Environment, EnvironmentRequest, EnvironmentRoot, Environments, record::EnvironmentRecord};
+use crate::effect_error::disk;
 use crate::job::blocking;
 use crate::place::{ROOT, layers_of_place};
 use journeyman_order::{EffectError, RepositoryName};

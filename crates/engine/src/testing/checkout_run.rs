@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::checkout::{CheckoutPlace, python_tests};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis, blocking, remove};
 use crate::command::{CommandOptions, FinishedCommand, run_command, short};
-use crate::effect_error::soon;
+use crate::effect_error::disk;
 use crate::environment::{
     Environment, EnvironmentOwner, EnvironmentRequest, Preparation, RunningServices, ServiceFailure,
     TreePurpose, version_tag,
@@ -255,7 +255,7 @@ impl CommitTester {
         let Some(tests) = self.test((&ready, plan), only, how, at).await? else { return Ok(ran) };
         // Whoever writes a file while tests run may have put it back: what was tested is not what is committed.
         let changed = blocking(move || ready.place.tree.touched(&ready.source, &marks)).await?;
-        let changed = changed.map_err(|error| soon(format!("cannot look through a checkout: {error}")))?;
+        let changed = changed.map_err(disk("look through a checkout"))?;
         ran.rewritten = changed.iter().take(MOST_WRITTEN).map(|path| path.display().to_string()).collect();
         (ran.reading, ran.test) = (tests.reading, Some(tests.ended));
         (ran.is_selected, ran.invocation) = (tests.is_selected, Some(tests.invocation));
@@ -306,8 +306,7 @@ impl CommitTester {
         let (made_of, files) = (Arc::clone(&environment), source.clone());
         let made =
             blocking(move || made_of.place(&plan, &files, &laid, (&folder, &inside), TreePurpose::Tests));
-        let (seen, changed) =
-            made.await?.map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
+        let (seen, changed) = made.await?.map_err(disk("lay files over a checkout"))?;
         let (version, address) = (version.as_deref(), source.public_address());
         match environment.has_repository() {
             true if changed.is_empty() => {}

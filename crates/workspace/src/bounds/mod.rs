@@ -31,9 +31,10 @@ const LARGEST_FILE: u64 = 1 << 30;
 const MOST_PATHS: u64 = 512 << 20;
 /// Names of one folder: a million of them.
 pub(super) const LARGEST_FOLDER: u64 = 64 << 20;
-/// Bytes that stay free on a disk where files are written, and where objects are.
+/// Bytes that stay free on a disk where files are written.
 const KEPT_FREE: u64 = 1 << 30;
-pub(super) const KEPT_FREE_OF_OBJECTS: u64 = 256 << 20;
+/// Bytes that stay free where git's objects are: with less nothing is fetched and nothing taken in.
+pub const KEPT_FREE_OF_OBJECTS: u64 = 256 << 20;
 /// A tree is small where so many of it stay free as well.
 const SMALL_PART: u64 = 16;
 /// The least that a file or a folder takes of a disk.

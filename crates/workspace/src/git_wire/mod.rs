@@ -164,6 +164,8 @@ impl GitWire<'_> {
             |said: &str| if reason.is_empty() { said.to_owned() } else { format!("{said}: {reason}") };
         match told {
             Some(("!", said)) if said.contains("(stale info)") => Ok(PushAnswer::Stale),
+            // The server declines half of a push, and what failed is here.
+            _ if !ended.is_success && is_of_an_object(&complaints(&ended.said)) => Err(ended.failure()),
             Some(("!", said)) if !said.contains("(remote failed") => {
                 let why = said.split_once('(').map_or(said, |(_, why)| why.trim_end_matches(')'));
                 Ok(PushAnswer::Declined(with_reason(&why.chars().take(MOST_TOLD).collect::<String>())))
@@ -462,6 +464,25 @@ fn complaints(said: &[u8]) -> String {
     complaints.chars().filter(|letter| !letter.is_control()).take(MOST_TOLD).collect()
 }
 
+/// Whether git complains of an object that it reads here, and not of the server.
+fn is_of_an_object(said: &str) -> bool {
+    const DAMAGED: [&str; 7] = [
+        "corrupt",
+        "unable to read",
+        "Could not read",
+        "cannot be read",
+        "unable to find",
+        "bad ",
+        "is empty",
+    ];
+    let is_name = |word: &str| word.len() == 40;
+    said.split("; ").any(|complaint| {
+        !complaint.starts_with("remote ")
+            && complaint.split(|letter: char| !letter.is_ascii_hexdigit()).any(is_name)
+            && DAMAGED.iter().any(|words| complaint.contains(words))
+    })
+}
+
 /// What a complaint asks for. git has one exit code for everything, but its words, untranslated, are old ones.
 fn kind(said: &str) -> GitErrorKind {
     let status = said.split("returned error: ").nth(1).and_then(|rest| rest.get(..3)?.parse().ok());
@@ -469,7 +490,9 @@ fn kind(said: &str) -> GitErrorKind {
         return GitErrorKind::of_status(status);
     }
     let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
-    if says(&["Authentication failed", "could not read Username", "could not read Password"]) {
+    if is_of_an_object(said) {
+        GitErrorKind::Broken
+    } else if says(&["Authentication failed", "could not read Username", "could not read Password"]) {
         GitErrorKind::Unauthorized
     } else if says(&["maximum allowed tree depth"]) {
         GitErrorKind::NotForUs

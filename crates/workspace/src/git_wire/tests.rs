@@ -358,6 +358,33 @@ fn a_push_takes_nothing_away_that_its_lease_has_not_seen() {
 }
 
 #[test]
+fn a_push_of_what_cannot_be_read_here_is_no_refusal_of_the_server() {
+    let house = FetchFixture::new();
+    house.git().run(MAIN).unwrap();
+    let mirror = Repository::open_bare(&house.mirror).unwrap();
+    let base = mirror.find_commit(house.base.as_str().parse().unwrap()).unwrap();
+    let who = git2::Signature::new("A", "a@example.org", &git2::Time::new(2, 0)).unwrap();
+    let file = mirror.blob(b"lost").unwrap();
+    let mut folder = mirror.treebuilder(None).unwrap();
+    folder.insert("lost", file, 0o100_644).unwrap();
+    let tree = mirror.find_tree(folder.write().unwrap()).unwrap();
+    let commit = mirror.commit(None, &who, &who, "Lost", &tree, &[&base]).unwrap().to_string();
+    let (file, object) = (file.to_string(), house.mirror.join("objects"));
+    let object = object.join(&file[..2]).join(&file[2..]);
+    let whole = fs::read(&object).unwrap();
+    for left in [None, Some(&whole[..whole.len() / 2])] {
+        fs::remove_file(&object).unwrap();
+        if let Some(left) = left {
+            fs::write(&object, left).unwrap();
+        }
+        let failure = house.git().push(&commit, "refs/heads/fix", None).unwrap_err();
+        assert_eq!(failure.kind, GitErrorKind::Broken, "{failure:?}");
+        fs::write(&object, &whole).unwrap();
+    }
+    assert_eq!(house.git().push(&commit, "refs/heads/fix", None).unwrap(), PushAnswer::Taken);
+}
+
+#[test]
 fn what_git_complains_of_is_read_without_what_the_server_says() {
     let said = b"remote: fatal: not ours\nReceiving objects:  40%\rReceiving objects:  41%\r\
         error: RPC failed; curl 18 transfer closed\x1b[31m\nfatal: early EOF\n";
@@ -377,6 +404,18 @@ fn what_git_complains_of_is_read_without_what_the_server_says() {
         ("cannot fork() for remote-https: Resource temporarily unavailable", GitErrorKind::Unavailable),
         ("Out of memory, malloc failed", GitErrorKind::Unavailable),
         ("https://x did not send all necessary objects", GitErrorKind::Broken),
+        (
+            "corrupt loose object '9812045fd898ce41f5a4019dc2c1e4fff5884566'; remote unpack failed: eof before pack header was fully read; the remote end hung up unexpectedly",
+            GitErrorKind::Broken,
+        ),
+        (
+            "unable to read 9812045fd898ce41f5a4019dc2c1e4fff5884566; the remote end hung up unexpectedly",
+            GitErrorKind::Broken,
+        ),
+        (
+            "remote error: upload-pack: unable to read 9812045fd898ce41f5a4019dc2c1e4fff5884566",
+            GitErrorKind::Unavailable,
+        ),
         ("", GitErrorKind::Broken),
     ] {
         assert_eq!(kind(said), expected, "{said}");

@@ -512,7 +512,7 @@ impl<'h> AgentPlace<'h> {
     fn import(&self, script: &str) -> ImportOutcome {
         self.sh(&format!("git checkout -q -B {0} origin/main; {script}\ngit add -A; git commit -qm It; git push -qf origin {0}", self.branch));
         let places = self.house.workspaces.order_dirs(self.order);
-        let export = Workspaces::export_command(&places, &self.branch, &self.house.commit);
+        let export = Workspaces::export_command(&places, &self.branch, &self.house.commit, None);
         let bytes = self.run(&export.iter().map(|part| part.to_str().unwrap()).collect::<Vec<_>>());
         let file = places.runs.join("export");
         fs::write(&file, bytes).unwrap();

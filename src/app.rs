@@ -16,10 +16,11 @@ mod registries;
 mod reverify;
 mod signer;
 
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
@@ -83,6 +84,21 @@ pub struct Application {
     _data: FileLock,
 }
 
+/// How long is waited for an address: what a server held that was killed just now may be held for a moment by what it started.
+const WAITS_FOR_ADDRESS: Duration = Duration::from_secs(5);
+
+async fn take_address(listen: SocketAddr) -> std::io::Result<TcpListener> {
+    let begun = Instant::now();
+    loop {
+        match TcpListener::bind(listen) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && begun.elapsed() < WAITS_FOR_ADDRESS => {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            bound => return bound,
+        }
+    }
+}
+
 /// Makes of the store what journals are written to. The tests put a watcher in between.
 pub type JournalStoreFactory = Box<dyn FnOnce(Store) -> Arc<dyn JournalStore> + Send>;
 
@@ -104,7 +120,7 @@ impl Application {
             tracing::info!(from = note.from, "a registry for setups: {}", note.text);
         }
         let listen = settings.server.listen;
-        let listener = TcpListener::bind(listen).with_context(|| {
+        let listener = take_address(listen).await.with_context(|| {
             format!("cannot listen on server.listen = {listen}; is another Journeyman running?")
         })?;
         // They only compute, while what comes next waits for the disk and for other processes.

@@ -10,6 +10,7 @@ use crate::config::Settings;
 use crate::engine::Engine;
 use crate::http::Readiness;
 use crate::store::DatabaseFiles;
+use crate::workspace::KEPT_FREE_OF_OBJECTS;
 
 /// With less room than this a server is not ready: what is sent to it now may be lost in a moment.
 const LEAST_ROOM: u64 = 64 * 1024 * 1024;
@@ -21,6 +22,7 @@ pub(super) fn ready(
     app: AppProblem,
 ) -> Arc<dyn Fn() -> Readiness + Send + Sync> {
     let engine = engine.clone();
+    let data = settings.data.dir.clone();
     let folders: Vec<PathBuf> =
         [Some(settings.data.dir.clone()), folder_of(settings.store.url.expose_secret())]
             .into_iter()
@@ -38,9 +40,20 @@ pub(super) fn ready(
             Some(free) => Readiness::NotReady {
                 because: format!("the disk is nearly full: {free} bytes are free, {LEAST_ROOM} are needed"),
             },
-            None => Readiness::Ready { disk_free_bytes },
+            None => Readiness::Ready { disk_free_bytes, orders_wait_because: too_little(room(&data)) },
         }
     })
+}
+
+/// Why no repository can be fetched, where there is so little room for its objects.
+fn too_little(free: Option<u64>) -> Option<String> {
+    let free = free.filter(|free| *free < KEPT_FREE_OF_OBJECTS)?;
+    Some(format!(
+        "`data.dir` has {} MiB of free space, and {} MiB have to stay free: until there is more, nothing is fetched and no agent's \
+         work is taken in",
+        free >> 20,
+        KEPT_FREE_OF_OBJECTS >> 20
+    ))
 }
 
 /// The folder of a database that is a file.
@@ -53,4 +66,15 @@ fn folder_of(url: &str) -> Option<PathBuf> {
 fn room(folder: &Path) -> Option<u64> {
     let told = rustix::fs::statvfs(folder).ok()?;
     told.f_bavail.checked_mul(told.f_frsize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::too_little;
+
+    #[test]
+    fn a_disk_with_room_for_deliveries_and_not_for_repositories_says_that_orders_wait() {
+        insta::assert_snapshot!(too_little(Some(100 << 20)).expect("it is too little"), @"`data.dir` has 100 MiB of free space, and 256 MiB have to stay free: until there is more, nothing is fetched and no agent's work is taken in");
+        assert_eq!((too_little(Some(256 << 20)), too_little(None)), (None, None));
+    }
 }

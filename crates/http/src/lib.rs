@@ -87,6 +87,8 @@ pub enum Readiness {
     Ready {
         /// Of the disk that has the least room; none where that cannot be told.
         disk_free_bytes: Option<u64>,
+        /// Why no order can go on, although what GitHub sends is taken; none where they can.
+        orders_wait_because: Option<String>,
     },
     /// It cannot, or not any more.
     NotReady {

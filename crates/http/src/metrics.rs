@@ -87,7 +87,7 @@ async fn gather(state: &HttpState, now: DateTime<Utc>) -> Result<Registry, Store
     oldest.set(came.map_or(0, |came| (now - came).num_seconds().max(0)));
     let (ready, free) = (Gauge::<i64>::default(), Gauge::<i64>::default());
     registry.register("ready", "Whether the server can work, as /ready says", ready.clone());
-    if let Readiness::Ready { disk_free_bytes } = (state.ready)() {
+    if let Readiness::Ready { disk_free_bytes, .. } = (state.ready)() {
         ready.set(1);
         if let Some(bytes) = disk_free_bytes {
             free.set(gauge(bytes));

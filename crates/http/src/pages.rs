@@ -20,7 +20,7 @@ pub(super) async fn health() -> HttpResponse {
 /// it unready: they wait for GitHub too, and a server that is taken out of service hears of no more.
 pub(super) async fn ready(state: Data<HttpState>) -> Result<HttpResponse, ProblemDetails> {
     match (state.ready)() {
-        Readiness::Ready { disk_free_bytes } => {
+        Readiness::Ready { disk_free_bytes, orders_wait_because } => {
             state.store.check_writes().await?;
             let oldest = state.store.oldest_pending_delivery().await?;
             let waits = oldest.map(|came| (Utc::now() - came).num_seconds().max(0));
@@ -28,6 +28,7 @@ pub(super) async fn ready(state: Data<HttpState>) -> Result<HttpResponse, Proble
                 "status": "ready",
                 "disk_free_bytes": disk_free_bytes,
                 "oldest_pending_delivery_seconds": waits,
+                "orders_wait_because": orders_wait_because,
             })))
         }
         Readiness::NotReady { because } => Err(ProblemDetails::unavailable(because)),

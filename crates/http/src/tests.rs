@@ -134,7 +134,7 @@ async fn http_fixture_with(change: impl FnOnce(HttpState) -> HttpState) -> HttpF
         orders: Arc::<TestWorkOrders>::clone(&desk),
         signer: Arc::new(attestations::TestSigner::new()),
         watch: Arc::new(()),
-        ready: Arc::new(|| Readiness::Ready { disk_free_bytes: Some(1 << 40) }),
+        ready: Arc::new(|| Readiness::Ready { disk_free_bytes: Some(1 << 40), orders_wait_because: None }),
         limits: BodyLimits::default(),
         schemas: Arc::new([]),
     });

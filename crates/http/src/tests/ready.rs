@@ -16,7 +16,12 @@ async fn anybody_may_ask_whether_it_lives_and_can_work() {
     let free = 1_u64 << 40;
     assert_eq!(
         told,
-        json!({"status": "ready", "disk_free_bytes": free, "oldest_pending_delivery_seconds": null})
+        json!({
+            "status": "ready",
+            "disk_free_bytes": free,
+            "oldest_pending_delivery_seconds": null,
+            "orders_wait_because": null,
+        })
     );
     let delivery = NewDelivery {
         guid: "waits".parse().unwrap(),

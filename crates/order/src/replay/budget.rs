@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use serde::Serialize;
 
 use super::Replay;
+use super::clock::JournalClock;
 use super::outage::AwayEffects;
 use super::worker::Worker;
 use crate::agent_run::{AgentRun, AgentUsage};
-use crate::backoff::CLOCK_AHEAD;
-use crate::journal::{JournalEntry, JournalEvent};
+use crate::journal::JournalEvent;
 use crate::journal_index::{EffectNumber, EntryKind, JournalPrefix};
 use crate::moves::{EffectOutcome, MoveKey};
 use crate::settings::OrderLimits;
@@ -56,8 +56,7 @@ impl Replay<'_> {
     pub(crate) fn budget(&self) -> OrderBudget {
         let (limits, seq) = (self.limits(), self.counted_from());
         // What has passed since the last entry of an order at rest is nobody's work.
-        let last = self.prefix.entries().last().map_or(self.now, |entry| entry.at);
-        let minutes = worked(self.prefix, seq, last).num_minutes();
+        let minutes = self.worked(seq).0.num_minutes();
         OrderBudget {
             usd_limit: limits.usd,
             usd_spent: usage_after(self.prefix, seq, None).usd,
@@ -100,11 +99,46 @@ impl Replay<'_> {
             return Err(format!("the {} agent runs for this order are used up", limits.runs));
         }
         let minutes = i64::try_from(limits.minutes).unwrap_or(i64::MAX).min(60 * 24 * 365);
-        let left = TimeDelta::minutes(minutes) - worked(self.prefix, seq, self.now);
+        let (until_last, since_last) = self.worked(seq);
+        let left = TimeDelta::minutes(minutes) - until_last - since_last;
         if left < TimeDelta::seconds(SHORTEST_RUN_SECONDS.min(minutes * 60)) {
             return Err(format!("the {} minutes for this order are over", limits.minutes));
         }
         Ok(left)
+    }
+
+    /// How long the order was at work until the last entry, and since, by the entries after this one: from the first run of
+    /// an agent on, without the time in which nothing was under way until somebody said something, or nothing but tries
+    /// to reach a GitHub that is away. Waiting for a place, for people, or for GitHub is not work.
+    fn worked(&self, seq: u64) -> (TimeDelta, TimeDelta) {
+        let (prefix, mut worked) = (self.prefix, TimeDelta::zero());
+        let Some(first) = prefix.of_kind(EntryKind::Start).find(|entry| entry.seq > seq) else {
+            return (worked, worked);
+        };
+        let clock = JournalClock::read(prefix.entries(), self.now);
+        let mut under_way: Vec<EffectNumber> = Vec::new();
+        let mut away = AwayEffects::default();
+        // What came of an effect lies elsewhere in memory: where GitHub was never away, nobody looks.
+        let was_away = prefix.has_outage();
+        for (entry, effect) in prefix.numbered().skip_while(|(entry, _)| entry.seq < first.seq) {
+            let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
+            if entry.seq > first.seq && !is_rest && !away.are_all_of(&under_way) {
+                worked += clock.before(entry.seq);
+            }
+            let Some(effect) = effect else { continue };
+            match &entry.event {
+                JournalEvent::Intended { .. } if under_way.contains(&effect) => {}
+                JournalEvent::Intended { .. } => under_way.push(effect),
+                JournalEvent::Observed { outcome, .. } => {
+                    under_way.retain(|known| *known != effect);
+                    if was_away {
+                        away.observe(effect, outcome);
+                    }
+                }
+                JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
+            }
+        }
+        (worked, if away.are_all_of(&under_way) { TimeDelta::zero() } else { clock.since_last() })
     }
 
     /// What one more round of a stage would cost, by those before it; where there was none, one more run, by all before
@@ -130,50 +164,6 @@ impl Replay<'_> {
         let usd = steady(usd);
         (usd > 0.0).then(|| format!("one more {of} costs about ${usd:.2}"))
     }
-}
-
-/// How long the order was at work, by the entries after this one: from the first run of an agent on, without the time
-/// in which nothing was under way until somebody said something, or nothing but tries to reach a GitHub that is away.
-/// Waiting for a place, for people, or for GitHub is not work.
-fn worked(prefix: JournalPrefix<'_>, seq: u64, now: DateTime<Utc>) -> TimeDelta {
-    // What was written under a clock that was ahead says nothing of how long it took.
-    let is_ahead = |entry: &JournalEntry| entry.at > now + CLOCK_AHEAD;
-    let first = prefix.of_kind(EntryKind::Start).find(|entry| entry.seq > seq);
-    let mut since_first =
-        prefix.entries().iter().skip_while(|entry| first.is_none_or(|first| entry.seq < first.seq));
-    let Some(begun) = since_first.find(|entry| !is_ahead(entry)).map(|entry| entry.at) else {
-        return TimeDelta::zero();
-    };
-    let (mut rested, mut last) = (TimeDelta::zero(), begun);
-    let mut under_way: Vec<EffectNumber> = Vec::new();
-    let mut away = AwayEffects::default();
-    // What came of an effect lies elsewhere in memory: where GitHub was never away, nobody looks.
-    let was_away = prefix.has_outage();
-    let entries = prefix.numbered().filter(|(entry, _)| entry.seq > seq && entry.at >= begun);
-    for (entry, effect) in entries {
-        let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
-        if !is_ahead(entry) {
-            if is_rest || away.are_all_of(&under_way) {
-                rested += entry.at - last;
-            }
-            last = entry.at;
-        }
-        let Some(effect) = effect else { continue };
-        match &entry.event {
-            JournalEvent::Intended { .. } if under_way.contains(&effect) => {}
-            JournalEvent::Intended { .. } => under_way.push(effect),
-            JournalEvent::Observed { outcome, .. } => {
-                under_way.retain(|known| *known != effect);
-                if was_away {
-                    away.observe(effect, outcome);
-                }
-            }
-            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
-        }
-    }
-    let since =
-        if away.are_all_of(&under_way) { TimeDelta::zero() } else { (now - last).max(TimeDelta::zero()) };
-    last - begun + since - rested
 }
 
 /// What is known of every run of an agent, by the entries after this one.

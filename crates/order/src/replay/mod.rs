@@ -9,6 +9,7 @@
 
 pub(crate) mod best;
 pub(crate) mod budget;
+mod clock;
 mod conversation;
 pub(crate) mod escalation;
 mod fingerprint;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 
+use super::clock::JournalClock;
 use crate::journal::JournalEvent;
 use crate::journal_index::{EffectNumber, EntryKind, JournalPrefix};
 use crate::moves::{EffectError, EffectOutcome, Retry};
@@ -33,12 +34,15 @@ impl AwayEffects {
 /// What people are told once it is over, if it was long enough to be noticed.
 pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
     prefix.of_kind(EntryKind::Outage).next()?;
-    // What is later than the last entry was written under a clock that was ahead.
-    let last = prefix.entries().last()?.at;
+    // What is told once stays as it was told.
+    let clock = JournalClock::read(prefix.entries(), prefix.entries().last()?.at);
     let mut away = AwayEffects::default();
-    let mut since: Option<DateTime<Utc>> = None;
-    let mut waited = TimeDelta::zero();
+    // One that goes on is not told yet.
+    let (mut waited, mut waiting) = (TimeDelta::zero(), TimeDelta::zero());
     for (entry, effect) in prefix.numbered() {
+        if !away.0.is_empty() {
+            waiting += clock.before(entry.seq);
+        }
         let (JournalEvent::Observed { key, outcome }, Some(effect)) = (&entry.event, effect) else {
             continue;
         };
@@ -48,11 +52,7 @@ pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
         }
         away.observe(effect, outcome);
         if away.0.is_empty() {
-            waited += since
-                .take()
-                .map_or(TimeDelta::zero(), |since| (entry.at.min(last) - since).max(TimeDelta::zero()));
-        } else {
-            since.get_or_insert(entry.at.min(last));
+            waited += std::mem::take(&mut waiting);
         }
     }
     if waited < TOLD {

@@ -98,6 +98,39 @@ fn minutes_count_although_the_clock_was_ahead_when_the_first_agent_began() {
 }
 
 #[test]
+fn a_clock_that_was_ahead_costs_no_minutes_when_its_time_has_come() {
+    // It goes ahead while a person is waited for, or while an agent is at work.
+    for is_at_rest in [true, false] {
+        let mut world = limited(|limits| limits.retry_renews = false)
+            .when("/tests", vec![red(3, 1), red(2, 1), red(1, 1)]);
+        if is_at_rest {
+            escalated(&mut world);
+            world.now += TimeDelta::hours(5);
+            world.say("/retry");
+            world.step();
+        } else {
+            while world.made("plan/1/agent") == 0 {
+                world.step();
+            }
+            world.begin_all();
+            world.now += TimeDelta::hours(5);
+            for (key, _) in world.under_way.clone() {
+                world.finish(&key.0);
+            }
+        }
+        world.now -= TimeDelta::hours(5) - TimeDelta::minutes(1);
+        match is_at_rest {
+            true => assert!(matches!(world.settle(), OrderEnding::Verified { .. })),
+            false => drop(escalated(&mut world)),
+        }
+        world.now += TimeDelta::days(1);
+        world.say("/retry");
+        world.settle();
+        assert!(world.survey().budget.minutes_spent < 60, "{is_at_rest}: {:?}", world.survey().budget);
+    }
+}
+
+#[test]
 fn a_repository_allows_fewer_runs_and_never_more() {
     for (own, counted) in [(4, 4), (6, 5)] {
         let budget = Some(BudgetLimits { runs: Some(own), ..BudgetLimits::default() });

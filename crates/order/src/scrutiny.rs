@@ -55,7 +55,7 @@ pub struct Scrutiny {
     /// What both codes answer to the calls that the issue shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<ExampleRun>,
-    /// Calls that the issue shows and that could not be run on the code of the change.
+    /// Calls that the issue shows and that could not be run, neither on the base commit nor with the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unanswered: Vec<String>,
     /// What the plan's reproduction says; none where the plan has none, or the tests do not pass.
@@ -247,10 +247,14 @@ impl ExampleRun {
     /// What it comes to, in one sentence without its sign; none where there is nothing to say.
     pub fn sentence(&self) -> Option<String> {
         let Self { code, before, after, said } = self;
-        let list = |answers: &[String]| answers.join(", then ");
+        let shown =
+            |answer: &String| if answer.is_empty() { "an empty text".to_owned() } else { answer.clone() };
+        let list = |answers: &[String]| answers.iter().map(shown).collect::<Vec<_>>().join(", then ");
+        let is_same = before == after;
+        let (could_run_before, can_run) = (!before.is_empty(), !after.is_empty());
         let (before, after) = (list(before), list(after));
         Some(match said {
-            ExampleVerdict::Mended if before.is_empty() => {
+            ExampleVerdict::Mended if !could_run_before => {
                 format!("the issue's example {code} gives {after} now")
             }
             ExampleVerdict::Mended => {
@@ -263,8 +267,11 @@ impl ExampleRun {
             ExampleVerdict::Unsteady => {
                 format!("the issue's example {code} gives different answers in turn: {after}")
             }
-            ExampleVerdict::Open if before == after => return None,
-            ExampleVerdict::Open if before.is_empty() => format!(
+            ExampleVerdict::Open if is_same => return None,
+            ExampleVerdict::Open if !can_run => {
+                format!("the issue's example {code} gave {before} and could not be run with the change")
+            }
+            ExampleVerdict::Open if !could_run_before => format!(
                 "the issue's example {code} gives {after} now; it could not be run on the base commit, and the issue does not \
                  say enough to judge it"
             ),

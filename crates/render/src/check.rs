@@ -85,7 +85,7 @@ fn summary(
             parts.push(receipt.evidence());
             parts.extend(because);
             parts.extend(receipt.doubts());
-            parts.push(receipt.gaps());
+            parts.extend(receipt.gaps());
             parts.push(receipt.details());
         }
         None => {

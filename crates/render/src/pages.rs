@@ -26,6 +26,11 @@ impl RepositoryLinks {
         Self { root: root.map(str::to_owned) }
     }
 
+    /// Whether the repository has pages.
+    pub(super) fn is_known(&self) -> bool {
+        self.root.is_some()
+    }
+
     /// The commit by its short name, linked where that is possible.
     pub(super) fn commit(&self, commit: &CommitSha) -> String {
         match &self.root {

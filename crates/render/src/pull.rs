@@ -25,7 +25,7 @@ pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Optio
         parts.push(format!("Current status: [the comment on the issue]({}).", issue.url));
     }
     parts.extend(receipt.doubts());
-    parts.push(receipt.gaps());
+    parts.extend(receipt.gaps());
     parts.push(receipt.details());
     parts.extend(is_on_github.then(|| {
         "<sub>Review it as you would a colleague's: Journeyman answers every point of a review that requests changes. Or \

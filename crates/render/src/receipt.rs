@@ -134,8 +134,8 @@ impl<'a> ReceiptSource<'a> {
         Some(format!("**Open findings of the reviewing agent**\n\n{}", lines.join("\n")))
     }
 
-    /// What nobody has looked at, said as plainly as what was.
-    pub(super) fn gaps(&self) -> String {
+    /// What nobody has looked at, said as plainly as what was; none where there is nothing.
+    pub(super) fn gaps(&self) -> Option<String> {
         let mut lines = Vec::new();
         if self.test().is_some() {
             let examples = self.scrutiny().into_iter().flat_map(scrutiny::unjudged_examples);
@@ -153,13 +153,14 @@ impl<'a> ReceiptSource<'a> {
         if self.work.review.is_none() {
             lines.push("- The change itself: no second agent has reviewed this commit.".to_owned());
         }
-        if self.others().is_none() {
+        // A repository that is not on GitHub has no checks there.
+        if self.others().is_none() && self.pages.is_known() {
             lines.push(
                 "- The repository's own checks on GitHub: none had reported when this was written."
                     .to_owned(),
             );
         }
-        format!("**What was not verified**\n\n{}", lines.join("\n"))
+        (!lines.is_empty()).then(|| format!("**What was not verified**\n\n{}", lines.join("\n")))
     }
 
     /// The receipt, folded.

@@ -21,7 +21,7 @@ fn is_wanted(path: &str) -> bool {
 }
 
 impl ExperimentContext<'_> {
-    /// What both codes answer to the calls that the issue shows, and those that cannot be run on the code of the change.
+    /// What both codes answer to the calls that the issue shows, and those that cannot be run on either.
     pub(super) async fn examples(&self) -> Result<(Vec<ExampleRun>, Vec<String>), EffectError> {
         let shown = examples(&self.ask.issue);
         if shown.is_empty() {
@@ -36,12 +36,10 @@ impl ExperimentContext<'_> {
         };
         let [of_after, of_before] = &marks;
         let after = answered(self.output("-examples", after, &self.ask.commit).await?, of_after);
-        let unanswered = shown.iter().zip(&after).filter(|(_, answers)| answers.is_empty());
-        let unanswered: Vec<String> = unanswered.map(|(example, _)| example.code.clone()).collect();
-        if unanswered.len() == shown.len() {
-            return Ok((Vec::new(), unanswered));
-        }
         let before = answered(self.output("-examples-base", before, &self.ask.base).await?, of_before);
+        let sides = shown.iter().zip(before.iter().zip(&after));
+        let unanswered = sides.filter(|(_, (before, after))| before.is_empty() && after.is_empty());
+        let unanswered = unanswered.map(|(example, _)| example.code.clone()).collect();
         Ok((judge_examples(&shown, &before, &after), unanswered))
     }
 

@@ -12,8 +12,8 @@ enum ValueKind {
     Text,
 }
 
-/// Judges what base and change answer, in the order of the examples: each answer once. An example that either side cannot
-/// run says nothing.
+/// Judges what base and change answer, in the order of the examples: each answer once. An example that the change cannot
+/// run decides nothing, and one that neither side can run is none.
 pub fn judge_examples(
     examples: &[IssueExample],
     before: &[Vec<String>],
@@ -22,7 +22,9 @@ pub fn judge_examples(
     let sides = before.iter().zip(after);
     let mut runs = Vec::new();
     let mut is_explicit = Vec::new();
-    for (example, (before, after)) in examples.iter().zip(sides).filter(|(_, (_, after))| !after.is_empty()) {
+    let is_one =
+        |(_, (before, after)): &(_, (&Vec<String>, &Vec<String>))| !before.is_empty() || !after.is_empty();
+    for (example, (before, after)) in examples.iter().zip(sides).filter(is_one) {
         // What is said of it alone comes first.
         let of_own = said((&example.own_text, true), before, after);
         let is_own = of_own != ExampleVerdict::Open;
@@ -35,6 +37,7 @@ pub fn judge_examples(
     let is_other = |run: &ExampleRun| {
         matches!(run.said, ExampleVerdict::Mended | ExampleVerdict::Open)
             && !run.before.is_empty()
+            && !run.after.is_empty()
             && run.before != run.after
     };
     if runs.iter().any(is_other) {
@@ -52,6 +55,7 @@ fn said((text, is_sentence): (&str, bool), before: &[String], after: &[String]) 
     let wanted = |was: &str| wanted((text, is_sentence), was);
     let ([was], [is]) = (before, after) else {
         return match before {
+            _ if after.is_empty() => ExampleVerdict::Open,
             [was] if is_named(was, text) && !wanted(was).is_empty() => ExampleVerdict::Unsteady,
             [] if matches!(after, [is] if is_named(is, text)) => ExampleVerdict::Mended,
             _ => ExampleVerdict::Open,
@@ -240,6 +244,41 @@ mod tests {
         assert_eq!(judged(ISSUE, &["-250"], &["-150"]), ExampleVerdict::OtherThanNamed);
         assert_eq!(judged(ISSUE, &["-250"], &["! ValueError: no"]), ExampleVerdict::OtherThanNamed);
         assert_eq!(judged(ISSUE, &["-250"], &["-350", "-250"]), ExampleVerdict::Unsteady);
+    }
+
+    #[test]
+    fn an_example_that_only_the_base_can_run_decides_nothing_and_hides_nothing() {
+        assert_eq!(judged(ISSUE, &["-250"], &[]), ExampleVerdict::Open);
+        let two = format!("{ISSUE} `cents(\"1\")` is `100`.");
+        let own =
+            |answers: [&[&str]; 2]| answers.map(|some| some.iter().map(|one| (*one).to_owned()).collect());
+        let (before, after) = (own([&["-250"], &["100"]]), own([&["-250"], &[]]));
+        let runs = judge_examples(&super::super::examples(&two), &before, &after);
+        let said: Vec<_> = runs.iter().map(|run| (run.said, run.sentence())).collect();
+        assert_eq!(
+            said,
+            [
+                (
+                    ExampleVerdict::AsBefore,
+                    Some("the issue's example cents(\"-3.50\") still gives -250".to_owned())
+                ),
+                (
+                    ExampleVerdict::Open,
+                    Some(
+                        "the issue's example cents(\"1\") gave 100 and could not be run with the change"
+                            .to_owned()
+                    )
+                ),
+            ]
+        );
+        // What cannot be run anywhere is none, and an answer without a letter is one.
+        let runs = judge_examples(&super::super::examples(&two), &own([&[], &[""]]), &own([&[], &["1"]]));
+        assert_eq!(
+            runs.iter().map(|run| run.sentence().unwrap()).collect::<Vec<_>>(),
+            [
+                "the issue's example cents(\"1\") gave an empty text and gives 1 now; the issue does not say enough to judge it"
+            ]
+        );
     }
 
     #[test]

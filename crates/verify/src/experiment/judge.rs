@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use super::edits::EditedTest;
 use super::names::{has_word, is_of, without_parameters, words_of};
 use crate::compare::{compare, judged};
+use crate::verdict;
 use journeyman_order::comparison::{ComparedExits, MOST_NAMED};
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
 use journeyman_order::{
     ComparedBy, Comparison, ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestList,
-    TestReport,
+    TestReport, TestVerdict,
 };
 
 /// Failing tests that are looked at by what was printed of them.
@@ -94,7 +95,15 @@ pub fn judge(matrix: &ExperimentMatrix<'_>) -> ExperimentResult {
     let exits = ComparedExits {
         base: matrix.baseline.exit,
         after: matrix.change.exit.unwrap_or(Exit::Code(-1)),
-        reruns: matrix.again.iter().map(|(exit, _)| *exit).collect(),
+        // An exit of 0 beside failures of its own is not believed here either.
+        reruns: matrix
+            .again
+            .iter()
+            .filter(|(exit, reading)| {
+                *exit != Exit::Code(0) || verdict(exit, reading.counts.as_ref()) == TestVerdict::Passed
+            })
+            .map(|(exit, _)| *exit)
+            .collect(),
     };
     let Some(old) = matrix.old_tests else {
         let judged = judged(&exits, &own, &own);

@@ -44,6 +44,7 @@ type CellRun = (Exit, TestReport);
 struct ExperimentCase {
     baseline: CellRun,
     change: CellRun,
+    again: Vec<CellRun>,
     old_tests: Option<CellRun>,
     old_tests_again: Vec<CellRun>,
     old_code: Option<CellRun>,
@@ -62,6 +63,7 @@ fn case(baseline: CellRun, change: CellRun, old_tests: CellRun, old_code: CellRu
     ExperimentCase {
         baseline,
         change,
+        again: Vec::new(),
         old_tests: Some(old_tests),
         old_tests_again: Vec::new(),
         old_code: Some(old_code),
@@ -85,7 +87,7 @@ impl ExperimentCase {
         ExperimentMatrix {
             baseline: cell(&self.baseline, ""),
             change: cell(&self.change, ""),
-            again: &[],
+            again: &self.again,
             old_tests: self.old_tests.as_ref().map(|run| cell(run, "")),
             old_tests_again: self.old_tests_again.iter().map(|run| cell(run, "")).collect(),
             old_code: self.old_code.as_ref().map(|run| cell(run, self.said_on_old_code)),
@@ -124,6 +126,14 @@ fn a_test_of_the_base_that_fails_once_and_passes_once_on_the_same_code_stands_ag
     assert!(judged.against.is_empty(), "{:?}", judged.against);
     assert_eq!(judged.comparison.flaky.names, ["tests.test_a.a"], "and it is named");
     assert!(judged.comparison.newly_broken.is_empty());
+}
+
+#[test]
+fn a_rerun_that_hides_a_failure_is_no_pass() {
+    let flaky = || case(run("+a +b"), run("-a +b"), run("+a +b"), run("+a +b"));
+    let judged = |again| ExperimentCase { again: vec![again], ..flaky() }.judged().judged;
+    assert_eq!(judged(run("+a +b")), ComparisonVerdict::Passed);
+    assert_eq!(judged((Exit::Code(0), run("+a -b").1)), ComparisonVerdict::PassedBesideRed);
 }
 
 #[test]

@@ -102,6 +102,7 @@ pub use secrets::SecretSet;
 pub use signing::CommitSigner;
 pub use source_tree::{LargeSourceContent, SourceContent, SourceTree};
 pub use update::{BranchUpdate, BranchUpdateOutcome};
+pub use whole::ObjectNames;
 pub use worktree_base::StartPoint;
 
 use bounds::KnownTreeSizes;

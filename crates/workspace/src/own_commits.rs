@@ -2,7 +2,7 @@
 
 use super::commit_origin::{CommitOrigin, is_by_us};
 use super::remote::{oid, sha};
-use super::whole::WholeTrees;
+use super::whole::WholeCommits;
 use super::{GitError, GitErrorKind, Remote, Workspaces};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
@@ -88,8 +88,9 @@ impl Workspaces {
         self.adopt(order, remote.repository, &known).map(|()| true)
     }
 
-    /// Has the commits count as what the order's journal says they are, as far as all of them is here: those of an order that
-    /// was forgotten have no name any more. What is not whole gets none: whoever fetches would believe that all of it is here.
+    /// Has the commits count as what the order's journal says they are, as far as all of them and of what is behind them is
+    /// here: those of an order that was forgotten have no name any more. What is not whole gets none: whoever fetches would
+    /// believe that all of it is here.
     ///
     /// # Errors
     /// When the disk fails.
@@ -100,14 +101,26 @@ impl Workspaces {
         known: &JournaledCommits,
     ) -> Result<(), GitError> {
         let commits = self.commits(repository)?;
-        let mut trees = WholeTrees::of(&commits)?;
+        let said = |error: git2::Error| GitError::local("look through commits of ours", &error);
+        let mut all = None;
         for (origin, name, told) in
             [(CommitOrigin::Bot, "brought", &known.made), (CommitOrigin::Human, "head", &known.taken)]
         {
             let own = origin.all(&commits, order)?;
             for commit in told {
                 let id = oid(commit)?;
-                if !own.contains(&id) && trees.has_commit(&commits, id)? {
+                if own.contains(&id) || commits.find_commit(id).is_err() {
+                    continue;
+                }
+                let all = match &mut all {
+                    Some(all) => all,
+                    None => {
+                        let known = self.known(repository)?.into_iter();
+                        let known = known.filter(|tip| commits.find_commit(*tip).is_ok()).collect();
+                        all.insert(WholeCommits::new(&commits, known).map_err(said)?)
+                    }
+                };
+                if matches!(all.missing(id, &mut |_| {}), Ok(None)) {
                     commits
                         .reference(&origin.reference(order, name, id), id, true, "")
                         .map_err(|error| GitError::local("keep what was fetched", &error))?;

@@ -73,46 +73,41 @@ impl<'r> WholeCommits<'r> {
     }
 }
 
-impl Workspaces {
-    /// Whether a tree is here, with all that is in it.
-    ///
-    /// # Errors
-    /// When our repository cannot be read.
-    pub fn has_whole_tree(&self, repository: &RepositoryName, tree: &TreeSha) -> Result<bool, GitError> {
-        let commits = self.commits(repository)?;
-        let Ok(id) = tree.as_str().parse::<Oid>() else { return Ok(false) };
-        Ok(WholeTrees::of(&commits)?.missing(id, &mut |_| {})?.is_none())
-    }
+/// Trees and commits of a repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ObjectNames {
+    pub trees: Vec<TreeSha>,
+    pub commits: Vec<CommitSha>,
+}
 
-    /// Those of the commits that are not here with all that is in their trees. What is behind them is not looked at.
+impl Workspaces {
+    /// Those of the trees, and of the commits, that are not here with all that is in them. What is behind a commit is not
+    /// looked at.
     ///
     /// # Errors
     /// When our repository cannot be read.
-    pub fn lacking(
-        &self,
-        repository: &RepositoryName,
-        wanted: &[CommitSha],
-    ) -> Result<Vec<CommitSha>, GitError> {
+    pub fn lacking(&self, repository: &RepositoryName, wanted: ObjectNames) -> Result<ObjectNames, GitError> {
         let commits = self.commits(repository)?;
-        let mut trees = WholeTrees::of(&commits)?;
-        let mut lacking = Vec::new();
-        for commit in wanted {
-            if !trees.has_commit(&commits, oid(commit)?)? {
-                lacking.push(commit.clone());
+        let objects = commits.odb().map_err(|error| GitError::local("look for objects", &error))?;
+        let (mut trees, mut lacking) = (WholeTrees::new(objects), ObjectNames::default());
+        for tree in wanted.trees {
+            let id = tree.as_str().parse().map_err(|error| GitError::local("read a tree's name", &error))?;
+            if trees.missing(id, &mut |_| {})?.is_some() {
+                lacking.trees.push(tree);
+            }
+        }
+        for commit in wanted.commits {
+            if !trees.has_commit(&commits, oid(&commit)?)? {
+                lacking.commits.push(commit);
             }
         }
         Ok(lacking)
     }
 }
 
-impl<'r> WholeTrees<Odb<'r>> {
-    pub(super) fn of(repository: &'r Repository) -> Result<Self, GitError> {
-        let objects = repository.odb();
-        objects.map(Self::new).map_err(|error| GitError::local("look for objects", &error))
-    }
-
+impl WholeTrees<Odb<'_>> {
     /// Whether a commit is here with all that is in its tree.
-    pub(super) fn has_commit(&mut self, repository: &Repository, commit: Oid) -> Result<bool, GitError> {
+    fn has_commit(&mut self, repository: &Repository, commit: Oid) -> Result<bool, GitError> {
         match repository.find_commit(commit) {
             Ok(found) => Ok(self.missing(found.tree_id(), &mut |_| {})?.is_none()),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(false),

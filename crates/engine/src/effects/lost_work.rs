@@ -3,13 +3,14 @@
 //!
 //! May know: what the journal says was taken in, and the commits that were made of it. Must never know: why it is gone.
 
-use super::agent_filesystem::AgentFilesystem;
+use std::collections::HashMap;
+
 use super::{EffectContext, EffectResult};
-use journeyman_order::moves::Retry;
+use journeyman_order::moves::{AgentTaskWorkspace, Retry};
 use journeyman_order::{
     BranchName, CommitSha, EffectError, EffectOutcome, JournalEvent, Move, MoveKey, TreeSha,
 };
-use journeyman_workspace::{ImportOutcome, NewCommit};
+use journeyman_workspace::{GitErrorKind, ImportOutcome, NewCommit, ObjectNames};
 
 /// What was taken in, and made of it.
 struct PastImport {
@@ -18,46 +19,73 @@ struct PastImport {
     /// Where the agent's branch was.
     pushed: CommitSha,
     tree: TreeSha,
-    /// The commits of this tree, by their effects.
-    commits: Vec<(MoveKey, Move)>,
-    /// Their names.
-    made: Vec<CommitSha>,
+    commits: Vec<PastCommit>,
+}
+
+/// What was, or was to be, committed of it.
+#[derive(Clone)]
+struct PastCommit {
+    /// Its effect.
+    key: MoveKey,
+    r#move: Move,
+    /// None where nothing was observed of it.
+    made: Option<CommitSha>,
+}
+
+impl PastImport {
+    fn objects(&self) -> ObjectNames {
+        let commits = self.commits.iter().filter_map(|commit| commit.made.clone()).collect();
+        ObjectNames { trees: vec![self.tree.clone()], commits }
+    }
 }
 
 impl EffectContext {
-    /// Makes the agent's place anew where it is gone; none where it is there. What was pushed may be there still.
-    pub(super) async fn place_for_import(
-        &self,
-        branch: &BranchName,
-    ) -> Result<Option<AgentFilesystem>, EffectError> {
-        if self.agent_place().is_ok() {
-            return Ok(None);
-        }
-        tracing::warn!(order = %self.order, "the agent's work tree is gone, and is made again");
-        let start = self.sibling("import", "agent").and_then(|run| self.start_of(&run).cloned());
-        self.ready_workspace(Some(branch), start.as_ref()).await.map(Some)
+    /// Whether what agents pushed is there.
+    pub(super) fn has_origin(&self) -> bool {
+        let places = self.parts.workspaces.order_dirs(self.order);
+        places.origin.is_dir() && places.packs.is_dir()
     }
 
     /// Takes in again what the journal says was taken in, the oldest first, since later work rests on it, and makes the commits
-    /// of it again; all comes to the same names. Whether something was missing, and is here now.
-    pub(super) async fn taken_in_again(&self) -> Result<bool, EffectError> {
-        let mut is_better = false;
-        for import in self.past_imports() {
-            if !self.has_all(&import).await?
-                && self.agent_place().is_ok()
-                && self.take_in_again(&import).await?
-            {
-                tracing::warn!(order = %self.order, commit = %import.pushed, "what was pushed was lost here, and is taken in again");
-                is_better = true;
+    /// of it again; all comes to the same names. Whether something was missing, and is here now; and what kept others from
+    /// coming again that may be gone in a moment.
+    pub(super) async fn taken_in_again(&self) -> (bool, Option<EffectError>) {
+        let (mut is_better, mut trouble) = (false, None);
+        let imports = self.past_imports();
+        let mut all = ObjectNames::default();
+        for objects in imports.iter().map(PastImport::objects) {
+            all.trees.extend(objects.trees);
+            all.commits.extend(objects.commits);
+        }
+        let lacking = match self.lacking(all).await {
+            Ok(lacking) => lacking,
+            // What cannot be looked at now is not lost.
+            Err(error) => return (false, Some(error).filter(|error| error.retry != Retry::Never)),
+        };
+        let is_lost = |import: &&PastImport| {
+            let objects = import.objects();
+            objects.trees.iter().any(|tree| lacking.trees.contains(tree))
+                || objects.commits.iter().any(|commit| lacking.commits.contains(commit))
+        };
+        for import in imports.iter().filter(is_lost).filter(|_| self.has_origin()) {
+            match self.take_in_again(import).await {
+                Ok(true) => {
+                    tracing::warn!(order = %self.order, commit = %import.pushed, "what was pushed was lost here, and is taken in again");
+                    is_better = true;
+                }
+                Ok(false) => {}
+                Err(error) => trouble = trouble.or(Some(error)),
             }
         }
-        Ok(is_better)
+        (is_better, trouble)
     }
 
+    /// Whether all of it is here now; an error may be gone in a moment.
     async fn take_in_again(&self, import: &PastImport) -> Result<bool, EffectError> {
         let export = self.export(&import.branch, &import.base, Some(&import.pushed)).await?;
         match self.import_export(&import.branch, &import.base, export).await? {
             Ok(ImportOutcome::Imported { tree, .. }) if tree == import.tree => {}
+            Err(error) if error.kind == GitErrorKind::Unavailable => return Err(error.into()),
             Ok(
                 ImportOutcome::Imported { .. }
                 | ImportOutcome::NothingPushed { .. }
@@ -68,7 +96,7 @@ impl EffectContext {
         let (order, repository, commits) =
             (self.order, self.opened().repository.clone(), import.commits.clone());
         let made = self.blocking_git(move |workspaces| {
-            for (key, r#move) in &commits {
+            for PastCommit { key, r#move, .. } in &commits {
                 let Move::Commit { tree, parent, merges, message, date } = r#move else { continue };
                 let (name, merges, date) = (key.file_name(), merges.as_ref(), *date);
                 let new = NewCommit { order, name: &name, tree, parent, merges, message, date };
@@ -76,21 +104,58 @@ impl EffectContext {
             }
             Ok(())
         });
-        Ok(made.await?.is_ok() && self.has_all(import).await?)
+        match made.await? {
+            Ok(()) => {}
+            Err(error) if error.kind == GitErrorKind::Unavailable => return Err(error.into()),
+            Err(_) => return Ok(false),
+        }
+        Ok(self.lacking(import.objects()).await? == ObjectNames::default())
     }
 
-    /// What is to be said where nothing came again, and the commit that the order is about is gone.
+    /// What is to be said where everything was asked and nothing came again: whether the commit that the move is about is
+    /// gone, or one of ours that it rests on.
     pub(super) async fn gone_for_good(&self, error: EffectError) -> EffectError {
-        let Some(commit) = self.journaled_commits().made.pop() else { return error };
-        let (repository, wanted) = (self.opened().repository.clone(), [commit.clone()]);
-        let found = self.blocking_git(move |workspaces| workspaces.lacking(&repository, &wanted)).await;
-        let is_gone = matches!(found, Ok(Ok(lacking)) if !lacking.is_empty());
+        let commits = self.line_of_commits();
+        let Ok(gone) = self.lacking(ObjectNames { commits, trees: Vec::new() }).await else { return error };
+        let Some(commit) = gone.commits.first() else { return error };
         let message = format!(
-            "the commit {commit} is gone from the machine that Journeyman runs on, and nothing has it any more: take the label \
-             away and set it again ({})",
+            "the commit {commit} is gone from the machine that Journeyman runs on, and neither what the agent pushed nor the \
+             order's branch on GitHub has it any more: take the label away and set it again ({})",
             error.message
         );
-        if is_gone { EffectError { message, ..error } } else { error }
+        EffectError { message, ..error }
+    }
+
+    /// The commit that the move is about, and those of ours that it rests on, the latest first.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other move is about a commit of ours")]
+    fn line_of_commits(&self) -> Vec<CommitSha> {
+        let mut parents: HashMap<CommitSha, CommitSha> = HashMap::new();
+        for commit in self.past_imports().into_iter().flat_map(|import| import.commits) {
+            if let (Move::Commit { parent, .. }, Some(made)) = (commit.r#move, commit.made) {
+                parents.insert(made, parent);
+            }
+        }
+        let ours = self.journaled_commits().all();
+        let about = self.journal.intended(&self.key).next_back().and_then(|r#move| match r#move {
+            Move::RunTests { commit } | Move::Push { commit, .. } => Some(commit.clone()),
+            Move::Commit { parent, .. } => Some(parent.clone()),
+            Move::RunAgent(task) => match &task.place {
+                AgentTaskWorkspace::Checkout { commit } => Some(commit.clone()),
+                AgentTaskWorkspace::Workspace => task.start.clone(),
+            },
+            _ => None,
+        });
+        let (mut line, mut next) = (Vec::new(), about);
+        while let Some(commit) = next.filter(|commit| ours.contains(commit)) {
+            next = parents.remove(&commit);
+            line.push(commit);
+        }
+        line
+    }
+
+    async fn lacking(&self, wanted: ObjectNames) -> Result<ObjectNames, EffectError> {
+        let repository = self.opened().repository.clone();
+        Ok(self.blocking_git(move |workspaces| workspaces.lacking(&repository, wanted)).await??)
     }
 
     /// What came of an effect of a round that needs this tree. Where nothing has it any more, the round has nothing to show.
@@ -103,7 +168,12 @@ impl EffectContext {
         let (Err(error), Some(tree)) = (&tried, tree) else { return tried };
         let is_of_a_round =
             self.sibling(of, "import").is_some_and(|import| self.journal.observed(&import).next().is_some());
-        if error.retry != Retry::Never || !is_of_a_round || self.has_tree(&tree).await? {
+        if error.retry != Retry::Never || !is_of_a_round {
+            return tried;
+        }
+        // What cannot be looked at now is not lost.
+        let lacking = self.lacking(ObjectNames { trees: vec![tree], commits: Vec::new() }).await;
+        if lacking.map_or(true, |lacking| lacking.trees.is_empty()) {
             return tried;
         }
         tracing::error!(order = %self.order, "what was pushed is lost: {}", error.message);
@@ -129,7 +199,9 @@ impl EffectContext {
                     if let Move::Commit { tree, .. } = &**r#move
                         && let Some(import) = imports.iter_mut().rev().find(|import| import.tree == *tree)
                     {
-                        import.commits.push((key.clone(), (**r#move).clone()));
+                        import.commits.retain(|commit| commit.key != *key);
+                        let (key, r#move) = (key.clone(), (**r#move).clone());
+                        import.commits.push(PastCommit { key, r#move, made: None });
                     }
                 }
                 JournalEvent::Observed { key, outcome } => match &**outcome {
@@ -144,16 +216,12 @@ impl EffectContext {
                             pushed: pushed.clone(),
                             tree: tree.clone(),
                             commits: Vec::new(),
-                            made: Vec::new(),
                         }));
                     }
                     EffectOutcome::Committed { commit, .. } => {
-                        let of = imports
-                            .iter_mut()
-                            .rev()
-                            .find(|import| import.commits.iter().any(|(of, _)| of == key));
-                        if let Some(import) = of {
-                            import.made.push(commit.clone());
+                        let mut intended = imports.iter_mut().rev().flat_map(|import| &mut import.commits);
+                        if let Some(intended) = intended.find(|intended| intended.key == *key) {
+                            intended.made = Some(commit.clone());
                         }
                     }
                     _ => {}
@@ -162,19 +230,5 @@ impl EffectContext {
             }
         }
         imports
-    }
-
-    async fn has_all(&self, import: &PastImport) -> Result<bool, EffectError> {
-        let (repository, made) = (self.opened().repository.clone(), import.made.clone());
-        let has = self.blocking_git(move |workspaces| Ok(workspaces.lacking(&repository, &made)?.is_empty()));
-        // What cannot be looked at now is not lost.
-        Ok(self.has_tree(&import.tree).await? && has.await?.unwrap_or(true))
-    }
-
-    async fn has_tree(&self, tree: &TreeSha) -> Result<bool, EffectError> {
-        let (repository, tree) = (self.opened().repository.clone(), tree.clone());
-        let found =
-            self.blocking_git(move |workspaces| workspaces.has_whole_tree(&repository, &tree)).await?;
-        Ok(found.unwrap_or(true))
     }
 }

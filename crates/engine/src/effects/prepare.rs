@@ -8,7 +8,7 @@ use journeyman_github::GitAccess;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, Retry};
 use journeyman_order::pull_template::{LONGEST_TEMPLATE, may_hold_template, template_path};
 use journeyman_order::{CommitSha, EffectError, EffectOutcome, JournalEvent, RepositorySettings};
-use journeyman_workspace::{GitError, JournaledCommits, Remote, Workspaces};
+use journeyman_workspace::{GitError, JournaledCommits, ObjectNames, Remote, Workspaces};
 
 impl EffectContext {
     pub(super) async fn prepare(&self) -> EffectResult {
@@ -209,23 +209,28 @@ impl EffectContext {
         let branch = self.survey.trace.branch.clone();
         let mended = self.blocking_with_remote(move |workspaces, remote| {
             let is_mended = workspaces.mend(remote, &base_branch, base.as_ref())?;
-            let lacking = || workspaces.lacking(remote.repository, &known.all());
-            let gone = lacking()?.len();
-            let Some(branch) = branch.filter(|_| gone > 0) else { return Ok(is_mended) };
+            let all = || ObjectNames { commits: known.all(), trees: Vec::new() };
+            let lacking = || Ok(workspaces.lacking(remote.repository, all())?.commits.len());
+            let gone = lacking()?;
+            let Some(branch) = branch.filter(|_| gone > 0) else { return Ok((is_mended, None)) };
             // What we pushed is on GitHub still.
-            workspaces.fetch_behind(order, remote, &branch, &known)?;
-            Ok(is_mended || lacking()?.len() < gone)
+            let fetched = workspaces.fetch_behind(order, remote, &branch, &known);
+            Ok((is_mended || lacking()? < gone, fetched.err().map(EffectError::from)))
         });
-        let is_mended = match mended.await {
-            Ok(Ok(is_mended)) => is_mended,
-            Ok(Err(trouble)) => return trouble.into(),
-            Err(trouble) => return trouble,
+        let (is_mended, trouble) = match mended.await {
+            Ok(Ok(mended)) => mended,
+            Ok(Err(trouble)) => (false, Some(trouble.into())),
+            Err(trouble) => (false, Some(trouble)),
         };
-        let what = match Box::pin(self.taken_in_again()).await {
-            Ok(true) => "what was lost here was taken in again",
-            Ok(false) if is_mended => "what was damaged here was made again",
-            Ok(false) => return self.gone_for_good(error).await,
-            Err(trouble) => return trouble,
+        let (is_taken_in, other) = Box::pin(self.taken_in_again()).await;
+        let what = match trouble.or(other) {
+            _ if is_taken_in => "what was lost here was taken in again",
+            _ if is_mended => "what was damaged here was removed, or made again",
+            Some(trouble) => {
+                let message = format!("{}; {}", error.message, trouble.message);
+                return EffectError { message, ..trouble };
+            }
+            None => return self.gone_for_good(error).await,
         };
         EffectError { message: format!("{}; {what}", error.message), retry: Retry::Soon }
     }

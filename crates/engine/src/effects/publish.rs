@@ -57,6 +57,7 @@ impl EffectContext {
                 // On another machine than the one that pushed it, what is replaced is known to be ours by the journal alone.
                 if let Some(old) = lease.as_ref().filter(|old| known.made.contains(old))
                     && workspaces.tree_of(&repository, old).is_err()
+                    && workspaces.remote_head(&remote, branch.as_str())?.as_ref() == Some(old)
                 {
                     workspaces.fetch_behind(order, &remote, &branch, &known)?;
                 }

@@ -12,7 +12,7 @@ use super::{EffectContext, EffectResult, disk, never, soon};
 use crate::job::{failed_job, make_folder, readable, short_job, succeed, writable};
 use crate::place::EnvironmentPlace;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Exit, TreeSha};
-use journeyman_sandbox::{CollectedOutput, Job, Mount};
+use journeyman_sandbox::{CollectedOutput, Job, Mount, Relocation};
 use journeyman_workspace::{
     DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, ORIGIN_DAMAGED, StartPoint,
     Workspaces,
@@ -177,7 +177,11 @@ impl EffectContext {
     }
 
     pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> EffectResult {
-        let made_again = self.place_for_import(branch).await?;
+        if !self.has_origin() {
+            let because =
+                "what was pushed is lost on the machine that Journeyman runs on, with the work tree";
+            return Ok(EffectOutcome::NothingPushed { because: because.to_owned() });
+        }
         let export = self.export(branch, base, None).await?;
         let outcome = match self.import_export(branch, base, export).await? {
             Ok(outcome) => outcome,
@@ -185,13 +189,6 @@ impl EffectContext {
             Err(error) => return Err(error.into()),
         };
         Ok(match outcome {
-            ImportOutcome::NothingPushed { because } if made_again.is_some() => {
-                EffectOutcome::NothingPushed {
-                    because: format!(
-                        "the work tree was lost on the machine that Journeyman runs on, and was made again; {because}"
-                    ),
-                }
-            }
             ImportOutcome::Imported { pushed, tree, message, changed, warnings } => {
                 EffectOutcome::Imported { pushed, tree, message, changed, warnings }
             }
@@ -230,7 +227,8 @@ impl EffectContext {
         protected
     }
 
-    /// What the agent pushed, as data through a pipe: the branch as it is, or as it was at a commit.
+    /// What the agent pushed, as data through a pipe: the branch as it is, or as it was at a commit. Nothing of the place
+    /// in which the agent works is needed for it.
     pub(super) async fn export(
         &self,
         branch: &BranchName,
@@ -238,15 +236,15 @@ impl EffectContext {
         pushed: Option<&CommitSha>,
     ) -> Result<PathBuf, EffectError> {
         let origin = self.parts.workspaces.order_dirs(self.order).origin;
-        let path = self.run_folder()?.join("export");
+        let (run, host) = (self.run_folder()?, self.order_root());
+        let path = run.join("export");
         let mut file = ExportFile::create(&path)?;
         let program = Workspaces::export_command(&self.seen_dirs(), branch, base, pushed);
-        let place = self.agent_place()?;
+        let inside = self.parts.environments.inside(&host);
         let job = Job {
-            layers: place.home.stack().into_iter().collect(),
-            relocation: place.relocation(),
+            relocation: (host != inside).then_some(Relocation { host, inside }),
             most_output: journeyman_workspace::MOST_EXPORTED,
-            ..short_job(program, &origin, &place.home.at, self.origin_mounts(readable))
+            ..short_job(program, &origin, &run.join("home"), self.origin_mounts(readable))
         };
         let ended = self.parts.sandbox.run(job, &mut file).await?;
         file.finish(&ended)?;

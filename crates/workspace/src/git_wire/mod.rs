@@ -165,7 +165,7 @@ impl GitWire<'_> {
         match told {
             Some(("!", said)) if said.contains("(stale info)") => Ok(PushAnswer::Stale),
             // The server declines half of a push, and what failed is here.
-            _ if !ended.is_success && is_of_an_object(&complaints(&ended.said)) => Err(ended.failure()),
+            _ if !ended.is_success && own_trouble(&ended.said).is_some() => Err(ended.failure()),
             Some(("!", said)) if !said.contains("(remote failed") => {
                 let why = said.split_once('(').map_or(said, |(_, why)| why.trim_end_matches(')'));
                 Ok(PushAnswer::Declined(with_reason(&why.chars().take(MOST_TOLD).collect::<String>())))
@@ -302,7 +302,10 @@ impl PrintedText {
     fn failure(&self) -> WireFailure {
         let said = complaints(&self.said);
         // Whoever ends it, for want of memory above all, says nothing of what was asked.
-        let kind = if self.is_killed { GitErrorKind::Unavailable } else { kind(&said) };
+        let kind = match self.is_killed {
+            true => GitErrorKind::Unavailable,
+            false => own_trouble(&self.said).unwrap_or_else(|| kind(&said)),
+        };
         let nothing = || format!("git ended with {}", self.ended);
         WireFailure { kind, said: if said.is_empty() { nothing() } else { said } }
     }
@@ -455,17 +458,20 @@ fn last_of(mut pipe: impl Read, most: usize) -> Vec<u8> {
     said
 }
 
-/// What git itself complains of, without progress and without what the server says through it.
+/// What git itself complains of, line by line, without progress and without most of what the server says through it.
+fn complaint_lines(said: &str) -> impl Iterator<Item = &str> {
+    let lines = said.split(['\n', '\r']);
+    lines.filter_map(|line| line.strip_prefix("fatal: ").or(line.strip_prefix("error: ")))
+}
+
 fn complaints(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
-    let lines = text.split(['\n', '\r']);
-    let complaints = lines.filter_map(|line| line.strip_prefix("fatal: ").or(line.strip_prefix("error: ")));
-    let complaints = complaints.collect::<Vec<_>>().join("; ");
+    let complaints = complaint_lines(&text).collect::<Vec<_>>().join("; ");
     complaints.chars().filter(|letter| !letter.is_control()).take(MOST_TOLD).collect()
 }
 
-/// Whether git complains of an object that it reads here, and not of the server.
-fn is_of_an_object(said: &str) -> bool {
+/// What is wrong here, and not with the server: this machine has no room for now, or an object cannot be read.
+fn own_trouble(said: &[u8]) -> Option<GitErrorKind> {
     const DAMAGED: [&str; 7] = [
         "corrupt",
         "unable to read",
@@ -476,12 +482,29 @@ fn is_of_an_object(said: &str) -> bool {
         "is empty",
     ];
     let is_name = |word: &str| word.len() == 40;
-    said.split("; ").any(|complaint| {
-        !complaint.starts_with("remote ")
-            && complaint.split(|letter: char| !letter.is_ascii_hexdigit()).any(is_name)
-            && DAMAGED.iter().any(|words| complaint.contains(words))
-    })
+    let text = String::from_utf8_lossy(said);
+    // What a server answers in place of data can have several lines, and is the last that git says.
+    let lines = || complaint_lines(&text).take_while(|line| !line.starts_with("remote error: "));
+    let own = || lines().filter(|line| !line.starts_with("remote "));
+    if own().any(|line| OF_THIS_MACHINE.iter().any(|words| line.contains(words))) {
+        return Some(GitErrorKind::Unavailable);
+    }
+    let is_of_an_object = |line: &str| {
+        line.split(|letter: char| !letter.is_ascii_hexdigit()).any(is_name)
+            && DAMAGED.iter().any(|words| line.contains(words))
+    };
+    own().any(is_of_an_object).then_some(GitErrorKind::Broken)
 }
+
+/// What git says where a machine has not enough of something.
+const OF_THIS_MACHINE: [&str; 6] = [
+    "cannot fork",
+    "Cannot allocate memory",
+    "Out of memory",
+    "out of memory",
+    "No space left",
+    "quota exceeded",
+];
 
 /// What a complaint asks for. git has one exit code for everything, but its words, untranslated, are old ones.
 fn kind(said: &str) -> GitErrorKind {
@@ -490,9 +513,7 @@ fn kind(said: &str) -> GitErrorKind {
         return GitErrorKind::of_status(status);
     }
     let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
-    if is_of_an_object(said) {
-        GitErrorKind::Broken
-    } else if says(&["Authentication failed", "could not read Username", "could not read Password"]) {
+    if says(&["Authentication failed", "could not read Username", "could not read Password"]) {
         GitErrorKind::Unauthorized
     } else if says(&["maximum allowed tree depth"]) {
         GitErrorKind::NotForUs
@@ -507,7 +528,6 @@ fn kind(said: &str) -> GitErrorKind {
         "hung up",
         "disconnect",
         "timed out",
-        "No space left",
         // A server that is not itself for a while, or a page of something before it.
         "remote error: ",
         "protocol error",
@@ -515,13 +535,8 @@ fn kind(said: &str) -> GitErrorKind {
         "is this a git repository",
         "expected flush",
         "redirection",
-        // This machine.
-        "cannot fork",
-        "Cannot allocate memory",
-        "Out of memory",
-        "out of memory",
-        "quota exceeded",
-    ]) {
+    ]) || says(&OF_THIS_MACHINE)
+    {
         GitErrorKind::Unavailable
     } else {
         GitErrorKind::Broken

@@ -404,21 +404,32 @@ fn what_git_complains_of_is_read_without_what_the_server_says() {
         ("cannot fork() for remote-https: Resource temporarily unavailable", GitErrorKind::Unavailable),
         ("Out of memory, malloc failed", GitErrorKind::Unavailable),
         ("https://x did not send all necessary objects", GitErrorKind::Broken),
-        (
-            "corrupt loose object '9812045fd898ce41f5a4019dc2c1e4fff5884566'; remote unpack failed: eof before pack header was fully read; the remote end hung up unexpectedly",
-            GitErrorKind::Broken,
-        ),
-        (
-            "unable to read 9812045fd898ce41f5a4019dc2c1e4fff5884566; the remote end hung up unexpectedly",
-            GitErrorKind::Broken,
-        ),
-        (
-            "remote error: upload-pack: unable to read 9812045fd898ce41f5a4019dc2c1e4fff5884566",
-            GitErrorKind::Unavailable,
-        ),
         ("", GitErrorKind::Broken),
     ] {
         assert_eq!(kind(said), expected, "{said}");
+    }
+}
+
+#[test]
+fn what_is_wrong_here_is_told_from_what_a_server_says() {
+    let corrupt = "error: corrupt loose object '9812045fd898ce41f5a4019dc2c1e4fff5884566'";
+    let unread = "fatal: unable to read 9812045fd898ce41f5a4019dc2c1e4fff5884566";
+    let hung_up = "fatal: the remote end hung up unexpectedly";
+    for (said, expected) in [
+        (
+            format!("{corrupt}\nerror: remote unpack failed: eof before pack header\n{hung_up}\n"),
+            Some(GitErrorKind::Broken),
+        ),
+        (format!("{unread}\n{hung_up}\n"), Some(GitErrorKind::Broken)),
+        (format!("fatal: write error: No space left on device\n{unread}\n"), Some(GitErrorKind::Unavailable)),
+        (format!("error: cannot fork() for pack-objects\n{corrupt}\n"), Some(GitErrorKind::Unavailable)),
+        (format!("{hung_up}\n"), None),
+        ("error: remote unpack failed: No space left on device\n".to_owned(), None),
+        ("remote: No space left on device\n".to_owned(), None),
+        (format!("fatal: remote error: upload-pack: {}\n", &unread[7..]), None),
+        (format!("fatal: remote error: busy; {}\n{corrupt}\nfatal: Out of memory\n", &unread[7..]), None),
+    ] {
+        assert_eq!(own_trouble(said.as_bytes()), expected, "{said}");
     }
 }
 

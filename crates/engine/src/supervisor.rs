@@ -20,6 +20,8 @@ use journeyman_store::StoreError;
 
 /// How often the store is looked at although nobody said that something arrived.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// No order is parked for longer without another look.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 /// How long the first of several deliveries waits for the others.
 const TOGETHER: Duration = Duration::from_millis(10);
 
@@ -217,7 +219,9 @@ impl SupervisedOrders {
                     Ok(DriveOutcome::Ended | DriveOutcome::NotYet) => {}
                     Ok(DriveOutcome::Until(_)) if has_heard => {}
                     Ok(DriveOutcome::Until(until)) => {
-                        self.parked.insert(order, (now, (until - now).to_std().unwrap_or_default()));
+                        // It was told by an earlier reading of a clock that may have been set since.
+                        let pause = (until - now).to_std().unwrap_or_default().min(LONGEST_PAUSE);
+                        self.parked.insert(order, (now, pause));
                     }
                     Err(error) => {
                         tracing::error!(%order, "waits, because the store cannot be used: {error}");

@@ -210,7 +210,8 @@ impl FalsifiedExpectation {
     }
 }
 
-/// A call that the issue shows, and what both codes answer to it, each answer once. An error begins with `! `.
+/// A call that the issue shows, and what both codes answer to it, each answer once; none where it could not be run. An error
+/// begins with `! `.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExampleRun {
     pub code: String,
@@ -269,7 +270,7 @@ impl ExampleRun {
             }
             ExampleVerdict::Open if is_same => return None,
             ExampleVerdict::Open if !can_run => {
-                format!("the issue's example {code} gave {before} and could not be run with the change")
+                format!("the issue's example {code} gave no answer with the change; before it gave {before}")
             }
             ExampleVerdict::Open if !could_run_before => format!(
                 "the issue's example {code} gives {after} now; it could not be run on the base commit, and the issue does not \

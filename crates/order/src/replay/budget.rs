@@ -122,8 +122,14 @@ impl Replay<'_> {
         let was_away = prefix.has_outage();
         for (entry, effect) in prefix.numbered().skip_while(|(entry, _)| entry.seq < first.seq) {
             let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
-            if entry.seq > first.seq && !is_rest && !away.are_all_of(&under_way) {
-                worked += clock.before(entry.seq);
+            if entry.seq > first.seq {
+                let took = clock.before(entry.seq);
+                let is_work = !is_rest && !away.are_all_of(&under_way);
+                // A rest is no work, and yet it can be when a clock that went back goes ahead again.
+                worked = match is_work || took < TimeDelta::zero() {
+                    true => worked + took,
+                    false => worked.max((worked + took).min(TimeDelta::zero())),
+                };
             }
             let Some(effect) = effect else { continue };
             match &entry.event {

@@ -34,7 +34,7 @@ impl AwayEffects {
 /// What people are told once it is over, if it was long enough to be noticed.
 pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
     prefix.of_kind(EntryKind::Outage).next()?;
-    // What is told once stays as it was told.
+    // By the last entry: what is told changes only with the journal.
     let clock = JournalClock::read(prefix.entries(), prefix.entries().last()?.at);
     let mut away = AwayEffects::default();
     // One that goes on is not told yet.
@@ -52,7 +52,7 @@ pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
         }
         away.observe(effect, outcome);
         if away.0.is_empty() {
-            waited += std::mem::take(&mut waiting);
+            waited += std::mem::take(&mut waiting).max(TimeDelta::zero());
         }
     }
     if waited < TOLD {

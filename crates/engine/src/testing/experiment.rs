@@ -95,7 +95,7 @@ impl<'a> ExperimentContext<'a> {
         let sides = &self.change.sides;
         let alone = verify::verdict(&ran.cell().exit.unwrap_or(Exit::Code(-1)), ran.reading.counts.as_ref());
         let mut again: Vec<(Exit, TestReport)> = Vec::new();
-        let mut reruns = Vec::new();
+        let (mut reruns, mut is_green_at_last) = (Vec::new(), false);
         // Once more tells flaky tests from broken ones; and where others fail each time, it is worth asking again.
         if verify::may_be_flaky(&self.baseline.reading, &ran.reading, alone) {
             let mut failed = ran.reading.failing.clone();
@@ -103,12 +103,13 @@ impl<'a> ExperimentContext<'a> {
                 let what = if number == 1 { "-again".to_owned() } else { format!("-again-{number}") };
                 let rerun = self.run(&what, &self.ask.commit, Vec::new(), None).await?;
                 outputs.extend(rerun.outputs());
-                let exit = rerun.cell().exit;
+                let (exit, is_green) = (rerun.cell().exit, rerun.cell().is_green());
                 again.extend(exit.map(|exit| (exit, rerun.reading.clone())));
                 let is_other = rerun.reading.failing != failed;
                 failed.clone_from(&rerun.reading.failing);
                 reruns.extend(rerun.test.map(|ended| ended.run));
-                if exit == Some(Exit::Code(0)) || !is_other {
+                is_green_at_last |= is_green;
+                if is_green || !is_other {
                     break;
                 }
             }
@@ -116,8 +117,7 @@ impl<'a> ExperimentContext<'a> {
         // What failed anyhow is not worth the time. Beside what fails on the base as well, it is to be known what the change does.
         let is_as_red_as_before =
             || self.judged(ran, &again, OldRuns::default()).judged == ComparisonVerdict::PassedBesideRed;
-        let passes =
-            alone.is_pass() || again.iter().any(|(exit, _)| *exit == Exit::Code(0)) || is_as_red_as_before();
+        let passes = alone.is_pass() || is_green_at_last || is_as_red_as_before();
         let tests_differ = passes && !sides.test_paths.is_empty();
         let configuration_differs =
             passes && !sides.configuration.is_empty() && sides.test_paths.len() > sides.configuration.len();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::EffectError;
 use super::checkout_run::CheckoutRun;
 use super::experiment::ExperimentContext;
-use journeyman_order::{CommitSha, ComparedBy, ComparisonVerdict, Exit, TestCaseStatus};
+use journeyman_order::{CommitSha, ComparedBy, ComparisonVerdict, TestCaseStatus};
 use journeyman_verify::experiment::{ExperimentResult, evidence_of, lie_told};
 
 /// Runs on each side; of a suite that cannot be asked for some tests and takes long, fewer.
@@ -97,7 +97,7 @@ impl ExperimentContext<'_> {
             self.run(&format!("-fixed-base-{number}"), &self.ask.base, Vec::new(), None).await
         });
         let runs = futures_util::future::try_join_all(each).await?;
-        Ok(runs.into_iter().find(|run| run.cell().exit == Some(Exit::Code(0))))
+        Ok(runs.into_iter().find(|run| run.cell().is_green()))
     }
 
     /// Runs the tests that the pass rests on again, as they may be run elsewhere, where they can be run alone and fast.

@@ -59,17 +59,17 @@ impl ExperimentContext<'_> {
         let (Some(cases), Some(known)) = (&before.reading.cases, &self.baseline.reading.cases) else {
             // Only how the commands ended is known: what was green alone is red for this file.
             let ran = |run: &CheckoutRun| run.reading.counts.map(|counts| counts.ran());
-            return match (self.baseline.is_passed(), before.cell().exit, after.cell().exit) {
-                (Some(true), Some(Exit::Code(0)), _) => open("it passes on the code before the change"),
-                (Some(true), Some(Exit::Code(_)), Some(Exit::Code(0))) if ran(after) >= ran(before) => {
+            // Whether it is green, where it came to an end.
+            let ended = |run: &CheckoutRun| {
+                matches!(run.cell().exit, Some(Exit::Code(_))).then(|| run.cell().is_green())
+            };
+            return match (self.baseline.is_passed(), ended(before), ended(after)) {
+                (Some(true), Some(true), _) => open("it passes on the code before the change"),
+                (Some(true), Some(false), Some(true)) if ran(after) >= ran(before) => {
                     ReproductionVerdict::Mended
                 }
-                (Some(true), Some(Exit::Code(_)), Some(Exit::Code(_))) if is_unloaded_now => {
-                    ReproductionVerdict::DoesNotLoad
-                }
-                (Some(true), Some(Exit::Code(_)), Some(Exit::Code(_))) => {
-                    ReproductionVerdict::StillFails { tests: Vec::new() }
-                }
+                (Some(true), Some(false), Some(_)) if is_unloaded_now => ReproductionVerdict::DoesNotLoad,
+                (Some(true), Some(false), Some(_)) => ReproductionVerdict::StillFails { tests: Vec::new() },
                 _ => open("how the tests end does not tell which of them fails"),
             };
         };

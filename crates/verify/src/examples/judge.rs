@@ -265,7 +265,7 @@ mod tests {
                 (
                     ExampleVerdict::Open,
                     Some(
-                        "the issue's example cents(\"1\") gave 100 and could not be run with the change"
+                        "the issue's example cents(\"1\") gave no answer with the change; before it gave 100"
                             .to_owned()
                     )
                 ),

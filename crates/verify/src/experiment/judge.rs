@@ -32,8 +32,9 @@ impl ExperimentCell<'_> {
         self.reading.cases.as_ref()?.tests.get(name).copied()
     }
 
-    fn is_green(&self) -> bool {
-        self.exit == Some(Exit::Code(0))
+    /// Whether it ended with 0 and counted no failure: a runner may hide what fails.
+    pub fn is_green(&self) -> bool {
+        self.exit == Some(Exit::Code(0)) && self.reading.counts.is_none_or(|counts| counts.failed == 0)
     }
 }
 

@@ -84,7 +84,7 @@ impl Server {
         self.faults.lock().unwrap().before_push = Some(Box::new(act));
     }
 
-    /// Every request so far: method and target.
+    /// Every request so far: method and target; for a list of branches LIST in place of the method.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -116,7 +116,9 @@ fn answer(
     let body = read_body(&mut reader, &headers);
     let mut words = first.split_whitespace();
     let (method, target) = (words.next().unwrap(), words.next().unwrap());
-    log.lock().unwrap().push(format!("{method} {target}"));
+    // In the newer protocol it is asked for the names of branches in the same way as for objects.
+    let lists = body.windows(15).any(|words| words == b"command=ls-refs");
+    log.lock().unwrap().push(format!("{} {target}", if lists { "LIST" } else { method }));
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let pushes = target.contains("git-receive-pack");
     let user = headers.get("authorization").and_then(|value| value.strip_prefix("Basic ")).map(|encoded| {
@@ -164,6 +166,8 @@ fn answer(
         .env("CONTENT_TYPE", headers.get("content-type").cloned().unwrap_or_default())
         .env("HTTP_CONTENT_ENCODING", headers.get("content-encoding").cloned().unwrap_or_default())
         .env("CONTENT_LENGTH", body.len().to_string())
+        // As GitHub's, it speaks the newer protocol to whoever asks for it.
+        .env("GIT_PROTOCOL", headers.get("git-protocol").cloned().unwrap_or_default())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -182,7 +186,7 @@ fn answer(
         "HTTP/1.1 {status}\r\n{head}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
         content.len()
     );
-    if !pushes && method == "POST" && faults.lock().unwrap().holds_packs {
+    if !pushes && !lists && method == "POST" && faults.lock().unwrap().holds_packs {
         let half = &content[..content.len() / 2];
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(half));
         let _ = reader.read(&mut [0]);

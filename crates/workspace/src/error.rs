@@ -26,7 +26,7 @@ pub enum GitErrorKind {
     Forbidden,
     /// The repository (404), the branch or the commit is not there.
     NotFound,
-    /// The server declined the push, by a rule of the repository or a hook.
+    /// The server declined: a push, by a rule of the repository or a hook, or a commit that it does not have any more.
     Refused,
     /// What people pushed cannot be worked with, or decided about, by us: a person has to.
     NotForUs,

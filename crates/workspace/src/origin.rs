@@ -170,11 +170,21 @@ impl Workspaces {
         WorktreeBase::making(&self.order_dirs(order))
     }
 
+    /// Has an order's origin see the packs of the mirror as they are since it was mended last.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn renew_order_packs(&self, order: OrderId, repository: &RepositoryName) -> Result<(), GitError> {
+        let alone = self.lock_of(order.to_string());
+        let _alone = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.renew_packs(repository, &self.order_dirs(order))
+    }
+
     /// The packs of a mirror that was mended take the place of those of before: they were the same files.
     fn renew_packs(&self, repository: &RepositoryName, places: &OrderDirs) -> Result<(), GitError> {
         let mirror = self.own_path("mirrors", repository);
         let mended = |folder: &Path| std::fs::read(folder.join(MENDED)).unwrap_or_default();
-        if mended(&mirror) == mended(&places.packs) {
+        if places.packs.is_dir() && mended(&mirror) == mended(&places.packs) {
             return Ok(());
         }
         tracing::warn!(order = %places.root.display(), "gets the packs of the mended mirror");

@@ -41,7 +41,7 @@ impl Workspaces {
             // It is somebody else's by now, and whoever needs it says what is wrong with it.
             Err(error) if matches!(error.kind, GitErrorKind::NotForUs | GitErrorKind::NotFound) => Ok(()),
             Err(error) => Err(error),
-            Ok(_) => self.adopt(order, remote.repository, known),
+            Ok(_) => self.adopt(order, remote.repository, known).map(drop),
         }
     }
 
@@ -85,12 +85,12 @@ impl Workspaces {
             return Ok(false);
         }
         let known = JournaledCommits { made: found, taken: Vec::new() };
-        self.adopt(order, remote.repository, &known).map(|()| true)
+        self.adopt(order, remote.repository, &known).map(|nameless| nameless.is_empty())
     }
 
     /// Has the commits count as what the order's journal says they are, as far as all of them and of what is behind them is
     /// here: those of an order that was forgotten have no name any more. What is not whole gets none: whoever fetches would
-    /// believe that all of it is here.
+    /// believe that all of it is here. Says which have none.
     ///
     /// # Errors
     /// When the disk fails.
@@ -99,17 +99,17 @@ impl Workspaces {
         order: OrderId,
         repository: &RepositoryName,
         known: &JournaledCommits,
-    ) -> Result<(), GitError> {
+    ) -> Result<Vec<CommitSha>, GitError> {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("look through commits of ours", &error);
-        let mut all = None;
+        let (mut all, mut nameless) = (None, Vec::new());
         for (origin, name, told) in
             [(CommitOrigin::Bot, "brought", &known.made), (CommitOrigin::Human, "head", &known.taken)]
         {
             let own = origin.all(&commits, order)?;
             for commit in told {
                 let id = oid(commit)?;
-                if own.contains(&id) || commits.find_commit(id).is_err() {
+                if own.contains(&id) {
                     continue;
                 }
                 let all = match &mut all {
@@ -120,13 +120,17 @@ impl Workspaces {
                         all.insert(WholeCommits::new(&commits, known).map_err(said)?)
                     }
                 };
-                if matches!(all.missing(id, &mut |_| {}), Ok(None)) {
-                    commits
-                        .reference(&origin.reference(order, name, id), id, true, "")
-                        .map_err(|error| GitError::local("keep what was fetched", &error))?;
+                match all.missing(id, &mut |_| {}) {
+                    Ok(None) => {
+                        commits
+                            .reference(&origin.reference(order, name, id), id, true, "")
+                            .map_err(|error| GitError::local("keep what was fetched", &error))?;
+                    }
+                    Err(error) if error.kind != GitErrorKind::NotFound => return Err(error),
+                    Ok(Some(_)) | Err(_) => nameless.push(commit.clone()),
                 }
             }
         }
-        Ok(())
+        Ok(nameless)
     }
 }

@@ -115,12 +115,21 @@ impl GitWire<'_> {
     /// Blocks until the reference is where the server has it and everything that it leads to is here. Ended before that,
     /// by whatever it is, nothing leads to what came: the next fetch begins where this one did.
     pub(super) fn run(&self, refspec: &str) -> Result<(), WireFailure> {
-        self.run_command(self.command(&[], refspec))
+        self.fetch(&[], refspec)
     }
 
     /// The same, of what the refspec names without what is behind it.
     pub(super) fn run_shallow(&self, refspec: &str) -> Result<(), WireFailure> {
-        self.run_command(self.command(&["--depth=1"], refspec))
+        self.fetch(&["--depth=1"], refspec)
+    }
+
+    fn fetch(&self, how: &[&str], refspec: &str) -> Result<(), WireFailure> {
+        let source = refspec.trim_start_matches('+').split(':').next().unwrap_or_default();
+        self.run_command(self.command(how, refspec)).map_err(|failure| {
+            // Of a branch that moved meanwhile it is said as well, and passes.
+            let is_refused = git2::Oid::from_str(source).is_ok() && failure.said.contains("not our ref");
+            WireFailure { kind: if is_refused { GitErrorKind::Refused } else { failure.kind }, ..failure }
+        })
     }
 
     /// What a server lists: names and what they lead to, tags both as they are and as the commit behind them.
@@ -497,8 +506,12 @@ fn own_trouble(said: &[u8]) -> Option<GitErrorKind> {
 }
 
 /// What git says where a machine has not enough of something.
-const OF_THIS_MACHINE: [&str; 6] = [
+const OF_THIS_MACHINE: [&str; 10] = [
     "cannot fork",
+    "unable to fork",
+    "Too many open files",
+    "Resource temporarily unavailable",
+    "died of signal 9",
     "Cannot allocate memory",
     "Out of memory",
     "out of memory",
@@ -536,6 +549,8 @@ fn kind(said: &str) -> GitErrorKind {
         "expected flush",
         "redirection",
     ]) || says(&OF_THIS_MACHINE)
+        // Without another word about what came: it was ended, for want of memory above all.
+        || said == "fetch-pack: invalid index-pack output"
     {
         GitErrorKind::Unavailable
     } else {

@@ -404,6 +404,9 @@ fn what_git_complains_of_is_read_without_what_the_server_says() {
         ("cannot fork() for remote-https: Resource temporarily unavailable", GitErrorKind::Unavailable),
         ("Out of memory, malloc failed", GitErrorKind::Unavailable),
         ("https://x did not send all necessary objects", GitErrorKind::Broken),
+        ("fetch-pack: invalid index-pack output", GitErrorKind::Unavailable),
+        ("pack is corrupted (SHA1 mismatch); fetch-pack: invalid index-pack output", GitErrorKind::Broken),
+        ("cannot create standard output pipe for index-pack: Too many open files", GitErrorKind::Unavailable),
         ("", GitErrorKind::Broken),
     ] {
         assert_eq!(kind(said), expected, "{said}");

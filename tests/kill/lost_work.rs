@@ -109,5 +109,5 @@ async fn a_tested_commit_that_nothing_has_any_more_ends_its_order_with_a_word_th
     .await;
     let because = survey.surfaces().because.expect("why it ended");
     let (said, _) = because.split_once(" (").expect("what was tried");
-    assert!(said.contains("is gone from the machine that Journeyman runs on, and neither what the agent pushed nor the order's branch on GitHub has it any more: take the label away and set it again"), "{because}");
+    assert!(said.contains("is gone from the machine that Journeyman runs on, and does not come again from what the agent pushed or from the order's branch on GitHub: take the label away and set it again"), "{because}");
 }

@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 
-use super::{EffectContext, EffectResult};
+use super::{EffectContext, EffectResult, soon};
 use journeyman_order::moves::{AgentTaskWorkspace, Retry};
 use journeyman_order::{
-    BranchName, CommitSha, EffectError, EffectOutcome, JournalEvent, Move, MoveKey, TreeSha,
+    BranchName, CommitSha, EffectError, EffectOutcome, Exit, JournalEvent, Move, MoveKey, TreeSha,
 };
 use journeyman_workspace::{GitErrorKind, ImportOutcome, NewCommit, ObjectNames};
 
@@ -42,15 +42,14 @@ impl PastImport {
 impl EffectContext {
     /// Whether what agents pushed is there.
     pub(super) fn has_origin(&self) -> bool {
-        let places = self.parts.workspaces.order_dirs(self.order);
-        places.origin.is_dir() && places.packs.is_dir()
+        self.parts.workspaces.order_dirs(self.order).origin.is_dir()
     }
 
     /// Takes in again what the journal says was taken in, the oldest first, since later work rests on it, and makes the commits
     /// of it again; all comes to the same names. Whether something was missing, and is here now; and what kept others from
-    /// coming again that may be gone in a moment.
-    pub(super) async fn taken_in_again(&self) -> (bool, Option<EffectError>) {
-        let (mut is_better, mut trouble) = (false, None);
+    /// coming again.
+    pub(super) async fn taken_in_again(&self) -> (bool, Vec<EffectError>) {
+        let (mut is_better, mut troubles) = (false, Vec::new());
         let imports = self.past_imports();
         let mut all = ObjectNames::default();
         for objects in imports.iter().map(PastImport::objects) {
@@ -60,38 +59,31 @@ impl EffectContext {
         let lacking = match self.lacking(all).await {
             Ok(lacking) => lacking,
             // What cannot be looked at now is not lost.
-            Err(error) => return (false, Some(error).filter(|error| error.retry != Retry::Never)),
+            Err(error) => return (false, vec![error]),
         };
         let is_lost = |import: &&PastImport| {
             let objects = import.objects();
             objects.trees.iter().any(|tree| lacking.trees.contains(tree))
                 || objects.commits.iter().any(|commit| lacking.commits.contains(commit))
         };
-        for import in imports.iter().filter(is_lost).filter(|_| self.has_origin()) {
-            match self.take_in_again(import).await {
+        for import in imports.iter().filter(is_lost) {
+            let tree_is_here = !lacking.trees.contains(&import.tree);
+            match self.take_in_again(import, tree_is_here).await {
                 Ok(true) => {
                     tracing::warn!(order = %self.order, commit = %import.pushed, "what was pushed was lost here, and is taken in again");
                     is_better = true;
                 }
                 Ok(false) => {}
-                Err(error) => trouble = trouble.or(Some(error)),
+                Err(error) => troubles.push(error),
             }
         }
-        (is_better, trouble)
+        (is_better, troubles)
     }
 
-    /// Whether all of it is here now; an error may be gone in a moment.
-    async fn take_in_again(&self, import: &PastImport) -> Result<bool, EffectError> {
-        let export = self.export(&import.branch, &import.base, Some(&import.pushed)).await?;
-        match self.import_export(&import.branch, &import.base, export).await? {
-            Ok(ImportOutcome::Imported { tree, .. }) if tree == import.tree => {}
-            Err(error) if error.kind == GitErrorKind::Unavailable => return Err(error.into()),
-            Ok(
-                ImportOutcome::Imported { .. }
-                | ImportOutcome::NothingPushed { .. }
-                | ImportOutcome::Refused(_),
-            )
-            | Err(_) => return Ok(false),
+    /// Whether all of it is here now. An error says nothing of what the agent pushed.
+    async fn take_in_again(&self, import: &PastImport, tree_is_here: bool) -> Result<bool, EffectError> {
+        if !tree_is_here && !self.import_again(import).await? {
+            return Ok(false);
         }
         let (order, repository, commits) =
             (self.order, self.opened().repository.clone(), import.commits.clone());
@@ -112,6 +104,23 @@ impl EffectContext {
         Ok(self.lacking(import.objects()).await? == ObjectNames::default())
     }
 
+    /// Whether the tree came again from the agent's own repository.
+    async fn import_again(&self, import: &PastImport) -> Result<bool, EffectError> {
+        if !self.has_origin() {
+            return Ok(false);
+        }
+        let (export, ended) = self.export(&import.branch, &import.base, Some(&import.pushed)).await?;
+        if !matches!(ended, Exit::Code(_)) {
+            return Err(soon(format!("reading again what the agent pushed ended with {ended}")));
+        }
+        match self.import_export(&import.branch, &import.base, export).await? {
+            Ok(ImportOutcome::Imported { tree, .. }) => Ok(tree == import.tree),
+            Ok(ImportOutcome::NothingPushed { .. } | ImportOutcome::Refused(_)) => Ok(false),
+            Err(error) if error.kind == GitErrorKind::Unavailable => Err(error.into()),
+            Err(_) => Ok(false),
+        }
+    }
+
     /// What is to be said where everything was asked and nothing came again: whether the commit that the move is about is
     /// gone, or one of ours that it rests on.
     pub(super) async fn gone_for_good(&self, error: EffectError) -> EffectError {
@@ -119,8 +128,8 @@ impl EffectContext {
         let Ok(gone) = self.lacking(ObjectNames { commits, trees: Vec::new() }).await else { return error };
         let Some(commit) = gone.commits.first() else { return error };
         let message = format!(
-            "the commit {commit} is gone from the machine that Journeyman runs on, and neither what the agent pushed nor the \
-             order's branch on GitHub has it any more: take the label away and set it again ({})",
+            "the commit {commit} is gone from the machine that Journeyman runs on, and does not come again from what the agent \
+             pushed or from the order's branch on GitHub: take the label away and set it again ({})",
             error.message
         );
         EffectError { message, ..error }
@@ -139,6 +148,8 @@ impl EffectContext {
         let about = self.journal.intended(&self.key).next_back().and_then(|r#move| match r#move {
             Move::RunTests { commit } | Move::Push { commit, .. } => Some(commit.clone()),
             Move::Commit { parent, .. } => Some(parent.clone()),
+            Move::Import { base, .. } => Some(base.clone()),
+            Move::UpdateBranch { head, .. } => Some(head.clone()),
             Move::RunAgent(task) => match &task.place {
                 AgentTaskWorkspace::Checkout { commit } => Some(commit.clone()),
                 AgentTaskWorkspace::Workspace => task.start.clone(),
@@ -158,22 +169,21 @@ impl EffectContext {
         Ok(self.blocking_git(move |workspaces| workspaces.lacking(&repository, wanted)).await??)
     }
 
-    /// What came of an effect of a round that needs this tree. Where nothing has it any more, the round has nothing to show.
+    /// What came of an effect of a round that needs these. Where nothing has it any more, the round has nothing to show.
     pub(super) async fn unless_lost(
         &self,
-        tree: Option<TreeSha>,
+        needed: ObjectNames,
         of: &str,
         tried: EffectResult,
     ) -> EffectResult {
-        let (Err(error), Some(tree)) = (&tried, tree) else { return tried };
+        let Err(error) = &tried else { return tried };
         let is_of_a_round =
             self.sibling(of, "import").is_some_and(|import| self.journal.observed(&import).next().is_some());
         if error.retry != Retry::Never || !is_of_a_round {
             return tried;
         }
         // What cannot be looked at now is not lost.
-        let lacking = self.lacking(ObjectNames { trees: vec![tree], commits: Vec::new() }).await;
-        if lacking.map_or(true, |lacking| lacking.trees.is_empty()) {
+        if self.lacking(needed).await.map_or(true, |lacking| lacking == ObjectNames::default()) {
             return tried;
         }
         tracing::error!(order = %self.order, "what was pushed is lost: {}", error.message);

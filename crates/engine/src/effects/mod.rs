@@ -48,6 +48,7 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::{
     CommitSha, EffectError, EffectOutcome, Journal, Move, MoveKey, OrderId, OrderInput, RepositorySettings,
 };
+use journeyman_workspace::ObjectNames;
 
 /// A move to carry out.
 pub(super) struct Effect {
@@ -121,11 +122,13 @@ pub(super) async fn perform(
         Move::Import { branch, base } => context.import(&branch, &base).await,
         Move::Commit { tree, parent, merges, message, date } => {
             let made = context.commit(tree.clone(), (parent, merges), message, date).await;
-            context.unless_lost(Some(tree), "commit", made).await
+            let needed = ObjectNames { trees: vec![tree], commits: Vec::new() };
+            context.unless_lost(needed, "commit", made).await
         }
         Move::RunTests { commit } => {
             let tested = context.run_tests(&commit).await;
-            context.unless_lost(context.tree_of(&commit).ok(), "tests", tested).await
+            let trees = context.tree_of(&commit).into_iter().collect();
+            context.unless_lost(ObjectNames { trees, commits: vec![commit] }, "tests", tested).await
         }
         Move::Push { branch, commit, lease } => context.push(branch, commit, lease).await,
         Move::OpenPull { branch, title, summary } => context.open_pull(&branch, &title, &summary).await,

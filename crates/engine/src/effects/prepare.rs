@@ -8,7 +8,7 @@ use journeyman_github::GitAccess;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, Retry};
 use journeyman_order::pull_template::{LONGEST_TEMPLATE, may_hold_template, template_path};
 use journeyman_order::{CommitSha, EffectError, EffectOutcome, JournalEvent, RepositorySettings};
-use journeyman_workspace::{GitError, JournaledCommits, ObjectNames, Remote, Workspaces};
+use journeyman_workspace::{GitError, JournaledCommits, Remote, Workspaces};
 
 impl EffectContext {
     pub(super) async fn prepare(&self) -> EffectResult {
@@ -154,7 +154,9 @@ impl EffectContext {
         for entry in self.journal.entries() {
             let JournalEvent::Observed { outcome, .. } = &entry.event else { continue };
             match &**outcome {
-                EffectOutcome::Committed { commit, .. } => known.made.push(commit.clone()),
+                EffectOutcome::Committed { commit, .. } | EffectOutcome::BranchUpdated { commit, .. } => {
+                    known.made.push(commit.clone());
+                }
                 EffectOutcome::TakenIn { commit, .. } => known.taken.push(commit.clone()),
                 _ => {}
             }
@@ -208,22 +210,32 @@ impl EffectContext {
             (self.order, self.base_branch(), self.base().ok(), self.journaled_commits());
         let branch = self.survey.trace.branch.clone();
         let mended = self.blocking_with_remote(move |workspaces, remote| {
-            let is_mended = workspaces.mend(remote, &base_branch, base.as_ref())?;
-            let all = || ObjectNames { commits: known.all(), trees: Vec::new() };
-            let lacking = || Ok(workspaces.lacking(remote.repository, all())?.commits.len());
-            let gone = lacking()?;
-            let Some(branch) = branch.filter(|_| gone > 0) else { return Ok((is_mended, None)) };
-            // What we pushed is on GitHub still.
-            let fetched = workspaces.fetch_behind(order, remote, &branch, &known);
-            Ok((is_mended || lacking()? < gone, fetched.err().map(EffectError::from)))
+            let (mut is_better, mut troubles) = (false, Vec::new());
+            match workspaces.mend(remote, &base_branch, base.as_ref()) {
+                Ok(is_mended) => is_better = is_mended,
+                Err(trouble) => troubles.push(EffectError::from(trouble)),
+            }
+            let nameless = || workspaces.adopt(order, remote.repository, &known).map(|all| all.len());
+            let gone = nameless()?;
+            if let Some(branch) = branch.filter(|_| gone > 0) {
+                // What we pushed is on GitHub still.
+                match workspaces.fetch_behind(order, remote, &branch, &known) {
+                    Ok(()) => is_better |= nameless()? < gone,
+                    Err(trouble) => troubles.push(trouble.into()),
+                }
+            }
+            Ok((is_better, troubles))
         });
-        let (is_mended, trouble) = match mended.await {
+        let (is_mended, mut troubles) = match mended.await {
             Ok(Ok(mended)) => mended,
-            Ok(Err(trouble)) => (false, Some(trouble.into())),
-            Err(trouble) => (false, Some(trouble)),
+            Ok(Err(trouble)) => (false, vec![trouble.into()]),
+            Err(trouble) => (false, vec![trouble]),
         };
-        let (is_taken_in, other) = Box::pin(self.taken_in_again()).await;
-        let what = match trouble.or(other) {
+        let (is_taken_in, others) = Box::pin(self.taken_in_again()).await;
+        troubles.extend(others);
+        // What passes by itself is worth waiting for, whatever else there is.
+        troubles.sort_by_key(|trouble| trouble.retry == Retry::Never);
+        let what = match troubles.into_iter().next() {
             _ if is_taken_in => "what was lost here was taken in again",
             _ if is_mended => "what was damaged here was removed, or made again",
             Some(trouble) => {

@@ -55,7 +55,7 @@ impl EffectContext {
             .git(move |workspaces| {
                 let remote = Remote { repository: &repository, url, token: Some(secret) };
                 // On another machine than the one that pushed it, what is replaced is known to be ours by the journal alone.
-                if let Some(old) = lease.as_ref().filter(|old| known.made.contains(old))
+                if let Some(old) = lease.as_ref().filter(|old| known.all().contains(old))
                     && workspaces.tree_of(&repository, old).is_err()
                     && workspaces.remote_head(&remote, branch.as_str())?.as_ref() == Some(old)
                 {

@@ -9,7 +9,7 @@ use globset::GlobBuilder;
 
 use super::agent_filesystem::{AgentFilesystem, put};
 use super::{EffectContext, EffectResult, disk, never, soon};
-use crate::job::{failed_job, make_folder, readable, short_job, succeed, writable};
+use crate::job::{failed_job, make_folder, readable, remove, short_job, succeed, writable};
 use crate::place::EnvironmentPlace;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, Exit, TreeSha};
 use journeyman_sandbox::{CollectedOutput, Job, Mount, Relocation};
@@ -182,7 +182,7 @@ impl EffectContext {
                 "what was pushed is lost on the machine that Journeyman runs on, with the work tree";
             return Ok(EffectOutcome::NothingPushed { because: because.to_owned() });
         }
-        let export = self.export(branch, base, None).await?;
+        let (export, _) = self.export(branch, base, None).await?;
         let outcome = match self.import_export(branch, base, export).await? {
             Ok(outcome) => outcome,
             Err(error) if error.is_ours => return Err(Box::pin(self.mended(error.into())).await),
@@ -215,7 +215,9 @@ impl EffectContext {
                 secrets: &known,
                 allowed_secrets: &allowed_secrets,
             };
-            workspaces.import(order, &repository, &base, &export, rules)
+            let outcome = workspaces.import(order, &repository, &base, &export, rules);
+            let _ = std::fs::remove_file(&export);
+            outcome
         })
         .await
     }
@@ -228,27 +230,35 @@ impl EffectContext {
     }
 
     /// What the agent pushed, as data through a pipe: the branch as it is, or as it was at a commit. Nothing of the place
-    /// in which the agent works is needed for it.
+    /// in which the agent works is needed for it. How it ended says nothing, unless it did not come to an end.
     pub(super) async fn export(
         &self,
         branch: &BranchName,
         base: &CommitSha,
         pushed: Option<&CommitSha>,
-    ) -> Result<PathBuf, EffectError> {
+    ) -> Result<(PathBuf, Exit), EffectError> {
         let origin = self.parts.workspaces.order_dirs(self.order).origin;
+        let (order, repository) = (self.order, self.opened().repository.clone());
+        let renewed = self.blocking_git(move |workspaces| workspaces.renew_order_packs(order, &repository));
+        if let Err(error) = renewed.await? {
+            tracing::warn!(%order, "what the agent pushed is read with the packs that are there: {error}");
+        }
         let (run, host) = (self.run_folder()?, self.order_root());
-        let path = run.join("export");
+        let (path, home) = (run.join("export"), run.join("home"));
+        remove(&home).await?;
+        make_folder(&home)?;
         let mut file = ExportFile::create(&path)?;
         let program = Workspaces::export_command(&self.seen_dirs(), branch, base, pushed);
         let inside = self.parts.environments.inside(&host);
         let job = Job {
             relocation: (host != inside).then_some(Relocation { host, inside }),
             most_output: journeyman_workspace::MOST_EXPORTED,
-            ..short_job(program, &origin, &run.join("home"), self.origin_mounts(readable))
+            ..short_job(program, &origin, &home, self.origin_mounts(readable))
         };
         let ended = self.parts.sandbox.run(job, &mut file).await?;
+        remove(&home).await?;
         file.finish(&ended)?;
-        Ok(path)
+        Ok((path, ended.exit))
     }
 
     pub(super) async fn commit(

@@ -310,6 +310,13 @@ mod tests {
         assert_eq!(orders.startable(4, now - TimeDelta::days(400), |_| true), [parked, told, last]);
         orders.wake(parked);
         assert_eq!(orders.startable(4, Utc::now(), |_| true), [parked, told, last]);
+        // Whoever told how long to wait had read another clock.
+        let far = now + TimeDelta::days(400);
+        orders.driven.spawn(async move { (parked, Ok(DriveOutcome::Until(far))) });
+        let ended = orders.driven.join_next().await.expect("it was driven");
+        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()), now);
+        assert_eq!(orders.startable(4, now, |_| true), [told, last]);
+        assert_eq!(orders.startable(4, now + TimeDelta::minutes(61), |_| true), [parked, told, last]);
 
         orders.driven.spawn(async move { (driven, Ok(DriveOutcome::Ended)) });
         let ended = orders.driven.join_next().await.expect("it was driven");

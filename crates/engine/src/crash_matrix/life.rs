@@ -49,6 +49,8 @@ struct RunningProcess {
     store: Store,
     engine: Engine,
     running: JoinHandle<ShutdownReport>,
+    /// Deliveries that its store is known to have.
+    known: BTreeSet<DeliveryGuid>,
 }
 
 /// Lives a case; the error says what did not hold.
@@ -140,7 +142,7 @@ async fn start(world: &World, number: ProcessNumber) -> Result<RunningProcess, S
     let engine = world.engine(number, &store);
     let driven = engine.clone();
     let running = tokio::spawn(async move { driven.run().await });
-    Ok(RunningProcess { number, store, engine, running })
+    Ok(RunningProcess { number, store, engine, running, known: BTreeSet::new() })
 }
 
 async fn run(world: &World, number: ProcessNumber, heard: &mut Heard) -> ProcessEnd {
@@ -193,7 +195,7 @@ async fn serve(world: &World, number: ProcessNumber, heard: &mut Heard) -> Proce
         if usurp {
             process = usurped(world, process, heard).await;
         }
-        if is_settled(world, &process, heard).await {
+        if is_settled(world, &mut process, heard).await {
             return ProcessEnd::Settled;
         }
         let (trouble, last) = (world.steps.state().trouble_until, world.people.lock().unwrap().last_act);
@@ -228,20 +230,24 @@ async fn usurped(world: &World, first: RunningProcess, heard: &mut Heard) -> Run
     second
 }
 
-async fn is_settled(world: &World, process: &RunningProcess, heard: &Heard) -> bool {
+async fn is_settled(world: &World, process: &mut RunningProcess, heard: &Heard) -> bool {
     let is_quiet = world.people.lock().unwrap().are_done()
         && heard.late.is_empty()
         && world.emulator.queued_deliveries().is_empty();
-    if !is_quiet {
+    // Mostly an order is at work, and that is seen at once.
+    if !is_quiet || !process.store.waking_orders().await.is_ok_and(|waking| waking.is_empty()) {
         return false;
     }
     let meaningful: BTreeSet<&str> = events().collect();
     let sent = world.emulator.deliveries().into_iter().filter(|one| meaningful.contains(one.event.as_str()));
-    let sent = sent.filter_map(|one| one.guid.parse().ok()).collect();
+    let sent: BTreeSet<DeliveryGuid> = sent.filter_map(|one| one.guid.parse().ok()).collect();
+    let asked: Vec<DeliveryGuid> = sent.difference(&process.known).cloned().collect();
     let looked = async {
         let store = &process.store;
         // In this order: what is concluded in between wakes its order.
-        let is_quiet = store.unknown_deliveries(sent).await?.is_empty()
+        let unknown = store.unknown_deliveries(asked).await?;
+        process.known.extend(sent.into_iter().filter(|guid| !unknown.contains(guid)));
+        let is_quiet = unknown.is_empty()
             && store.pending_deliveries(0, 1).await?.is_empty()
             && store.waking_orders().await?.is_empty();
         if !is_quiet {

@@ -305,6 +305,7 @@ impl Scrutiny {
             Some(old) => {
                 old.unloaded.is_empty()
                     && matches!(old.test.as_ref().map(|run| run.exit), Some(Exit::Code(0)))
+                    && old.counts.is_none_or(|counts| counts.failed == 0)
             }
         };
         let by_exit = self.judged == ComparisonVerdict::Passed

@@ -100,7 +100,7 @@ impl Replay<'_> {
         }
         let minutes = i64::try_from(limits.minutes).unwrap_or(i64::MAX).min(60 * 24 * 365);
         let (until_last, since_last) = self.worked(seq);
-        let left = TimeDelta::minutes(minutes) - until_last - since_last;
+        let left = (TimeDelta::minutes(minutes) - until_last - since_last).min(TimeDelta::minutes(minutes));
         if left < TimeDelta::seconds(SHORTEST_RUN_SECONDS.min(minutes * 60)) {
             return Err(format!("the {} minutes for this order are over", limits.minutes));
         }
@@ -122,14 +122,8 @@ impl Replay<'_> {
         let was_away = prefix.has_outage();
         for (entry, effect) in prefix.numbered().skip_while(|(entry, _)| entry.seq < first.seq) {
             let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
-            if entry.seq > first.seq {
-                let took = clock.before(entry.seq);
-                let is_work = !is_rest && !away.are_all_of(&under_way);
-                // A rest is no work, and yet it can be when a clock that went back goes ahead again.
-                worked = match is_work || took < TimeDelta::zero() {
-                    true => worked + took,
-                    false => worked.max((worked + took).min(TimeDelta::zero())),
-                };
+            if entry.seq > first.seq && !is_rest && !away.are_all_of(&under_way) {
+                worked += clock.before(entry.seq);
             }
             let Some(effect) = effect else { continue };
             match &entry.event {

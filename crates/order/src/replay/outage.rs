@@ -52,7 +52,7 @@ pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
         }
         away.observe(effect, outcome);
         if away.0.is_empty() {
-            waited += std::mem::take(&mut waiting).max(TimeDelta::zero());
+            waited += std::mem::take(&mut waiting);
         }
     }
     if waited < TOLD {
@@ -60,5 +60,8 @@ pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
     }
     let (hours, minutes) = (waited.num_hours(), waited.num_minutes() % 60);
     let took = if hours > 0 { format!("{hours} h {minutes} min") } else { format!("{minutes} min") };
-    Some(format!("GitHub could not be used for {took}: the order waited for it."))
+    // A disk without room and a signer that is away are waited for in the same way.
+    Some(format!(
+        "For {took}, GitHub or what git needs on this machine could not be used: the order waited for it."
+    ))
 }

@@ -25,7 +25,7 @@ fn hours_without_github_are_waited_for_and_told_once_they_are_over() {
     assert!((TimeDelta::hours(5)..TimeDelta::hours(8)).contains(&took), "{took}");
     assert_eq!(order.made("implement/1/agent"), 1, "nobody pays for it");
     let notes = order.survey().trace.notes;
-    insta::assert_snapshot!(notes.join("\n"), @"GitHub could not be used for 5 h 56 min: the order waited for it.");
+    insta::assert_snapshot!(notes.join("\n"), @"For 5 h 56 min, GitHub or what git needs on this machine could not be used: the order waited for it.");
 }
 
 #[test]

@@ -106,9 +106,9 @@ impl ExperimentContext<'_> {
                     continue;
                 }
                 tally.tried += 1;
-                match ended.run.exit {
-                    Exit::Code(0) => tally.survivors.push(mutant_line(mutant)),
-                    Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => tally.caught += 1,
+                match cell.is_green() {
+                    true => tally.survivors.push(mutant_line(mutant)),
+                    false => tally.caught += 1,
                 }
             }
         }

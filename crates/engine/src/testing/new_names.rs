@@ -4,7 +4,7 @@
 use super::checkout_run::CheckoutRun;
 use super::experiment::ExperimentContext;
 use super::{CommandOutput, EffectError};
-use journeyman_order::{Exit, Proof, ProofGrade};
+use journeyman_order::{Proof, ProofGrade};
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
     ExperimentCell, ExperimentResult, TestTexts, has_names, is_of, is_of_tests, lie_told, not_loaded,
@@ -100,7 +100,7 @@ impl ExperimentContext<'_> {
         let is_loaded = not_loaded(&cell).is_empty();
         let fails = |name: &&String| match is_named {
             true => lie_told(&cell, Some(name)).unwrap_or(!is_loaded),
-            false => cell.exit != Some(Exit::Code(0)),
+            false => !cell.is_green(),
         };
         let (of_new_names, sound): (Vec<String>, Vec<String>) =
             red.into_iter().partition(|name| fails(&name));

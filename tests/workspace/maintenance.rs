@@ -124,6 +124,30 @@ async fn what_we_pushed_comes_again_from_behind_what_a_person_pushed_with_all_th
     assert_eq!(pushed.unwrap(), here, "what a person pushed is not taken away");
 }
 
+#[tokio::test]
+async fn a_commit_that_rests_on_a_lost_one_counts_again_once_that_is_fetched() {
+    let house = House::new().await;
+    let ours = house.published("echo more >> README.md").await;
+    let repository = house.data.path().join("commits/octo/sums.git");
+    let later =
+        git(&repository, &["commit-tree", &format!("{ours}^{{tree}}"), "-p", ours.as_str(), "-m", "Later"]);
+    let known =
+        JournaledCommits { made: vec![ours.clone(), later.parse().unwrap()], ..JournaledCommits::default() };
+    for name in git(&repository, &["for-each-ref", "--format=%(refname)"]).lines() {
+        git(&repository, &["update-ref", "-d", name]);
+    }
+    let ours = ours.as_str();
+    fs::remove_file(repository.join("objects").join(&ours[..2]).join(&ours[2..])).unwrap();
+    let adopt = || house.workspaces.adopt(house.order, &house.repository, &known).unwrap();
+    assert_eq!(adopt(), known.made, "whoever fetches would believe that all of it is here");
+
+    house.workspaces.fetch_behind(house.order, &house.remote(), &house.branch, &known).unwrap();
+
+    assert!(adopt().is_empty());
+    let named = git(&repository, &["for-each-ref", "--format=%(objectname)", "refs/journeyman"]);
+    assert!(known.made.iter().all(|commit| named.contains(commit.as_str())), "{named}");
+}
+
 /// `cargo nextest run --workspace --run-ignored all -E 'test(/a_thousand_packs/)' --no-capture` prints the figures.
 #[tokio::test]
 #[ignore = "takes minutes"]

@@ -81,20 +81,29 @@ impl Workspaces {
                 KnownTreeSizes::default();
         }
         drop(held);
-        self.fetch_again(remote, base_branch, needed)?;
-        if damaged || !had {
-            self.fetch_others(remote, base_branch, &mirrored)?;
+        let bring = || {
+            self.fetch_again(remote, base_branch, needed)?;
+            if damaged || !had {
+                self.fetch_others(remote, base_branch, &mirrored)?;
+            }
+            needed.filter(|_| has()).map_or(Ok(()), |needed| self.fetch_large_files(remote, needed))
+        };
+        let brought = bring();
+        // What comes later makes whole what rests on it.
+        if let Err(GitError {
+            kind: GitErrorKind::Unavailable | GitErrorKind::Unauthorized | GitErrorKind::Forbidden,
+            ..
+        }) = &brought
+        {
+            return brought.map(|()| damaged);
         }
-        if let Some(needed) = needed.filter(|_| has()) {
-            self.fetch_large_files(remote, needed)?;
-            damaged |= !had_large && has_large(needed);
-        }
+        damaged |= !had_large && needed.is_some_and(has_large);
         if damaged || !had {
             // Once more, now that its packs are whole again.
             renew(&mirror)?;
         }
         damaged |= self.forget_incomplete(remote.repository)?;
-        Ok(damaged || !had && has())
+        brought.map(|()| damaged || !had && has())
     }
 
     /// Fetches the base branch. Where it has become too much for us, what is needed of it comes by its own name.

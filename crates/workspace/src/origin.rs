@@ -184,8 +184,15 @@ impl Workspaces {
     fn renew_packs(&self, repository: &RepositoryName, places: &OrderDirs) -> Result<(), GitError> {
         let mirror = self.own_path("mirrors", repository);
         let mended = |folder: &Path| std::fs::read(folder.join(MENDED)).unwrap_or_default();
-        if places.packs.is_dir() && mended(&mirror) == mended(&places.packs) {
-            return Ok(());
+        let old = places.root.join("packs.old");
+        match (places.packs.is_dir(), old.is_dir()) {
+            (true, _) if mended(&mirror) == mended(&places.packs) => return Ok(()),
+            (true, _) => remove_all(&old)?,
+            // Ended in between.
+            (false, true) => std::fs::rename(&old, &places.packs)
+                .map_err(|error| GitError::file("put back", &places.packs, &error))?,
+            // What it was made of is gone: whoever works there finds it damaged.
+            (false, false) => return Ok(()),
         }
         tracing::warn!(order = %places.root.display(), "gets the packs of the mended mirror");
         let packs = places.root.join("packs.half");
@@ -197,8 +204,10 @@ impl Workspaces {
         drop(held);
         let large = store::linked(&places.packs.join(LARGE_FILES));
         self.large_file_store(repository).link(large.iter(), &packs.join(LARGE_FILES))?;
-        remove_all(&places.packs)?;
-        std::fs::rename(&packs, &places.packs).map_err(|error| GitError::file("make", &places.packs, &error))
+        let moved =
+            std::fs::rename(&places.packs, &old).and_then(|()| std::fs::rename(&packs, &places.packs));
+        moved.map_err(|error| GitError::file("make", &places.packs, &error))?;
+        remove_all(&old)
     }
 
     fn make_origin(

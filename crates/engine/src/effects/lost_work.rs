@@ -40,9 +40,15 @@ impl PastImport {
 }
 
 impl EffectContext {
-    /// Whether what agents pushed is there.
-    pub(super) fn has_origin(&self) -> bool {
-        self.parts.workspaces.order_dirs(self.order).origin.is_dir()
+    /// Whether what agents pushed is there, and can be read with what it rests on.
+    pub(super) async fn has_origin(&self) -> Result<bool, EffectError> {
+        let (order, repository) = (self.order, self.opened().repository.clone());
+        let renewed = self.blocking_git(move |workspaces| workspaces.renew_order_packs(order, &repository));
+        if let Err(error) = renewed.await? {
+            tracing::warn!(%order, "what the agent pushed is read with the packs that are there: {error}");
+        }
+        let places = self.parts.workspaces.order_dirs(order);
+        Ok(places.origin.is_dir() && places.packs.is_dir())
     }
 
     /// Takes in again what the journal says was taken in, the oldest first, since later work rests on it, and makes the commits
@@ -106,12 +112,12 @@ impl EffectContext {
 
     /// Whether the tree came again from the agent's own repository.
     async fn import_again(&self, import: &PastImport) -> Result<bool, EffectError> {
-        if !self.has_origin() {
+        if !self.has_origin().await? {
             return Ok(false);
         }
-        let (export, ended) = self.export(&import.branch, &import.base, Some(&import.pushed)).await?;
-        if !matches!(ended, Exit::Code(_)) {
-            return Err(soon(format!("reading again what the agent pushed ended with {ended}")));
+        let export = self.export(&import.branch, &import.base, Some(&import.pushed)).await?;
+        if !matches!(export.ended, Exit::Code(_)) {
+            return Err(soon(format!("reading again what the agent pushed ended with {}", export.ended)));
         }
         match self.import_export(&import.branch, &import.base, export).await? {
             Ok(ImportOutcome::Imported { tree, .. }) => Ok(tree == import.tree),

@@ -216,13 +216,17 @@ impl EffectContext {
                 Err(trouble) => troubles.push(EffectError::from(trouble)),
             }
             let nameless = || workspaces.adopt(order, remote.repository, &known).map(|all| all.len());
-            let gone = nameless()?;
-            if let Some(branch) = branch.filter(|_| gone > 0) {
+            let fetched = nameless().and_then(|gone| match branch.filter(|_| gone > 0) {
                 // What we pushed is on GitHub still.
-                match workspaces.fetch_behind(order, remote, &branch, &known) {
-                    Ok(()) => is_better |= nameless()? < gone,
-                    Err(trouble) => troubles.push(trouble.into()),
+                Some(branch) => {
+                    workspaces.fetch_behind(order, remote, &branch, &known)?;
+                    Ok(nameless()? < gone)
                 }
+                None => Ok(false),
+            });
+            match fetched {
+                Ok(is_less) => is_better |= is_less,
+                Err(trouble) => troubles.push(trouble.into()),
             }
             Ok((is_better, troubles))
         });

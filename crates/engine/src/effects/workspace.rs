@@ -177,12 +177,12 @@ impl EffectContext {
     }
 
     pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> EffectResult {
-        if !self.has_origin() {
+        if !self.has_origin().await? {
             let because =
                 "what was pushed is lost on the machine that Journeyman runs on, with the work tree";
             return Ok(EffectOutcome::NothingPushed { because: because.to_owned() });
         }
-        let (export, _) = self.export(branch, base, None).await?;
+        let export = self.export(branch, base, None).await?;
         let outcome = match self.import_export(branch, base, export).await? {
             Ok(outcome) => outcome,
             Err(error) if error.is_ours => return Err(Box::pin(self.mended(error.into())).await),
@@ -202,7 +202,7 @@ impl EffectContext {
         &self,
         branch: &BranchName,
         base: &CommitSha,
-        export: PathBuf,
+        export: AgentExport,
     ) -> Result<Result<ImportOutcome, GitError>, EffectError> {
         let (order, repository, base) = (self.order, self.opened().repository.clone(), base.clone());
         let (protected, branch) = (self.protected(), branch.clone());
@@ -215,9 +215,7 @@ impl EffectContext {
                 secrets: &known,
                 allowed_secrets: &allowed_secrets,
             };
-            let outcome = workspaces.import(order, &repository, &base, &export, rules);
-            let _ = std::fs::remove_file(&export);
-            outcome
+            workspaces.import(order, &repository, &base, &export.file(), rules)
         })
         .await
     }
@@ -236,18 +234,14 @@ impl EffectContext {
         branch: &BranchName,
         base: &CommitSha,
         pushed: Option<&CommitSha>,
-    ) -> Result<(PathBuf, Exit), EffectError> {
+    ) -> Result<AgentExport, EffectError> {
         let origin = self.parts.workspaces.order_dirs(self.order).origin;
-        let (order, repository) = (self.order, self.opened().repository.clone());
-        let renewed = self.blocking_git(move |workspaces| workspaces.renew_order_packs(order, &repository));
-        if let Err(error) = renewed.await? {
-            tracing::warn!(%order, "what the agent pushed is read with the packs that are there: {error}");
-        }
-        let (run, host) = (self.run_folder()?, self.order_root());
-        let (path, home) = (run.join("export"), run.join("home"));
-        remove(&home).await?;
-        make_folder(&home)?;
-        let mut file = ExportFile::create(&path)?;
+        let host = self.order_root();
+        let folder = tempfile::Builder::new().prefix("export-").tempdir_in(self.run_folder()?);
+        let folder = folder.map_err(|error| soon(format!("cannot make a folder for an export: {error}")))?;
+        let mut exported = AgentExport { folder, ended: Exit::Code(0) };
+        let home = exported.folder.path().join("home");
+        let mut file = ExportFile::create(&exported.file())?;
         let program = Workspaces::export_command(&self.seen_dirs(), branch, base, pushed);
         let inside = self.parts.environments.inside(&host);
         let job = Job {
@@ -258,7 +252,8 @@ impl EffectContext {
         let ended = self.parts.sandbox.run(job, &mut file).await?;
         remove(&home).await?;
         file.finish(&ended)?;
-        Ok((path, ended.exit))
+        exported.ended = ended.exit;
+        Ok(exported)
     }
 
     pub(super) async fn commit(
@@ -298,6 +293,19 @@ fn in_place(place: &EnvironmentPlace, program: Vec<OsString>, mounts: Vec<Mount>
     let mut job = Job { stdin, ..short_job(program, &place.tree.at, &place.home.at, mounts) };
     put(place, &mut job);
     job
+}
+
+/// What an agent pushed, in a folder of ours that goes with this.
+pub(super) struct AgentExport {
+    folder: tempfile::TempDir,
+    /// How whoever read it ended.
+    pub(super) ended: Exit,
+}
+
+impl AgentExport {
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("export")
+    }
 }
 
 /// The export on its way to a file of ours.

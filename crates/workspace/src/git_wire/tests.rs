@@ -414,6 +414,23 @@ fn what_git_complains_of_is_read_without_what_the_server_says() {
 }
 
 #[test]
+fn a_commit_that_the_server_does_not_have_is_refused_and_not_waited_for() {
+    let house = FetchFixture::new();
+    for known in [house.base.as_str(), &"1".repeat(40)] {
+        let fetched = house.git().run_shallow(&format!("+{known}:refs/fetched/{known}"));
+        match known == house.base.as_str() {
+            true => fetched.unwrap(),
+            false => {
+                let failure = fetched.unwrap_err();
+                assert_eq!(failure.kind, GitErrorKind::Refused, "{failure:?}");
+            }
+        }
+    }
+    let failure = house.git().run("+refs/heads/nowhere:refs/fetched/nowhere").unwrap_err();
+    assert_eq!(failure.kind, GitErrorKind::NotFound, "{failure:?}");
+}
+
+#[test]
 fn what_is_wrong_here_is_told_from_what_a_server_says() {
     let corrupt = "error: corrupt loose object '9812045fd898ce41f5a4019dc2c1e4fff5884566'";
     let unread = "fatal: unable to read 9812045fd898ce41f5a4019dc2c1e4fff5884566";

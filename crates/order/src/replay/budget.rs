@@ -111,11 +111,12 @@ impl Replay<'_> {
     /// an agent on, without the time in which nothing was under way until somebody said something, or nothing but tries
     /// to reach a GitHub that is away. Waiting for a place, for people, or for GitHub is not work.
     fn worked(&self, seq: u64) -> (TimeDelta, TimeDelta) {
-        let (prefix, mut worked) = (self.prefix, TimeDelta::zero());
+        let prefix = self.prefix;
         let Some(first) = prefix.of_kind(EntryKind::Start).find(|entry| entry.seq > seq) else {
-            return (worked, worked);
+            return (TimeDelta::zero(), TimeDelta::zero());
         };
-        let clock = JournalClock::read(prefix.entries(), self.now);
+        // The entries before which there was work.
+        let mut work: Vec<u64> = Vec::new();
         let mut under_way: Vec<EffectNumber> = Vec::new();
         let mut away = AwayEffects::default();
         // What came of an effect lies elsewhere in memory: where GitHub was never away, nobody looks.
@@ -123,7 +124,7 @@ impl Replay<'_> {
         for (entry, effect) in prefix.numbered().skip_while(|(entry, _)| entry.seq < first.seq) {
             let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
             if entry.seq > first.seq && !is_rest && !away.are_all_of(&under_way) {
-                worked += clock.before(entry.seq);
+                work.push(entry.seq);
             }
             let Some(effect) = effect else { continue };
             match &entry.event {
@@ -138,6 +139,8 @@ impl Replay<'_> {
                 JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
             }
         }
+        let clock = JournalClock::read(prefix.entries(), self.now, |seq| work.binary_search(&seq).is_ok());
+        let worked = work.iter().fold(TimeDelta::zero(), |sum, seq| sum + clock.before(*seq));
         (worked, if away.are_all_of(&under_way) { TimeDelta::zero() } else { clock.since_last() })
     }
 

@@ -1,17 +1,17 @@
 //! How long it took from one entry to the next, although the clock that stamped them may have been set meanwhile.
 //!
-//! May know: stamps, the time now, which is believed, and which entries are what somebody said. Must never know: what else they say.
+//! May know: stamps, the time now, which is believed, and which pauses matter to whoever asks. Must never know: what the entries say.
 //!
 //! A clock that goes back was ahead until then, or is behind from then on: it went ahead as far before, or does so after. That
 //! is taken off the pause in which it went ahead, as far as anybody can tell which it was, so that all pauses together stay what
-//! the first stamp is before the time now.
+//! the first stamp is before the time now. In doubt it was one that matters: nobody is charged for a clock.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::backoff::CLOCK_AHEAD;
-use crate::journal::{JournalEntry, JournalEvent};
+use crate::journal::JournalEntry;
 
 /// A clock that goes back more often is not followed.
 const MOST_STEPS: usize = 100;
@@ -25,13 +25,19 @@ pub(super) struct JournalClock<'a> {
 }
 
 impl<'a> JournalClock<'a> {
-    pub(super) fn read(entries: &'a [JournalEntry], now: DateTime<Utc>) -> Self {
+    /// `matters` says of an entry whether the pause before it does.
+    pub(super) fn read(
+        entries: &'a [JournalEntry],
+        now: DateTime<Utc>,
+        matters: impl Fn(u64) -> bool,
+    ) -> Self {
         let mut clock = Self { entries, now, corrected: BTreeMap::new() };
         let steps = (1..=entries.len()).filter(|place| clock.stamped(*place) < -CLOCK_AHEAD);
         for place in steps.take(MOST_STEPS).collect::<Vec<_>>() {
             let back = -clock.stamped(place);
-            let taken = clock.pauses_that_went_ahead(place, back);
-            for (ahead, by) in taken {
+            let (ours, all) = clock.others(place, &matters);
+            let taken = clock.gone_ahead(&ours, back).or_else(|| clock.gone_ahead(&all, back));
+            for (ahead, by) in taken.unwrap_or_default() {
                 *clock.corrected.entry(ahead).or_default() -= by;
             }
             *clock.corrected.entry(place).or_default() += back;
@@ -39,32 +45,31 @@ impl<'a> JournalClock<'a> {
         clock
     }
 
-    /// In which pauses, and by how much, a clock went ahead that went back so far here: in the shortest that is long enough,
-    /// before or after, but rather not in one that somebody ended by saying something, since nights are long as well. Where
-    /// none is, it was set in steps, in the longest ones. Where all together are too short, it was ahead since before the first.
-    fn pauses_that_went_ahead(&self, place: usize, back: TimeDelta) -> Vec<(usize, TimeDelta)> {
-        let as_far = (1..=self.entries.len()).filter(|other| self.passed(*other) + CLOCK_AHEAD >= back);
-        if let Some(ahead) = as_far.min_by_key(|other| (self.is_waited_for(*other), self.passed(*other))) {
-            return vec![(ahead, back)];
+    /// The other pauses that matter, and all others; the longest first.
+    fn others(&self, place: usize, matters: impl Fn(u64) -> bool) -> (Vec<usize>, Vec<usize>) {
+        let mut all: Vec<usize> = (1..=self.entries.len()).filter(|other| *other != place).collect();
+        all.sort_by_key(|other| std::cmp::Reverse(self.passed(*other)));
+        let is_ours = |other: &usize| self.entries.get(*other).is_some_and(|entry| matters(entry.seq));
+        (all.iter().copied().filter(is_ours).collect(), all)
+    }
+
+    /// In which of these pauses, the longest of which come first, and by how much, a clock went ahead that went back so far: in
+    /// the shortest that is long enough. Where none is, it was set in steps, in the longest ones. None where all are too short.
+    fn gone_ahead(&self, pauses: &[usize], back: TimeDelta) -> Option<Vec<(usize, TimeDelta)>> {
+        let is_as_far = |other: &&usize| self.passed(**other) + CLOCK_AHEAD >= back;
+        if let Some(ahead) = pauses.iter().rfind(is_as_far) {
+            return Some(vec![(*ahead, back)]);
         }
-        let mut longest: Vec<usize> = (1..=self.entries.len()).filter(|other| *other != place).collect();
-        longest.sort_by_key(|other| std::cmp::Reverse(self.passed(*other)));
-        let mut left = back;
-        let mut taken = Vec::new();
-        for other in longest {
-            let by = self.passed(other).min(left);
+        let (mut left, mut taken) = (back, Vec::new());
+        for other in pauses {
+            let by = self.passed(*other).min(left);
             if by <= TimeDelta::zero() {
                 break;
             }
-            taken.push((other, by));
+            taken.push((*other, by));
             left -= by;
         }
-        if left > CLOCK_AHEAD { Vec::new() } else { taken }
-    }
-
-    fn is_waited_for(&self, place: usize) -> bool {
-        let ended_by = self.entries.get(place).map(|entry| &entry.event);
-        ended_by.is_none_or(|event| matches!(event, JournalEvent::Signaled { .. }))
+        (left <= CLOCK_AHEAD).then_some(taken)
     }
 
     /// How long it took from the entry before to this one.
@@ -94,7 +99,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::moves::{EffectOutcome, MoveKey};
+    use crate::journal::JournalEvent;
     use crate::signal::{Requester, Signal, SignalKind};
 
     /// The pauses in minutes that a journal is read to have, from these minutes of its stamps, the last of which is now.
@@ -102,24 +107,19 @@ mod tests {
         pauses_with(stamps, &[])
     }
 
-    /// The same, where somebody said something at these places.
-    fn pauses_with(stamps: &[i64], said: &[usize]) -> Vec<i64> {
+    /// The same, where the pauses before these places do not matter.
+    fn pauses_with(stamps: &[i64], waited: &[u64]) -> Vec<i64> {
         let at = |minutes: i64| DateTime::<Utc>::UNIX_EPOCH + TimeDelta::minutes(minutes);
         let (now, stamps) = stamps.split_last().unwrap();
-        let entries: Vec<JournalEntry> = stamps
-            .iter()
-            .enumerate()
-            .map(|(place, minutes)| {
-                let (key, outcome) = (MoveKey("a/push".to_owned()), Box::new(EffectOutcome::Pushed));
+        let entries: Vec<JournalEntry> = (1..)
+            .zip(stamps)
+            .map(|(seq, minutes)| {
                 let signal = Signal { by: Requester::ApiToken, kind: SignalKind::IssueLocked };
-                let event = match said.contains(&place) {
-                    true => JournalEvent::Signaled { delivery: None, signal },
-                    false => JournalEvent::Observed { key, outcome },
-                };
-                JournalEntry { seq: place as u64 + 1, at: at(*minutes), event }
+                let event = JournalEvent::Signaled { delivery: None, signal };
+                JournalEntry { seq, at: at(*minutes), event }
             })
             .collect();
-        let clock = JournalClock::read(&entries, at(*now));
+        let clock = JournalClock::read(&entries, at(*now), |seq| !waited.contains(&(seq - 1)));
         let read = entries.iter().skip(1).map(|entry| clock.before(entry.seq));
         read.chain([clock.since_last()]).map(|pause| pause.num_minutes()).collect()
     }
@@ -152,6 +152,13 @@ mod tests {
         assert_eq!(pauses(&[0, 1, 62, 183, 4, 5]), [1, 3, 0, 0, 1], "ahead");
         assert_eq!(pauses(&[900, 901, 602, 783, 905]), [1, 0, 0, 4], "behind");
         assert_eq!(pauses(&[300, 310, 20, 30, 100]), [10, 0, 10, 70], "ahead since before the order began");
+        assert_eq!(
+            pauses(&[0, 1, 62, 183, 4, 5, 400]),
+            [1, 3, 0, 0, 1, 395],
+            "and somebody is waited for since"
+        );
+        let before = pauses_with(&[0, 40, 41, 51, 22, 102, 103], &[1]);
+        assert_eq!(before, [40, 1, 10, 0, 51, 1], "and what came before does not matter");
     }
 
     proptest! {

@@ -34,14 +34,12 @@ impl AwayEffects {
 /// What people are told once it is over, if it was long enough to be noticed.
 pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
     prefix.of_kind(EntryKind::Outage).next()?;
-    // By the last entry: what is told changes only with the journal.
-    let clock = JournalClock::read(prefix.entries(), prefix.entries().last()?.at);
     let mut away = AwayEffects::default();
-    // One that goes on is not told yet.
-    let (mut waited, mut waiting) = (TimeDelta::zero(), TimeDelta::zero());
+    // The entries before which was waited; of an outage that goes on it is not told yet.
+    let (mut waited, mut waiting) = (Vec::new(), Vec::new());
     for (entry, effect) in prefix.numbered() {
         if !away.0.is_empty() {
-            waiting += clock.before(entry.seq);
+            waiting.push(entry.seq);
         }
         let (JournalEvent::Observed { key, outcome }, Some(effect)) = (&entry.event, effect) else {
             continue;
@@ -52,9 +50,13 @@ pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
         }
         away.observe(effect, outcome);
         if away.0.is_empty() {
-            waited += std::mem::take(&mut waiting);
+            waited.append(&mut waiting);
         }
     }
+    // By the last entry: what is told changes only with the journal.
+    let last = prefix.entries().last()?.at;
+    let clock = JournalClock::read(prefix.entries(), last, |seq| waited.binary_search(&seq).is_ok());
+    let waited = waited.iter().fold(TimeDelta::zero(), |sum, seq| sum + clock.before(*seq));
     if waited < TOLD {
         return None;
     }

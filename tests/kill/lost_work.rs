@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use journeyman::order::next::OrderProjection;
-use journeyman::order::{Journal, JournalEntry, JournalEvent};
+use journeyman::order::{EffectOutcome, Journal, JournalEntry, JournalEvent};
 
 use super::moment::{Moment, Point};
 use super::world::{Agent, Ended, World};
@@ -81,6 +81,19 @@ async fn what_was_taken_in_and_is_gone_is_taken_in_again_from_the_agents_own_rep
     assert_eq!(lost(Point::Intended, "implement/1/commit", &["commits"]).await, 2);
     assert_eq!(lost(Point::Intended, "implement/2/tests", &["commits"]).await, 2);
     assert_eq!(lost(Point::Intended, "publish/COMMIT/push-1", &["commits"]).await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_agent_pushed_is_taken_in_although_what_it_rests_on_is_gone() {
+    let without_packs = |data: &Path| {
+        for order in fs::read_dir(data.join("orders")).expect("the orders") {
+            fs::remove_dir_all(order.expect("an order").path().join("packs")).expect("its packs");
+        }
+    };
+    let (journal, survey) = after(Point::Intended, "implement/1/import", without_packs).await;
+    assert!(survey.surfaces().verified, "{:?}", survey.surfaces());
+    let is_taken_in = |entry: &JournalEntry| matches!(&entry.event, JournalEvent::Observed { key, outcome } if key.0 == "implement/1/import" && matches!(&**outcome, EffectOutcome::Imported { .. }));
+    assert!(journal.entries().iter().any(is_taken_in), "the first round's work is not lost");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

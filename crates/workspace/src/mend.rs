@@ -88,14 +88,15 @@ impl Workspaces {
             }
             needed.filter(|_| has()).map_or(Ok(()), |needed| self.fetch_large_files(remote, needed))
         };
-        let brought = bring();
-        // What comes later makes whole what rests on it.
-        if let Err(GitError {
-            kind: GitErrorKind::Unavailable | GitErrorKind::Unauthorized | GitErrorKind::Forbidden,
-            ..
-        }) = &brought
-        {
-            return brought.map(|()| damaged);
+        if let Err(error) = bring() {
+            let is_final =
+                matches!(error.kind, GitErrorKind::NotFound | GitErrorKind::NotForUs | GitErrorKind::Refused);
+            if !(is_final && damaged) {
+                return Err(error);
+            }
+            // What was made whole may be all that is needed. What rests on what did not come is not forgotten for it.
+            tracing::warn!(repository = %remote.repository, "is mended, and yet does not come again: {error}");
+            return Ok(true);
         }
         damaged |= !had_large && needed.is_some_and(has_large);
         if damaged || !had {
@@ -103,7 +104,7 @@ impl Workspaces {
             renew(&mirror)?;
         }
         damaged |= self.forget_incomplete(remote.repository)?;
-        brought.map(|()| damaged || !had && has())
+        Ok(damaged || !had && has())
     }
 
     /// Fetches the base branch. Where it has become too much for us, what is needed of it comes by its own name.

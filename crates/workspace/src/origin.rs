@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use super::large_files::pointer::LargeFileId;
 use super::large_files::{filter, store};
 use super::mend::MENDED;
 use super::remote::oid;
@@ -177,7 +178,8 @@ impl Workspaces {
     pub fn renew_order_packs(&self, order: OrderId, repository: &RepositoryName) -> Result<(), GitError> {
         let alone = self.lock_of(order.to_string());
         let _alone = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.renew_packs(repository, &self.order_dirs(order))
+        let places = self.order_dirs(order);
+        if places.origin.is_dir() { self.renew_packs(repository, &places) } else { Ok(()) }
     }
 
     /// The packs of a mirror that was mended take the place of those of before: they were the same files.
@@ -191,8 +193,7 @@ impl Workspaces {
             // Ended in between.
             (false, true) => std::fs::rename(&old, &places.packs)
                 .map_err(|error| GitError::file("put back", &places.packs, &error))?,
-            // What it was made of is gone: whoever works there finds it damaged.
-            (false, false) => return Ok(()),
+            (false, false) => {}
         }
         tracing::warn!(order = %places.root.display(), "gets the packs of the mended mirror");
         let packs = places.root.join("packs.half");
@@ -202,12 +203,29 @@ impl Workspaces {
         link_packs(&mirror.join("objects/pack"), &packs.join("pack"))?;
         note_mended(&mirror, &packs)?;
         drop(held);
-        let large = store::linked(&places.packs.join(LARGE_FILES));
+        let large = match places.packs.is_dir() {
+            true => store::linked(&places.packs.join(LARGE_FILES)),
+            false => self.large_files_at_start(repository, places).unwrap_or_default(),
+        };
         self.large_file_store(repository).link(large.iter(), &packs.join(LARGE_FILES))?;
-        let moved =
-            std::fs::rename(&places.packs, &old).and_then(|()| std::fs::rename(&packs, &places.packs));
-        moved.map_err(|error| GitError::file("make", &places.packs, &error))?;
+        let said = |error: std::io::Error| GitError::file("make", &places.packs, &error);
+        if places.packs.is_dir() {
+            std::fs::rename(&places.packs, &old).map_err(said)?;
+        }
+        std::fs::rename(&packs, &places.packs).map_err(said)?;
         remove_all(&old)
+    }
+
+    /// The contents of Git LFS in the commit that an order's work began with.
+    fn large_files_at_start(
+        &self,
+        repository: &RepositoryName,
+        places: &OrderDirs,
+    ) -> Result<Vec<LargeFileId>, GitError> {
+        let WorktreeBase::Recorded(line) = WorktreeBase::read(places)? else { return Ok(Vec::new()) };
+        let Some(Ok(commit)) = line.split(' ').next().map(str::parse) else { return Ok(Vec::new()) };
+        let files = self.large_files_of(repository, &self.commits(repository)?, &commit)?;
+        Ok(files.pointers().values().map(|pointer| pointer.id.clone()).collect())
     }
 
     fn make_origin(

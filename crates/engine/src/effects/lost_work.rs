@@ -44,11 +44,18 @@ impl EffectContext {
     pub(super) async fn has_origin(&self) -> Result<bool, EffectError> {
         let (order, repository) = (self.order, self.opened().repository.clone());
         let renewed = self.blocking_git(move |workspaces| workspaces.renew_order_packs(order, &repository));
-        if let Err(error) = renewed.await? {
-            tracing::warn!(%order, "what the agent pushed is read with the packs that are there: {error}");
-        }
+        let renewed = renewed.await?;
         let places = self.parts.workspaces.order_dirs(order);
-        Ok(places.origin.is_dir() && places.packs.is_dir())
+        match renewed {
+            Err(error) if places.origin.is_dir() && !places.packs.is_dir() => {
+                return Err(soon(error.message));
+            }
+            Err(error) => {
+                tracing::warn!(%order, "what the agent pushed is read with the packs that are there: {error}");
+            }
+            Ok(()) => {}
+        }
+        Ok(places.origin.is_dir())
     }
 
     /// Takes in again what the journal says was taken in, the oldest first, since later work rests on it, and makes the commits

@@ -77,7 +77,11 @@ async fn whatever_is_wrong_with_what_a_repository_brings_is_found_before_anythin
     for (pipeline, role, said) in [
         (SHORT.to_owned(), None, "there is no role \"poet\""),
         (SHORT.to_owned(), Some("name: bard\n"), "agents/poet.yaml: it says `name: bard`"),
-        (SHORT.to_owned(), Some("name: poet\ntools: [fly]\n"), "agents/poet.yaml: line 2: unknown variant"),
+        (
+            SHORT.to_owned(),
+            Some("name: poet\ntools: [fly]\n"),
+            "agents/poet.yaml: line 2: `tools[0]`: \"fly\" is not known",
+        ),
         (SHORT.replace("[implement]", "[ready]"), Some("name: poet\n"), "publish → ready → publish"),
         ("a: &a [*a, *a]\n".to_owned(), Some("name: poet\n"), "short.yaml: line 1: "),
     ] {

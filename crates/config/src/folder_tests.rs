@@ -25,8 +25,8 @@ fn a_repository_of_several_projects_names_their_folders() {
         ("tests: [{ test: x }]\n", "path"),
         ("tests: [{ path: a, image: x }]\n", "image"),
         ("tests: backend\n", "line 1"),
-        ("tests: [{ path: a, setp: x }]\n", "line 1: `tests`: unknown key `setp`; did you mean `setup`?"),
-        ("test: a\n\ntset: b\n", ", line 3: unknown key `tset`; did you mean `test`?"),
+        ("tests: [{ path: a, setp: x }]\n", "line 1: `tests[0]`: unknown key `setp`; did you mean `setup`?"),
+        ("test: a\n\ntset: b\n", ": line 3: unknown key `tset`; did you mean `test`?"),
         (
             "budget: { dolars: 1 }\n",
             "line 1: `budget`: unknown key `dolars`; known here are usd, minutes, runs",
@@ -37,9 +37,15 @@ fn a_repository_of_several_projects_names_their_folders() {
         ),
         ("delete-branch: true\n", "unknown key `delete-branch`; did you mean `delete_branch`?"),
         ("delete_branch: soon\n", "line 1: `delete_branch`: true or false is expected"),
-        ("budget: { runs: many }\n", "line 1: `budget`: a whole number, 0 or more, is expected"),
-        ("budget: { usd: much }\n", "line 1: `budget`: a number is expected"),
+        ("budget: { runs: many }\n", "line 1: `budget.runs`: a whole number, 0 or more, is expected"),
+        ("budget: { usd: much }\n", "line 1: `budget.usd`: a number is expected"),
         ("test: a\ntest: b\n", "`test` is there twice"),
+        (
+            "tset: a\nplan: aprove\nbudget: { usd: 0 }\ntests:\n  - path: ../a\n  - [b]\nlabel: ''\n",
+            "line 1: unknown key `tset`; did you mean `test`?; line 2: `plan`: \"aprove\" is not known, one of auto, ask, approve \
+             is expected; did you mean approve?; line 6: `tests[1]`: a map of keys and values is expected; `label` has to be a \
+             label's name of 1 to 50 characters; `budget.usd` has to be a number over 0; `tests[0].path` has to be",
+        ),
     ] {
         let error = repository_settings(yaml.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(part), "{yaml:?}: {error}");

@@ -4,140 +4,44 @@
 use super::repository_templates::{is_pipeline, is_plain_name};
 use journeyman_order::RepositorySettings;
 use journeyman_order::settings::plain_folder;
+use journeyman_order::yaml::{self, YamlProblem};
 
 /// The most bytes that the file may have.
 pub const MOST_BYTES: usize = 64 * 1024;
 const MOST_COMMAND: usize = 4_096;
 const MOST_GLOBS: usize = 200;
 
-/// Why a repository's settings cannot be used; written to be shown on the issue.
+/// Why a repository's settings cannot be used: everything that is wrong, written to be shown on the issue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RepositorySettingsError {
-    /// Too large to be settings.
-    #[error("`.github/journeyman.yml` has {0} bytes; at most {MOST_BYTES} are read")]
-    TooLarge(usize),
-    /// Not YAML of this shape.
-    #[error("`.github/journeyman.yml`{}: {because}", .line.map(|line| format!(", line {line}")).unwrap_or_default())]
-    Yaml {
-        /// Where, from 1, if the parser knows.
-        line: Option<u64>,
-        because: String,
-    },
-    /// A value that cannot be used.
-    #[error("`.github/journeyman.yml`: `{key}` has to be {expected}")]
-    Value { key: String, expected: String },
-}
+#[error("`.github/journeyman.yml`: {}", yaml::in_one_line(.0))]
+pub struct RepositorySettingsError(Vec<String>);
 
 /// Reads a repository's settings. An empty file says nothing, which is fine.
 ///
 /// # Errors
-/// The first thing that is wrong, with its key or line.
+/// Everything that is wrong, with its key and line.
 pub fn repository_settings(yaml: &[u8]) -> Result<RepositorySettings, RepositorySettingsError> {
+    let unreadable = |problem: String| Err(RepositorySettingsError(vec![problem]));
     if yaml.len() > MOST_BYTES {
-        return Err(RepositorySettingsError::TooLarge(yaml.len()));
+        return unreadable(format!("it has {} bytes; at most {MOST_BYTES} are read", yaml.len()));
     }
-    let text = std::str::from_utf8(yaml).map_err(|error| RepositorySettingsError::Yaml {
-        line: None,
-        because: format!("not UTF-8 after byte {}", error.valid_up_to()),
-    })?;
+    let text = match std::str::from_utf8(yaml) {
+        Ok(text) => text,
+        Err(error) => return unreadable(format!("not UTF-8 after byte {}", error.valid_up_to())),
+    };
     let says_something = |line: &str| !matches!(line.trim(), "" | "---") && !line.trim().starts_with('#');
     if !text.lines().any(says_something) {
         return Ok(RepositorySettings::default());
     }
-    let settings: RepositorySettings =
-        serde_saphyr::from_str(text).map_err(|error| yaml_error(text, &error))?;
-    hold_to_rules(&settings)?;
-    Ok(settings)
+    let read = yaml::read_all::<RepositorySettings>(text);
+    let mut problems: Vec<String> = read.problems.iter().map(YamlProblem::with_line).collect();
+    let Some(settings) = read.value else { return Err(RepositorySettingsError(problems)) };
+    hold_to_rules(&settings, &mut problems);
+    if problems.is_empty() { Ok(settings) } else { Err(RepositorySettingsError(problems)) }
 }
 
-fn yaml_error(text: &str, error: &serde_saphyr::Error) -> RepositorySettingsError {
-    let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
-    if let Some(said) = in_words(error.without_snippet()) {
-        let because = match line.and_then(|line| key_of(text, line)) {
-            // What is not known at the top is no key that it stands in.
-            Some(key) if !said.contains(&format!("`{key}`")) => format!("`{key}`: {said}"),
-            Some(_) | None => said,
-        };
-        return RepositorySettingsError::Yaml { line, because };
-    }
-    // What follows the first line is a drawing of the file, which the reader has anyway.
-    let error = error.to_string();
-    let first = error.lines().next().unwrap_or("it cannot be read");
-    // Nor is the place said twice.
-    let first = first.strip_prefix("error: ").unwrap_or(first);
-    let first = match first.split_once(": ") {
-        Some((place, rest)) if line.is_some() && place.starts_with("line ") => rest,
-        Some(_) | None => first,
-    };
-    let because: String = first.chars().take(300).collect();
-    // A value that is none of those allowed is said without the key that it was given for.
-    let key = line.and_then(|line| key_of(text, line)).filter(|key| !because.contains(*key));
-    let because = key.map_or(because.clone(), |key| format!("`{key}`: {because}"));
-    RepositorySettingsError::Yaml { line, because }
-}
-
-/// What is wrong most often, for somebody who does not know what reads the file. None for what is seldom.
-#[allow(clippy::wildcard_enum_match_arm, reason = "the library's errors, which it may add to")]
-fn in_words(error: &serde_saphyr::Error) -> Option<String> {
-    use serde_saphyr::Error;
-    let said = match error {
-        Error::SerdeUnknownField { field, expected, .. } => {
-            let field = shown(field);
-            match near(&field, expected) {
-                Some(near) => format!("unknown key `{field}`; did you mean `{near}`?"),
-                None => format!("unknown key `{field}`; known here are {}", expected.join(", ")),
-            }
-        }
-        Error::SerdeUnknownVariant { variant, expected, .. } => {
-            let variant = shown(variant);
-            let near = near(&variant, expected).map(|near| format!("; did you mean {near}?"));
-            let expected = expected.join(", ");
-            format!("{variant:?} is not known, one of {expected} is expected{}", near.unwrap_or_default())
-        }
-        Error::SerdeMissingField { field, .. } => format!("the key `{field}` is missing"),
-        Error::DuplicateMappingKey { key: Some(key), .. } => format!("`{}` is there twice", shown(key)),
-        Error::InvalidScalar { ty, .. } => format!("{} is expected", kind(ty)?),
-        _ => return None,
-    };
-    Some(said)
-}
-
-/// A type as somebody writes it who writes such files.
-fn kind(ty: &str) -> Option<&'static str> {
-    match ty {
-        "bool" | "boolean" => Some("true or false"),
-        "floating point" => Some("a number"),
-        "u8" | "u16" | "u32" | "u64" | "usize" => Some("a whole number, 0 or more,"),
-        "i8" | "i16" | "i32" | "i64" | "isize" => Some("a whole number"),
-        _ => None,
-    }
-}
-
-/// What somebody wrote, so that it can be shown in a line.
-fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() && *c != '`').take(60).collect()
-}
-
-/// The one that was meant, where somebody mistyped it.
-fn near<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let written = written.to_lowercase().replace('-', "_");
-    let distances = known.iter().map(|known| (strsim::damerau_levenshtein(&written, known), *known));
-    let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
-    let longest = written.chars().count().max(nearest.len());
-    (distance <= 2 && distance * 2 < longest).then_some(nearest)
-}
-
-/// The key of the whole file that this line belongs to.
-fn key_of(text: &str, line: u64) -> Option<&str> {
-    let lines: Vec<&str> = text.lines().take(usize::try_from(line).ok()?).collect();
-    let (key, _) = lines.iter().rev().find(|line| !line.starts_with([' ', '#', '-']))?.split_once(':')?;
-    let is_key =
-        |key: &str| (1..=40).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-    Some(key.trim_end()).filter(|key| is_key(key))
-}
-
-fn wrong(key: impl Into<String>, expected: &str) -> Result<(), RepositorySettingsError> {
-    Err(RepositorySettingsError::Value { key: key.into(), expected: expected.to_owned() })
+fn wrong(problems: &mut Vec<String>, key: impl std::fmt::Display, expected: &str) {
+    problems.push(format!("`{key}` has to be {expected}"));
 }
 
 /// Whether a text says something, in so many characters at most.
@@ -145,34 +49,34 @@ fn short(text: &str, most: usize) -> bool {
     !text.trim().is_empty() && text.chars().count() <= most && !text.contains('\0')
 }
 
-fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettingsError> {
+fn hold_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
     if settings.label.as_ref().is_some_and(|label| !short(label, 50)) {
-        return wrong("label", "a label's name of 1 to 50 characters");
+        wrong(problems, "label", "a label's name of 1 to 50 characters");
     }
     if settings.pipeline.as_ref().is_some_and(|name| !is_pipeline(name)) {
-        return wrong("pipeline", "a pipeline's name, or its file, .github/journeyman/pipelines/NAME.yaml");
+        wrong(problems, "pipeline", "a pipeline's name, or its file, .github/journeyman/pipelines/NAME.yaml");
     }
     for (key, command) in [("setup", &settings.setup), ("test", &settings.test)] {
         if command.as_ref().is_some_and(|command| !short(command, MOST_COMMAND)) {
-            return wrong(key, "a shell command of 1 to 4096 characters");
+            wrong(problems, key, "a shell command of 1 to 4096 characters");
         }
     }
-    hold_environment_to_rules(settings)?;
-    hold_folders_to_rules(settings)?;
+    hold_environment_to_rules(settings, problems);
+    hold_folders_to_rules(settings, problems);
     if settings.report.as_ref().is_some_and(|path| !is_inside(path)) {
-        return wrong("report", "a path inside the repository, such as target/report.xml");
+        wrong(problems, "report", "a path inside the repository, such as target/report.xml");
     }
     if settings
         .network
         .as_ref()
         .is_some_and(|names| names.len() > 50 || !names.iter().all(|name| short(name, 253)))
     {
-        return wrong("network", "a list of at most 50 names of hosts, such as api.example.org");
+        wrong(problems, "network", "a list of at most 50 names of hosts, such as api.example.org");
     }
     if let Some(globs) = &settings.protected {
         let fits = |glob: &String| short(glob, 500) && globset::Glob::new(glob).is_ok();
         if globs.len() > MOST_GLOBS || !globs.iter().all(fits) {
-            return wrong("protected", "a list of at most 200 globs, such as \"docs/**\"");
+            wrong(problems, "protected", "a list of at most 200 globs, such as \"docs/**\"");
         }
     }
     if settings
@@ -180,59 +84,58 @@ fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettings
         .as_ref()
         .is_some_and(|list| list.len() > 200 || !list.iter().all(|one| short(one, 200)))
     {
-        return wrong("allowed_secrets", "a list of at most 200 fingerprints, as a finding tells them");
+        wrong(problems, "allowed_secrets", "a list of at most 200 fingerprints, as a finding tells them");
     }
     if !settings.agents.iter().all(|(role, agent)| is_plain_name(role) && is_plain_name(agent)) {
-        return wrong("agents", "roles and names of agents, such as developer: claude");
+        wrong(problems, "agents", "roles and names of agents, such as developer: claude");
     }
     if let Some(budget) = settings.budget {
         if budget.usd.is_some_and(|usd| !(usd > 0.0 && usd.is_finite())) {
-            return wrong("budget.usd", "a number over 0");
+            wrong(problems, "budget.usd", "a number over 0");
         }
         if budget.minutes == Some(0) {
-            return wrong("budget.minutes", "a whole number over 0");
+            wrong(problems, "budget.minutes", "a whole number over 0");
         }
         if budget.runs == Some(0) {
-            return wrong("budget.runs", "a whole number over 0");
+            wrong(problems, "budget.runs", "a whole number over 0");
         }
     }
-    Ok(())
 }
 
 const MOST_FOLDERS: usize = 30;
 
 /// Folders that are tested each by itself.
-fn hold_folders_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettingsError> {
+fn hold_folders_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
     let folders = &settings.tests;
     for (key, is_said) in [("test", settings.test.is_some()), ("report", settings.report.is_some())] {
         if is_said && !folders.is_empty() {
-            return wrong(key, "left out where `tests` names folders");
+            wrong(problems, key, "left out where `tests` names folders");
         }
     }
     let mut paths: Vec<_> = folders.iter().map(|folder| plain_folder(&folder.path)).collect();
     paths.sort_unstable();
     let are_twice = paths.windows(2).any(|pair| pair.first() == pair.last());
     if folders.len() > MOST_FOLDERS || are_twice {
-        return wrong("tests", "a list of at most 30 folders, each of them once, such as - path: backend");
+        wrong(problems, "tests", "a list of at most 30 folders, each of them once, such as - path: backend");
     }
     for (nth, folder) in folders.iter().enumerate() {
         let key = |name: &str| format!("tests[{nth}].{name}");
         if folder.path != "." && (!is_inside(&folder.path) || plain_folder(&folder.path).is_none()) {
-            return wrong(
+            wrong(
+                problems,
                 key("path"),
                 "a folder from the root, such as services/api; letters, digits and . _ - @ + / only",
             );
         }
         for (name, command) in [("test", &folder.test), ("setup", &folder.setup)] {
             if command.as_ref().is_some_and(|command| !short(command, MOST_COMMAND)) {
-                return wrong(key(name), "a shell command of 1 to 4096 characters");
+                wrong(problems, key(name), "a shell command of 1 to 4096 characters");
             }
         }
         if folder.also.len() > MOST_GLOBS || !folder.also.iter().all(|path| is_inside(path)) {
-            return wrong(key("also"), "a list of files and folders from the root, such as shared/");
+            wrong(problems, key("also"), "a list of files and folders from the root, such as shared/");
         }
     }
-    Ok(())
 }
 
 const MOST_VARIABLES: usize = 100;
@@ -243,12 +146,12 @@ const IMAGE: &str =
     "an OCI image, such as python:3.12-slim or ghcr.io/owner/name@sha256:… with 64 hexadecimal digits";
 
 /// Image, services and variables.
-fn hold_environment_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettingsError> {
+fn hold_environment_to_rules(settings: &RepositorySettings, problems: &mut Vec<String>) {
     if settings.image.as_ref().is_some_and(|image| !is_image(image)) {
-        return wrong("image", IMAGE);
+        wrong(problems, "image", IMAGE);
     }
     if !are_variables(&settings.env) {
-        return wrong("env", VARIABLES);
+        wrong(problems, "env", VARIABLES);
     }
     let is_label = |name: &str| {
         let is_of_label = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -260,28 +163,29 @@ fn hold_environment_to_rules(settings: &RepositorySettings) -> Result<(), Reposi
     if settings.services.len() > MOST_SERVICES
         || !settings.services.keys().all(|name| is_label(name) && name != "localhost")
     {
-        return wrong(
+        wrong(
+            problems,
             "services",
             "at most 10 services by their names of lower case letters, digits and hyphens, such as db: { image: postgres:16 }",
         );
     }
     for (name, service) in &settings.services {
         if !is_image(&service.image) {
-            return wrong(format!("services.{name}.image"), IMAGE);
+            wrong(problems, format!("services.{name}.image"), IMAGE);
         }
         if !are_variables(&service.env) {
-            return wrong(format!("services.{name}.env"), VARIABLES);
+            wrong(problems, format!("services.{name}.env"), VARIABLES);
         }
         let is_command =
             |ready: &String| !ready.trim().is_empty() && ready.len() <= MOST_COMMAND && !ready.contains('\0');
         if service.ready.as_ref().is_some_and(|ready| !is_command(ready)) {
-            return wrong(
+            wrong(
+                problems,
                 format!("services.{name}.ready"),
                 "a shell command of 1 to 4096 characters, such as pg_isready",
             );
         }
     }
-    Ok(())
 }
 
 fn are_variables(all: &std::collections::BTreeMap<String, String>) -> bool {

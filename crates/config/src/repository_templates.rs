@@ -183,7 +183,7 @@ mod tests {
             ("own", &[(FILE, "name: own\nstages: []")], ".github/journeyman/pipelines/own.yaml: line "),
             ("own", &[(FILE, OWN)], "own.yaml: line 4: stage \"a\": `agent`: there is no role \"poet\""),
             ("own", &[(FILE, OWN), (POET, "name: bard")], "agents/poet.yaml: it says `name: bard`"),
-            ("own", &[(FILE, OWN), (POET, "name: poet\nx: y")], "agents/poet.yaml: line 2: unknown field"),
+            ("own", &[(FILE, OWN), (POET, "name: poet\nx: y")], "agents/poet.yaml: line 2: unknown key"),
         ] {
             let said = of(Some(wanted), files).unwrap_err();
             assert!(said.contains(expected), "{said}");

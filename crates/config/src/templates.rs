@@ -238,7 +238,7 @@ mod tests {
                 "line 3: stage \"a\": ",
             ),
             ("pipelines/p.yaml", "name: q\nversion: 1\nstages: [{name: a, agent: developer}]", "`name: q`"),
-            ("agents/r.yaml", "name: r\nmodle: x\n", "line 2: unknown field"),
+            ("agents/r.yaml", "name: r\nmodle: x\n", "line 2: unknown key"),
             ("agents/r.yaml", "name: s\n", "`name: s`; file and name have to be the same"),
             ("commands/a b.md", "", "a command's file is named"),
         ] {

@@ -567,7 +567,7 @@ fn a_repository_that_says_it_wrong_hears_where() {
             "when_base_moves: force\n",
             "`when_base_moves`: \"force\" is not known, one of merge, rebase, leave is expected",
         ),
-        ("ci: { rerun: often }\n", "line 1: `ci`"),
+        ("ci: { rerun: often }\n", "line 1: `ci.rerun`"),
         ("ci: always\n", "line 1: `ci`"),
         ("delete_branch: soon\n", "line 1: `delete_branch`"),
         ("answer_outsiders: 1\n", "line 1: `answer_outsiders`"),
@@ -576,6 +576,10 @@ fn a_repository_that_says_it_wrong_hears_where() {
         assert!(error.contains(part), "{yaml:?}: {error}");
         assert!(error.contains(".github/journeyman.yml") && error.lines().count() == 1, "{error}");
     }
+    let nothing =
+        "label:\ntest: null\nenv: ~\nservices:\nbudget: { usd: null }\nci: { rerun: }\nplan: null\n";
+    assert_eq!(repository_settings(nothing.as_bytes()).unwrap().plan, RepositorySettings::default().plan);
+    assert_eq!(repository_settings(nothing.as_bytes()).unwrap().ci, RepositorySettings::default().ci);
     assert!(repository_settings(&[b'#'; 65_537]).unwrap_err().to_string().contains("65537"));
     assert!(repository_settings(b"test: \xff\n").unwrap_err().to_string().contains("UTF-8"));
     let bomb =

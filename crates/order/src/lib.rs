@@ -69,7 +69,8 @@ pub mod toml_text;
 pub mod trace;
 pub mod verdict;
 pub mod weakening;
-mod yaml;
+pub mod yaml;
+mod yaml_tree;
 
 pub use agent_run::{AgentFailure, AgentRun, AgentUsage};
 pub use backoff::Backoff;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{NAME_RULE, RoleName};
 use super::schema::schema_validator;
-use super::yaml;
+use super::yaml::{self, YamlProblem};
 
 /// `templates/agents/NAME.yaml`, or a repository's or a server's own in its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,15 +49,10 @@ pub enum Tool {
     Run,
 }
 
-/// Why a role cannot be used.
+/// Why a role cannot be used: everything that was found, each with its line where there is one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{problem}", .line.map(|line| format!("line {line}: ")).unwrap_or_default())]
-pub struct InvalidRole {
-    /// The line, from 1, where YAML tells it.
-    pub line: Option<u64>,
-    /// What is wrong and what is expected.
-    pub problem: String,
-}
+#[error("{}", yaml::in_one_line(.0))]
+pub struct InvalidRole(pub Vec<String>);
 
 /// The most bytes that a role's file may have.
 pub const MOST_ROLE_BYTES: usize = 64 * 1024;
@@ -66,19 +61,19 @@ impl Role {
     /// Reads and holds against the rules. The file may be a repository's: whatever is in it, reading it ends soon.
     ///
     /// # Errors
-    /// What is wrong, with the line where YAML tells it.
+    /// Everything that is wrong, with the line where YAML tells it.
     pub fn parse(yaml: &str) -> Result<Self, InvalidRole> {
-        let invalid = |problem: String| InvalidRole { line: None, problem };
         if yaml.len() > MOST_ROLE_BYTES {
             let bytes = yaml.len();
-            return Err(invalid(format!("the file has {bytes} bytes, at most {MOST_ROLE_BYTES} are read")));
+            let problem = format!("the file has {bytes} bytes, at most {MOST_ROLE_BYTES} are read");
+            return Err(InvalidRole(vec![problem]));
         }
-        let role: Self = yaml::read(yaml).map_err(|fault| InvalidRole {
-            line: fault.place.map(|(line, _)| line),
-            problem: fault.problem,
-        })?;
-        if RoleName::parse(&role.name).is_err() {
-            return Err(invalid(format!("a role's name has {NAME_RULE}")));
+        let read = yaml::read_all::<Self>(yaml);
+        let mut problems: Vec<String> = read.problems.iter().map(YamlProblem::with_line).collect();
+        let Some(role) = read.value else { return Err(InvalidRole(problems)) };
+        let has_problem = |field: &str| read.problems.iter().any(|problem| problem.key() == field);
+        if RoleName::parse(&role.name).is_err() && !has_problem("name") {
+            problems.push(format!("`name`: a role's name has {NAME_RULE}"));
         }
         let short = |text: &Option<String>| {
             text.as_ref().is_none_or(|text| !text.trim().is_empty() && text.chars().count() <= 100)
@@ -87,13 +82,13 @@ impl Role {
             [("runtime", &role.runtime), ("model", &role.model), ("review_command", &role.review_command)]
         {
             if !short(text) {
-                return Err(invalid(format!("`{field}` has 1 to 100 characters")));
+                problems.push(format!("`{field}` has 1 to 100 characters"));
             }
         }
-        if let Some(schema) = &role.output_schema {
-            schema_validator(schema).map_err(|problem| invalid(format!("`output_schema` {problem}")))?;
+        if let Some(Err(problem)) = role.output_schema.as_ref().map(schema_validator) {
+            problems.push(format!("`output_schema` {problem}"));
         }
-        Ok(role)
+        if problems.is_empty() { Ok(role) } else { Err(InvalidRole(problems)) }
     }
 }
 
@@ -104,20 +99,30 @@ mod tests {
     #[test]
     fn a_role_that_cannot_be_used_says_where_and_why() {
         for (yaml, expected) in [
-            ("name: r\nmodle: x\n", "line 2: unknown field `modle`"),
-            ("name: r\ntools: [fly]\n", "line 2: unknown variant `fly`, expected one of read, write, run"),
-            ("name: ../r\n", "a role's name has 1 to 40"),
+            ("name: r\nmodle: x\n", "line 2: unknown key `modle`; did you mean `model`?"),
+            (
+                "name: r\ntools: [fly]\n",
+                "line 2: `tools[0]`: \"fly\" is not known, one of read, write, run is expected",
+            ),
+            ("name: ../r\n", "`name`: a role's name has 1 to 40"),
             ("name: r\nmodel: ' '\n", "`model` has 1 to 100"),
             ("name: r\noutput_schema: {type: 3}\n", "`output_schema` is no JSON schema"),
             ("name: r\noutput_schema: {$ref: 'http://example.org/s'}\n", "`output_schema` has `$ref`"),
             ("name: &a r\ndescription: *a\n", "line 1: anchors, aliases and merge keys"),
-            ("", "line 1: unexpected end of input"),
+            ("", "line 1: the file is empty"),
+            (
+                "name: r\nmodle: x\ntools: read\nsystem_prompt: [a]\nruntime: ''\n",
+                "line 2: unknown key `modle`; did you mean `model`?; line 3: `tools`: a list is expected; \
+                 line 4: `system_prompt`: a text is expected; `runtime` has 1 to 100 characters",
+            ),
         ] {
             let said = Role::parse(yaml).unwrap_err().to_string();
             assert!(said.starts_with(expected), "{yaml}: {said}");
         }
         let long = format!("name: r\nsystem_prompt: {}\n", "x".repeat(70_000));
-        assert!(Role::parse(&long).unwrap_err().problem.contains("at most 65536 are read"));
+        assert!(Role::parse(&long).unwrap_err().to_string().contains("at most 65536 are read"));
         assert_eq!(Role::parse("name: r").unwrap().tools, None);
+        let nothing = "name: r\ndescription:\nmodel: null\nsystem_prompt: ~\ntools:\noutput_schema:\nrequired_fields:\n";
+        assert_eq!(Role::parse(nothing).unwrap(), Role::parse("name: r").unwrap(), "null is the default");
     }
 }

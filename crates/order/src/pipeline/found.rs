@@ -1,15 +1,15 @@
 //! What is wrong with a pipeline, as it is found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::limits::MOST_PROBLEMS;
 use super::problem::PipelineProblem;
-use super::yaml_locations::{YamlLocations, YamlPathSegment};
 use super::{Pipeline, Stage};
+use crate::yaml_tree::{YamlPathSegment, YamlTree};
 
 /// Collects what is wrong, with its place.
 pub(super) struct PipelineDiagnostics<'a> {
-    places: &'a YamlLocations,
+    places: &'a YamlTree,
     /// Where each stage stands in the file; of two of a name, the first.
     numbers: BTreeMap<String, usize>,
     problems: Vec<PipelineProblem>,
@@ -17,7 +17,7 @@ pub(super) struct PipelineDiagnostics<'a> {
 
 impl<'a> PipelineDiagnostics<'a> {
     /// `pipeline` in the file's order.
-    pub(super) fn new(pipeline: &Pipeline, places: &'a YamlLocations) -> Self {
+    pub(super) fn new(pipeline: &Pipeline, places: &'a YamlTree) -> Self {
         let names = pipeline.stages.iter().enumerate().rev();
         let numbers = names.map(|(number, stage)| (stage.name.clone(), number)).collect();
         Self { places, numbers, problems: Vec::new() }
@@ -73,6 +73,12 @@ impl<'a> PipelineDiagnostics<'a> {
         };
         let (line, column) = place.unzip();
         self.problems.push(PipelineProblem { line, column, stage, field, problem });
+    }
+
+    /// What the file's form is against, which is told instead of what it leads to in the same stages.
+    pub(super) fn add_of_form(&mut self, problems: Vec<PipelineProblem>, stages: &BTreeSet<String>) {
+        self.problems.retain(|problem| problem.stage.as_ref().is_none_or(|stage| !stages.contains(stage)));
+        self.problems.extend(problems);
     }
 
     /// In the file's order, each once.

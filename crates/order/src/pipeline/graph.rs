@@ -6,8 +6,8 @@ use super::found::PipelineDiagnostics;
 use super::limits::MOST_STAGES;
 use super::problem::quoted;
 use super::references::reachable;
-use super::yaml_locations::YamlPathSegment;
 use super::{Check, Pipeline, Stage, StageKind, StageStart};
+use crate::yaml_tree::YamlPathSegment;
 
 /// Whether stages could be put in order.
 #[derive(Debug, PartialEq, Eq)]

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 mod condition;
 mod fields;
+#[cfg(test)]
+mod form_tests;
 mod found;
 mod graph;
 mod limits;
@@ -24,7 +26,6 @@ mod seconds;
 mod tests;
 mod verifiers;
 mod version;
-mod yaml_locations;
 
 pub use condition::Condition;
 pub use limits::{MOST_BYTES, MOST_ROUNDS, MOST_STAGES};

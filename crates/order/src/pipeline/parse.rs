@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::found::PipelineDiagnostics;
 use super::limits::{LONGEST_DESCRIPTION, MOST_BYTES};
 use super::problem::{InvalidPipeline, PipelineProblem};
-use super::yaml_locations::YamlLocations;
-use super::{Pipeline, graph, references, rules};
+use super::{Check, Pipeline, StageKind, graph, references, rules};
 use crate::names::is_name;
 use crate::role::Role;
-use crate::yaml::{self, YamlError};
+use crate::yaml::{self, YamlProblem, YamlRead};
+use crate::yaml_tree::{YamlPathSegment, YamlStep, YamlTree};
 
 impl Pipeline {
     /// Reads a pipeline and holds it to every rule that needs no roles. Its stages come in an order in which each
     /// stands after those it depends on.
     ///
     /// # Errors
-    /// What is wrong: YAML's first problem, or every broken rule.
+    /// Everything that is wrong; what is not YAML at all, with its first problem.
     pub fn parse(yaml: &str) -> Result<Self, InvalidPipeline> {
         read(yaml, Known::default())
     }
@@ -48,7 +48,7 @@ impl Pipeline {
     /// # Errors
     /// Unknown roles and variables that stand for nothing, without lines.
     pub fn check_variables(&self, roles: &BTreeMap<String, Role>) -> Result<(), InvalidPipeline> {
-        let places = YamlLocations::default();
+        let places = YamlTree::default();
         let mut found = PipelineDiagnostics::new(self, &places);
         references::check_roles(self, roles, &mut found);
         references::check(self, Some(roles), &mut found);
@@ -68,9 +68,25 @@ fn read(yaml: &str, known: Known<'_>) -> Result<Pipeline, InvalidPipeline> {
         let problem = format!("the file has {} bytes, at most {MOST_BYTES} are read", yaml.len());
         return Err(invalid(PipelineProblem { line: None, column: None, stage: None, field: None, problem }));
     }
-    let places = YamlLocations::of(yaml);
-    let mut pipeline: Pipeline = yaml::read(yaml).map_err(|fault| invalid(of_fault(fault, &places)))?;
-    let mut found = PipelineDiagnostics::new(&pipeline, &places);
+    let YamlRead { value, problems, tree } = yaml::read_all::<Pipeline>(yaml);
+    let of_form: Vec<PipelineProblem> = problems.iter().map(|problem| of_yaml(problem, &tree)).collect();
+    let Some(mut pipeline) = value else { return Err(InvalidPipeline { problems: of_form }) };
+    // Names are held against one another where all that the file says is known.
+    let is_whole = problems.iter().all(|problem| problem.is_value_kept);
+    let has_all_stages = !problems.iter().any(|problem| problem.path.len() == 2 && !problem.is_value_kept);
+    for stage in &mut pipeline.stages {
+        if stage.uses == StageKind::Agent
+            && !stage.verifier.is_empty()
+            && !stage.checks.contains(&Check::Verifier)
+        {
+            stage.checks.push(Check::Verifier);
+        }
+    }
+    let faulty: BTreeSet<String> = problems
+        .iter()
+        .filter_map(|problem| pipeline.stages.get(stage_of(problem)?.0).map(|stage| stage.name.clone()))
+        .collect();
+    let mut found = PipelineDiagnostics::new(&pipeline, &tree);
     if !is_name(&pipeline.name) {
         found.at_top(
             "name",
@@ -80,19 +96,20 @@ fn read(yaml: &str, known: Known<'_>) -> Result<Pipeline, InvalidPipeline> {
     if pipeline.description.chars().count() > LONGEST_DESCRIPTION {
         found.at_top("description", format!("a description has at most {LONGEST_DESCRIPTION} characters"));
     }
-    for (number, stage) in pipeline.stages.iter().enumerate() {
+    for (number, stage) in pipeline.stages.iter().enumerate().filter(|_| has_all_stages) {
         rules::hold(number, stage, &mut found);
     }
-    if let Some(roles) = known.roles {
+    if let Some(roles) = known.roles.filter(|_| has_all_stages) {
         references::check_roles(&pipeline, roles, &mut found);
     }
-    if let Some(commands) = known.commands {
+    if let Some(commands) = known.commands.filter(|_| has_all_stages) {
         references::check_commands(&pipeline, known.roles, commands, &mut found);
     }
-    if graph::order(&mut pipeline, &mut found) == graph::StageOrdering::Yes {
+    if is_whole && graph::order(&mut pipeline, &mut found) == graph::StageOrdering::Yes {
         graph::hold(&pipeline, &mut found);
         references::check(&pipeline, known.roles, &mut found);
     }
+    found.add_of_form(of_form, &faulty);
     as_result(found.end())?;
     Ok(pipeline)
 }
@@ -105,9 +122,33 @@ fn invalid(problem: PipelineProblem) -> InvalidPipeline {
     InvalidPipeline { problems: vec![problem] }
 }
 
-fn of_fault(fault: YamlError, places: &YamlLocations) -> PipelineProblem {
-    let (line, column) = fault.place.unzip();
-    let stage = line.and_then(|line| places.stage_at(line)).map(|name| name.chars().take(80).collect());
-    let field = fault.place.and_then(|place| places.key_at(place)).map(str::to_owned);
-    PipelineProblem { line, column, stage, field, problem: fault.problem }
+/// The number of the stage that a problem is about, and where it is in there.
+fn stage_of(problem: &YamlProblem) -> Option<(usize, &[YamlStep])> {
+    match &problem.path[..] {
+        [YamlStep::Key(key), YamlStep::Item(number), inside @ ..] if key == "stages" => {
+            Some((*number, inside))
+        }
+        _ => None,
+    }
+}
+
+fn of_yaml(problem: &YamlProblem, tree: &YamlTree) -> PipelineProblem {
+    let (line, column) = problem.place.unzip();
+    let (number, inside) = match stage_of(problem) {
+        Some((number, inside)) => (Some(number), inside),
+        None => (None, &problem.path[..]),
+    };
+    let name = |number| {
+        tree.text(&[
+            YamlPathSegment::Key("stages"),
+            YamlPathSegment::Item(number),
+            YamlPathSegment::Key("name"),
+        ])
+    };
+    let stage = number.map(|number| name(number).unwrap_or_default().chars().take(80).collect());
+    let field = inside.iter().find_map(|step| match step {
+        YamlStep::Key(key) => Some(key.chars().filter(|c| !c.is_control()).take(80).collect()),
+        YamlStep::Item(_) => None,
+    });
+    PipelineProblem { line, column, stage, field, problem: problem.problem.clone() }
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::found::PipelineDiagnostics;
 use super::problem::quoted;
-use super::yaml_locations::YamlPathSegment;
 use super::{Pipeline, Stage, StageOutput};
 use crate::role::Role;
+use crate::yaml_tree::YamlPathSegment;
 
 /// Names that are no stages, with their fields.
 pub(super) const GIVEN: [(&str, &[&str]); 3] =

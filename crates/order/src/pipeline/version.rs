@@ -79,8 +79,8 @@ mod tests {
     use super::*;
 
     fn of(yaml: &str) -> Result<String, String> {
-        let read: Result<PipelineVersion, _> = crate::yaml::read(yaml);
-        read.map(|version| version.to_string()).map_err(|fault| fault.problem)
+        let read = crate::yaml::read::<PipelineVersion>(yaml);
+        read.map(|version| version.to_string()).map_err(|fault| crate::yaml::said(&fault))
     }
 
     #[test]

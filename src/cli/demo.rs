@@ -153,7 +153,7 @@ async fn summary(local: &LocalStack, order: OrderId) -> anyhow::Result<()> {
             );
         }
     }
-    println!("rounds:        {}", survey.trace.rounds_of_work().count());
+    println!("rounds:        {}", survey.trace.worker_rounds());
     println!("cost:          ${:.2}", receipt.usage.usd);
     Ok(())
 }

@@ -106,7 +106,7 @@ async fn an_escalated_order_is_approved_over_the_api() {
 
     assert_eq!(approved.word(), "approved", "{}", approved.because());
     assert!(!world.pull().draft);
-    assert_eq!(world.handed_over("question").lines().count(), 1, "all are as bad: the first is the best");
+    assert_eq!(world.handed_over("question").lines().count(), 3, "all are as bad: the last is the best");
     let (_, order) = world.api("GET", &url, None).await;
     assert_eq!(order["state"], "approved", "{order}");
     let (_, told) = world.api("POST", &format!("{url}/approve"), None).await;

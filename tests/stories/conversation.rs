@@ -276,7 +276,7 @@ async fn what_the_plan_cannot_do_without_is_asked_before_code_is_written() {
 
     1. In words, or in `@digits?`
 
-    The plan cannot be carried out without an answer. Answer in a comment: the answers of the issue's author and of people with write access count. The plan is then written anew. `/approve` carries it out as it is. No code is written before that.
+    The work cannot go on without an answer. Answer in a comment: the answers of the issue's author and of people with write access count. The stage then runs again with them. `/approve` goes on without an answer. No code is written before that.
     ");
     world
         .until("the label", |_, _| world.labels().contains(&"journeyman:needs-info".to_owned()).then_some(()))

@@ -58,10 +58,15 @@ async fn the_second_round_passes_and_all_of_it_is_archived() {
     let at = |name: &str| {
         moves.iter().position(|made| made == name).unwrap_or_else(|| panic!("{name}: {moves:?}"))
     };
-    let in_order =
-        ["develop/1/commit", "test/1/tests", "review/1/verify-1", "review/2/agent", "archive/archive"];
+    let in_order = [
+        "develop/1/commit",
+        "test/1/tests",
+        "publish/pull",
+        "review/1/verify-1",
+        "review/2/agent",
+        "archive/archive",
+    ];
     assert!(in_order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{moves:?}");
-    assert!(at("archive/archive") < at("publish/pull"), "people see it when it is done: {moves:?}");
 
     let code = world.artifact(ended.order, "archive-archive-code.patch").await;
     assert!(code.contains("+42") && !code.contains("+and 2 more"), "as it was developed: {code}");
@@ -69,6 +74,8 @@ async fn the_second_round_passes_and_all_of_it_is_archived() {
     assert!(last.contains("+42") && last.contains("+and 2 more"), "as it was reviewed last: {last}");
     let tests = world.artifact(ended.order, "archive-archive-test_results.md").await;
     assert!(tests.contains("2 passed, 0 failed"), "{tests}");
+    let findings = world.artifact(ended.order, "archive-archive-findings.md").await;
+    assert!(findings.contains("Round 1: ") && findings.contains("major: It is short."), "{findings}");
     let review = world.artifact(ended.order, "archive-archive-review.md").await;
     assert!(review.contains("Right, and tested."), "{review}");
     let summary = world.artifact(ended.order, "archive-archive-summary.md").await;
@@ -101,7 +108,16 @@ async fn when_the_rounds_run_out_a_person_gets_a_draft_and_an_approval_goes_on_t
     assert!(!reached(&ended, "archive"), "{:?}", ended.moves());
     let pull = world.pull();
     assert!(pull.draft);
-    assert_eq!(world.handed_over("question").lines().count(), 1, "all are as bad: the first is the best");
+    assert_eq!(world.handed_over("question").lines().count(), 3, "all are as bad: the last is the best");
+    let reviews = world.reviews();
+    assert_eq!(reviews.len(), 3, "a comment a round: {reviews:#?}");
+    for (round, what) in (1..).zip(["It is short.", "It is vague.", "It is long."]) {
+        let body = &reviews[round - 1].body;
+        assert!(
+            body.contains(&format!("review, round {round}: changes requested")) && body.contains(what),
+            "{body}"
+        );
+    }
     assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
     assert!(world.status_comment().contains("It is short."), "{}", world.status_comment());
 
@@ -110,7 +126,7 @@ async fn when_the_rounds_run_out_a_person_gets_a_draft_and_an_approval_goes_on_t
     assert_eq!(ended.word(), "approved", "{}", ended.because());
     assert!(reached(&ended, "archive"));
     let last = world.artifact(ended.order, "archive-archive-final_code.patch").await;
-    assert!(last.contains("+42") && !last.contains("more"), "what was approved: {last}");
+    assert!(last.contains("+42") && last.contains("+and 3 more"), "what was approved: {last}");
     assert_eq!(world.pull().issue.number, pull.issue.number, "the same pull request");
     assert!(!world.pull().draft);
     assert!(world.pull().issue.body.contains("Approved by a person, not verified"));
@@ -222,7 +238,7 @@ async fn what_the_tests_find_goes_back_to_the_developer_before_anybody_reviews()
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     assert_eq!((ended.runs_of("develop"), ended.runs_of("test"), ended.judged_of("review")), (1, 1, 1));
     let sent_back = ended.said("test/2/agent");
-    for words in ["attempt 2 of 3", "the answer is right", "found some"] {
+    for words in ["attempt 1 of 2", "the answer is right", "found some"] {
         assert!(sent_back.contains(words), "{words:?}: {sent_back}");
     }
     assert_eq!(world.handed_over("answer"), "42\n");

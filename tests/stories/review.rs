@@ -30,7 +30,7 @@ async fn the_reviewer_objects_the_developer_mends_and_each_round_is_a_comment() 
 
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let told = ended.said("review/2/agent");
-    for words in ["attempt 2 of 3", "Nobody asks how many more.", "Carry out the plan below"] {
+    for words in ["attempt 1 of 2", "Nobody asks how many more.", "Carry out the plan below"] {
         assert!(told.contains(words), "{words:?} is not in the developer's prompt: {told}");
     }
     assert_eq!(ended.session("review/2/agent"), ended.session("implement/1/agent"), "the same conversation");
@@ -303,7 +303,7 @@ async fn three_reviewers_judge_the_same_commit_at_once_and_the_developer_is_told
     assert!(last_begun < spans.iter().map(|span| span.1).min(), "not at the same time: {spans:?}");
     let told = ended.said("review/2/agent");
     for words in [
-        "attempt 2 of 3",
+        "attempt 1 of 2",
         "logic_reviewer: Nobody asks how many more.",
         "architecture_reviewer: The question is in the way.",
     ] {

@@ -289,7 +289,7 @@ fn said_words(kind: &SignalKind) -> Option<(String, Option<&str>)> {
 
 /// For the page's head: how much there is.
 pub(crate) fn summary(survey: &OrderProjection) -> String {
-    let rounds = survey.trace.rounds_of_work().count();
+    let rounds = survey.trace.worker_rounds();
     format!("{}, {}", count(rounds as u64, "round"), dollars(survey.trace.usage.usd))
 }
 

@@ -352,7 +352,7 @@ fn summary(journal: &Journal, survey: &OrderProjection) -> OrderSummary {
             OrderLabel::Working | OrderLabel::Done | OrderLabel::None => false,
         },
         verified: survey.surfaces().verified,
-        rounds: u32::try_from(survey.trace.rounds_of_work().count()).unwrap_or(u32::MAX),
+        rounds: u32::try_from(survey.trace.worker_rounds()).unwrap_or(u32::MAX),
         microusd: (survey.trace.usage.usd.max(0.0) * 1e6).round() as u64,
     }
 }

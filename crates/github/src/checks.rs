@@ -113,7 +113,7 @@ fn conclusion(state: CheckRunState) -> Option<&'static str> {
     match state {
         CheckRunState::InProgress => None,
         CheckRunState::Success => Some("success"),
-        CheckRunState::Neutral => Some("neutral"),
+        CheckRunState::Neutral | CheckRunState::Superseded => Some("neutral"),
         CheckRunState::Failure => Some("failure"),
         CheckRunState::Cancelled => Some("cancelled"),
     }

@@ -99,7 +99,7 @@ const ID_FIELDS: [&str; 3] = ["id", "story_id", "test_id"];
 pub struct ArtifactRecord {
     /// `CODE-` and three digits.
     pub artifact_id: String,
-    /// Which run of its stage's worker it came from.
+    /// Which of its stage's attempts it came from, 1 to 3; counted from 1 again after `/retry` and guidance.
     pub attempt_number: u32,
     pub files: Vec<CodeFileRecord>,
     /// Paths of implementation files.

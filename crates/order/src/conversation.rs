@@ -284,6 +284,8 @@ pub enum NoticeComment {
         /// A comment was added, rather than the issue edited.
         comment: bool,
     },
+    /// What the stages came to, of an order that ends without a pull request.
+    Results,
     /// The pull request was merged, or turned down.
     PullClosed {
         pull: PullNumber,
@@ -305,6 +307,8 @@ pub enum CheckRunState {
     Failure,
     /// A person stopped it.
     Cancelled,
+    /// Another commit took the place of this one before anything was concluded of it.
+    Superseded,
 }
 
 /// What the check run says.

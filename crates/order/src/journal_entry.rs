@@ -18,7 +18,7 @@ use super::signal::{Requester, Signal};
 
 /// The form of journals that this program writes, from 1; it reads all before it. It rises when an older program would
 /// take what is written for something else than it is. What an older program cannot read at all needs no other number.
-pub const JOURNAL_FORMAT: u32 = 3;
+pub const JOURNAL_FORMAT: u32 = 4;
 
 /// Of journals from before their form was written down.
 fn first_format() -> u32 {
@@ -100,6 +100,15 @@ pub struct OrderInput {
     /// The pull requests that earlier orders of the issue had, the latest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierPull>,
+}
+
+impl OrderInput {
+    /// Whether the order was opened by a program that ranked rounds by the number of their findings, posted no review of a round
+    /// before the pull request and nothing of a pipeline without one, and kept no work of a stage that asks nobody. What such
+    /// an order did is not made up for.
+    pub(crate) fn is_of_form_3(&self) -> bool {
+        self.format <= 3
+    }
 }
 
 /// The pull request of an earlier order, which is not gone on with.

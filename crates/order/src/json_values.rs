@@ -20,6 +20,15 @@ pub fn has_too_many_values(json: &[u8]) -> bool {
     values > MOST_JSON_VALUES
 }
 
+/// JSON that is an object or a list, indented for people; none where the text is anything else.
+pub fn indented(text: &str) -> Option<String> {
+    if !text.trim_start().starts_with(['{', '[']) || has_too_many_values(text.as_bytes()) {
+        return None;
+    }
+    let value: serde_json::Value = serde_json::from_str(text.trim()).ok()?;
+    serde_json::to_string_pretty(&value).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

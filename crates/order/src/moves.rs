@@ -271,9 +271,9 @@ pub struct ReviewNote {
 /// What a worker is told when it is sent back.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rework {
-    /// The attempt that begins; 1 when there is nothing but a person's guidance to tell.
+    /// Which of the worker's runs begins, counted within its stage; from 1, also after `/retry` and guidance.
     pub attempt: u32,
-    /// How many there are.
+    /// How many there can be, if the check that failed last keeps failing.
     pub of: u32,
     /// What was wrong, newest first.
     pub feedback: Vec<Feedback>,

@@ -80,6 +80,18 @@ impl PlanQuestions {
     }
 }
 
+impl PlanQuestions {
+    /// Of an answer that has them as lists of JSON.
+    pub(crate) fn listed(blocking: Option<&str>, open: Option<&str>) -> Self {
+        let of = |list: Option<&str>| {
+            let questions: Vec<String> =
+                list.and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default();
+            QuestionList::of(questions.iter().map(|text| QuestionBlock::new(text, true)).collect())
+        };
+        Self { blocking: of(blocking), open: of(open) }
+    }
+}
+
 /// An item or a paragraph of a section.
 struct QuestionBlock {
     text: String,

@@ -250,7 +250,11 @@ impl<'a> StepBuilder<'a> {
                 if let (true, Some(Ok(artifact))) =
                     (writes_files, run.result.as_deref().map(CodeArtifact::parse))
                 {
-                    step.code_artifact = Some(ArtifactRecord::of(&artifact, step.round.unwrap_or(1)));
+                    let attempt = self.journal.whole().intended(key).find_map(|(_, intended)| {
+                        let Move::RunAgent(task) = intended else { return None };
+                        task.rework.as_ref().map(|rework| rework.attempt)
+                    });
+                    step.code_artifact = Some(ArtifactRecord::of(&artifact, attempt.unwrap_or(1)));
                 }
                 step.error = run.failure.as_ref().map(|failure| failure.message.clone());
                 let checks = match step.kind {

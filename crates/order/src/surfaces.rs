@@ -96,7 +96,11 @@ impl Surfaces {
             verified,
             headline: headline(settled, verdict),
             heading: heading(verdict),
-            label: outcome.label(),
+            label: match (settled, verdict) {
+                // There was nothing to verify.
+                (Some(Settlement::Finished { .. }), Verdict::None) => OrderLabel::Done,
+                (Some(_) | None, _) => outcome.label(),
+            },
             check: outcome.check(),
             result: if verified { AttestationResult::Passed } else { result(verdict) },
             exit_code: outcome.exit_code(verified),
@@ -295,12 +299,11 @@ fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {
             Verdict::Verified if pull.is_some() => {
                 "Verified: the pull request is ready for review".to_owned()
             }
-            Verdict::Verified => "Verified".to_owned(),
+            Verdict::Verified => "Verified, nothing published".to_owned(),
+            Verdict::None => "Done, nothing published".to_owned(),
             Verdict::Approved { by, .. } => format!("Approved by {by}, not verified"),
             Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "Passing, not proven".to_owned(),
-            Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => {
-                "Done, but unverified".to_owned()
-            }
+            Verdict::Inconclusive { .. } | Verdict::Pending { .. } => "Done, but unverified".to_owned(),
             Verdict::Rejected { .. } => "Needs a person: the best attempt is not verified".to_owned(),
         },
         Settlement::Escalated { .. } => "Needs a person: the best attempt is not verified".to_owned(),

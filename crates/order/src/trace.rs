@@ -144,8 +144,8 @@ pub struct CandidateWork {
     pub patch: String,
     /// What the verifier said of it last.
     pub review: Option<Feedback>,
-    /// Findings of weight that are open, as the check that looked last says.
-    pub open_findings: usize,
+    /// What its stage's reviewers object to; see [`OpenFindings`].
+    pub open: OpenFindings,
     pub commit: CommitSha,
     pub tree: TreeSha,
     /// Paths that differ from the base.
@@ -159,6 +159,16 @@ pub struct CandidateWork {
     pub checks: StageChecksOutcome,
     /// Who accepted it as it is, where a person did.
     pub accepted: Option<Acceptance>,
+}
+
+/// What stands against a round of a stage when it is compared with others: what the reviewers said last, of this round or of one
+/// before it. If none has spoken yet, what the failing check said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct OpenFindings {
+    pub critical: usize,
+    pub major: usize,
+    /// From 0 to 1.
+    pub score: f64,
 }
 
 /// What the checks of one piece of work came to, in the stage that made or tested it. What may be said of the commit is
@@ -251,12 +261,16 @@ impl OrderTrace {
         self.stages.iter().find(|stage| stage.state == StageState::Running)
     }
 
-    /// Every round of the work, in order, also those that were paid for and pushed nothing. One in which only judges spoke
-    /// is told as the review.
+    /// Every round of the work, in order, also those that were paid for and pushed nothing, and those in which no worker ran
+    /// because what was there was judged.
     pub fn rounds_of_work(&self) -> impl Iterator<Item = (&StageTrace, &RoundTrace)> {
         let stages = self.stages.iter().filter(|stage| stage.is_of_work());
-        let rounds = stages.flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)));
-        rounds.filter(|(_, round)| round.agent.is_some())
+        stages.flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)))
+    }
+
+    /// How many of them a worker ran in.
+    pub fn worker_rounds(&self) -> usize {
+        self.rounds_of_work().filter(|(_, round)| round.agent.is_some()).count()
     }
 
     pub(super) fn begin(&mut self, name: &str) -> &mut StageTrace {
@@ -297,12 +311,13 @@ impl OrderTrace {
 }
 
 impl StageTrace {
-    /// Whether it makes commits, or was sent back since it made none.
+    /// Whether it makes or tests commits, or was sent back since it made none.
     fn is_of_work(&self) -> bool {
         let is_of_commit =
             |finding: &Finding| matches!(finding.category, Category::MissingCommit | Category::Policy);
         self.rounds.iter().any(|round| {
             round.commit.is_some()
+                || round.tests.is_some()
                 || round.feedback.as_ref().is_some_and(|feedback| feedback.issues.iter().any(is_of_commit))
         })
     }

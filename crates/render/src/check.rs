@@ -25,6 +25,9 @@ pub fn check(
     head: &CommitSha,
     state: CheckRunState,
 ) -> CheckRunOutput {
+    if state == CheckRunState::Superseded {
+        return superseded(journal, survey);
+    }
     let work = survey.trace.work.as_ref().filter(|work| work.commit == *head);
     let receipt = work.and_then(|_| ReceiptSource::of(journal, survey));
     let findings: &[Finding] =
@@ -41,6 +44,19 @@ pub fn check(
     }
 }
 
+/// Of a commit that another one replaced.
+fn superseded(journal: &Journal, survey: &OrderProjection) -> CheckRunOutput {
+    let by = survey.trace.pushed.as_ref().map(|head| RepositoryLinks::of(journal).commit(head));
+    let by = by.map_or_else(|| "a newer commit".to_owned(), |commit| format!("commit {commit}"));
+    CheckRunOutput {
+        title: "Superseded by a newer commit".to_owned(),
+        summary: format!(
+            "The branch is at {by} now. Its check run says what was verified. This commit was not verified."
+        ),
+        annotations: Vec::new(),
+    }
+}
+
 /// In progress it is where the order stands; after that, what became of it and on what grounds.
 fn title(
     survey: &OrderProjection,
@@ -50,7 +66,9 @@ fn title(
 ) -> String {
     let told = receipt.and_then(|receipt| Some((receipt, receipt.counts()?)));
     match (state, told) {
-        (CheckRunState::InProgress | CheckRunState::Cancelled, _) | (_, None) => headline(survey),
+        (CheckRunState::InProgress | CheckRunState::Cancelled | CheckRunState::Superseded, _) | (_, None) => {
+            headline(survey)
+        }
         (
             CheckRunState::Success | CheckRunState::Neutral | CheckRunState::Failure,
             Some((receipt, counts)),

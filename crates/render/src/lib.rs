@@ -18,6 +18,7 @@ mod notice;
 mod pages;
 mod pull;
 mod receipt;
+mod results;
 mod review;
 mod scrutiny;
 mod stages;

@@ -3,6 +3,7 @@
 use super::headline;
 use super::markdown::{markdown, quoted};
 use super::pages::is_linkable;
+use super::results::results;
 use super::text::{code_span, plain};
 use journeyman_order::Journal;
 use journeyman_order::conversation::NoticeComment;
@@ -52,6 +53,7 @@ pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeCommen
         }
         NoticeComment::Plan { round, text } => plan(*round, text),
         NoticeComment::Questions { questions, more, blocking } => asked(questions, *more, *blocking),
+        NoticeComment::Results => return results(journal, survey),
         NoticeComment::PullClosed { pull, merged, by } => {
             let by = plain(&shorten(by, 100));
             if *merged {
@@ -152,13 +154,13 @@ fn asked(questions: &[String], more: usize, blocking: bool) -> String {
         .collect();
     let more = match more {
         0 => String::new(),
-        more => format!("\nThese are the first; the plan has {more} more.\n"),
+        more => format!("\nThese are the first; there are {more} more.\n"),
     };
-    let why = if blocking { "The plan cannot be carried out without an answer. " } else { "" };
+    let why = if blocking { "The work cannot go on without an answer. " } else { "" };
     format!(
         "{heading}\n\n{listed}{more}\n\
-         {why}Answer in a comment: the answers of the issue's author and of people with write access count. The plan is then \
-         written anew. `/approve` carries it out as it is. No code is written before that."
+         {why}Answer in a comment: the answers of the issue's author and of people with write access count. The stage then runs \
+         again with them. `/approve` goes on without an answer. No code is written before that."
     )
 }
 
@@ -245,17 +247,17 @@ mod tests {
         assert_eq!(
             said(&NoticeComment::Questions { questions, more: 3, blocking: true }),
             "### 5 questions before code is written\n\n\
-             1. CSV or `@team's` TSV?\n2. Since \\<b\\>when\\</b\\>?\n\nThese are the first; the plan has 3 more.\n\n\
-             The plan cannot be carried out without an answer. Answer in a comment: the answers of the issue's author and of \
-             people with write access count. The plan is then written anew. `/approve` carries it out as it is. No code is \
+             1. CSV or `@team's` TSV?\n2. Since \\<b\\>when\\</b\\>?\n\nThese are the first; there are 3 more.\n\n\
+             The work cannot go on without an answer. Answer in a comment: the answers of the issue's author and of people \
+             with write access count. The stage then runs again with them. `/approve` goes on without an answer. No code is \
              written before that."
         );
         let questions = vec!["May it be slow? Assumed: yes.".to_owned()];
         assert_eq!(
             said(&NoticeComment::Questions { questions, more: 0, blocking: false }),
             "### A question before code is written\n\n1. May it be slow? Assumed: yes.\n\n\
-             Answer in a comment: the answers of the issue's author and of people with write access count. The plan is then \
-             written anew. `/approve` carries it out as it is. No code is written before that."
+             Answer in a comment: the answers of the issue's author and of people with write access count. The stage then \
+             runs again with them. `/approve` goes on without an answer. No code is written before that."
         );
     }
 

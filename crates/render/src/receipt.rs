@@ -6,7 +6,7 @@ use super::text::{command_span, dollars, plain, severity};
 use journeyman_order::length::shorten;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::trace::{CandidateWork, CiTrace, RoundTrace, StageTrace};
+use journeyman_order::trace::{CandidateWork, CiTrace, RoundTrace, StageState, StageTrace};
 use journeyman_order::{
     CommitSha, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, Verdict, receipt,
 };
@@ -105,7 +105,7 @@ impl<'a> ReceiptSource<'a> {
             lines.push(format!("- reviewed by a second agent: {}", plain(&shorten(&review.summary, 300))));
         }
         lines.extend(self.others());
-        let rounds = self.rounds().len();
+        let rounds = self.survey.trace.worker_rounds();
         let plural = if rounds == 1 { "" } else { "s" };
         let (spent, budget) = (dollars(self.survey.trace.usage.usd), dollars(self.survey.usd_limit));
         lines.push(format!("- after {rounds} round{plural}, for {spent} of {budget}"));
@@ -213,11 +213,19 @@ impl<'a> ReceiptSource<'a> {
         for (stage, round) in rounds.into_iter().skip(left_out) {
             let counts = round.tests.as_ref().and_then(|tests| tests.counts);
             let counts = counts.map(|counts| format!(" ({})", counted(counts))).unwrap_or_default();
-            let result = round.feedback.as_ref().map_or("passed", |feedback| &feedback.summary);
+            let is_last = stage.rounds.last().is_some_and(|last| last.round == round.round);
+            let result = match (&round.feedback, stage.state) {
+                (Some(feedback), _) => feedback.summary.as_str(),
+                (None, StageState::Running | StageState::Failed | StageState::Escalated) if is_last => {
+                    "no result"
+                }
+                (None, _) => "passed",
+            };
             lines.push(format!(
-                "  - {}, round {}: {}{counts}",
+                "  - {}, round {}{}: {}{counts}",
                 plain(&shorten(&stage.name, 60)),
                 round.round,
+                if round.agent.is_none() { ", checks only" } else { "" },
                 plain(&shorten(result, 200))
             ));
             for warning in round.warnings.iter().take(MOST_WARNINGS) {

@@ -8,14 +8,14 @@ use super::text::{plain, severity};
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::moves::ReviewNote;
 use journeyman_order::next::OrderProjection;
-use journeyman_order::{Feedback, Finding, Journal, JournalEvent, Move};
+use journeyman_order::{CommitSha, EffectOutcome, Feedback, Finding, Journal, JournalEvent, Move};
 
 /// Findings that are shown.
 const MOST_FINDINGS: usize = 25;
 
 /// The comment's body, with what became of the findings as far as the journal tells. All that agents said is foreign.
 pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) -> String {
-    let pages = RepositoryLinks::of(journal);
+    let pages = pages_of(journal, &note.commit);
     let next = reviews(journal, &note.stage).find(|other| other.round > note.round);
     let (mark, verdict) = match &note.feedback {
         Some(feedback) if feedback.passed => ("✅", "passed"),
@@ -33,7 +33,10 @@ pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) ->
             facts.push(format!("score {:.2}", score(feedback)));
             parts.push(facts.join(" · "));
             parts.extend(quoted_within(&feedback.summary, 4_000));
-            parts.extend(findings(note, &feedback.issues, next, &pages));
+            let looked_again = next.and_then(|next| {
+                Some((pages_of(journal, &next.commit).commit(&next.commit), next.feedback.as_ref()?))
+            });
+            parts.extend(findings(note, &feedback.issues, looked_again, &pages));
         }
         None => {
             parts.push(facts.join(" · "));
@@ -49,6 +52,20 @@ pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) ->
         parts.push(format!("**What was done, in the agent's words**\n\n{answer}"));
     }
     fit(&parts.join("\n\n"), ROOM)
+}
+
+/// Links to a commit, if it is on GitHub: one that was reviewed before the pull request was opened may never have been pushed.
+fn pages_of(journal: &Journal, commit: &CommitSha) -> RepositoryLinks {
+    let is_pushed = journal.entries().iter().any(|entry| match &entry.event {
+        JournalEvent::Intended { r#move, .. } => {
+            matches!(&**r#move, Move::Push { commit: pushed, .. } if pushed == commit)
+        }
+        JournalEvent::Observed { outcome, .. } => {
+            matches!(&**outcome, EffectOutcome::TakenIn { commit: taken, .. } if taken == commit)
+        }
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => false,
+    });
+    if is_pushed { RepositoryLinks::of(journal) } else { RepositoryLinks::default() }
 }
 
 /// The round before, of the same review: what became of its findings may be known by now.
@@ -86,7 +103,7 @@ fn score(feedback: &Feedback) -> f64 {
 fn findings(
     note: &ReviewNote,
     issues: &[Finding],
-    next: Option<&ReviewNote>,
+    looked_again: Option<(String, &Feedback)>,
     pages: &RepositoryLinks,
 ) -> Option<String> {
     let shown = &issues[..issues.len().min(MOST_FINDINGS)];
@@ -104,7 +121,6 @@ fn findings(
     };
     let heading = ["severity", "kind", "where", "what", "suggestion"];
     // Nothing has become of any of them before somebody looks again: then there is no column of empty cells.
-    let looked_again = next.and_then(|next| Some((pages.commit(&next.commit), next.feedback.as_ref()?)));
     let mut text = match looked_again {
         None => table(heading, &shown.iter().map(row).collect::<Vec<_>>()),
         Some((commit, feedback)) => {
@@ -144,7 +160,7 @@ mod tests {
     use crate::table::columns;
     use crate::tests::{journal, survey};
     use journeyman_order::length::LONGEST_BODY;
-    use journeyman_order::{Category, OrderTrace, PullNumber, Severity};
+    use journeyman_order::{Category, MoveKey, OrderTrace, PullNumber, Severity};
 
     fn facts(score: &str) -> String {
         let link = format!("[`aaaaaaaaaa`](https://github.com/o/r/commit/{})", "a".repeat(40));
@@ -173,7 +189,23 @@ mod tests {
     }
 
     fn said(note: &ReviewNote) -> String {
-        review(&journal(Vec::new()), &survey(OrderTrace::default(), None), note)
+        let push = Move::Push {
+            branch: "journeyman/issue-7-sum".parse().unwrap(),
+            commit: note.commit.clone(),
+            lease: None,
+        };
+        let key = MoveKey("publish/aaaaaaaaaa/push-1".to_owned());
+        let pushed = JournalEvent::Intended { key, r#move: Box::new(push) };
+        review(&journal(vec![(1, pushed)]), &survey(OrderTrace::default(), None), note)
+    }
+
+    #[test]
+    fn a_commit_that_was_never_pushed_is_named_without_a_link() {
+        let feedback =
+            Feedback { issues: vec![finding("It is empty.")], ..Feedback::failed(Category::Style, "no") };
+        let (journal, survey) = (journal(Vec::new()), survey(OrderTrace::default(), None));
+        let text = review(&journal, &survey, &note(Some(feedback)));
+        assert!(text.contains("on commit `aaaaaaaaaa`") && !text.contains("github.com"), "{text}");
     }
 
     #[test]

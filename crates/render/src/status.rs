@@ -8,11 +8,12 @@ use super::stages::{now, stages};
 use super::text::{code_span, dollars, duration, passing, plain};
 use super::time::{last_news, seconds_at_work};
 use super::{ROOM, headline, waits_for};
+use journeyman_order::conversation::NoticeComment;
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
-use journeyman_order::trace::PendingApproval;
+use journeyman_order::trace::{PendingApproval, StageState};
 use journeyman_order::{
-    AnsweredSignal, AttachmentContent, EffectOutcome, Finding, Journal, JournalEvent, Settlement,
+    AnsweredSignal, AttachmentContent, EffectOutcome, Finding, Journal, JournalEvent, Move, Settlement,
     SignalAnswer, SignalKind, SlashCommand,
 };
 
@@ -38,18 +39,15 @@ pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&U
     parts.extend(chosen(survey));
     parts.extend(section("Blockers", bullets(&trace.problems, MOST_PROBLEMS, 500)));
     parts.extend(stages(journal, survey));
-    let (tried, wrong) = if is_with_a_person(survey) {
-        (tried(survey), still_wrong(survey))
-    } else {
-        (Vec::new(), Vec::new())
-    };
+    let (tried, wrong) =
+        if has_a_history(survey) { (tried(survey), still_wrong(survey)) } else { (Vec::new(), Vec::new()) };
     let most = if tried.is_empty() { 16_000 } else { 8_000 };
     parts.extend(explanation(survey).and_then(|text| quoted_within(&text, most)));
     parts.extend(section("What was tried", tried));
     parts.extend(section("What is still wrong", bullets(&wrong, MOST_WRONG, 300)));
     parts.extend(section("Recent commands", said_last(journal, survey)));
     parts.extend(section("Notes", bullets(&notes(journal, survey), MOST_NOTES, 300)));
-    let steps = next_steps(survey).iter().map(|step| format!("- {step}")).collect();
+    let steps = next_steps(journal, survey).iter().map(|step| format!("- {step}")).collect();
     let mut end: Vec<String> = section("What you can do", steps).into_iter().collect();
     end.push(format!(
         "<sub>{} of {} spent · {} of work · updated {}</sub>",
@@ -71,6 +69,8 @@ fn links(journal: &Journal, survey: &OrderProjection, public_url: Option<&Url>) 
         let shown = if is_linkable(url) { format!("[#{number}]({url})") } else { format!("#{number}") };
         format!("**Pull request:** {shown}")
     });
+    let branch = || survey.trace.branch.as_ref().filter(|_| survey.trace.pushed.is_some());
+    let pull = pull.or_else(|| branch().map(|branch| format!("**Branch:** {}", code_span(branch.as_str()))));
     let page = public_url.map(|url| order_page(url, journal.opened().order)).filter(|url| is_linkable(url));
     let dashboard = page.map(|url| format!("[dashboard]({url})"));
     let links: Vec<String> = pull.into_iter().chain(dashboard).collect();
@@ -203,7 +203,7 @@ fn shown_command(command: &SlashCommand) -> Option<&'static str> {
 }
 
 /// What people can say to the bot now.
-fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
+fn next_steps(journal: &Journal, survey: &OrderProjection) -> Vec<&'static str> {
     let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.";
     let shown = survey.surfaces();
     match &survey.next.settled {
@@ -218,6 +218,10 @@ fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
             }
             None => vec!["Comment `/cancel` to stop, or `/help` for all commands."],
         },
+        Some(Settlement::Finished { pull: None }) => {
+            let results = are_posted(journal).then_some("Read the results in the comment on this issue.");
+            results.into_iter().chain(shown.can_be_retried.then_some(retry)).collect()
+        }
         Some(Settlement::Finished { .. }) if !shown.can_be_retried => {
             vec!["Review the pull request as you would a colleague's: Journeyman answers every point."]
         }
@@ -244,13 +248,37 @@ fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
     }
 }
 
-/// Whether a person is asked to go on with it, and has to know how it came to this.
-fn is_with_a_person(survey: &OrderProjection) -> bool {
+/// Whether the results stand on the issue.
+fn are_posted(journal: &Journal) -> bool {
+    let mut posting = None;
+    let mut is_posted = false;
+    for entry in journal.entries() {
+        match &entry.event {
+            JournalEvent::Intended { key, r#move } => {
+                if matches!(&**r#move, Move::Say { saying: NoticeComment::Results, .. }) {
+                    (posting, is_posted) = (Some(key), false);
+                }
+            }
+            JournalEvent::Observed { key, outcome } => {
+                is_posted |= posting == Some(key) && **outcome == EffectOutcome::Done;
+            }
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
+        }
+    }
+    is_posted
+}
+
+/// Whether its rounds came to nothing, and a person has to know how.
+fn has_a_history(survey: &OrderProjection) -> bool {
     match &survey.next.settled {
         Some(Settlement::Escalated { .. } | Settlement::Blocked { .. }) => true,
+        // Of a stage that asks nobody. Trouble around the work has no history.
+        Some(Settlement::Failed { .. }) => survey.trace.stages.iter().any(|stage| {
+            stage.state == StageState::Failed
+                && stage.rounds.last().is_some_and(|round| round.feedback.is_some())
+        }),
         Some(
             Settlement::Finished { .. }
-            | Settlement::Failed { .. }
             | Settlement::Unprepared { .. }
             | Settlement::Cancelled { .. }
             | Settlement::Merged { .. }

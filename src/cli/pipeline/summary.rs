@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::order::Pipeline;
-use crate::order::pipeline::{Escalation, Stage};
+use crate::order::pipeline::{Escalation, Stage, StageKind};
 
 /// Stages, who works, how much it may come to, and who is asked when rounds run out.
 pub(super) fn paragraph(pipeline: &Pipeline) -> String {
@@ -20,9 +20,15 @@ pub(super) fn paragraph(pipeline: &Pipeline) -> String {
         format!("When the rounds are used up: {}.", asked.join("; "))
     };
     let (least, most) = (pipeline.least_runs(), pipeline.most_runs());
+    let publishes = stages.iter().any(|stage| stage.uses == StageKind::Publish);
+    let published = if publishes {
+        ""
+    } else {
+        " Nothing will be published: no stage has `uses: publish`. The results are posted as a comment on the issue."
+    };
     format!(
         "{} {}: {}, {} ({}). An order takes {least} agent run{} in the best case, at most {most} in the worst case, and never \
-         more than its budget allows. {told}",
+         more than its budget allows. {told}{published}",
         pipeline.name,
         pipeline.version,
         counted(stages.len(), "stage"),

@@ -323,7 +323,7 @@ fn survey(text: &str, settled: Option<Settlement>) -> OrderProjection {
             answer: MoveKey("implement/1/agent".to_owned()),
             patch: foreign(),
             review: Some(feedback(text)),
-            open_findings: 2,
+            open: Default::default(),
             commit: commit(),
             tree: "b".repeat(40).parse().unwrap(),
             changed: vec!["src/a.py".to_owned()],

@@ -24,7 +24,8 @@ impl EffectContext {
     pub(super) async fn show_check(&self, head: &CommitSha, state: CheckRunState) -> EffectResult {
         let at = self.at().await?;
         let text = journeyman_render::check(&self.journal, &self.survey, head, state);
-        let buttons = buttons(&self.survey);
+        // What can be asked for is asked for on the commit that took its place.
+        let buttons = if state == CheckRunState::Superseded { Vec::new() } else { buttons(&self.survey) };
         let page = self.parts.settings.public_url.as_ref().map(|url| order_page(url, self.order));
         let details = page.as_deref().and_then(|page| url::Url::parse(page).ok());
         let details = details.as_ref();

@@ -106,6 +106,7 @@ impl EffectContext {
             | NoticeComment::TextKept { .. }
             | NoticeComment::Plan { .. }
             | NoticeComment::Questions { .. }
+            | NoticeComment::Results
             | NoticeComment::PullClosed { .. } => {
                 format!("say:{}:{}", self.order, self.key.file_name().replace('-', "."))
             }

@@ -274,6 +274,15 @@ impl<'a> BestEffortMoves<'a> {
                 return;
             }
         }
+        // What was begun on a commit that is the head no more comes to no other end.
+        if let (Some((old, CheckRunState::InProgress)), Some(head)) = (last, &trace.pushed)
+            && old != head
+            && !self.journal.opened().is_of_form_3()
+        {
+            let superseded = Move::ShowCheck { head: old.clone(), state: CheckRunState::Superseded };
+            self.run(MoveKey::beside(ReservedWord::Check, shown + 1), superseded);
+            return;
+        }
         let (Some(head), Some(state), Some(_)) = (&trace.pushed, state, &trace.pull) else { return };
         // Between two stages it stays as it was.
         if state == CheckRunState::InProgress && trace.running().is_none() {

@@ -26,7 +26,7 @@ impl Stage {
                 Check::PushedCommit => &["commit", "changed", "code", "test_files", "final_code"][..],
                 Check::Policy => &[],
                 Check::Tests => &["test_results"],
-                Check::Verifier => &["verdict", "final_code"],
+                Check::Verifier => &["verdict", "findings", "final_code"],
             });
         }
         fields.sort_unstable();

@@ -2,29 +2,58 @@
 
 use std::cmp::Reverse;
 
+use super::Replay;
 use crate::feedback::{Feedback, Severity};
 use crate::test_run::TestVerdict;
-use crate::trace::CandidateWork;
+use crate::trace::{CandidateWork, OpenFindings};
 
-/// How good a round is; more is better. Honest before bent, most tests passing, then fewest open findings of weight, then the earliest.
-pub(crate) fn rank(work: &CandidateWork) -> (bool, u64, bool, Reverse<usize>, Reverse<u32>) {
-    let passing = work.tests.as_ref().and_then(|tests| tests.counts).map_or(0, |counts| counts.passed);
-    let is_green = work.tests.as_ref().is_some_and(|tests| tests.verdict.is_pass());
+/// How good a round is; more is better. Honest before bent, then the tests: all passing, or as many as possible. Then the fewest
+/// critical findings, then the fewest major ones, then the highest score.
+pub(crate) type RoundRank = (bool, u64, bool, Reverse<usize>, Reverse<usize>, f64);
+
+pub(crate) fn rank(work: &CandidateWork) -> RoundRank {
+    let tests = work.tests.as_ref();
+    let passing = match tests {
+        // A later round may do with fewer tests, as long as all of them pass.
+        Some(tests) if tests.verdict.is_pass() => u64::MAX,
+        Some(tests) => tests.counts.map_or(0, |counts| counts.passed),
+        None => 0,
+    };
     // What passes because the tests were bent is worth less than anything honest.
-    let is_honest = work.tests.as_ref().is_none_or(|tests| tests.verdict != TestVerdict::Weakened);
-    (is_honest, passing, is_green, Reverse(work.open_findings), Reverse(work.round))
+    let is_honest = tests.is_none_or(|tests| tests.verdict != TestVerdict::Weakened);
+    // A run without tests is no failure.
+    let is_red = tests.is_some_and(|tests| match tests.verdict {
+        TestVerdict::Failed | TestVerdict::SetupFailed | TestVerdict::Unmended => true,
+        TestVerdict::Passed | TestVerdict::NoTests | TestVerdict::Weakened => false,
+    });
+    let OpenFindings { critical, major, score } = work.open;
+    (is_honest, passing, !is_red, Reverse(critical), Reverse(major), score)
 }
 
-/// Keeps the better of two.
-pub(crate) fn keep_better(best: &mut Option<CandidateWork>, candidate: Option<CandidateWork>) {
-    if let Some(candidate) = candidate
-        && best.as_ref().is_none_or(|known| rank(&candidate) > rank(known))
-    {
-        *best = Some(candidate);
+/// The same in journals of a form up to 3.
+fn rank_of_form_3(work: &CandidateWork) -> (bool, u64, bool, Reverse<usize>) {
+    let passed = work.tests.as_ref().and_then(|tests| tests.counts).map_or(0, |counts| counts.passed);
+    let is_green = work.tests.as_ref().is_some_and(|tests| tests.verdict.is_pass());
+    (rank(work).0, passed, is_green, Reverse(work.open.critical + work.open.major))
+}
+
+impl Replay<'_> {
+    /// Keeps the better of two; of two that are as good, the later.
+    pub(crate) fn keep_better(&self, best: &mut Option<CandidateWork>, candidate: Option<CandidateWork>) {
+        let Some(candidate) = candidate else { return };
+        let is_better = |known: &CandidateWork| match self.is_of_form_3() {
+            true => rank_of_form_3(&candidate) > rank_of_form_3(known),
+            false => rank(&candidate) >= rank(known),
+        };
+        if best.as_ref().is_none_or(is_better) {
+            *best = Some(candidate);
+        }
     }
 }
 
-/// How many findings of weight are open.
-pub(crate) fn blocking_findings(feedback: &Feedback) -> usize {
-    feedback.issues.iter().filter(|finding| finding.severity <= Severity::Major).count()
+impl OpenFindings {
+    pub(crate) fn of(feedback: &Feedback) -> Self {
+        let count = |severity| feedback.issues.iter().filter(|finding| finding.severity == severity).count();
+        Self { critical: count(Severity::Critical), major: count(Severity::Major), score: feedback.score }
+    }
 }

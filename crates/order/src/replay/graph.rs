@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 
 use super::variables::{Variables, all_of};
 use super::{Replay, ReplayResult, Suspension};
+use crate::conversation::{CommentTarget, NoticeComment};
+use crate::effect_name::ReservedWord;
 use crate::ids::{CommitSha, PullNumber};
+use crate::moves::{Move, MoveKey};
 use crate::pipeline::{Stage, StageKind};
 use crate::settlement::Settlement;
 use crate::trace::{Acceptance, CandidateWork, StageChecksOutcome, StageState};
@@ -201,7 +204,9 @@ impl<'a> Replay<'a> {
                 self.hand_over(&work)
             }
             // Where a stage failed, what came before it is not published for an acceptance of earlier work.
-            None if self.stage_results.values().any(|known| known.state == StageState::Failed) => Ok(()),
+            None if self.stage_results.values().any(|known| known.state == StageState::Failed) => {
+                self.keep_best()
+            }
             None => self.accept_by_itself().and_then(|()| self.replace_attempt()),
         };
         if let Err(halt) = handed {
@@ -216,6 +221,11 @@ impl<'a> Replay<'a> {
             Some(settlement) => settlement,
             None => self.settled_as(pull),
         };
+        if let Settlement::Finished { pull: None } = settled
+            && let Err(halt) = self.post_results()
+        {
+            return ran.take(halt);
+        }
         let is_handed_over = || self.stage_results.values().any(|known| known.state == StageState::Escalated);
         ran.approvable = pull.is_some()
             && match settled {
@@ -230,6 +240,46 @@ impl<'a> Replay<'a> {
                 | Settlement::Refused { .. } => false,
             };
         ran.settled = Some(settled);
+    }
+
+    /// A stage with nobody to ask ended with work in hand: its best round was paid for, and stays on the branch.
+    fn keep_best(&mut self) -> Result<(), Suspension> {
+        let best = self.stage_results.values().find_map(|concluded| {
+            let is_given_up = matches!(concluded.because, Some(Settlement::Failed { .. }));
+            concluded.work.clone().filter(|work| is_given_up && work.accepted.is_none())
+        });
+        let Some(work) = best.filter(|_| !self.is_of_form_3()) else { return Ok(()) };
+        self.position =
+            self.stage_results.values().map(|known| known.position).max().unwrap_or(self.position);
+        self.trace.work = Some(work.clone());
+        match self.push(&work) {
+            Err(Suspension::Settled(settled)) => {
+                let why = settled.because().unwrap_or_default();
+                self.trace.note(format!("The best attempt could not be pushed: {why}."));
+                Ok(())
+            }
+            pushed => pushed.map(drop),
+        }
+    }
+
+    /// What an order without a pull request came to is a comment on the issue.
+    fn post_results(&mut self) -> Result<(), Suspension> {
+        if self.is_of_form_3() {
+            return Ok(());
+        }
+        // Once for each time that a person had it go on.
+        let times = self.signals.log.commands.len();
+        let key = MoveKey::beside(ReservedWord::Say, format_args!("results-{times}"));
+        let on = CommentTarget::Issue(self.journal.opened().issue.number);
+        match self.observe(&key, |_| Move::Say { on, saying: NoticeComment::Results }) {
+            Ok(_) => Ok(()),
+            Err(Suspension::Settled(settled)) => {
+                let why = settled.because().unwrap_or_default();
+                self.trace.note(format!("The results could not be posted on the issue: {why}."));
+                Ok(())
+            }
+            Err(halt) => Err(halt),
+        }
     }
 
     /// A pipeline that publishes nothing pushes only what it hands over. Where another attempt came to a good end

@@ -41,6 +41,7 @@ use super::effect_name::ReservedWord;
 
 use self::graph::StageResult;
 use self::publish::LastPush;
+use self::review::KeptReview;
 use self::signal_log::{SignalLog, SignalLogView};
 use self::variables::Variables;
 use self::worker::Worker;
@@ -137,9 +138,16 @@ pub(crate) struct Replay<'a> {
     /// The stages whose worker was asked for a test that proves its change, and that change. Nobody is asked twice.
     pub(crate) asked_for_proof: BTreeMap<String, CandidateWork>,
     pub(crate) pushes: Vec<LastPush>,
+    /// Reviews of commits that wait for the pull request.
+    kept_reviews: Vec<KeptReview>,
 }
 
 impl<'a> Replay<'a> {
+    /// See [`OrderInput::is_of_form_3`](crate::journal::OrderInput::is_of_form_3).
+    pub(crate) fn is_of_form_3(&self) -> bool {
+        self.journal.opened().is_of_form_3()
+    }
+
     /// Walks over the first `length` entries.
     pub(crate) fn new(
         pipeline: &'a Pipeline,
@@ -176,6 +184,7 @@ impl<'a> Replay<'a> {
             imported: None,
             asked_for_proof: BTreeMap::new(),
             pushes: publish::pushes(prefix),
+            kept_reviews: Vec::new(),
         };
         replay.trace.has_pushed = !replay.pushes.is_empty();
         if let Some(note) = outage::note(prefix) {

@@ -48,6 +48,13 @@ impl Replay<'_> {
                     "the answer is far too long for one word of a list",
                 )))
             }
+            StageOutput::OneOf(choices)
+                if says_none(result)
+                    && !choices.iter().any(|choice| says_none(choice))
+                    && !self.is_of_form_3() =>
+            {
+                self.ask_which(worker, round, choices)
+            }
             StageOutput::OneOf(choices) => {
                 let mut named = choices.iter().filter(|choice| mentions(result, choice));
                 Ok(match (named.next(), named.next()) {
@@ -200,6 +207,12 @@ fn mentions(answer: &str, choice: &str) -> bool {
     answer.split(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | ',' | '*' | '(' | ')')).any(
         |word| word.trim_end_matches(['.', ':', ';', '!']) == choice.trim_end_matches(['.', ':', ';', '!']),
     )
+}
+
+/// Whether an answer begins by saying that no choice fits.
+fn says_none(answer: &str) -> bool {
+    let mut words = answer.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.next().is_some_and(|word| matches!(word.to_lowercase().as_str(), "none" | "neither" | "0"))
 }
 
 fn no_result(run: &AgentRun) -> Feedback {

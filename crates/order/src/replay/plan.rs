@@ -68,17 +68,27 @@ impl<'a> Replay<'a> {
         round: u32,
         fields: Vec<(String, String)>,
     ) -> Result<RoundOutcome<Vec<(String, String)>>, Suspension> {
-        if !matches!(self.output(stage), StageOutput::File(_)) {
-            return Ok(RoundOutcome::Passed(fields));
-        }
-        let content = fields.iter().find(|(field, _)| field == "content");
-        let text = content.map(|(_, text)| text.clone()).unwrap_or_default();
-        let (key, saying, asks) = match self.settings.plan {
-            PlanApproval::Approve => {
+        let field =
+            |name: &str| fields.iter().find(|(field, _)| field == name).map(|(_, text)| text.as_str());
+        let output = self.output(stage);
+        let found = match &output {
+            StageOutput::File(_) => PlanQuestions::of(field("content").unwrap_or_default()),
+            // An analysis asks as a plan does.
+            StageOutput::JsonSchema(_) if !self.is_of_form_3() => {
+                PlanQuestions::listed(field("blocking_questions"), field("open_questions"))
+            }
+            StageOutput::JsonSchema(_)
+            | StageOutput::Text
+            | StageOutput::OneOf(_)
+            | StageOutput::CodeArtifact => return Ok(RoundOutcome::Passed(fields)),
+        };
+        let (key, saying, asks) = match (self.settings.plan, &output) {
+            (PlanApproval::Approve, StageOutput::File(_)) => {
+                let text = field("content").unwrap_or_default().to_owned();
                 (worker.key(round, "show"), NoticeComment::Plan { round, text }, PendingApproval::Plan)
             }
-            PlanApproval::Auto | PlanApproval::Ask => {
-                let Some(questions) = self.questions(worker, round, &text) else {
+            (PlanApproval::Approve | PlanApproval::Auto | PlanApproval::Ask, _) => {
+                let Some(questions) = self.questions(worker, round, found) else {
                     return Ok(RoundOutcome::Passed(fields));
                 };
                 (worker.key(round, QUESTIONS), questions, PendingApproval::Answers)
@@ -103,23 +113,62 @@ impl<'a> Replay<'a> {
     }
 
     /// What people are asked before this plan is carried out; nothing where they were asked often enough.
-    fn questions(&mut self, worker: &Worker, round: u32, plan: &str) -> Option<NoticeComment> {
-        let PlanQuestions { blocking, open } = PlanQuestions::of(plan);
+    fn questions(&mut self, worker: &Worker, round: u32, found: PlanQuestions) -> Option<NoticeComment> {
+        let PlanQuestions { blocking, open } = found;
         let is_blocked = !blocking.asked.is_empty();
         let (mut questions, mut more) = (blocking.asked, blocking.more);
-        if self.settings.plan == PlanApproval::Ask {
+        if self.settings.plan != PlanApproval::Auto {
             questions.extend(open.asked);
             more += open.more;
         }
-        let asked = (1..round).filter(|before| self.begun(&worker.key(*before, QUESTIONS)).is_some()).count();
         if questions.is_empty() {
             return None;
         }
-        if asked >= MOST_ASKED {
-            self.trace.note("The plan still leaves questions open. It is carried out as it is.".to_owned());
+        if self.times_asked(worker, round) >= MOST_ASKED {
+            self.trace.note(format!(
+                "Stage {} still leaves questions open. The work goes on without.",
+                worker.name
+            ));
             return None;
         }
         Some(NoticeComment::Questions { questions, more, blocking: is_blocked })
+    }
+
+    /// No choice fits: a person is asked which it is, before another agent is paid to choose.
+    pub(crate) fn ask_which<T>(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        choices: &[String],
+    ) -> Result<RoundOutcome<T>, Suspension> {
+        let choices = choices.join(", ");
+        if self.times_asked(worker, round) >= MOST_ASKED {
+            let because = format!("the answer is again that none of {choices} fits");
+            return Ok(RoundOutcome::NotMade { because, candidate: None });
+        }
+        let questions = vec![format!("Which of {choices} is this issue? The agent says: none of them.")];
+        let saying = NoticeComment::Questions { questions, more: 0, blocking: true };
+        let on = CommentTarget::Issue(self.journal.opened().issue.number);
+        let key = worker.key(round, QUESTIONS);
+        self.observe(&key, |_| Move::Say { on, saying })?;
+        let Some((said, decision)) = self.signals.plan_decision_after(self.position) else {
+            self.trace.asks = Some(PendingApproval::Answers);
+            return Err(Suspension::PlanReview);
+        };
+        self.position = self.position.max(*said);
+        let wanted = match decision {
+            PlanDecision::Again { guidance } => guidance.as_deref(),
+            PlanDecision::Approved => None,
+        };
+        let wanted = wanted.unwrap_or("choose what comes closest");
+        let feedback =
+            Feedback::failed(Category::InvalidOutput, format!("a person was asked, and says: {wanted}"));
+        Ok(RoundOutcome::failed(RoundCheck::Person, feedback))
+    }
+
+    /// In how many rounds before this one people were asked something.
+    fn times_asked(&self, worker: &Worker, round: u32) -> usize {
+        (1..round).filter(|before| self.begun(&worker.key(*before, QUESTIONS)).is_some()).count()
     }
 
     /// That people wrote on the issue after a plan had asked something.
@@ -127,11 +176,14 @@ impl<'a> Replay<'a> {
         let key = worker.key(round, QUESTIONS);
         let questions = self.prefix.intended(&key).find_map(|(_, intended)| intended.questions())?;
         let asked = questions.join("\n- ");
-        let summary =
-            format!("people were asked what the plan left open, and wrote on the issue since:\n- {asked}");
-        Some(Feedback::failed(Category::Architecture, summary).suggest(
-            "Find the answers in the issue and its comments as they are given now, and write the plan anew in the same file. \
-             Ask no question twice: where there is no answer, take what is simplest and say so.",
-        ))
+        let (open, task) = match worker.plans {
+            true => ("what the plan left open", "write the plan anew in the same file"),
+            false => ("what was left open", "do the whole task again with them"),
+        };
+        let summary = format!("people were asked {open}, and wrote on the issue since:\n- {asked}");
+        Some(Feedback::failed(Category::Architecture, summary).suggest(format!(
+            "Find the answers in the issue and its comments as they are given now, and {task}. Ask no question twice: where there \
+             is no answer, take what is simplest and say so."
+        )))
     }
 }

@@ -1,12 +1,12 @@
 //! The check `verifier`: a second agent, on a checkout of its own, judges the commit.
 
-use super::best::blocking_findings;
 use super::escalation::{complete_answer, sent_back};
 use super::judge::{FailedRound, RoundCheck, RoundOutcome};
 use super::work::not_verified;
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::feedback::Feedback;
+use crate::ids::{CommitSha, PullNumber};
 use crate::judge_answer;
 use crate::moves::{AgentTask, AgentTaskWorkspace, EffectOutcome, Move, MoveKey, ReviewNote};
 use crate::pipeline::{Check, MOST_QUESTIONS, Stage};
@@ -31,6 +31,15 @@ enum ReviewSubject<'a> {
     Work(&'a CandidateWork),
     /// A plan, an analysis.
     Answer(&'a str),
+}
+
+/// What was said of a commit.
+pub(super) struct KeptReview {
+    stage: String,
+    round: u32,
+    verifier: String,
+    commit: CommitSha,
+    feedback: Option<Feedback>,
 }
 
 /// The roles that judge a stage's rounds, where any is asked at all.
@@ -188,7 +197,7 @@ impl Replay<'_> {
     }
 
     /// A comment of its own for each review of a round: a `/retry` may have brought another commit.
-    fn comment_key(&self, stage: &Stage, note: &ReviewNote) -> MoveKey {
+    fn comment_key(&self, note: &ReviewNote) -> MoveKey {
         let kind = if note.feedback.is_some() { "comment" } else { "comment-not-made" };
         let round = note.round;
         let is_another = |key: &MoveKey| {
@@ -197,10 +206,10 @@ impl Replay<'_> {
                 |(_, intended)| matches!(intended, Move::ShowReview(shown) if shown.commit != note.commit),
             )
         };
-        let mut key = MoveKey::within(&stage.name, format_args!("{round}/{kind}"));
+        let mut key = MoveKey::within(&note.stage, format_args!("{round}/{kind}"));
         let mut number = 2;
         while is_another(&key) {
-            key = MoveKey::within(&stage.name, format_args!("{round}/{kind}-{number}"));
+            key = MoveKey::within(&note.stage, format_args!("{round}/{kind}-{number}"));
             number += 1;
         }
         key
@@ -218,7 +227,7 @@ impl Replay<'_> {
             task.body.clone(),
             judged.to_owned(),
             tests.map_or_else(|| "No tests were run.".to_owned(), review_facts::of_tests),
-            self.earlier_reviews(stage, role),
+            self.reviews_so_far(stage, Some(role)),
         ];
         let place =
             commit.map_or(AgentTaskWorkspace::Workspace, |commit| AgentTaskWorkspace::Checkout { commit });
@@ -230,17 +239,20 @@ impl Replay<'_> {
         )
     }
 
-    /// What a verifier said in earlier rounds of this stage, the newest first.
-    fn earlier_reviews(&self, stage: &Stage, role: &str) -> String {
+    /// What the verifiers said in the rounds of this stage so far, or one of them, the newest first.
+    pub(super) fn reviews_so_far(&self, stage: &Stage, role: Option<&str>) -> String {
         let seen = self.trace.stages.iter().rfind(|known| known.name == stage.name);
         let mut text = String::new();
         for round in seen.iter().flat_map(|stage| stage.rounds.iter().rev()) {
-            let own = round.reviews.iter().find(|review| review.role == role);
+            let own = round.reviews.iter().find(|review| Some(review.role.as_str()) == role);
             let Some(review) = own.map(|own| &own.feedback).or(round.review.as_ref()) else { continue };
             text.push_str(&format!("Round {}: {}\n", round.round, review.summary));
             for finding in &review.issues {
                 let place = finding.location.as_deref().map(|at| format!(" ({at})")).unwrap_or_default();
-                text.push_str(&format!("- {}{place}\n", finding.description));
+                // A verifier hears its own words again; whoever reads the record has to know what each weighs.
+                let weight =
+                    role.map_or_else(|| format!("{}: ", finding.severity.as_str()), |_| String::new());
+                text.push_str(&format!("- {weight}{}{place}\n", finding.description));
             }
         }
         text
@@ -258,7 +270,6 @@ impl Replay<'_> {
             seen.commit = Some(work.commit.clone());
         }
         work.review = Some(feedback.clone());
-        work.open_findings = blocking_findings(&feedback);
         if feedback.passed {
             return RoundOutcome::Passed(work);
         }
@@ -279,16 +290,36 @@ impl Replay<'_> {
         work: &CandidateWork,
         feedback: Option<&Feedback>,
     ) -> Result<(), Suspension> {
-        let Some(pull) = self.pull_before(stage) else { return Ok(()) };
-        let note = ReviewNote {
-            pull,
+        let review = KeptReview {
             stage: stage.name.clone(),
             round,
             verifier: stage.verifier.to_string(),
             commit: work.commit.clone(),
             feedback: feedback.cloned(),
         };
-        let key = self.comment_key(stage, &note);
+        match self.pull_before(stage) {
+            Some(pull) => self.put_review(pull, review),
+            None if self.is_of_form_3() => Ok(()),
+            None => {
+                self.kept_reviews.push(review);
+                Ok(())
+            }
+        }
+    }
+
+    /// What was said before the pull request was there, of these stages.
+    pub(super) fn put_kept_reviews(&mut self, is_wanted: impl Fn(&str) -> bool) -> Result<(), Suspension> {
+        let Some(pull) = self.trace.pull.as_ref().map(|pull| pull.number) else { return Ok(()) };
+        let kept = std::mem::take(&mut self.kept_reviews);
+        let (wanted, rest): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| is_wanted(&kept.stage));
+        self.kept_reviews = rest;
+        wanted.into_iter().try_for_each(|review| self.put_review(pull, review))
+    }
+
+    fn put_review(&mut self, pull: PullNumber, review: KeptReview) -> Result<(), Suspension> {
+        let KeptReview { stage, round, verifier, commit, feedback } = review;
+        let note = ReviewNote { pull, stage, round, verifier, commit, feedback };
+        let key = self.comment_key(&note);
         match self.observe(&key, |_| Move::ShowReview(note)) {
             Ok(seen) if matches!(seen.outcome, EffectOutcome::ReviewShown) => Ok(()),
             Ok(_) => Err(self.mismatch(&key)),

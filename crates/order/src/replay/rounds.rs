@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::best::keep_better;
 use super::escalation::{CheckExhaustion, EscalationOutcome};
 use super::fingerprint::FailureFingerprint;
 use super::judge::{FailedRound, RoundCheck, RoundOutcome};
@@ -10,10 +9,10 @@ use super::text_updates::{RoundTask, outdated};
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
-use crate::feedback::Feedback;
+use crate::feedback::{Category, Feedback};
 use crate::moves::{AgentTask, Diagnosis, MoveKey, Rework};
 use crate::pipeline::{Escalation, MOST_RUNS, StageStart};
-use crate::trace::CandidateWork;
+use crate::trace::{CandidateWork, OpenFindings};
 
 /// How much of the history a worker is told.
 const MOST_FEEDBACK: usize = 5;
@@ -49,6 +48,8 @@ pub(crate) enum EscalationTarget {
 #[derive(Default)]
 struct Counters {
     failures: BTreeMap<RoundCheck, u32>,
+    /// How often the worker has run.
+    runs: u32,
     last: Option<FailureFingerprint>,
 }
 
@@ -63,6 +64,7 @@ impl Replay<'_> {
         let mut counters = Counters::default();
         let mut history: Vec<Feedback> = Vec::new();
         let mut best: Option<CandidateWork> = None;
+        let mut reviewed: Option<OpenFindings> = None;
         let mut rework: Option<Rework> = None;
         let mut session = worker.session.clone();
         let mut previous = worker.previous.clone();
@@ -82,6 +84,7 @@ impl Replay<'_> {
                     Ok(RoundOutcome::NotMade { because: String::new(), candidate: None })
                 } else {
                     let rework = self.with_advice(worker, (round, &key), rework.take());
+                    let rework = rework.map(|rework| counters.numbered(rework));
                     let mut given = RoundTask { rework, session: session.clone() };
                     self.with_new_text(&key, &mut given)?;
                     let RoundTask { rework, session: resumed } = given;
@@ -96,6 +99,7 @@ impl Replay<'_> {
                     match self.run_agent(&key, task, worker) {
                         Ok((run, seq)) => {
                             self.last_run = self.last_run.max(seq);
+                            counters.runs += 1;
                             session = run.session_id.clone().or(session);
                             said.clone_from(&run.result);
                             // One that was cut off before it answered leaves the one before to go on from.
@@ -130,18 +134,26 @@ impl Replay<'_> {
             let exhausted = match judged {
                 Ok(RoundOutcome::Passed(value)) => return Ok(WorkerOutcome::Passed(value)),
                 Ok(RoundOutcome::NotMade { because, candidate }) => {
-                    keep_better(&mut best, candidate);
+                    let feedback = self.not_judged(worker, round, &because);
+                    self.keep_better(&mut best, with_findings(candidate, reviewed, &feedback));
                     Some(CheckExhaustion::not_made(because))
                 }
                 Ok(RoundOutcome::NotPaid { because, candidate }) => {
-                    keep_better(&mut best, candidate);
+                    let feedback = self.not_judged(worker, round, &because);
+                    self.keep_better(&mut best, with_findings(candidate, reviewed, &feedback));
                     return Ok(self.out_of_budget(because, best));
                 }
                 Ok(RoundOutcome::Failed(failed)) => {
                     if let Some(seen) = self.trace.round(&worker.name, round) {
                         seen.feedback = Some(failed.feedback.clone());
                     }
-                    keep_better(&mut best, failed.candidate.clone());
+                    if failed.by == RoundCheck::Verifier {
+                        reviewed = Some(OpenFindings::of(&failed.feedback));
+                    }
+                    self.keep_better(
+                        &mut best,
+                        with_findings(failed.candidate.clone(), reviewed, &failed.feedback),
+                    );
                     history.insert(0, failed.feedback.clone());
                     history.truncate(MOST_FEEDBACK);
                     let (next, exhausted) = counters.count(worker, round, &failed, said);
@@ -162,12 +174,12 @@ impl Replay<'_> {
                     guided = true;
                     // Whoever does the same again in spite of it is not paid for once more.
                     counters = Counters { last: counters.last.take(), ..Counters::default() };
-                    rework = Some(anew(worker, &history, rework.take(), Some(diagnosis)));
+                    rework = Some(anew(worker, &exhausted, &history, rework.take(), Some(diagnosis)));
                 }
                 Ok(EscalationOutcome::Retried) => {
                     guided = false;
                     counters = Counters::default();
-                    rework = Some(anew(worker, &history, rework.take(), None));
+                    rework = Some(anew(worker, &exhausted, &history, rework.take(), None));
                 }
                 Ok(EscalationOutcome::Approved { by }) => match best {
                     Some(work) => return Ok(WorkerOutcome::Approved { work: Box::new(work), by }),
@@ -187,6 +199,15 @@ impl Replay<'_> {
         Ok(given_up("there are no more rounds".to_owned(), best, EscalationTarget::Person))
     }
 
+    /// A check that could not be made is told in the round that it was to judge.
+    fn not_judged(&mut self, worker: &Worker, round: u32, because: &str) -> Feedback {
+        let feedback = Feedback::failed(Category::InvalidOutput, because);
+        if let Some(seen) = self.trace.round(&worker.name, round) {
+            seen.feedback = Some(feedback.clone());
+        }
+        feedback
+    }
+
     /// What a person advised with a `/retry` that nothing was done about yet, or when they asked for the order.
     fn with_advice(
         &self,
@@ -200,7 +221,7 @@ impl Replay<'_> {
         };
         let asked = || if round == 1 { asked() } else { None };
         let Some(advice) = self.signals.guidance_after(self.last_run).or_else(asked) else { return rework };
-        let none = || Rework { attempt: 1, of: MOST_RUNS, mode: worker.mode, ..Rework::default() };
+        let none = || Rework { of: MOST_RUNS, mode: worker.mode, ..Rework::default() };
         Some(Rework { guidance: Some(advice.to_owned()), ..rework.unwrap_or_else(none) })
     }
 
@@ -213,7 +234,23 @@ impl Replay<'_> {
     }
 }
 
+/// A round as it is compared with others. Findings are open until a reviewer has looked again.
+fn with_findings(
+    candidate: Option<CandidateWork>,
+    reviewed: Option<OpenFindings>,
+    feedback: &Feedback,
+) -> Option<CandidateWork> {
+    let open = reviewed.unwrap_or_else(|| OpenFindings::of(feedback));
+    candidate.map(|work| CandidateWork { open, ..work })
+}
+
 impl Counters {
+    /// The next run by its number among the worker's runs.
+    fn numbered(&self, rework: Rework) -> Rework {
+        let attempt = self.runs + 1;
+        Rework { attempt, of: rework.of.max(attempt), ..rework }
+    }
+
     /// Counts a failure: what the worker is told of its next attempt, and whether there is to be none.
     fn count(
         &mut self,
@@ -223,7 +260,6 @@ impl Counters {
         answer: Option<String>,
     ) -> (Rework, Option<CheckExhaustion>) {
         let rework = Rework {
-            attempt: 1,
             of: MOST_RUNS,
             test_output: failed.tests.as_ref().map(|run| run.tail.clone()),
             failing_tests: failed.tests.as_ref().map(|run| run.failing.clone()).unwrap_or_default(),
@@ -243,13 +279,16 @@ impl Counters {
         );
         let is_same = self.last.as_ref().is_some_and(|before| print.is_same_as(before));
         self.last = Some(print);
-        let count = self.failures.entry(failed.by).or_default();
-        *count += 1;
-        let limit = worker.limit(failed.by);
+        let failures = self.failures.entry(failed.by).or_default();
+        *failures += 1;
+        let (count, limit) = (*failures, worker.limit(failed.by));
+        let most = worker.most_runs;
         let summary = &failed.feedback.summary;
-        let because = if *count >= limit {
-            let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
+        let because = if count >= limit {
+            let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
             Some(format!("{summary} (tried {times})"))
+        } else if self.runs >= most {
+            Some(format!("{summary} (all {most} attempts are used up)"))
         } else if is_same {
             Some(format!(
                 "{summary} (rounds {} and {round} failed in the same way, so it was not tried again)",
@@ -258,7 +297,9 @@ impl Counters {
         } else {
             None
         };
-        let rework = Rework { attempt: *count + 1, of: limit, ..rework };
+        // As many as this check allows from here on.
+        let of = self.runs.saturating_add(limit.saturating_sub(count)).min(most);
+        let rework = Rework { of, ..rework };
         if failed.tests.as_ref().is_some_and(|run| run.is_right_beside_red()) {
             let because = format!(
                 "{summary}, and a test fails without the change and passes with it; `accept: no_new_failures` in \
@@ -271,9 +312,16 @@ impl Counters {
 }
 
 /// The first attempt of a new set: what was wrong is still told.
-fn anew(worker: &Worker, history: &[Feedback], last: Option<Rework>, diagnosis: Option<Diagnosis>) -> Rework {
+fn anew(
+    worker: &Worker,
+    exhausted: &CheckExhaustion,
+    history: &[Feedback],
+    last: Option<Rework>,
+    diagnosis: Option<Diagnosis>,
+) -> Rework {
     let last = last.unwrap_or_default();
-    Rework { attempt: 1, of: MOST_RUNS, feedback: history.to_vec(), mode: worker.mode, diagnosis, ..last }
+    let of = exhausted.by.map_or(MOST_RUNS, |judge| worker.limit(judge)).min(worker.most_runs);
+    Rework { of, feedback: history.to_vec(), mode: worker.mode, diagnosis, ..last }
 }
 
 fn given_up<T>(because: String, best: Option<CandidateWork>, to: EscalationTarget) -> WorkerOutcome<T> {

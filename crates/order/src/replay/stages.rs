@@ -94,7 +94,7 @@ impl Replay<'_> {
             let work = passed!(walk.judge_review(stage, &worker, round, work)?);
             Ok(RoundOutcome::Passed((fields, Some(work))))
         })?;
-        Ok(match rounds {
+        let mut concluded = match rounds {
             WorkerOutcome::Passed((mut fields, work)) => {
                 // An artifact names its tests itself, which is more than their paths tell. All else is as we saw it.
                 let names_tests = stage.output == Some(StageOutput::CodeArtifact);
@@ -112,7 +112,11 @@ impl Replay<'_> {
                 }
             }
             WorkerOutcome::GivenUp(given_up) => hand_on(stage, given_up),
-        })
+        };
+        if stage.checks.contains(&Check::Verifier) {
+            concluded.fields.push(("findings".to_owned(), self.reviews_so_far(stage, None)));
+        }
+        Ok(concluded)
     }
 
     /// The branch, or one after the title where no stage names it.
@@ -159,7 +163,6 @@ impl Replay<'_> {
                     }
                     let because = feedback.summary.clone();
                     work.checks = StageChecksOutcome::Failed { because: because.clone() };
-                    work.open_findings = super::best::blocking_findings(&feedback);
                     if let Some(super::signal_log::ResumeCommand::Approved { by }) =
                         self.signals.command_after(self.position)
                     {

@@ -64,11 +64,24 @@ impl SignalLog {
         };
         match (has_code, is_at_work) {
             (false, _) => {
+                // A choice is made again only where people were asked for it.
+                let has_asked = |stage: &Stage| {
+                    journal.entries().iter().take_while(|entry| entry.seq < seq).any(|entry| {
+                        match &entry.event {
+                            JournalEvent::Intended { key, r#move } => {
+                                key.stage() == stage.name && r#move.questions().is_some()
+                            }
+                            JournalEvent::Opened(_)
+                            | JournalEvent::Signaled { .. }
+                            | JournalEvent::Observed { .. } => false,
+                        }
+                    })
+                };
                 let is_thought = |stage: &&Stage| {
                     is_at_work
                         && stage.uses == StageKind::Agent
                         && !makes_code(stage)
-                        && !matches!(stage.output, Some(StageOutput::OneOf(_)))
+                        && (!matches!(stage.output, Some(StageOutput::OneOf(_))) || has_asked(stage))
                 };
                 let stages = pipeline.stages.iter().filter(is_thought);
                 let sends_back = stages.map(|stage| stage.name.clone()).collect();

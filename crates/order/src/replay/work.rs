@@ -1,6 +1,5 @@
 //! What a worker pushed: imported, made into the commit to publish, tested.
 
-use super::best::blocking_findings;
 use super::judge::{FailedRound, RoundCheck, RoundOutcome};
 use super::rounds::WorkerOutcome;
 use super::worker::Worker;
@@ -22,7 +21,7 @@ use crate::scrutiny::ProofTarget;
 use crate::settings::ProofRequirement;
 use crate::settlement::Settlement;
 use crate::test_run::{TestRun, TestVerdict};
-use crate::trace::{CandidateWork, StageChecksOutcome};
+use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
 
 /// Of what an import remarks on, as much as people are told.
 const MOST_WARNINGS: usize = 5;
@@ -114,7 +113,7 @@ impl Replay<'_> {
             session: run.session_id.clone(),
             answer: worker.key(round, "agent"),
             patch: patch.clone(),
-            open_findings: 0,
+            open: OpenFindings::default(),
             review: None,
             commit: commit.clone(),
             tree: tree.clone(),
@@ -230,7 +229,6 @@ impl Replay<'_> {
             | TestVerdict::Failed
             | TestVerdict::SetupFailed => {
                 let feedback = checks::of_tests(&tests).feedback;
-                work.open_findings = blocking_findings(&feedback);
                 let is_bent = tests.verdict == TestVerdict::Weakened;
                 let by = if is_bent { RoundCheck::Tampering } else { RoundCheck::Tests };
                 Ok(RoundOutcome::Failed(Box::new(FailedRound {

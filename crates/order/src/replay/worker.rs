@@ -53,6 +53,8 @@ pub(crate) struct Worker {
     pub(crate) mode: FeedbackMode,
     pub(crate) escalation: Escalation,
     pub(crate) adversarial_rounds: u32,
+    /// How often it may run in one set of rounds, whichever check sends it back.
+    pub(crate) most_runs: u32,
     pub(crate) retry_count: u32,
     pub(crate) retry_policy: RetryPolicy,
     pub(crate) timeout: Option<Seconds>,
@@ -117,6 +119,7 @@ impl Worker {
             begins_with: StageStart::Worker,
             hears_the_request: false,
             plans: false,
+            most_runs: u32::MAX,
             escalation: Escalation::None,
             ..self.clone()
         }
@@ -229,6 +232,11 @@ impl Replay<'_> {
             mode: stage.feedback_mode,
             escalation: stage.escalate_on_exhaust.clone(),
             adversarial_rounds: stage.max_adversarial_rounds,
+            // Whole files are asked for three times.
+            most_runs: match answers {
+                AgentAnswerFormat::CodeArtifact if !self.is_of_form_3() => MOST_RUNS,
+                AgentAnswerFormat::CodeArtifact | AgentAnswerFormat::Freely => u32::MAX,
+            },
             retry_count: stage.retry_count,
             retry_policy: stage.retry_policy,
             timeout: stage.timeout,

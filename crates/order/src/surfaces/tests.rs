@@ -80,7 +80,7 @@ fn every_pair_is_shown_as_one_thing() {
     working    rejected   1 -            FAILED  InProgress Working    Journeyman is working on this
     working    approved   1 -            WARNED  InProgress Working    Journeyman is working on this
     working    overruled  1 -            FAILED  InProgress Working    Journeyman is working on this
-    unverified none       4 -            FAILED  Neutral    NeedsHuman Done, but unverified
+    unverified none       4 -            FAILED  Neutral    Done       Done, nothing published
     unverified pending    4 not verified FAILED  Neutral    NeedsHuman Done, but unverified
     verified   verified   0 verified     PASSED  Success    Done       Verified: the pull request is ready for review
     unverified no tests   4 unverified   WARNED  Neutral    NeedsHuman Done, but unverified

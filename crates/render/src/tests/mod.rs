@@ -154,7 +154,7 @@ pub(crate) fn work() -> CandidateWork {
         answer: MoveKey("implement/1/agent".to_owned()),
         patch: String::new(),
         review: Some(Feedback { issues: vec![finding("a", "x:1")], ..Feedback::passed("Sound.") }),
-        open_findings: 1,
+        open: Default::default(),
         commit: sha('a'),
         tree: "b".repeat(40).parse().unwrap(),
         changed: vec!["x".to_owned()],

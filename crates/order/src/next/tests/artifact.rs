@@ -1,6 +1,6 @@
 //! Stories of a worker without tools, whose answer is a code artifact.
 
-use super::world::{OrderEnding, SimulatedOrder, objects, red, said};
+use super::world::{OrderEnding, SimulatedOrder, nothing, objects, red, said};
 use crate::PullNumber;
 use crate::moves::{AgentAnswerFormat, MoveKey};
 use crate::next::*;
@@ -91,6 +91,33 @@ fn what_does_not_parse_is_a_round_with_the_fault_as_feedback_and_nothing_is_writ
     let rework = again.rework.unwrap();
     assert_eq!((rework.attempt, rework.of), (2, 3));
     assert!(rework.feedback[0].summary.contains("no JSON object"), "{rework:?}");
+}
+
+#[test]
+fn whole_files_are_asked_for_three_times_whichever_check_fails_and_the_record_counts_them() {
+    let mut world = team()
+        .when("engineer/1/agent", vec![said("{")])
+        .when("engineer/2/agent", vec![whole()])
+        .when("engineer/3/agent", vec![whole()])
+        .when("engineer/4/agent", vec![whole()])
+        .when("engineer/2/import", vec![nothing()])
+        .when("engineer/3/tests", vec![red(1, 2)]);
+    let ended = world.settle();
+    assert_eq!(world.made("engineer/4/agent"), 0, "{ended:?}");
+    let asked = (2..=3).map(|round| world.task(&format!("engineer/{round}/agent")).unwrap().rework.unwrap());
+    let attempts: Vec<(u32, u32)> = asked.map(|rework| (rework.attempt, rework.of)).collect();
+    assert_eq!(attempts, [(2, 3), (3, 3)]);
+    let OrderEnding::Escalated { because, .. } = &ended else { panic!("{ended:?}") };
+    assert!(because.contains("all 3 attempts are used up"), "{because}");
+
+    world.say("/retry");
+    world.settle();
+    let numbers: Vec<u32> = crate::steps::steps(&world.journal)
+        .into_iter()
+        .filter_map(|step| step.code_artifact)
+        .map(|artifact| artifact.attempt_number)
+        .collect();
+    assert_eq!(numbers, [2, 3, 1], "after /retry they are counted from 1 again");
 }
 
 #[test]

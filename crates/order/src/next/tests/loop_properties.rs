@@ -7,17 +7,16 @@ use proptest::prelude::*;
 
 use super::chance::{any_pipeline, cases, chance, oracle};
 use super::world::{OrderEnding, SimulatedOrder};
-use crate::checks;
 use crate::ids::*;
 use crate::judge_answer;
 use crate::moves::{AgentTaskWorkspace, DiagnosisDecision};
 use crate::next::*;
 use crate::pipeline::{Check, Escalation, Stage, StageKind};
-use crate::replay::best::{blocking_findings, rank};
+use crate::replay::best::rank;
 use crate::replay::signal_log::SignalLog;
 use crate::signal::{SignalKind, SlashCommand};
 use crate::test_run::TestVerdict;
-use crate::trace::{StageChecksOutcome, StageState};
+use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome, StageState};
 
 /// A world in which all goes as the seed says, with time and money for everything.
 fn world(pipeline: &str, seed: u64) -> SimulatedOrder {
@@ -190,16 +189,12 @@ fn the_best_is_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     {
         return Ok(());
     }
-    for round in stage.rounds.iter().filter(|round| round.commit.is_some()) {
-        let passed = round.tests.as_ref().and_then(|tests| tests.counts).map_or(0, |counts| counts.passed);
-        let is_green = round.tests.as_ref().is_some_and(|tests| tests.verdict.is_pass());
-        let is_honest = round.tests.as_ref().is_none_or(|tests| tests.verdict != TestVerdict::Weakened);
-        let open = match (&round.review, &round.tests) {
-            (Some(review), _) => blocking_findings(review),
-            (None, Some(tests)) if !is_green => blocking_findings(&checks::of_tests(tests).feedback),
-            (None, _) => 0,
-        };
-        let other = (is_honest, passed, is_green, std::cmp::Reverse(open), std::cmp::Reverse(round.round));
+    let mut reviewed: Option<OpenFindings> = None;
+    for round in &stage.rounds {
+        reviewed = round.review.as_ref().map(OpenFindings::of).or(reviewed);
+        let Some(feedback) = round.feedback.as_ref().filter(|_| round.commit.is_some()) else { continue };
+        let open = reviewed.unwrap_or_else(|| OpenFindings::of(feedback));
+        let other = rank(&CandidateWork { tests: round.tests.clone(), open, ..work.clone() });
         prop_assert!(rank(work) >= other, "{:?} is kept, {other:?} was better", rank(work));
     }
     Ok(())

@@ -14,6 +14,7 @@ mod outage;
 mod properties;
 mod rounds;
 mod scrutiny;
+mod shown;
 mod verdict_properties;
 mod verifiers;
 mod words;

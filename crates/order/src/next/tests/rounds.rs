@@ -90,7 +90,7 @@ fn what_the_verifier_finds_is_told_and_the_new_commit_is_reviewed() {
     let mut world = objections(reviewed("none"), "review", 1..=1);
     assert_eq!(world.settle(), VERIFIED);
     let told = world.task("review/2/agent").unwrap().rework.unwrap();
-    assert_eq!((told.attempt, told.of), (2, 3));
+    assert_eq!((told.attempt, told.of), (1, 2), "the worker has not run here before");
     assert_eq!(told.feedback[0].issues[0].description, "finding one");
     let looked_at = |key: &str| match world.task(key).unwrap().place {
         crate::moves::AgentTaskWorkspace::Checkout { commit } => commit,
@@ -126,10 +126,85 @@ fn when_the_verifiers_rounds_run_out_a_person_gets_the_best_round_as_a_draft() {
     );
     let trace = world.survey().trace;
     assert!(trace.pull.is_some_and(|pull| !pull.ready));
-    // All are as good: the earliest. It takes the place of the last push.
+    // All are as good: the latest, which is on the branch.
+    assert_eq!(trace.work.map(|work| work.commit), Some(world.commit("review/3")));
+    let pushes: Vec<CommitSha> = world.pushes().into_iter().map(|(commit, _)| commit).collect();
+    assert_eq!(pushes, ["implement/1", "review/2", "review/3"].map(|round| world.commit(round)));
+}
+
+/// A verifier's answer with findings of these severities.
+fn scored(round: usize, score: f64, severities: &[&str]) -> EffectOutcome {
+    let issues: Vec<_> = (1..)
+        .zip(severities)
+        .map(|(number, severity)| {
+            // What is found twice in the same words ends the rounds.
+            let what = format!("{score} {severity} {number} in {}", ["one", "two", "three"][round - 1]);
+            serde_json::json!({"severity": severity, "category": "security", "description": what})
+        })
+        .collect();
+    let summary = format!("scored {score}");
+    said(
+        &serde_json::json!({"passed": false, "score": score, "summary": summary, "issues": issues})
+            .to_string(),
+    )
+}
+
+#[test]
+fn a_security_hole_weighs_more_than_any_number_of_lesser_findings() {
+    type Review<'a> = (f64, &'a [&'a str]);
+    let (hole, closed): (Review<'_>, Review<'_>) = ((0.2, &["critical"]), (0.8, &["major"]));
+    for (rounds, best) in [
+        ([hole, hole, closed], 3),
+        ([hole, closed, hole], 2),
+        ([closed, hole, (0.9, &["critical", "minor"])], 1),
+        ([(0.9, &["critical"]), (0.1, &["major", "major", "major"]), (0.9, &["critical"])], 2),
+        ([(0.4, &["critical", "major"]), (0.3, &["critical"]), (0.9, &["critical", "major", "major"])], 2),
+        ([(0.5, &["major"]), (0.7, &["major"]), (0.6, &["major"])], 2),
+        ([(0.7, &["minor"]), (0.5, &["major"]), (0.7, &["minor"])], 3),
+    ] {
+        let mut world = reviewed("human_approval");
+        for (round, (score, severities)) in (1..).zip(rounds) {
+            world = world.when(format!("review/{round}/verify-1"), vec![scored(round, score, severities)]);
+        }
+        world.settle();
+        let round = if best == 1 { "implement/1".to_owned() } else { format!("review/{best}") };
+        let trace = world.survey().trace;
+        assert_eq!(trace.work.map(|work| work.commit), Some(world.commit(&round)), "{rounds:?}");
+        assert_eq!(trace.pushed, Some(world.commit(&round)), "{rounds:?}");
+    }
+}
+
+#[test]
+fn a_finding_is_open_until_a_reviewer_has_looked_again() {
+    // Nobody has reviewed round 3: what round 2 left open may still be in it.
+    let nonsense = || said("LGTM");
+    let mut world = reviewed("human_approval")
+        .when("review/1/verify-1", vec![scored(1, 0.6, &["major"])])
+        .when("review/2/verify-1", vec![scored(2, 0.5, &["critical"])])
+        .when("review/3/verify-1", vec![nonsense()])
+        .when("review/3/verify-2", vec![nonsense()]);
+    world.settle();
+    let trace = world.survey().trace;
     assert_eq!(trace.work.map(|work| work.commit), Some(world.commit("implement/1")));
-    let (commit, lease) = world.pushes().pop().unwrap();
-    assert_eq!((commit, lease), (world.commit("implement/1"), Some(world.commit("review/3"))));
+    let review = trace.stages.iter().find(|stage| stage.name == "review").unwrap();
+    let last = review.rounds.last().and_then(|round| round.feedback.as_ref()).unwrap();
+    assert!(last.summary.contains("could not be completed"), "{last:?}");
+}
+
+#[test]
+fn a_round_with_all_tests_passing_is_not_worse_for_having_fewer_of_them() {
+    let mut world = reviewed("human_approval");
+    world.oracle(|key, r#move, _| {
+        let Move::RunTests { commit } = r#move else { return None };
+        let passed = if key.0 == "review/2/tests" { 8 } else { 9 };
+        Some(tested(commit, TestVerdict::Passed, passed, 0))
+    });
+    let mut world = world
+        .when("review/1/verify-1", vec![scored(1, 0.2, &["critical"])])
+        .when("review/2/verify-1", vec![scored(2, 0.8, &["major"])])
+        .when("review/3/verify-1", vec![scored(3, 0.2, &["critical"])]);
+    world.settle();
+    assert_eq!(world.survey().trace.pushed, Some(world.commit("review/2")));
 }
 
 #[test]
@@ -202,7 +277,7 @@ fn guidance_of_the_tech_lead_grants_one_more_set_of_rounds_and_leads_to_success(
     assert_eq!(told.diagnosis.map(|said| said.guidance).as_deref(), Some("split the function"));
     assert_eq!((told.attempt, world.made("implement/5/agent")), (1, 1));
     let asked = world.task("implement/3/diagnosis-1").unwrap();
-    assert!(asked.arguments[1].contains("Round 1, the best"), "{:?}", asked.arguments);
+    assert!(asked.arguments[1].contains("Round 3, the best"), "{:?}", asked.arguments);
 }
 
 #[test]
@@ -247,14 +322,15 @@ fn after_a_persons_retry_the_tech_lead_may_be_asked_once_more() {
 }
 
 #[test]
-fn a_stage_that_escalates_to_nobody_fails_with_its_history_and_publishes_nothing() {
+fn a_stage_that_escalates_to_nobody_fails_with_its_history_and_opens_no_pull_request() {
     let mut world = objections(adversarial("none", 3), "implement", 1..=3);
     let settled = world.settle();
     assert!(
         matches!(&settled, OrderEnding::Failed { because } if because.contains("finding three")),
         "{settled:?}"
     );
-    assert_eq!((world.pushes().len(), world.made("publish"), world.made("ready")), (0, 0, 0));
+    assert_eq!(world.pushes(), [(world.commit("implement/3"), None)], "the best round is kept");
+    assert_eq!((world.made("publish/pull"), world.made("ready")), (0, 0));
     let rounds = world.survey().trace.stages.remove(0).rounds;
     let history: Vec<String> = rounds.into_iter().filter_map(|round| Some(round.feedback?.summary)).collect();
     assert_eq!(history.len(), 3, "{history:?}");
@@ -294,10 +370,12 @@ fn each_check_has_a_counter_of_its_own() {
         .when("implement/8/verify-1", vec![objects(&["b"])]);
     assert_eq!(world.settle(), VERIFIED, "two failures of each are within each limit");
     assert_eq!(world.made("implement/9/agent"), 1);
-    let attempts: Vec<u32> = (2..=9)
-        .map(|round| world.task(&format!("implement/{round}/agent")).unwrap().rework.unwrap().attempt)
+    let attempts: Vec<(u32, u32)> = (2..=9)
+        .map(|round| world.task(&format!("implement/{round}/agent")).unwrap().rework.unwrap())
+        .map(|rework| (rework.attempt, rework.of))
         .collect();
-    assert_eq!(attempts, [2, 2, 2, 2, 3, 3, 3, 3]);
+    let of = [3, 4, 5, 6, 6, 7, 8, 9];
+    assert_eq!(attempts, (2..=9).zip(of).collect::<Vec<_>>(), "the worker's runs, whichever check failed");
 }
 
 #[test]

@@ -117,7 +117,8 @@ fn nothing_is_claimed(world: &SimulatedOrder) -> Result<(), TestCaseError> {
         receipt.verified,
         receipt.outcome == "verified",
         receipt.verdict == Some("verified"),
-        shown.label == OrderLabel::Done && !matches!(survey.verdict, Verdict::Approved { .. }),
+        shown.label == OrderLabel::Done
+            && !matches!(survey.verdict, Verdict::Approved { .. } | Verdict::None),
     ];
     if survey.verdict == Verdict::Verified {
         is_so(world, &survey, &survey.trace.work.as_ref().expect("verified work").commit)

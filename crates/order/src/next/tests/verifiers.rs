@@ -67,7 +67,7 @@ fn what_several_find_is_told_together_with_who_found_it_and_counts_as_one_round(
         .when(key("architecture_reviewer", 1, 1), vec![objects(&["a layer too many"])]);
     assert_eq!(world.settle(), VERIFIED);
     let told = world.task("review/2/agent").unwrap().rework.unwrap();
-    assert_eq!((told.attempt, told.of), (2, 3), "one of three is used, whoever objects");
+    assert_eq!((told.attempt, told.of), (1, 2), "one of three rounds is used, whoever objects");
     let feedback = &told.feedback[0];
     let found: Vec<&str> = feedback.issues.iter().map(|finding| finding.description.as_str()).collect();
     assert_eq!(found, ["logic_reviewer: an off by one", "architecture_reviewer: a layer too many"]);

@@ -4,7 +4,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one kind of move")]
 
 use super::conversation::{moves_of, somebody, verified};
-use super::world::{OrderEnding, SimulatedOrder, sha, tested};
+use super::world::{OrderEnding, SimulatedOrder, said, sha, tested};
 use crate::conversation::*;
 use crate::ids::PullNumber;
 use crate::moves::EffectOutcome;
@@ -95,6 +95,82 @@ fn what_a_plan_merely_leaves_open_is_asked_where_the_repository_wishes_it() {
     let mut world = planned(OPEN, PlanApproval::Ask);
     assert!(world.rests());
     assert_eq!(world.made("plan/1/ask"), 1);
+}
+
+#[test]
+fn where_no_class_fits_a_person_is_asked_and_nobody_is_paid_to_choose_again() {
+    for none in ["None of these: it is a question.", "0", "none", "`neither`"] {
+        let mut world = SimulatedOrder::new()
+            .when("classify/1/agent", vec![said(none)])
+            .when("classify/2/agent", vec![said("/chore")]);
+        assert!(world.rests(), "it waits");
+        assert_eq!((world.made("classify/1/ask"), world.made("classify/2/agent")), (1, 0), "{none}");
+        let Move::Say { saying: NoticeComment::Questions { questions, .. }, .. } =
+            moves_of(&world, "classify/1/ask")[0]
+        else {
+            panic!("a question")
+        };
+        assert!(questions[0].contains("/feature, /bug, /chore"), "{questions:?}");
+        world.hear(SignalKind::IssueCommented { comment: 90, by_author: true });
+        assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+        let Move::RunAgent(task) = moves_of(&world, "classify/2/agent")[0] else { panic!("an agent") };
+        let told = &task.rework.as_ref().unwrap().feedback;
+        assert!(told.iter().any(|one| one.summary.contains("Which of")), "{told:?}");
+    }
+}
+
+#[test]
+fn an_approval_has_the_closest_class_chosen_and_after_two_questions_it_ends() {
+    let mut world = SimulatedOrder::new().when("classify/1/agent", vec![said("none")]);
+    assert!(world.rests());
+    world.say("/approve");
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    let Move::RunAgent(task) = moves_of(&world, "classify/2/agent")[0] else { panic!("an agent") };
+    assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("what comes closest"));
+
+    let mut world = SimulatedOrder::new().when("/agent", vec![said("none"), said("none"), said("none")]);
+    assert!(world.rests());
+    world.say("/approve");
+    assert!(world.rests(), "asked once more");
+    world.say("/approve");
+    let OrderEnding::Failed { because } = world.settle() else { panic!("nobody is asked for a third time") };
+    assert!(because.contains("none of /feature, /bug, /chore fits"), "{because}");
+}
+
+#[test]
+fn the_open_questions_of_an_analysis_are_asked_as_those_of_a_plan_are() {
+    let analysis = |questions: &str| said(&format!(r#"{{"stories": [], "open_questions": [{questions}]}}"#));
+    let pipeline = "
+name: p
+version: 1
+stages:
+  - { name: analyse, agent: business_analyst, output: { json_schema: { type: object, properties: { open_questions: { type: array } } } } }
+  - { name: implement, agent: developer, checks: [pushed_commit, policy, tests], depends_on: [analyse] }
+  - { name: publish, uses: publish, agent: developer, depends_on: [implement] }
+  - { name: ready, uses: ready, depends_on: [publish] }
+";
+    let order = |plan, questions| {
+        let settings = RepositorySettings { plan, ..RepositorySettings::default() };
+        SimulatedOrder::with(pipeline)
+            .settings(settings)
+            .when("analyse/1/agent", vec![analysis(questions)])
+            .when("analyse/2/agent", vec![analysis("")])
+    };
+    let question = r#""CSV or TSV? Taken: CSV.""#;
+    let mut world = order(PlanApproval::Auto, question);
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+    for plan in [PlanApproval::Ask, PlanApproval::Approve] {
+        let mut world = order(plan, question);
+        assert!(world.rests(), "it waits");
+        assert_eq!((world.made("analyse/1/ask"), world.made("implement/1/agent")), (1, 0));
+        world.hear(SignalKind::IssueCommented { comment: 90, by_author: true });
+        assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
+        let Move::RunAgent(task) = moves_of(&world, "analyse/2/agent")[0] else { panic!("an agent") };
+        let told = &task.rework.as_ref().unwrap().feedback;
+        assert!(told.iter().any(|one| one.summary.contains("CSV or TSV?")), "{told:?}");
+    }
+    let mut world = order(PlanApproval::Ask, "");
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
 }
 
 /// An order that stands before this effect.

@@ -12,7 +12,7 @@ use crate::moves::{EffectOutcome, Move, MoveKey};
 use crate::replay::{Replay, Suspension};
 use crate::settlement::Settlement;
 use crate::test_run::TestVerdict;
-use crate::trace::{CandidateWork, StageChecksOutcome};
+use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
 
 /// What became of the base branch's news.
 pub(super) enum BaseUpdateOutcome {
@@ -81,7 +81,7 @@ impl Replay<'_> {
             tests: None,
             tested_at: 0,
             review: None,
-            open_findings: 0,
+            open: OpenFindings::default(),
             checks: StageChecksOutcome::Lacking(Inconclusive::NotTested),
             ..before
         })

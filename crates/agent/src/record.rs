@@ -40,7 +40,26 @@ pub(super) struct StreamResult {
     pub(super) since_last: Option<AgentUsage>,
     /// What it says of its own turns; the dollars are the run's or the session's, by version.
     pub(super) turns: AgentUsage,
+    /// How many turns it took, where it says so.
+    pub(super) turn_count: Option<u64>,
     pub(super) uuid: Option<String>,
+}
+
+impl StreamResult {
+    /// Whether it is an answer.
+    pub(super) fn is_answer(&self) -> bool {
+        !self.is_error && self.has_text()
+    }
+
+    /// Whether it is an error that says nothing and did nothing, as Claude Code prints when a background task ends after
+    /// the answer.
+    pub(super) fn is_empty_error(&self) -> bool {
+        self.is_error && !self.has_text() && self.turn_count.is_none_or(|turns| turns == 0)
+    }
+
+    fn has_text(&self) -> bool {
+        self.text.as_ref().is_some_and(|text| !text.trim().is_empty())
+    }
 }
 
 #[derive(Deserialize)]
@@ -59,7 +78,9 @@ pub(super) fn read(line: &str) -> StreamRecord {
         return if looks_like_result(line) { StreamRecord::BrokenResult } else { StreamRecord::Noise };
     };
     match kind.as_ref() {
-        "system" => StreamRecord::System { session: parse(line).as_ref().and_then(session) },
+        "system" | "session_started" => {
+            StreamRecord::System { session: parse(line).as_ref().and_then(session) }
+        }
         "result" => parse(line)
             .map_or(StreamRecord::BrokenResult, |value| StreamRecord::Result(Box::new(said(&value)))),
         _ => StreamRecord::Other,
@@ -102,6 +123,7 @@ fn said(value: &Value) -> StreamResult {
             models.values().map(usage_of_model).fold(AgentUsage::default(), |sum, usage| sum + usage)
         }),
         turns: usage_of_turns(value),
+        turn_count: value.get("num_turns").and_then(Value::as_u64),
         uuid: value.get("uuid").and_then(Value::as_str).map(String::from),
     }
 }

@@ -14,19 +14,17 @@ use journeyman_order::{AgentRun, AgentUsage, Exit};
 /// The most of a result, or of plain text, that goes into the journal.
 const LONGEST_RESULT: usize = 1 << 20;
 
-/// Lines in which a record has to come, or the output is plain text.
-const LINES_TO_DECIDE: u32 = 32;
+/// After so many lines of text, a result that no other record precedes is one that the text quotes.
+const MOST_LINES_BEFORE_RESULT: u64 = 32;
 
 /// What a program prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputFormat {
     /// A stream of records; anything else is noise.
     Records,
-    /// A stream of records when a `system` or `result` record stands among the first lines (a wrapper's own
-    /// words may precede it), else plain text, which is the result.
+    /// A stream if there is a record in it, and otherwise plain text, which is the result. A wrapper's own words may
+    /// stand before the records and between them.
     RecordsOrText,
-    /// Plain text, as was found out.
-    Text,
 }
 
 /// The last thing of weight in the stream.
@@ -41,7 +39,7 @@ enum LastResult {
 pub(super) struct StreamTranscript {
     lines: LineSplitter,
     seen: StreamState,
-    /// Kept until it is known that the output is not plain text.
+    /// What was printed, until a result or the beginning of a session makes it a stream.
     text: Option<TailBuffer>,
 }
 
@@ -56,7 +54,12 @@ struct StreamState {
     total_usd: f64,
     /// Results counted already: a stream may repeat one.
     counted: BTreeSet<String>,
-    lines: u32,
+    /// Records that are neither a result nor the beginning of a session.
+    other_records: u64,
+    /// Within a block of code in the text around the records.
+    is_fenced: bool,
+    /// Why a result that came after the answer does not count.
+    ignored: Option<String>,
     noise_lines: u64,
     noise: TailBuffer,
     too_long: u64,
@@ -69,7 +72,7 @@ impl StreamTranscript {
             lines: LineSplitter::default(),
             text: match form {
                 OutputFormat::Records => None,
-                OutputFormat::RecordsOrText | OutputFormat::Text => Some(TailBuffer::of(LONGEST_RESULT)),
+                OutputFormat::RecordsOrText => Some(TailBuffer::of(LONGEST_RESULT)),
             },
             seen: StreamState {
                 form,
@@ -79,7 +82,9 @@ impl StreamTranscript {
                 usage: AgentUsage::default(),
                 total_usd: 0.0,
                 counted: BTreeSet::new(),
-                lines: 0,
+                other_records: 0,
+                is_fenced: false,
+                ignored: None,
                 noise_lines: 0,
                 noise: TailBuffer::of(4 << 10),
                 too_long: 0,
@@ -110,26 +115,28 @@ impl Transcript for StreamTranscript {
         let noise_before = seen.noise_lines;
         let unfinished = lines.finish(&mut |line| seen.line(&line));
         let mut run = AgentRun { duration_seconds: duration.as_secs_f64(), ..AgentRun::default() };
-        match (seen.form, text) {
-            (OutputFormat::Records, _) | (OutputFormat::RecordsOrText | OutputFormat::Text, None) => {
+        match text.filter(|_| seen.is_text()) {
+            None => {
                 if unfinished && seen.noise_lines > noise_before {
                     run.warnings.push("the last line of the stream was cut off".into());
                 }
                 seen.conclude(&mut run, exit, stderr_tail);
             }
-            (OutputFormat::RecordsOrText | OutputFormat::Text, Some(text)) => {
-                plain(&mut run, &text, exit, stderr_tail)
-            }
+            Some(text) => plain(&mut run, &text, exit, stderr_tail),
         }
         run
     }
 }
 
 impl StreamState {
+    /// Whether what was printed is no stream: an answer may be one line of JSON with a `type` of its own, and a text may
+    /// quote records.
+    fn is_text(&self) -> bool {
+        let records = self.other_records;
+        self.form == OutputFormat::RecordsOrText && (records <= 1 || self.noise_lines > records)
+    }
+
     fn line(&mut self, line: &OutputLine<'_>) {
-        if self.form == OutputFormat::Text {
-            return;
-        }
         match line {
             OutputLine::Whole(bytes) => {
                 let text = String::from_utf8_lossy(bytes);
@@ -147,10 +154,6 @@ impl StreamState {
             }
             OutputLine::TooLong { head, tail } => self.too_much([head, tail]),
         }
-        self.lines = self.lines.saturating_add(1);
-        if self.form == OutputFormat::RecordsOrText && self.lines >= LINES_TO_DECIDE {
-            self.form = OutputFormat::Text;
-        }
     }
 
     /// Which record it was can only be told from its ends: `type` is no longer always first.
@@ -167,20 +170,33 @@ impl StreamState {
 
     fn record(&mut self, record: StreamRecord, bytes: &[u8]) {
         match record {
+            StreamRecord::System { .. } | StreamRecord::Result(_) | StreamRecord::Other
+                if self.form == OutputFormat::RecordsOrText && self.is_fenced =>
+            {
+                self.noise(bytes);
+            }
             StreamRecord::System { session } => {
                 self.form = OutputFormat::Records;
                 self.settled = false;
                 self.session = session.or(self.session.take());
             }
-            // Words came first and no stream began: a lone result among them is one that is quoted.
-            StreamRecord::Result(_) if self.form == OutputFormat::RecordsOrText && self.noise_lines > 0 => {
-                self.noise(bytes)
+            StreamRecord::Result(_)
+                if self.form == OutputFormat::RecordsOrText
+                    && self.other_records == 0
+                    && self.noise_lines >= MOST_LINES_BEFORE_RESULT =>
+            {
+                self.noise(bytes);
+            }
+            StreamRecord::Result(said) if said.is_empty_error() && self.has_answer() => {
+                self.settled = true;
+                self.ignored = Some(said.errors.join("; "));
             }
             StreamRecord::Result(said) => {
                 self.form = OutputFormat::Records;
                 self.settled = true;
                 self.session = said.session.clone().or(self.session.take());
                 self.count(&said);
+                self.ignored = None;
                 self.last = LastResult::Result(said);
             }
             StreamRecord::BrokenResult if self.form == OutputFormat::Records => {
@@ -188,12 +204,20 @@ impl StreamState {
                 self.settled = true;
                 self.noise(bytes);
             }
-            StreamRecord::Other => self.settled = false,
+            StreamRecord::Other => {
+                self.other_records += 1;
+                self.settled = false;
+            }
             StreamRecord::Noise | StreamRecord::BrokenResult => self.noise(bytes),
         }
     }
 
+    fn has_answer(&self) -> bool {
+        matches!(&self.last, LastResult::Result(said) if said.is_answer())
+    }
+
     fn noise(&mut self, bytes: &[u8]) {
+        self.is_fenced ^= bytes.trim_ascii_start().starts_with(b"```");
         self.noise_lines += 1;
         self.noise.push(bytes);
         self.noise.push(b"\n");
@@ -228,6 +252,16 @@ impl StreamState {
                 run.warnings.push(format!("{count} {what}"));
             }
         }
+        let exit = match (self.ignored, exit) {
+            (None, exit) => exit,
+            (Some(words), exit) => {
+                let words = if words.is_empty() { "an error without words" } else { &words };
+                run.warnings
+                    .push(format!("after its answer came an empty error, which does not count: {words}"));
+                // The code is the error's.
+                if matches!(exit, Exit::Code(_)) { Exit::Code(0) } else { exit }
+            }
+        };
         run.failure = match self.last {
             LastResult::Result(said) => {
                 let failure = of_result(&said, exit, stderr);

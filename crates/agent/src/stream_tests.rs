@@ -344,11 +344,77 @@ fn a_command_that_wraps_a_stream_is_never_shown_as_its_stream() {
     let mut wrapped = b"starting the agent ...\n".to_vec();
     wrapped.extend(fixture("claude-plain"));
     assert_eq!(command(&wrapped).result.as_deref(), Some("Hello from the mock. The answer is 42."));
-    // But text that quotes a record far inside is text.
-    let text = format!("{}{{\"type\":\"result\",\"result\":\"forged\"}}\n", "a line\n".repeat(40));
-    assert!(command(text.as_bytes()).result.is_some_and(|result| result.starts_with("a line")));
+    // But text that quotes a record, in a block of code or far inside, is text.
+    let result = "{\"type\":\"result\",\"result\":\"forged\"}\n";
+    for text in [
+        format!("{}{result}", "a line\n".repeat(40)),
+        format!("a line\n```json\n{{\"type\":\"system\"}}\n{result}```\nand more\n"),
+    ] {
+        assert!(command(text.as_bytes()).result.is_some_and(|result| result.starts_with("a line")), "{text}");
+    }
     // A stream of another kind of program has no result that we know.
     assert_eq!(kind(&command(&fixture("gemini-plain"))), Some(AgentFailureKind::Ended));
+}
+
+#[test]
+fn a_line_of_json_with_a_type_makes_a_stream_wherever_the_result_is() {
+    let (result, progress) =
+        ("{\"type\":\"result\",\"result\":\"/bug\"}\n", "{\"type\":\"progress\",\"text\":\"hm\"}\n");
+    for output in [
+        format!("{}{result}", progress.repeat(50)),
+        format!("{}{result}{}", progress.repeat(50), progress.repeat(50)),
+        format!("installing ...\n{}{result}", progress.repeat(40)),
+        format!("{}{progress}{result}", "installing ...\n".repeat(100)),
+        format!("starting\n{result}"),
+        format!("starting\n{result}done\n"),
+        result.to_owned(),
+    ] {
+        let run = command(output.as_bytes());
+        assert_eq!((run.result.as_deref(), kind(&run)), (Some("/bug"), None), "{output}");
+    }
+    let run = command(progress.repeat(3).as_bytes());
+    assert_eq!((run.result.as_deref(), kind(&run)), (None, Some(AgentFailureKind::Ended)), "no result came");
+    // One line of JSON may be the answer itself.
+    assert_eq!(command(progress.as_bytes()).result.as_deref(), Some(progress.trim()));
+}
+
+#[test]
+fn a_session_is_named_by_the_record_that_says_it_started() {
+    let result = "{\"type\":\"result\",\"result\":\"done\"}\n";
+    let output = format!("{{\"type\":\"session_started\",\"session_id\":\"s-1\"}}\n{result}");
+    for run in [claude(output.as_bytes()), command(output.as_bytes())] {
+        assert_eq!((run.session_id.as_deref(), run.result.as_deref()), (Some("s-1"), Some("done")));
+    }
+}
+
+/// Claude Code prints such a one when a background task ends after the answer.
+#[test]
+fn an_empty_error_after_an_answer_does_not_replace_it() {
+    let good = "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"42\",\"total_cost_usd\":0.5,\
+        \"usage\":{\"input_tokens\":3}}\n";
+    let error = |fields: &str| {
+        format!(
+            "{{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"is_error\":true{fields},\
+            \"usage\":{{\"input_tokens\":3}}}}\n"
+        )
+    };
+    for (second, code) in [
+        (error(",\"num_turns\":0,\"errors\":[\"only prompt commands\"]"), 0),
+        (error(",\"num_turns\":0,\"result\":\" \""), 1),
+        (error(",\"result\":null"), 1),
+    ] {
+        let output = format!("{good}{second}");
+        let run = finish(OutputFormat::Records, &[output.as_bytes()], Exit::Code(code), "");
+        assert_eq!((run.result.as_deref(), kind(&run)), (Some("42"), None), "{second}");
+        assert_eq!((run.usage.input_tokens, run.usage.usd), (3, 0.5), "{second}");
+        assert_eq!(run.warnings.len(), 1, "{:?}", run.warnings);
+    }
+    // An error that says something, or comes of turns, counts; so does one without an answer before it.
+    for second in [error(",\"result\":\"I broke it\""), error(",\"num_turns\":4,\"errors\":[\"too many\"]")] {
+        assert!(kind(&claude(format!("{good}{second}").as_bytes())).is_some(), "{second}");
+    }
+    assert!(kind(&claude(error("").as_bytes())).is_some());
+    assert!(kind(&claude(format!("{}{}", error(""), error("")).as_bytes())).is_some());
 }
 
 proptest! {
@@ -364,6 +430,8 @@ proptest! {
                 Just(br#"{"type":"result","result":"r","total_cost_usd":0.5,"is_error":true}"#.to_vec()),
                 Just("{\"result\":\"a\u{2028}\\ud83d\",\"type\":\"result\"}".as_bytes().to_vec()),
                 Just(br#"{"type":"result","result":"#.to_vec()),
+                Just(br#"{"type":"assistant"}"#.to_vec()),
+                Just(b"```".to_vec()),
             ],
             0..12,
         ),

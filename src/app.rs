@@ -173,7 +173,6 @@ impl Application {
             store: store.clone(),
             webhook_secrets: settings.github.webhook_secrets.clone(),
             api_token: settings.server.api_token.clone(),
-            guesses: Arc::default(),
             orders: Arc::new(EngineOrders(engine.clone())),
             watch: Arc::new(EngineOrders(engine.clone())),
             signer: Arc::new(signer(&settings, sandbox)?),

@@ -143,7 +143,6 @@ impl IntakeCost {
             store: Store::open(&format!("sqlite://{}", file.display())).await.expect("a store"),
             webhook_secrets: vec![SecretString::from(SECRET)],
             api_token: None,
-            guesses: Arc::default(),
             orders: Arc::new(Nobody),
             signer: Arc::new(Unasked(SigningKey::generate().expect("a key"))),
             watch: Arc::new(()),

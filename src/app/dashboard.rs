@@ -150,7 +150,6 @@ pub(super) fn dashboard(
         shared: Arc::default(),
         store: api.store.clone(),
         api_token: api.api_token.clone(),
-        guesses: api.guesses.clone(),
         listens,
         public_url: settings.server.public_url.clone(),
         orders: api.orders.clone(),

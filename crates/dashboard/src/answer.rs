@@ -105,14 +105,6 @@ pub(crate) fn broken(text: &str) -> HttpResponse {
 /// Seconds after which whoever was turned away comes again.
 pub(crate) const AGAIN_AFTER: &str = "10";
 
-/// Too many wrong tokens came from where this one does.
-pub(crate) fn guessed(seconds: u64) -> HttpResponse {
-    let text = format!("Too many wrong tokens came from your address. Try again in {seconds} seconds.");
-    let mut answer = trouble(StatusCode::TOO_MANY_REQUESTS, "Not right now", &text);
-    answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from(seconds));
-    answer
-}
-
 /// There are too many.
 pub(crate) fn busy(text: &str) -> HttpResponse {
     let mut answer = trouble(StatusCode::SERVICE_UNAVAILABLE, "Not right now", text);

@@ -45,7 +45,7 @@ use tokio::sync::broadcast;
 use url::Url;
 
 use journeyman_config::EffectiveSetting;
-use journeyman_http::{TokenGuesses, WorkOrders};
+use journeyman_http::WorkOrders;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{DayLimits, JournalEntry, MoveKey, OrderId, Person, RepositoryId};
 use journeyman_store::Store;
@@ -59,8 +59,6 @@ pub struct DashboardState {
     pub store: Store,
     /// What people sign in with who run the server.
     pub api_token: Option<SecretString>,
-    /// Wrong ones, the API's and ours together.
-    pub guesses: Arc<TokenGuesses>,
     /// Where people reach the server, if that is known.
     pub public_url: Option<Url>,
     /// Where it listens; people reach it there where no other address is known.

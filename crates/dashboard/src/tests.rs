@@ -87,7 +87,6 @@ impl DashboardFixture {
         let state = DashboardState {
             store,
             api_token: Some(TOKEN.into()),
-            guesses: Arc::default(),
             public_url: None,
             listens: ([127, 0, 0, 1], 4321).into(),
             orders: Arc::new(NobodyAtWork),

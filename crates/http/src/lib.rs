@@ -11,7 +11,6 @@ mod body;
 mod commands;
 mod deliveries;
 mod descriptions;
-mod guesses;
 mod metrics;
 mod pages;
 mod problem;
@@ -36,7 +35,6 @@ use journeyman_order::{IssueNumber, Journal, OrderId, RepositoryName, Requester,
 use journeyman_store::Store;
 
 pub use auth::is_same_secret;
-pub use guesses::{TokenGuesses, TooManyGuesses};
 pub use pages::nothing_there;
 pub use server::start;
 pub use watched::{AnsweredCallback, RequestWatch};
@@ -50,8 +48,6 @@ pub struct HttpState {
     pub webhook_secrets: Vec<SecretString>,
     /// What opens the API; without it the API is closed.
     pub api_token: Option<SecretString>,
-    /// Wrong ones.
-    pub guesses: Arc<TokenGuesses>,
     pub orders: Arc<dyn WorkOrders>,
     /// Who remembers what was being answered when the server died.
     pub watch: Arc<dyn RequestWatch>,

@@ -30,12 +30,6 @@ impl ProblemDetails {
         Self::new(StatusCode::UNAUTHORIZED, "Not authorized", detail)
     }
 
-    pub(super) fn too_many_guesses(seconds: u64) -> Self {
-        let detail = format!("too many wrong tokens came from this address: try again in {seconds} seconds");
-        Self::new(StatusCode::TOO_MANY_REQUESTS, "Too many wrong tokens", detail)
-            .with_header(header::RETRY_AFTER, seconds.to_string())
-    }
-
     pub(super) fn with_header(mut self, name: header::HeaderName, value: impl Into<String>) -> Self {
         self.header = Some((name, value.into()));
         self

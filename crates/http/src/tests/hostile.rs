@@ -10,19 +10,12 @@ impl HttpFixture {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_tries_tokens_is_not_looked_at_for_a_while_and_others_are() {
+async fn wrong_tokens_do_not_lock_out_the_right_one_from_the_same_address() {
     let house = http_fixture().await;
-    for _ in 0..10 {
+    for _ in 0..12 {
         problem(house.show("a guess", "203.0.113.7").await, 401).await;
     }
-    for token in ["a guess", TOKEN] {
-        let refused = house.show(token, "203.0.113.7").await;
-        let seconds: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
-        assert!((1..=61).contains(&seconds), "{seconds}");
-        let detail = problem(refused, 429).await;
-        assert!(detail.contains("too many wrong tokens"), "{detail}");
-    }
-    assert_eq!(house.show(TOKEN, "203.0.113.8").await.status(), StatusCode::OK);
+    assert_eq!(house.show(TOKEN, "203.0.113.7").await.status(), StatusCode::OK);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -49,7 +49,7 @@ unpack() { # package, version, list of hashes, folder, files
     archive="$(sed 's/^@//; s:/:-:' <<<"$package")-$version.tgz"
     note "$package $version"
     rm -rf .cache/download && mkdir -p .cache/download "$folder"
-    npm pack --silent --pack-destination .cache/download "$package@$version" >/dev/null
+    npm pack --loglevel error --pack-destination .cache/download "$package@$version" >/dev/null
     if ! (cd .cache/download && grep -F "  $archive" "../../$list" | sha512sum --check --quiet); then
         note "$archive is not the archive that $list names: nothing was installed" >&2
         rm -rf .cache/download

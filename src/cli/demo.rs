@@ -9,7 +9,8 @@ use secrecy::ExposeSecret;
 use super::INTERRUPTED;
 use super::live::{LineTarget, LiveOutput};
 use super::local::{HumanPresence, LABEL, LocalOptions, LocalStack, PERSON};
-use super::{log, sample, user_settings};
+use super::sample::{self, Sample};
+use super::{log, user_settings};
 use crate::emulator::{RepositorySource, WebPages};
 use crate::order::{OrderId, Receipt, Surfaces};
 
@@ -79,8 +80,11 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     } else {
         eprintln!("Agent:             {}\n", arguments.agent);
     }
-    let sample = RepositorySource::Files(sample::files());
-    let issue = match local.start_order(REPOSITORY, sample, &title, &body).await {
+    let begun = async {
+        let sample = Sample::for_sandbox(local.handle.bench()).await?;
+        local.start_order(REPOSITORY, RepositorySource::Files(sample.files()), &title, &body).await
+    };
+    let issue = match begun.await {
         Ok(issue) => issue,
         Err(error) => return local.give_up(error).await,
     };

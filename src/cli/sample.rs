@@ -1,31 +1,82 @@
-//! The sample of the demo: a repository with a real bug, an issue that describes it, and the script of an agent.
+//! The samples of the demo: a repository with a real bug, an issue that describes it, and the script of an agent.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
 
 use rust_embed::RustEmbed;
 
 use super::issue_file;
+use crate::app::{EvalCommandNetwork, EvalSandbox};
 use crate::config::{AgentSettings, RuntimeKind};
+use crate::order::Exit;
 
 /// The scripted agent's name.
 pub(super) const AGENT: &str = "scripted";
 
 #[derive(RustEmbed)]
-#[folder = "templates/demo/repository"]
-struct SampleRepository;
+#[folder = "templates/demo/python"]
+struct PythonRepository;
 
-/// What the scripted agent does in the demo.
-pub(super) const SCRIPT: &str = include_str!("../../templates/demo/script.yaml");
+#[derive(RustEmbed)]
+#[folder = "templates/demo/shell"]
+struct ShellRepository;
 
-pub(super) fn files() -> BTreeMap<String, Vec<u8>> {
-    SampleRepository::iter()
-        .filter_map(|path| {
-            let file = SampleRepository::get(&path)?;
-            // A manifest of that name would make the folder a package of its own, which is not compiled in.
-            let path = path.strip_suffix(".sample").unwrap_or(&path).to_owned();
-            Some((path, file.data.into_owned()))
-        })
-        .collect()
+/// What the Python sample needs behind the walls. Debian's smallest Python comes without `unittest`.
+const PYTHON_THERE: &str = "python3 -c 'import sys, unittest; sys.exit(sys.version_info < (3, 6))'";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The same bug in two languages: the demo runs on every machine that Journeyman runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sample {
+    Python,
+    Shell,
+}
+
+impl Sample {
+    /// The one whose tests can run in this sandbox.
+    pub(super) async fn for_sandbox(sandbox: &EvalSandbox) -> anyhow::Result<Self> {
+        let place = tempfile::tempdir()?;
+        let (folder, home) = (place.path().join("work"), place.path().join("home"));
+        std::fs::create_dir(&folder)?;
+        let offline = EvalCommandNetwork::Offline;
+        let tried = sandbox.run_command(&folder, &home, PYTHON_THERE, offline, PATIENCE).await?;
+        Ok(if tried.exit == Exit::Code(0) { Self::Python } else { Self::Shell })
+    }
+
+    /// The one that is checked out in a folder. Where none is, both scripts say the same.
+    fn in_folder(folder: &Path) -> Self {
+        if folder.join("median.sh").exists() { Self::Shell } else { Self::Python }
+    }
+
+    pub(super) fn files(self) -> BTreeMap<String, Vec<u8>> {
+        match self {
+            Self::Python => files::<PythonRepository>(),
+            Self::Shell => files::<ShellRepository>(),
+        }
+    }
+
+    fn script(self) -> String {
+        let common = include_str!("../../templates/demo/script/common.yaml");
+        let own = match self {
+            Self::Python => include_str!("../../templates/demo/script/python.yaml"),
+            Self::Shell => include_str!("../../templates/demo/script/shell.yaml"),
+        };
+        format!("{common}{own}")
+    }
+}
+
+fn files<Repository: RustEmbed>() -> BTreeMap<String, Vec<u8>> {
+    let file = |path: std::borrow::Cow<'static, str>| {
+        let file = Repository::get(&path)?;
+        Some((path.into_owned(), file.data.into_owned()))
+    };
+    Repository::iter().filter_map(file).collect()
+}
+
+/// What the scripted agent does in the folder where it works.
+pub(super) fn script() -> anyhow::Result<String> {
+    Ok(Sample::in_folder(&std::env::current_dir()?).script())
 }
 
 pub(super) fn issue() -> (String, String) {

@@ -54,7 +54,7 @@ pub(super) fn main(arguments: &ScriptedAgentArguments) -> anyhow::Result<u8> {
         Some(path) => {
             std::fs::read_to_string(path).with_context(|| format!("--script {}", path.display()))?
         }
-        None => sample::SCRIPT.to_owned(),
+        None => sample::script()?,
     };
     let scenes: Vec<ScriptStep> = serde_saphyr::from_str(&script).context("the script")?;
     let stage = std::env::var("JOURNEYMAN_STAGE").unwrap_or_default();

@@ -101,10 +101,14 @@ impl World {
     pub async fn demo() -> Self {
         let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/demo");
         let mut files = BTreeMap::new();
-        read_files(&place.join("repository"), "", &mut files);
+        read_files(&place.join("python"), "", &mut files);
         let issue = fs::read_to_string(place.join("issue.md")).expect("the demo's issue");
         let (title, body) = issue.split_once('\n').expect("a title and a body");
-        let script = fs::read_to_string(place.join("script.yaml")).expect("the demo's script");
+        let script = ["common", "python"]
+            .map(|name| {
+                fs::read_to_string(place.join(format!("script/{name}.yaml"))).expect("the demo's script")
+            })
+            .concat();
         let script: Vec<&str> = script.lines().filter(|line| !line.starts_with("  think:")).collect();
         Self::of(files, title.trim_start_matches("# "), body, &script.join("\n")).await
     }

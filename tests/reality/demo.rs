@@ -1,5 +1,8 @@
 //! `journeyman demo`: as a person sees it, in the terminal and on the emulator's pages.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use rustix::process::Signal;
 
 use super::local::{Desk, RIGHT, Tests};
@@ -13,13 +16,11 @@ const WAITS_FOR_ADVICE: &str = r"
   round: 3
   run: |
     cat > /tmp/prompt.txt
-    sed -i 's|    sorted.get(sorted.len() / 2).copied()|    let middle = sorted.len() / 2;\n    if middle > 0 \&\& sorted.len() % 2 == 0 {\n        return Some((sorted.get(middle - 1)? + sorted.get(middle)?) / 2.0);\n    }\n    sorted.get(middle).copied()|' src/lib.rs
-    cat >> tests/statistics.rs <<'TEST'
+    sed -i 's|    return ordered\[middle\]|    if len(ordered) % 2 == 0:\n        return (ordered[middle - 1] + ordered[middle]) / 2\n    return ordered[middle]|' averages.py
+    cat >> tests/test_averages.py <<'TEST'
 
-    #[test]
-    fn the_median_of_an_even_number_of_values_is_the_mean_of_the_middle_two() {
-        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
-    }
+        def test_the_median_of_an_even_number_of_values_is_the_mean_of_the_middle_two(self):
+            self.assertEqual(median([4, 1, 3, 2]), 2.5)
     TEST
     grep -q 'push it, please' /tmp/prompt.txt && git commit -qam 'Take the mean of the middle two' && git push -q origin HEAD
   say: Pushed, as I was told.
@@ -66,6 +67,37 @@ async fn once_ends_with_a_pull_request_whose_head_is_the_tested_commit() {
         tested.len() == 40 && value(&ended.printed, "pull request:").is_some_and(|url| url.ends_with("/2"))
     );
     for words in ["a script, not a model", "round 2", "1 failed", "0 failed"] {
+        assert!(ended.said.contains(words), "{words:?} is not in {}", ended.said);
+    }
+}
+
+/// The program on this machine without its Pythons.
+fn without_python(folder: &Path, arguments: &[&str]) -> Command {
+    let command = journeyman(folder, arguments);
+    let mut masked = Command::new("bwrap");
+    masked.args(["--dev-bind", "/", "/"]);
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    for folder in std::env::split_paths(&search).chain(["/usr/bin", "/usr/local/bin"].map(PathBuf::from)) {
+        let programs = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for program in programs.filter(|one| one.file_name().to_string_lossy().starts_with("python")) {
+            masked.args(["--ro-bind", "/dev/null"]).arg(program.path());
+        }
+    }
+    masked.arg("--").arg(command.get_program()).args(command.get_args()).current_dir(folder).env_clear();
+    masked.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    masked
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_is_verified_on_a_machine_without_python() {
+    let desk = Desk::new(RIGHT, Tests::None);
+    std::fs::remove_file(desk.path("config/journeyman/journeyman.toml")).expect("the demo needs no settings");
+
+    let ended = Running::start(without_python(desk.folder(), &["demo", "--once"])).end().await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert_eq!(value(&ended.printed, "outcome:").as_deref(), Some("verified"));
+    for words in ["sh tests/run.sh", "round 2", "1 failed"] {
         assert!(ended.said.contains(words), "{words:?} is not in {}", ended.said);
     }
 }

@@ -14,8 +14,8 @@ use super::temporary::TemporaryPlace;
 use super::{UsageError, asked_to_stop};
 use crate::app::{Application, ApplicationHandle};
 use crate::config::{
-    AgentSettings, DefaultSettings, DeliveryMode, GithubSettings, Settings, Templates, TestRunSettings,
-    sqlite_url,
+    AgentSettings, DataSettings, DefaultSettings, DeliveryMode, GithubSettings, Settings, Templates,
+    TestRunSettings, sqlite_url,
 };
 use crate::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, WebPages, keys};
 use crate::order::next::OrderProjection;
@@ -153,7 +153,7 @@ impl LocalStack {
         let ours = wishes.agents.into_iter().filter(|(name, _)| !(is_theirs && name == super::sample::AGENT));
         settings.agents.extend(ours);
         settings.server.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-        settings.data.dir = folder.join("data");
+        settings.data = DataSettings { dir: folder.join("data"), cache_dir: folder.join("data") };
         settings.store.url = SecretString::from(sqlite_url(&folder.join("journeyman.db")));
         settings.limits.order.gather_seconds = wishes.gather_seconds;
         // A demonstration is over before anybody has gone for coffee.

@@ -244,7 +244,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
         store: StoreSettings {
             url: SecretString::from(format!("sqlite://{}", place.join("journeyman.db").display())),
         },
-        data: DataSettings { dir: place.join("data") },
+        data: DataSettings { dir: place.join("data"), cache_dir: place.join("data") },
         notifications: None,
         telemetry: None,
         retention: Default::default(),

@@ -195,6 +195,8 @@ known! {
 
     DATA_DIR: "data.dir", Text, Is("data"),
         "mirrors, workspaces and artifacts, gigabytes for large repositories; it begins at the folder of the settings";
+    DATA_CACHE_DIR: "data.cache_dir", Text, Depends("`data.dir`", "/var/cache/journeyman"),
+        "environments and images, which can be made again; it begins at the folder of the settings";
     DATA_KEEP_GIB: "data.keep_gib", Integer(0, 1_000_000), Is("50"),
         "GiB of environments and images; beyond that, those unused for longest are removed; `0`: none is kept unused";
 

@@ -175,6 +175,8 @@ pub struct StoreSettings {
 #[derive(Debug, Clone)]
 pub struct DataSettings {
     pub dir: PathBuf,
+    /// What can be made again: environments and images.
+    pub cache_dir: PathBuf,
 }
 
 /// `[defaults]`: for repositories that do not say otherwise.

@@ -128,7 +128,10 @@ fn assemble(
         github,
         signing,
         store: store(keys)?,
-        data: DataSettings { dir: data_dir(keys)? },
+        data: DataSettings {
+            cache_dir: keys.path(known::DATA_CACHE_DIR)?.map_or_else(|| data_dir(keys), Ok)?,
+            dir: data_dir(keys)?,
+        },
         notifications: notifications(keys)?,
         telemetry: telemetry(keys, variables)?,
         retention: retention(keys)?,

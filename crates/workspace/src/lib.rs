@@ -113,6 +113,8 @@ use large_files::LargeFilePointers;
 #[derive(Debug, Clone)]
 pub struct Workspaces {
     inner: Arc<WorkspacesInner>,
+    /// Where environments and images are.
+    cache: PathBuf,
     /// How servers are reached.
     outgoing: Arc<OutgoingNetwork>,
     /// All that git trusts, where the settings name more than the system does.
@@ -188,6 +190,7 @@ impl Workspaces {
         let data =
             data.canonicalize().map_err(|error| GitError::file("find the data folder", data, &error))?;
         Ok(Self {
+            cache: data.clone(),
             inner: Arc::new(WorkspacesInner {
                 data,
                 locks: Mutex::default(),
@@ -200,6 +203,18 @@ impl Workspaces {
             signer: None,
             is_given_up: Arc::default(),
         })
+    }
+
+    /// The same, with environments and images in a folder of their own.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn caching_in(self, cache: &Path) -> Result<Self, GitError> {
+        std::fs::create_dir_all(cache)
+            .map_err(|error| GitError::file("make the cache folder", cache, &error))?;
+        let cache =
+            cache.canonicalize().map_err(|error| GitError::file("find the cache folder", cache, &error))?;
+        Ok(Self { cache, ..self })
     }
 
     /// The same, where servers are reached by way of a proxy or with other certificates.
@@ -271,7 +286,7 @@ impl Workspaces {
 
     /// Where those of all repositories are kept: a folder for each owner, and in it one for each repository.
     pub fn all_environments(&self) -> PathBuf {
-        self.inner.data.join("environments")
+        self.cache.join("environments")
     }
 
     /// Where the folders of all orders are.
@@ -281,7 +296,7 @@ impl Workspaces {
 
     /// Where images are kept, for all repositories.
     pub fn images(&self) -> PathBuf {
-        self.inner.data.join("images")
+        self.cache.join("images")
     }
 
     /// Where the names of what is under way are.

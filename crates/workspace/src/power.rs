@@ -50,6 +50,9 @@ impl Workspaces {
         let failed = |error: std::io::Error| GitError::file("sync", data, &error);
         let folder = File::open(data).map_err(failed)?;
         rustix::fs::syncfs(&folder).map_err(|error| failed(error.into()))?;
+        let failed_cache = |error: std::io::Error| GitError::file("sync", &self.cache, &error);
+        let cache = File::open(&self.cache).map_err(failed_cache)?;
+        rustix::fs::syncfs(&cache).map_err(|error| failed_cache(error.into()))?;
         match std::fs::remove_file(data.join(RECORD)) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
             Ok(()) | Err(_) => folder.sync_all().map_err(failed),

@@ -16,7 +16,7 @@ chmod 755 "$tree"
 
 put() { install -D -m "$1" "$2" "$tree/$3"; }
 put 755 "$program" usr/bin/journeyman
-sed 's#/usr/local/bin/#/usr/bin/#; /^# \/etc\/systemd/,/^# *systemctl enable/d' deploy/journeyman.service >"$tree/unit"
+sed 's#/usr/local/bin/#/usr/bin/#; /^# \/etc\/systemd/d' deploy/journeyman.service >"$tree/unit"
 put 644 "$tree/unit" usr/lib/systemd/system/journeyman.service
 rm "$tree/unit"
 put 644 journeyman.example.toml usr/share/doc/journeyman/journeyman.example.toml

@@ -20,17 +20,7 @@ if [ "${engine[0]}" = podman ] && [ ! -d /sys/kernel/security/apparmor ]; then
     as_composed=("${as_composed[@]/apparmor=unconfined/no-new-privileges}")
 fi
 
-cat >"$place/trial.sh" <<'TRIAL'
-set -e
-mkdir -p /tmp/trial/.github && cd /tmp/trial && git init -q .
-printf 'def add(a, b):\n    return a + b\n' >sums.py
-printf 'import unittest, sums\nclass T(unittest.TestCase):\n    def test_add(self): self.assertEqual(sums.add(1, 2), 3)\n' >test_sums.py
-printf 'test: python3 -m unittest\n' >.github/journeyman.yml
-git add -A && git -c user.name=a -c user.email=a@example.org commit -qm 'Sums'
-exec journeyman environment --repo .
-TRIAL
-chmod -R a+rX "$place"
-"${engine[@]}" run --rm "${as_composed[@]}" --volume "$place/trial.sh:/trial.sh:ro" --entrypoint tini "$image" -- sh /trial.sh
+"${engine[@]}" run --rm "${as_composed[@]}" --volume "$PWD/scripts/try-sandbox.sh:/trial.sh:ro" --entrypoint tini "$image" -- sh /trial.sh
 
 openssl genrsa -traditional -out "$place/app.pem" 2048 2>/dev/null
 secret=$(openssl rand -hex 32)

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use journeyman::setup::{ServicePlan, ServiceScope};
+use journeyman::setup::{ServicePlan, ServiceScope, has_user_manager};
 
 use super::local::{AROUND, RIGHT};
 use super::program::{Running, journeyman};
@@ -132,4 +132,35 @@ async fn a_unit_that_forbids_host_names_is_told_apart_from_a_kernel_that_forbids
         "{}",
         ended.said
     );
+}
+
+/// It installs a service of the user who runs the tests, so it is for machines that are thrown away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_users_own_systemd_runs_the_unit_that_setup_installs() {
+    if std::env::var_os("CI").is_none() || !has_user_manager() {
+        eprintln!("SKIPPED: this is no CI, or no systemd of this user runs");
+        return;
+    }
+    let agents = format!(
+        "deliveries = \"pull\"\n[store]\nurl = \"sqlite://kept/journeyman.db\"\n[data]\ndir = \"kept/data\"\n\
+         [defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\n\
+         program = [{PROGRAM:?}, \"scripted-agent\", \"--script\", \"FOLDER/script.yaml\"]\n\
+         read = [{PROGRAM:?}, \"FOLDER/script.yaml\"]\n"
+    );
+    let install = |folder: &Path| {
+        std::fs::write(folder.join("script.yaml"), format!("{AROUND}{RIGHT}")).expect("a file");
+        let steps = "\"$1\" setup --non-interactive --service user --config \"$2\" && \
+                     exec journalctl --user --follow --lines 100 --output cat --unit journeyman";
+        let mut command = Command::new("sh");
+        command.args(["-c", steps, "sh", PROGRAM]).arg(folder.join("journeyman.toml"));
+        command
+    };
+    let world = World::start_by(install, &agents, FILES, ("sum.sh subtracts", "It should add.")).await;
+    world.label().await;
+
+    let pull = world.ready_pull().await;
+
+    assert!(pull.issue.body.contains("Verified"), "{}", pull.issue.body);
+    let ended = Command::new("systemctl").args(["--user", "disable", "--now", "journeyman"]).status();
+    assert!(ended.expect("systemctl runs").success());
 }

@@ -68,11 +68,11 @@ pub async fn reverify(
     // Here and not when it is dropped: tests can have left folders in folders without end.
     super::remove_all(place.path())?;
     let tested = tested?;
-    Ok(RepeatedTests {
-        evidence: TestEvidence::of(&tested.run),
-        is_image_by_digest: tested.is_image_by_digest,
-        is_proof_wanted,
-    })
+    let mut evidence = TestEvidence::of(&tested.run);
+    if let Some(scrutiny) = &mut evidence.scrutiny {
+        scrutiny.mutants = None;
+    }
+    Ok(RepeatedTests { evidence, is_image_by_digest: tested.is_image_by_digest, is_proof_wanted })
 }
 
 /// The repository's settings, as they are on the commit that the work started from. All commits have to be here.

@@ -11,6 +11,9 @@ const ENOUGH_MUTANTS: u32 = 3;
 pub struct MutantTally {
     /// How many were tried.
     pub tried: u32,
+    /// Why none were, as a clause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// How many the tests catch.
     pub caught: u32,
     /// Those they do not: path, line and what was changed.
@@ -28,6 +31,17 @@ pub struct MutantTally {
 }
 
 impl MutantTally {
+    /// None were tried, and why.
+    pub fn untried(because: impl Into<String>) -> Self {
+        Self { because: Some(because.into()), ..Self::default() }
+    }
+
+    /// That none were tried, in a sentence.
+    pub fn none_tried(&self) -> Option<String> {
+        let because = self.because.as_ref().filter(|_| self.tried == 0)?;
+        Some(format!("No mutants were tried, because {because}."))
+    }
+
     /// What was not tried in which file, and why, each in a few words.
     pub fn not_tried_in(&self) -> Vec<String> {
         // Older journals have the paths alone.
@@ -82,6 +96,16 @@ mod tests {
         let all = "the tests catch none of 3 mutants of the changed lines";
         assert_eq!(said(3, 0, &[]).as_deref(), Some(all));
         assert_eq!((said(1, 0, &["a"]), said(3, 1, &["a", "b", "c"])), (None, None));
+    }
+
+    #[test]
+    fn it_is_said_why_no_mutants_were_tried_and_never_beside_some_that_were() {
+        let tally = MutantTally::untried("there was no time");
+        let said = "No mutants were tried, because there was no time.";
+        assert_eq!(tally.none_tried().as_deref(), Some(said));
+        assert_eq!((tally.none_caught(), MutantTally { tried: 1, ..tally }.none_tried()), (None, None));
+        let older = r#"{"tried": 0, "caught": 0}"#;
+        assert_eq!(serde_json::from_str::<MutantTally>(older).unwrap().none_tried(), None);
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub struct Scrutiny {
     /// Dependencies that the change brings, each in a sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
-    /// How many mutants of the changed lines the tests catch; none where none were tried.
+    /// How many mutants of the changed lines the tests catch, or why none were tried; none in older journals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutants: Option<MutantTally>,
     /// What reading the change finds that no run can show, for reviewer and person. Grave is only code that answers the

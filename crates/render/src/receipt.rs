@@ -139,9 +139,9 @@ impl<'a> ReceiptSource<'a> {
         let mut lines = Vec::new();
         if self.test().is_some() {
             let examples = self.scrutiny().into_iter().flat_map(scrutiny::unjudged_examples);
-            lines.extend(
-                scrutiny::gap(self.scrutiny()).into_iter().chain(examples).map(|gap| format!("- {gap}")),
-            );
+            let mutants = self.scrutiny().and_then(scrutiny::untried_mutants);
+            let gaps = scrutiny::gap(self.scrutiny()).into_iter().chain(examples).chain(mutants);
+            lines.extend(gaps.map(|gap| format!("- {gap}")));
         } else {
             lines.push("- Tests: none were run on this commit.".to_owned());
         }

@@ -48,7 +48,7 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
         };
         lines.push(format!("- {sign}{}", plain(&shorten(&said, 300))));
     }
-    lines.extend(scrutiny.mutants.as_ref().map(mutants));
+    lines.extend(scrutiny.mutants.as_ref().filter(|tally| tally.because.is_none()).map(mutants));
     if !scrutiny.rewritten.is_empty() {
         let paths = list(&scrutiny.rewritten, scrutiny.rewritten.len() as u64);
         lines.push(format!("- ❌ files of the commit are written while the tests run: {paths}"));
@@ -128,6 +128,11 @@ fn mutants(tally: &MutantTally) -> String {
         "- {} of {} mutants of the changed lines are caught{left}{survivors}{unread}",
         tally.caught, tally.tried
     )
+}
+
+/// That mutants were not tried, and why.
+pub(super) fn untried_mutants(scrutiny: &Scrutiny) -> Option<String> {
+    Some(plain(&shorten(&scrutiny.mutants.as_ref()?.none_tried()?, 300)))
 }
 
 /// What of it was not looked at; none where all was.

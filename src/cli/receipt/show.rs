@@ -3,7 +3,7 @@
 use super::line;
 use crate::attest::{KeyId, Statement};
 use crate::order::receipt::TestEvidence;
-use crate::order::scrutiny::{LieVerdict, Objection, Scrutiny};
+use crate::order::scrutiny::{LieVerdict, MutantTally, Objection, Scrutiny};
 use crate::order::test_run::CommandRun;
 use crate::order::{TestCounts, TestVerdict};
 
@@ -149,6 +149,8 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
         let list = if is_for == Some(true) { &mut *verified } else { &mut *open };
         list.push(line(&sentence, LONGEST));
     }
+    let mutants = scrutiny.mutants.as_ref().and_then(MutantTally::none_tried);
+    open.extend(mutants.map(|sentence| line(&sentence, LONGEST)));
     for test in scrutiny.changed_tests.iter().take(MOST_NAMES) {
         open.push(format!("test of the base changed: {}, {}", line(&test.test, 120), test.how.as_str()));
     }

@@ -11,7 +11,7 @@ use super::change::{ChangeAnalysis, texts_of};
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::comparison::TestRunnerName;
-use journeyman_order::scrutiny::{Baseline, ChangedTest, LieVerdict, OldTests};
+use journeyman_order::scrutiny::{Baseline, ChangedTest, LieVerdict, MutantTally, OldTests};
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, Exit, Proof, Scrutiny, TestCaseStatus, TestReport,
 };
@@ -221,7 +221,10 @@ impl<'a> ExperimentContext<'a> {
         let changed_tests = self.changed_tests(&judgement);
         let is_bent = lies.as_ref().is_some_and(|lies| lies.said == LieVerdict::Unnoticed);
         let is_good = judgement.is_good() && !is_bent && rewritten.is_empty();
-        let mutants = if is_good { self.mutants(&judgement, ran.seconds()).await? } else { None };
+        let mutants = match is_good {
+            true => self.mutants(&judgement, ran.seconds()).await?,
+            false => MutantTally::untried("the change had not passed by then"),
+        };
         Ok(Scrutiny {
             baseline,
             base_setup: None,
@@ -246,7 +249,7 @@ impl<'a> ExperimentContext<'a> {
             rewritten,
             touches_code: sides.code_differs,
             dependencies: self.change.dependencies.clone(),
-            mutants,
+            mutants: Some(mutants),
             weakenings: self.change.remarks.clone(),
         })
     }

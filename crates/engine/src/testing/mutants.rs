@@ -25,18 +25,21 @@ const AT_LEAST: Duration = Duration::from_secs(10);
 const MOST_UNREAD: usize = 20;
 
 impl ExperimentContext<'_> {
-    /// Mutants of the changed lines against the tests that were fixed or prove the change, and else against all; none where
-    /// none is wanted, or there is nothing to mutate.
+    /// Mutants of the changed lines against the tests that were fixed or prove the change, and else against all.
     pub(super) async fn mutants(
         &self,
         judgement: &ExperimentResult,
         took: f64,
-    ) -> Result<Option<MutantTally>, EffectError> {
+    ) -> Result<MutantTally, EffectError> {
         let limit = self.testing.settings.mutant_time;
-        // Where folders are tested each by itself, one checkout for all of them says nothing of a mutant.
-        let is_apart = !self.judging.plan.in_each_folder().is_empty();
-        if limit.is_zero() || is_apart {
-            return Ok(None);
+        if limit.is_zero() {
+            return Ok(MutantTally::untried(
+                "they are given no time here (`limits.mutant_seconds`, `prove.mutants`)",
+            ));
+        }
+        // One checkout for all of them says nothing of a mutant.
+        if !self.judging.plan.in_each_folder().is_empty() {
+            return Ok(MutantTally::untried("the tests run in each folder by itself"));
         }
         // A file that cannot be read is no way to have fewer of them, and none was tried in it.
         let untried = &self.change.untried;
@@ -47,7 +50,11 @@ impl ExperimentContext<'_> {
             ..MutantTally::default()
         };
         if self.change.mutants.is_empty() {
-            return Ok((!tally.unread.is_empty()).then_some(tally));
+            let because = match &tally.not_tried_in()[..] {
+                [] => "the changed lines have nothing that Journeyman can mutate".to_owned(),
+                unread => format!("no changed file can be mutated: {}", unread.join("; ")),
+            };
+            return Ok(MutantTally { because: Some(because), ..tally });
         }
         let begun = Instant::now();
         let (fixed, red) = evidence_of(judgement);
@@ -112,7 +119,13 @@ impl ExperimentContext<'_> {
                 }
             }
         }
-        Ok((tally.tried > 0 || !tally.unread.is_empty()).then_some(tally))
+        if tally.tried == 0 {
+            let is_late = tally.not_tried as usize > untried.len();
+            let because =
+                if is_late { "the tests took too long" } else { "those that were made do not build" };
+            tally.because = Some(because.to_owned());
+        }
+        Ok(tally)
     }
 }
 

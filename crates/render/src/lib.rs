@@ -36,7 +36,7 @@ pub use check::check;
 pub use markdown::markdown;
 pub use notice::notice;
 pub use pages::order_page;
-pub use pull::pull;
+pub use pull::{evidence, pull};
 pub use review::{earlier_review, review};
 pub use status::status;
 pub use text::{code_block, code_span, plain, title};

@@ -1,4 +1,5 @@
-//! The pull request's text: what was done, how it was verified, what was not, and the receipt.
+//! The pull request's text: what was done, how it was verified, what was not, and the receipt. Only where the work is verified
+//! does the agent speak first.
 
 use super::ROOM;
 use super::markdown::quoted_within;
@@ -20,7 +21,8 @@ pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Optio
     let issue = &journal.opened().issue;
     // A run on a person's own machine claims nothing of GitHub.
     let is_on_github = is_linkable(&issue.url);
-    let mut parts = vec![receipt.evidence()];
+    let verdict = receipt.evidence();
+    let mut parts = Vec::new();
     if let (Verdict::Pending { .. }, true) = (&survey.verdict, is_on_github) {
         parts.push(format!("Current status: [the comment on the issue]({}).", issue.url));
     }
@@ -33,21 +35,33 @@ pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Optio
             .to_owned()
     }));
     let rest = parts.join("\n\n");
-    // What makes GitHub close the issue when this is merged. Nothing else writes it.
-    let closes = if is_on_github { format!("Closes #{}\n\n", issue.number) } else { String::new() };
     // The agent's words get the room that is left: what we know ourselves is never cut for them.
-    let room = ROOM.saturating_sub(rest.chars().count() + 200).min(LONGEST_SUMMARY);
+    let room = ROOM.saturating_sub(verdict.chars().count() + rest.chars().count() + 200).min(LONGEST_SUMMARY);
     let template = journal.prepared().and_then(|prepared| prepared.template);
-    let body = match template.and_then(|template| filled(template, summary)) {
-        Some(filled) => format!("{closes}{}\n\n---\n\n{rest}", in_the_template(&filled, room)),
-        None => match quoted_within(summary, room) {
-            Some(summary) => {
-                format!("{closes}### What changed, in the agent's words\n\n{summary}\n\n{rest}")
-            }
-            None => format!("{closes}{rest}"),
-        },
+    let words = match template.and_then(|template| filled(template, summary)) {
+        Some(filled) => Some(format!("{}\n\n---", in_the_template(&filled, room))),
+        None => quoted_within(summary, room)
+            .map(|summary| format!("### What changed, in the agent's words\n\n{summary}")),
     };
-    Some(fit(&body, ROOM))
+    // What makes GitHub close the issue when this is merged. Nothing else writes it.
+    let closes = is_on_github.then(|| format!("Closes #{}", issue.number));
+    let [first, second] = match &survey.verdict {
+        Verdict::Verified => [words, Some(verdict)],
+        Verdict::None
+        | Verdict::Pending { .. }
+        | Verdict::Inconclusive { .. }
+        | Verdict::Rejected { .. }
+        | Verdict::Approved { .. } => [Some(verdict), words],
+    };
+    let all: Vec<String> = [closes, first, second, Some(rest)].into_iter().flatten().collect();
+    Some(fit(&all.join("\n\n"), ROOM))
+}
+
+/// How the work was verified, and what was not, as it stands in the pull request; none while there is no work.
+pub fn evidence(journal: &Journal, survey: &OrderProjection) -> Option<String> {
+    let receipt = ReceiptSource::of(journal, survey)?;
+    let parts = [Some(receipt.evidence()), receipt.doubts(), receipt.gaps()];
+    Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
 }
 
 /// The repository's template as the agent filled it in: the headings are the repository's, everything else is foreign.

@@ -315,6 +315,25 @@ fn what_is_not_verified_is_said_in_so_many_words() {
 }
 
 #[test]
+fn the_verdict_stands_above_the_agents_claim_wherever_the_work_is_not_verified() {
+    let ended = Inconclusive::NotJudged { ended: Some("Cancelled".to_owned()), stages: Vec::new() };
+    for verdict in [
+        Verdict::Pending { stages: vec!["review".to_owned()] },
+        Verdict::Inconclusive { why: Inconclusive::NotTested },
+        Verdict::Inconclusive { why: ended },
+        Verdict::Rejected { why: "exit code 1".to_owned() },
+        Verdict::Approved { by: "mona".to_owned(), why: "exit code 1".to_owned(), failed: true },
+    ] {
+        let text = said(|survey| survey.verdict = verdict.clone());
+        let heading = change(|survey| survey.verdict = verdict.clone()).surfaces().heading;
+        let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words:?} is not in {text}"));
+        assert!(text.starts_with("Closes #7\n\n### "), "{text}");
+        assert!(at(heading) < at("in the agent's words"), "{text}");
+        assert!(at("in the agent's words") < at("**What was not verified**"), "{text}");
+    }
+}
+
+#[test]
 fn while_checks_are_to_come_and_when_they_never_came_the_text_says_so() {
     let stages = vec!["review".to_owned(), "@team".to_owned()];
     let text = said(|survey| survey.verdict = Verdict::Pending { stages: stages.clone() });

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
+use secrecy::ExposeSecret as _;
 use tokio::sync::broadcast;
 use tokio::task::spawn_blocking;
 
@@ -449,14 +450,15 @@ fn known(settings: &Settings, public: &str) -> SecretSet {
     let proxy = settings.testing.outgoing.proxy.as_ref();
     let password = proxy.and_then(|proxy| proxy.credential.secret().cloned());
     secrets.extend(password.map(|password| ("the proxy's password".to_owned(), password)));
-    let asked = settings.agents.values().flat_map(|agent| match &agent.runtime {
-        RuntimeKind::Api(api) => api.key_env.iter().cloned().collect::<Vec<_>>(),
-        RuntimeKind::Claude if agent.env.is_empty() => agent::CLAUDE_VARIABLES.map(str::to_owned).to_vec(),
-        RuntimeKind::Claude | RuntimeKind::Command => agent.env.clone(),
-    });
-    for name in asked.filter(|name| agent::is_credential(name)) {
-        if let Some(value) = settings.variables.get(&name) {
-            secrets.push((name, value.clone()));
+    for agent in settings.agents.values() {
+        let (names, is_key) = match &agent.runtime {
+            RuntimeKind::Api(api) => (api.key_env.iter().cloned().collect(), true),
+            RuntimeKind::Claude | RuntimeKind::Command => (agent.variables(), false),
+        };
+        for name in names {
+            let value = settings.variables.get(&name);
+            let value = value.filter(|value| is_key || agent.is_secret(&name, value.expose_secret()));
+            secrets.extend(value.map(|value| (name, value.clone())));
         }
     }
     SecretSet::beside(secrets, public)

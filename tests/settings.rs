@@ -43,15 +43,15 @@ const TABLES: [ExampleTable; 7] = [
          `env` names others, it gets ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN and \
          CLAUDE_CODE_OAUTH_TOKEN.",
         "[agents.claude]",
-        |known| !is_of_api(known),
+        |known| !is_of_api(known) && known.key != RESUMES,
     ),
     (
         "agents.NAME",
         "Any program. It gets the prompt on stdin, and JOURNEYMAN_STAGE, JOURNEYMAN_ROLE, JOURNEYMAN_AGENT and \
          JOURNEYMAN_ROUND in its environment. Its stdout is stream-json in Claude Code's format, or plain text that is the \
-         result.",
+         result. See docs/YOUR_AGENT.md.",
         "# [agents.mine]\n# runtime = \"command\"\n# program = [\"/usr/local/bin/my-agent\", \"--quiet\"]",
-        |_| false,
+        |known| known.key == RESUMES,
     ),
     (
         "agents.NAME",
@@ -68,6 +68,8 @@ const TABLES: [ExampleTable; 7] = [
         |_| true,
     ),
 ];
+
+const RESUMES: &str = "agents.NAME.resumes";
 
 fn is_of_api(known: &KnownSetting) -> bool {
     known.about.starts_with("for `api`")

@@ -70,11 +70,8 @@ impl Running {
         let clock = AgentSettings {
             name: "clock".to_owned(),
             runtime: RuntimeKind::Command,
-            model: None,
             program: ["sh", "-c", "date +%s%N"].map(str::to_owned).into(),
-            env: vec![],
-            read: vec![],
-            network: vec![],
+            ..AgentSettings::default()
         };
         settings.agents.insert("clock".to_owned(), clock);
         settings.defaults.agent = "clock".to_owned();

@@ -15,15 +15,8 @@ const SIZE: usize = 64 * MIB;
 pub fn measure() {
     let stream = RUN.repeat(SIZE.div_ceil(RUN.len()));
     heading(&format!("transcript: {} MiB of Claude Code's stream, in pieces of 64 KiB", stream.len() / MIB));
-    let settings = AgentSettings {
-        name: "claude".to_owned(),
-        runtime: RuntimeKind::Claude,
-        model: None,
-        program: vec![],
-        env: vec![],
-        read: vec![],
-        network: vec![],
-    };
+    let settings =
+        AgentSettings { name: "claude".to_owned(), runtime: RuntimeKind::Claude, ..AgentSettings::default() };
     let agents = Agents::new(BTreeMap::from([("claude".to_owned(), settings)])).expect("an agent");
     let Runtime::Program(claude) = agents.get("claude").expect("the agent") else { panic!("a program") };
     let mut transcript = claude.transcript();

@@ -92,11 +92,9 @@ pub(super) fn agents() -> anyhow::Result<BTreeMap<String, AgentSettings>> {
     let agent = AgentSettings {
         name: AGENT.to_owned(),
         runtime: RuntimeKind::Command,
-        model: None,
         program: vec![name.to_owned(), "scripted-agent".to_owned()],
-        env: Vec::new(),
         read: vec![program.clone()],
-        network: Vec::new(),
+        ..AgentSettings::default()
     };
     Ok(BTreeMap::from([(AGENT.to_owned(), agent)]))
 }

@@ -121,11 +121,7 @@ async fn a_models_service_is_reached_through_the_proxy_with_the_companys_authori
             max_output_tokens: 100,
             prices: Prices::default(),
         })),
-        model: None,
-        program: Vec::new(),
-        env: Vec::new(),
-        read: Vec::new(),
-        network: Vec::new(),
+        ..AgentSettings::default()
     };
     let agents = BTreeMap::from([("model".to_owned(), agent)]);
     let agents = Agents::reached_by(agents, &network.outgoing()).expect("agents");

@@ -108,6 +108,31 @@ async fn what_an_agent_leaves_running_ends_with_it() {
     world.end().await;
 }
 
+/// It prints a session's id, as many programs do, and cannot continue it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_does_not_resume_is_sent_back_with_its_whole_task() {
+    let scenes = "
+- stage: implement
+  run: |
+    cat; echo \"session ${JOURNEYMAN_SESSION:-none}\"
+    [ $JOURNEYMAN_ROUND = 2 ] && echo 42 > answer || echo 43 > answer
+    git commit -q -a -m 'Give an answer' && git push -q origin HEAD
+";
+    let world = Story::of(scenes)
+        .settings(|settings| settings.agents.values_mut().for_each(|agent| agent.resumes = false))
+        .labeled()
+        .await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let said = ended.said("implement/2/agent");
+    for words in
+        ["<untrusted what=\"plan\">", "your previous answer", "This is attempt 2 of 3", "session none"]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    world.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_session_of_the_first_round_is_resumed_in_the_second() {
     let scenes = "

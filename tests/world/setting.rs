@@ -218,11 +218,10 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
     let agent = AgentSettings {
         name: AGENT.to_owned(),
         runtime: RuntimeKind::Command,
-        model: None,
         program: words.map(str::to_owned).to_vec(),
-        env: Vec::new(),
         read: vec![program.into(), script.clone()],
-        network: Vec::new(),
+        resumes: true,
+        ..AgentSettings::default()
     };
     Settings {
         signing: None,

@@ -22,9 +22,7 @@ impl ClaudeProgram {
         if settings.program.is_empty() {
             settings.program.push("claude".into());
         }
-        if settings.env.is_empty() {
-            settings.env.extend(ENVIRONMENT.map(String::from));
-        }
+        settings.env = settings.variables();
         Self { settings }
     }
 }
@@ -73,7 +71,7 @@ impl AgentProgram for ClaudeProgram {
             program.extend(["--resume".into(), session.into()]);
         }
         let mut environment = BTreeMap::new();
-        let passed_on = pass_on(&self.settings.env, lookup_env, &mut environment);
+        let passed_on = pass_on(&self.settings, lookup_env, &mut environment);
         let reach = reach::take(&self.settings.network, &mut environment);
         for (name, value) in [
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
@@ -94,6 +92,10 @@ impl AgentProgram for ClaudeProgram {
             reads: self.settings.read.clone(),
             forwarded: passed_on,
         }
+    }
+
+    fn resumes(&self) -> bool {
+        true
     }
 
     fn transcript(&self) -> Box<dyn Transcript> {

@@ -27,7 +27,7 @@ impl AgentProgram for CommandProgram {
         lookup_env: &dyn Fn(&str) -> Option<String>,
     ) -> Invocation {
         let mut environment = BTreeMap::new();
-        let passed_on = pass_on(&self.settings.env, lookup_env, &mut environment);
+        let passed_on = pass_on(&self.settings, lookup_env, &mut environment);
         let reach = reach::take(&self.settings.network, &mut environment);
         environment.insert("JOURNEYMAN_STAGE".into(), task.stage.clone());
         environment.insert("JOURNEYMAN_AGENT".into(), task.agent.clone());
@@ -35,7 +35,8 @@ impl AgentProgram for CommandProgram {
         if !task.role.is_empty() {
             environment.insert("JOURNEYMAN_ROLE".into(), task.role.clone());
         }
-        if let Some(session) = task.session.as_deref().filter(|id| is_session_id(id)) {
+        let session = task.session.as_deref().filter(|id| self.settings.resumes && is_session_id(id));
+        if let Some(session) = session {
             environment.insert("JOURNEYMAN_SESSION".into(), session.into());
         }
         Invocation {
@@ -46,6 +47,10 @@ impl AgentProgram for CommandProgram {
             reads: self.settings.read.clone(),
             forwarded: passed_on,
         }
+    }
+
+    fn resumes(&self) -> bool {
+        self.settings.resumes
     }
 
     fn transcript(&self) -> Box<dyn Transcript> {

@@ -44,7 +44,6 @@ pub use api::{
     ApiSettings, CallRecorder, KeyProbe, ModelApi, ModelApiKey, ModelCall, Prices, how_to_price,
     is_a_providers_own,
 };
-pub use claude::ENVIRONMENT as CLAUDE_VARIABLES;
 pub use expand::{ExpandedTemplate, expand};
 pub use instructions::instructions;
 pub use live_redactor::LiveRedactor;
@@ -166,6 +165,9 @@ pub trait AgentProgram: Send + Sync {
 
     /// A reader for what it will print.
     fn transcript(&self) -> Box<dyn Transcript>;
+    /// Whether it continues a conversation by its session, so that it knows its task still when it is sent back.
+    fn resumes(&self) -> bool;
+
 }
 
 /// Reads the standard output of one run, in pieces of any size.
@@ -209,7 +211,7 @@ struct ForwardedVariables {
     given: Vec<String>,
     /// Not set, or empty.
     missing: Vec<String>,
-    /// What the given ones hold, whether they are inside or not: for taking it out of what is shown.
+    /// What those hold that are secret, whether they are inside or not: for taking it out of what is shown.
     values: BTreeMap<String, String>,
 }
 
@@ -244,7 +246,7 @@ impl Invocation {
         missing.iter().map(String::as_str).filter(|name| is_credential(name)).collect()
     }
 
-    /// Replaces what was passed on from our own environment (keys, mostly) by its name. For everything of the
+    /// Replaces the secrets that were passed on from our own environment by their names. For everything of the
     /// agent's that is kept or shown: it may print its own key. Values under eight characters are too common
     /// in ordinary text to be taken out.
     pub fn redact(&self, text: &str) -> String {
@@ -296,24 +298,30 @@ impl fmt::Debug for Invocation {
     }
 }
 
-/// Whether a variable of this name holds a credential. An address does not, and neither does a word that half of all
-/// texts have.
+/// Whether a variable of this name holds a credential. An address does not, and neither does a number of tokens.
 pub fn is_credential(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|word| name.contains(word))
+    let is_word = |word: &str| matches!(word, "PASS" | "PASSWD" | "PAT" | "AUTH");
+    !name.ends_with("_TOKENS")
+        && (["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSPHRASE", "CREDENTIAL"]
+            .iter()
+            .any(|word| name.contains(word))
+            || name.split('_').any(is_word))
 }
 
 /// What of our environment goes on to the agent. An empty value is no value: an empty key would be used as one.
 fn pass_on(
-    names: &[String],
+    settings: &AgentSettings,
     lookup_env: &dyn Fn(&str) -> Option<String>,
     environment: &mut BTreeMap<String, String>,
 ) -> ForwardedVariables {
     let mut passed_on = ForwardedVariables::default();
-    for name in names {
+    for name in &settings.env {
         match lookup_env(name).filter(|value| !value.is_empty()) {
             Some(value) => {
-                passed_on.values.insert(name.clone(), value.clone());
+                if settings.is_secret(name, &value) {
+                    passed_on.values.insert(name.clone(), value.clone());
+                }
                 environment.insert(name.clone(), value);
                 passed_on.given.push(name.clone());
             }

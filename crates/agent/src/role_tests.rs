@@ -127,10 +127,7 @@ fn claude() -> Agents {
         name: "a".into(),
         runtime: RuntimeKind::Claude,
         model: Some("sonnet".into()),
-        program: Vec::new(),
-        env: Vec::new(),
-        read: Vec::new(),
-        network: Vec::new(),
+        ..AgentSettings::default()
     };
     Agents::new(BTreeMap::from([("a".to_owned(), settings)])).unwrap()
 }
@@ -196,11 +193,8 @@ fn any_other_program_reads_the_roles_words_before_the_task_and_its_name_in_the_e
     let settings = AgentSettings {
         name: "a".into(),
         runtime: RuntimeKind::Command,
-        model: None,
         program: vec!["/opt/tool".into()],
-        env: Vec::new(),
-        read: Vec::new(),
-        network: Vec::new(),
+        ..AgentSettings::default()
     };
     let agents = Agents::new(BTreeMap::from([("a".to_owned(), settings)])).unwrap();
     let mut task = task("x", &[]);

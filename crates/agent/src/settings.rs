@@ -3,10 +3,15 @@
 use std::path::PathBuf;
 
 use super::api::ApiSettings;
+use super::claude::ENVIRONMENT as CLAUDE_VARIABLES;
+use super::is_credential;
 use journeyman_order::names::{NamingError, VariableName};
 
+/// Letters and digits in a row of which a token has so many and a name seldom.
+const SHORTEST_ROW: usize = 20;
+
 /// One `[agents.NAME]` of the settings.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct AgentSettings {
     pub name: String,
     /// On what it runs.
@@ -17,6 +22,10 @@ pub struct AgentSettings {
     pub program: Vec<String>,
     /// Names in our environment that are passed on; empty: the runtime's own list.
     pub env: Vec<String>,
+    /// Those of `env` that hold secrets though neither their names nor their values look like it.
+    pub secrets: Vec<String>,
+    /// Whether a `command` continues the conversation that `JOURNEYMAN_SESSION` names.
+    pub resumes: bool,
     /// Paths that it needs to see besides the workspace, read-only.
     pub read: Vec<PathBuf>,
     /// Names of hosts that it may reach besides its model's service.
@@ -24,8 +33,9 @@ pub struct AgentSettings {
 }
 
 /// On what an agent runs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum RuntimeKind {
+    #[default]
     Claude,
     /// Any program: prompt on standard input, result on standard output.
     Command,
@@ -71,11 +81,46 @@ impl AgentSettings {
             }
             RuntimeKind::Api(_) => {}
         }
+        if self.resumes && self.runtime != RuntimeKind::Command {
+            return invalid("resumes", "only the runtime `command` takes it".into());
+        }
+        if let Some(name) = self.secrets.iter().find(|name| !self.env.contains(name)) {
+            return invalid("secrets", format!("{name:?} is not in agents.{agent}.env"));
+        }
         match self.env.iter().find_map(|name| variable_problem(name)) {
             Some(problem) => invalid("env", problem),
             None => Ok(()),
         }
     }
+
+    /// The names in our environment that are passed on to it.
+    pub fn variables(&self) -> Vec<String> {
+        match self.runtime {
+            RuntimeKind::Claude if self.env.is_empty() => CLAUDE_VARIABLES.map(String::from).to_vec(),
+            RuntimeKind::Claude | RuntimeKind::Command => self.env.clone(),
+            RuntimeKind::Api(_) => Vec::new(),
+        }
+    }
+
+    /// Whether a variable of `env` holds a secret: the settings say so, or its name or its value looks like one.
+    pub fn is_secret(&self, name: &str, value: &str) -> bool {
+        self.secrets.iter().any(|secret| secret == name) || is_credential(name) || looks_like_secret(value)
+    }
+}
+
+/// Whether a value has the form of a token, whatever its variable is called: a password in an address, or many letters
+/// and digits in a row. Names of regions and models have separators.
+fn looks_like_secret(value: &str) -> bool {
+    if let Some((_, rest)) = value.split_once("://") {
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        return authority.rsplit_once('@').is_some_and(|(user, _)| !user.is_empty());
+    }
+    value.split(|c: char| !c.is_ascii_alphanumeric()).any(|row| {
+        let count = |is: fn(&u8) -> bool| row.bytes().filter(is).count();
+        let is_mixed = count(u8::is_ascii_uppercase) > 0 && count(u8::is_ascii_lowercase) > 0;
+        let is_hex = row.len() >= 32 && count(u8::is_ascii_hexdigit) == row.len();
+        row.len() >= SHORTEST_ROW && count(u8::is_ascii_digit) >= 2 && (is_mixed || is_hex)
+    })
 }
 
 /// Why a variable of that name cannot be asked for, if it cannot.

@@ -301,7 +301,13 @@ known! {
     MODEL: "agents.NAME.model", Text, Optional("claude-sonnet-5-5"),
         "the model to ask for";
     ENV: "agents.NAME.env", List, Is(""),
-        "names of environment variables that the agent gets from Journeyman's environment; it gets no others";
+        "names of environment variables that the agent gets from Journeyman's environment; it gets no others; those whose \
+         name or value looks like a secret are removed from everything that is kept or published";
+    SECRETS: "agents.NAME.secrets", List, Is(""),
+        "names in `env` that hold secrets though nothing in their name or value says so";
+    RESUMES: "agents.NAME.resumes", Truth, Is("false"),
+        "for `command`: whether it continues the conversation that `JOURNEYMAN_SESSION` names; without it, it gets its whole \
+         task again in every round; see docs/YOUR_AGENT.md";
     READ: "agents.NAME.read", Paths, Is(""),
         "more folders that its sandbox may read, such as the one with the program; absolute paths";
     NETWORK: "agents.NAME.network", List, Is(""),

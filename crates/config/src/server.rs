@@ -426,15 +426,7 @@ fn agent(keys: SettingReader<'_>, name: &str, prices: &Prices) -> Result<AgentSe
             let api = api::api(keys, prices)?;
             let model = Some(api.model.clone());
             let runtime = RuntimeKind::Api(Box::new(api));
-            return Ok(AgentSettings {
-                name: name.to_owned(),
-                runtime,
-                model,
-                program: Vec::new(),
-                env: Vec::new(),
-                read: Vec::new(),
-                network: Vec::new(),
-            });
+            return Ok(AgentSettings { name: name.to_owned(), runtime, model, ..AgentSettings::default() });
         }
         // The agent that needs no settings at all.
         None if name == "claude" => RuntimeKind::Claude,
@@ -464,6 +456,8 @@ fn agent(keys: SettingReader<'_>, name: &str, prices: &Prices) -> Result<AgentSe
         model: keys.get(known::MODEL)?,
         program,
         env,
+        secrets: keys.need(known::SECRETS)?,
+        resumes: keys.need(known::RESUMES)?,
         read: keys.need(known::READ)?,
         network: keys.need(known::NETWORK)?,
     })

@@ -106,11 +106,8 @@ fn the_least_that_is_needed_gets_every_default() {
     let claude = AgentSettings {
         name: "claude".to_owned(),
         runtime: RuntimeKind::Claude,
-        model: None,
         program: vec!["claude".to_owned()],
-        env: Vec::new(),
-        read: Vec::new(),
-        network: Vec::new(),
+        ..AgentSettings::default()
     };
     assert_eq!(settings.agents, BTreeMap::from([("claude".to_owned(), claude)]));
 }
@@ -131,7 +128,7 @@ fn every_key_can_be_written_in_the_file() {
         [limits.per_day.all]\nruns = 1_000\n[sandbox]\nmode = \"none\"\nread = [\"/opt\"]\n\
         memory_mib = 1_024\nprocesses = 100\ndisk_mib = 2_048\nfile_mib = 5\nopen_files = 99\n\
         [agents.scripted]\nruntime = \"command\"\nprogram = [\"/bin/agent\", \"--fast\"]\nenv = [\"KEY\"]\n\
-        read = [\"/srv\"]\nmodel = \"m\"\n[agents.claude]\nruntime = \"claude\"\nmodel = \"opus\"\n";
+        secrets = [\"KEY\"]\nresumes = true\nread = [\"/srv\"]\nmodel = \"m\"\n[agents.claude]\nruntime = \"claude\"\nmodel = \"opus\"\n";
     let settings = home.load(toml, &[]).unwrap();
     let secrets: Vec<&str> = settings.github.webhook_secrets.iter().map(|s| s.expose_secret()).collect();
     assert_eq!(secrets, ["s3cret-of-the-webhook", "the-one-before-this"]);
@@ -160,8 +157,10 @@ fn every_key_can_be_written_in_the_file() {
         model: Some("m".to_owned()),
         program: vec!["/bin/agent".to_owned(), "--fast".to_owned()],
         env: vec!["KEY".to_owned()],
+        secrets: vec!["KEY".to_owned()],
+        resumes: true,
         read: vec!["/srv".into()],
-        network: Vec::new(),
+        ..AgentSettings::default()
     };
     assert_eq!(settings.agents["scripted"], scripted);
     assert_eq!(settings.agents["claude"].model.as_deref(), Some("opus"));

@@ -264,11 +264,9 @@ fn own_agent(name: &str, words: &[&str]) -> anyhow::Result<AgentSettings> {
     Ok(AgentSettings {
         name: name.to_owned(),
         runtime: RuntimeKind::Command,
-        model: None,
         program: std::iter::once(path).chain(words.iter().copied()).map(str::to_owned).collect(),
-        env: Vec::new(),
         read: vec![program.clone()],
-        network: Vec::new(),
+        ..AgentSettings::default()
     })
 }
 

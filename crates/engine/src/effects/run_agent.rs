@@ -60,12 +60,16 @@ impl EffectContext {
                     cleanse(&mut run, &invocation, &task.agent);
                     return self.conclude(*run, &folder, runtime, &task).await;
                 }
-                Some(CutOffRun::Session(session)) => {
+                Some(CutOffRun::Session(session)) if program.resumes() => {
                     self.goes_on_in(&folder, &session)?;
                     task.session = Some(session);
                     goes_on = true;
                 }
-                None => {}
+                Some(CutOffRun::Session(_)) | None => {}
+            }
+            if !program.resumes() {
+                // A session in its stream is not one that it continues: it needs the whole task again.
+                task.session = None;
             }
         }
         self.check_starts()?;

@@ -21,11 +21,7 @@ pub(super) fn api() -> Agents {
     let settings = AgentSettings {
         name: "engineer".to_owned(),
         runtime: RuntimeKind::Api(Box::new(settings)),
-        model: None,
-        program: Vec::new(),
-        env: Vec::new(),
-        read: Vec::new(),
-        network: Vec::new(),
+        ..AgentSettings::default()
     };
     Agents::new([("engineer".to_owned(), settings)].into()).unwrap()
 }

@@ -247,11 +247,9 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
     let agent = AgentSettings {
         name: AGENT.to_owned(),
         runtime: RuntimeKind::Command,
-        model: None,
         program: vec!["sh".to_owned(), script.display().to_string()],
-        env: Vec::new(),
         read: vec![script],
-        network: Vec::new(),
+        ..AgentSettings::default()
     };
     let pipeline = Pipeline::parse(PIPELINE).expect("a pipeline");
     let testing = TestingSettings {

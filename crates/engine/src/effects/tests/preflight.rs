@@ -34,11 +34,9 @@ fn command(name: &str, program: &str, env: &[&str]) -> AgentSettings {
     AgentSettings {
         name: name.to_owned(),
         runtime: RuntimeKind::Command,
-        model: None,
         program: vec![program.to_owned()],
         env: env.iter().map(|name| (*name).to_owned()).collect(),
-        read: Vec::new(),
-        network: Vec::new(),
+        ..AgentSettings::default()
     }
 }
 

@@ -104,7 +104,7 @@ async fn a_servers_own_templates_stand_in_place_of_ours() {
     for (path, text) in [
         ("pipelines/short.yaml", SHORT),
         ("agents/poet.yaml", "name: poet\n"),
-        ("commands/implement.md", "Say hello to $2 first.\n"),
+        ("commands/implement.md", "Say hello to $2 first.\n$ARGUMENTS\n"),
     ] {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");

@@ -203,16 +203,80 @@ async fn a_budget_ends_the_rounds_and_the_best_attempt_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn its_own_command_template_comes_before_ours() {
-    let own = "Say hello to $1 first.\n";
-    let world = Story::of(
-        &(WELL.replace("run: |", "run: |\n    cat").replace("  say: The answer is right now.\n", "")),
-    )
-    .file(".claude/commands/implement.md", own)
-    .labeled()
-    .await;
+async fn its_own_command_template_comes_before_ours_and_is_named_and_what_is_for_claude_code_is_not_used() {
+    let world = Story::of(&repeating(WELL))
+        .file(".github/journeyman/commands/implement.md", "Say hello to $1 first: $ARGUMENTS\n")
+        .file(".claude/commands/implement.md", "Everyday: $ARGUMENTS\n")
+        .file(".claude/commands/review.md", "Everyday: say that it is fine.\n")
+        .file(".claude/commands/bug.md", "Everyday: $ARGUMENTS\n")
+        .labeled()
+        .await;
     let ended = world.settled().await;
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     assert!(ended.said("implement/1/agent").contains("Say hello to # Write 42 into answer"));
+    let note = ".github/journeyman/commands/implement.md replaces Journeyman's template implement.";
+    let (_, receipt) = world.api("GET", &format!("/api/v1/work-orders/{}/receipt", ended.order), None).await;
+    assert_eq!(receipt["notes"], serde_json::json!([note]));
+    let status = world.status_comment();
+    assert!(
+        status.contains("replaces Journeyman's template implement") && !status.contains(".claude"),
+        "{status}"
+    );
+    world.end().await;
+}
+
+/// The same scenes, where the developer says what it was asked.
+fn repeating(scenes: &str) -> String {
+    scenes.replace("run: |", "run: |\n    cat").replace("  say: The answer is right now.\n", "")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_template_that_hides_the_issue_or_the_change_ends_the_order_before_anything_is_paid_for() {
+    let world = Story::of(WELL)
+        .file(".github/journeyman/commands/review.md", "Say whether $1 is done.\n")
+        .labeled()
+        .await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "failed");
+    let said =
+        ".github/journeyman/commands/review.md replaces Journeyman's template review without $2, $3, $4, $5";
+    assert!(ended.because().contains(said), "{}", ended.because());
+    assert!(!ended.moves().iter().any(|name| name.ends_with("/agent")), "{:?}", ended.moves());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pipeline_of_the_repositorys_own_uses_its_commands_for_claude_code_in_a_folder_with_the_issue_as_json()
+ {
+    const PIPELINE: &str = "
+name: own
+version: 1
+stages:
+  - name: implement
+    agent: developer
+    command: /agent-work-orders/bug
+    arguments: ['{{issue.json}}']
+    checks: [pushed_commit, tests]
+";
+    let world = Story::of(&repeating(WELL))
+        .file(SETTINGS, "test: sh test.sh\npipeline: own\n")
+        .file(".github/journeyman/pipelines/own.yaml", PIPELINE)
+        .file(".claude/commands/agent-work-orders/bug.md", "Mend this: $ARGUMENTS\n")
+        .labeled()
+        .await;
+    let ended = world.settled().await;
+    let said = ended.said("implement/1/agent");
+    let json = said.split_once("Mend this: ").and_then(|(_, rest)| rest.lines().next()).unwrap_or_default();
+    let issue: serde_json::Value =
+        serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert_eq!(
+        (&issue["number"], &issue["title"]),
+        (&world.issue.into(), &"The answer is wrong".into()),
+        "{issue}"
+    );
+    assert!(
+        issue["body"].is_string() && issue["html_url"].is_string() && issue["labels"].is_array(),
+        "{issue}"
+    );
     world.end().await;
 }

@@ -51,7 +51,9 @@ pub use prompt::{Prompt, prompt};
 pub use reach::{AgentNetwork, EndpointKey, ModelEndpoint};
 pub use sessions::{SESSION_FOLDERS, is_session_file};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
-pub use templates::{InvalidCommandName, built_in, built_in_names, command_name, repository_paths};
+pub use templates::{
+    InvalidCommandName, built_in, built_in_names, command_name, dropped_placeholders, repository_paths,
+};
 
 /// The agents of the settings, by name.
 pub struct Agents {
@@ -163,11 +165,11 @@ pub trait AgentProgram: Send + Sync {
         lookup_env: &dyn Fn(&str) -> Option<String>,
     ) -> Invocation;
 
-    /// A reader for what it will print.
-    fn transcript(&self) -> Box<dyn Transcript>;
     /// Whether it continues a conversation by its session, so that it knows its task still when it is sent back.
     fn resumes(&self) -> bool;
 
+    /// A reader for what it will print.
+    fn transcript(&self) -> Box<dyn Transcript>;
 }
 
 /// Reads the standard output of one run, in pieces of any size.

@@ -78,15 +78,36 @@ fn front_matter_is_for_other_tools_and_not_for_the_agent() {
 fn a_commands_name_leads_to_no_other_file() {
     assert_eq!(command_name("/feature"), Ok("feature"));
     assert_eq!(command_name(" create_commit\n"), Ok("create_commit"));
-    for bad in ["", "/", "//bug", "../bug", "/bug.md", "a/b", "bug; rm", "bug\nfeature", "é"] {
+    assert_eq!(command_name("/agent-work-orders/bug"), Ok("agent-work-orders/bug"));
+    for bad in ["", "/", "//bug", "../bug", "/bug.md", "a/../b", "a//b", "a/", "bug; rm", "bug\nfeature", "é"]
+    {
         assert!(command_name(bad).is_err(), "{bad:?}");
         assert_eq!(built_in(bad), None);
-        assert!(repository_paths(bad).is_err());
+        assert!(repository_paths(bad, true).is_err());
     }
-    assert_eq!(
-        repository_paths("/bug").unwrap(),
-        [".github/journeyman/commands/bug.md", ".claude/commands/bug.md"]
-    );
+}
+
+#[test]
+fn what_a_repository_keeps_for_claude_code_counts_only_where_it_is_named() {
+    let ours = ".github/journeyman/commands/a/bug.md";
+    assert_eq!(repository_paths("/a/bug", false).unwrap(), [ours]);
+    assert_eq!(repository_paths("/a/bug", true).unwrap(), [ours, ".claude/commands/a/bug.md"]);
+}
+
+#[test]
+fn a_template_that_drops_what_ours_fills_in_is_found_out() {
+    for (name, template, given, dropped) in [
+        ("review", "Look at it.", 5, &["$1", "$2", "$3", "$4", "$5"][..]),
+        ("review", "Issue $1 $2, patch ${3}, tests $4, \\$5", 5, &["$5"]),
+        ("review", "---\nargument-hint: $1 $2 $3 $4 $5\n---\nLook at $ARGUMENTS", 5, &[]),
+        // A pipeline of one's own may give less.
+        ("bug", "The issue: $1", 1, &[]),
+        ("bug", "The issue", 1, &["$1"]),
+        ("work", "Go.", 0, &[]),
+        ("of-my-own", "Go.", 3, &[]),
+    ] {
+        assert_eq!(dropped_placeholders(name, template, given), dropped, "{name}: {template}");
+    }
 }
 
 #[test]

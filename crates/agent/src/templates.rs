@@ -2,37 +2,47 @@
 
 use rust_embed::RustEmbed;
 
+use super::expand::expand;
+use journeyman_order::names::{COMMAND_RULE, is_command_name};
+
 #[derive(RustEmbed)]
 #[folder = "../../templates/commands/"]
 struct BuiltInCommands;
 
 /// A command whose name cannot be a file's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the command {0:?} is no name of a template: 1 to 60 characters of a-z, A-Z, 0-9, - and _, with or without a slash before"
-)]
+#[error("the command {0:?} is no name of a template: {COMMAND_RULE}")]
 pub struct InvalidCommandName(String);
 
 /// A template's name from a command as pipelines and agents write it: `/feature` is `feature`.
 ///
 /// # Errors
-/// When it is not of letters, digits, `-` and `_`: the name becomes a file's, so it must not lead elsewhere.
+/// When it has anything but letters, digits, `-`, `_` and slashes between: it becomes a file's and must not lead elsewhere.
 pub fn command_name(command: &str) -> Result<&str, InvalidCommandName> {
     let trimmed = command.trim();
     let name = trimmed.strip_prefix('/').unwrap_or(trimmed);
-    let fits = (1..=60).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-    if fits { Ok(name) } else { Err(InvalidCommandName(command.chars().take(80).collect())) }
+    if is_command_name(name) { Ok(name) } else { Err(InvalidCommandName(command.chars().take(80).collect())) }
 }
 
-/// Where a repository may keep a template of that name, from its root; the first that is there is used, before
-/// ours.
+/// Where a repository may keep a template of that name, from its root. What it keeps for Claude Code serves its
+/// people, under everyday names, and counts only where its own pipeline or role names it.
 ///
 /// # Errors
 /// When the name cannot be a file's.
-pub fn repository_paths(command: &str) -> Result<[String; 2], InvalidCommandName> {
+pub fn repository_paths(command: &str, is_named: bool) -> Result<Vec<String>, InvalidCommandName> {
     let name = command_name(command)?;
-    Ok([format!(".github/journeyman/commands/{name}.md"), format!(".claude/commands/{name}.md")])
+    let for_claude = is_named.then(|| format!(".claude/commands/{name}.md"));
+    Ok(std::iter::once(format!(".github/journeyman/commands/{name}.md")).chain(for_claude).collect())
+}
+
+/// Which of the first `given` arguments our own template of that name uses and this one does not, as they are written.
+pub fn dropped_placeholders(name: &str, template: &str, given: usize) -> Vec<String> {
+    let arguments: Vec<String> = (1..=9).map(|position| format!("\0{position}\0")).collect();
+    let filled = |template: &str| expand(body(template), &arguments).text;
+    let (ours, other) = (filled(&built_in(name).unwrap_or_default()), filled(template));
+    let is_dropped = |argument: &&String| ours.contains(*argument) && !other.contains(*argument);
+    let dropped = arguments.iter().take(given).filter(is_dropped);
+    dropped.map(|argument| format!("${}", argument.trim_matches('\0'))).collect()
 }
 
 /// Our own template of that name, with or without a slash.

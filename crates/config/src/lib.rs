@@ -61,7 +61,7 @@ pub use repository_templates::{
 };
 pub use schemas::json_schemas;
 pub use server::sqlite_url;
-pub use templates::{Templates, TemplatesError, is_file_name};
+pub use templates::{Templates, TemplatesError, command_names, is_file_name};
 
 /// All settings of a server, validated. What each key means stands in [`KNOWN_SETTINGS`].
 #[derive(Debug, Clone)]

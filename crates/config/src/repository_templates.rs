@@ -17,6 +17,8 @@ pub struct RepositoryTemplates {
     pub pipeline: Option<Pipeline>,
     /// Its roles, of those that the pipeline needs.
     pub roles: BTreeMap<String, Role>,
+    /// The command templates that its own pipeline and roles name.
+    pub commands: BTreeSet<String>,
 }
 
 /// Why a repository's templates cannot be used.
@@ -85,7 +87,14 @@ pub fn load_repository_templates<E>(
             pipeline.check_variables(&all).map_err(with_name)?;
         }
     }
-    Ok(RepositoryTemplates { pipeline: named.map(|(pipeline, _)| pipeline), roles })
+    let own = named.as_ref().filter(|(_, source)| matches!(source, PipelineSource::Repository { .. }));
+    let stages = own
+        .iter()
+        .flat_map(|(pipeline, _)| pipeline.stages.iter().flat_map(|stage| pipeline.commands_of(stage)));
+    let reviews = roles.values().filter_map(|role| role.review_command.as_deref());
+    let reviews = reviews.filter_map(|command| journeyman_agent::command_name(command).ok());
+    let commands = stages.chain(reviews).map(str::to_owned).collect();
+    Ok(RepositoryTemplates { pipeline: named.map(|(pipeline, _)| pipeline), roles, commands })
 }
 
 enum PipelineSource {
@@ -164,7 +173,7 @@ mod tests {
     fn a_repositorys_own_come_before_ours_and_only_what_is_needed_is_read() {
         assert_eq!(
             of(None, &[(FILE, "nonsense"), (POET, "nonsense")]).unwrap(),
-            RepositoryTemplates { pipeline: None, roles: BTreeMap::new() }
+            RepositoryTemplates { pipeline: None, roles: BTreeMap::new(), commands: BTreeSet::new() }
         );
         let own = of(Some("own"), &[(FILE, OWN), (POET, "name: poet")]).unwrap();
         assert_eq!(own.pipeline.unwrap().name, "own");
@@ -174,6 +183,26 @@ mod tests {
         let with_role = of(Some("issue-to-pr"), &[developer]).unwrap();
         assert_eq!(with_role.roles["developer"].model.as_deref(), Some("small"));
         assert_eq!(with_role.pipeline.unwrap().name, "issue-to-pr");
+    }
+
+    #[test]
+    fn only_a_pipeline_or_role_of_the_repository_names_its_command_templates() {
+        let stages = "\
+            - {name: sort, agent: developer, command: classify_issue, output: {one_of: [/bug, /agent-work-orders/bug]}}\n\
+            - {name: do, depends_on: [sort], agent: developer, command: '{{sort.result}}', arguments: ['{{issue.json}}'], \
+               checks: [verifier], verifier: poet}\n";
+        let own = format!("name: own\nversion: 1\nstages:\n{stages}");
+        let poet = (POET, "name: poet\nreview_command: /sing");
+        let named = |wanted, files: &[(&str, &str)]| of(wanted, files).unwrap().commands;
+        let names = named(Some("own"), &[(FILE, &own), poet]);
+        assert_eq!(
+            names.into_iter().collect::<Vec<_>>(),
+            ["agent-work-orders/bug", "bug", "classify_issue", "sing"]
+        );
+        assert!(named(Some("issue-to-pr"), &[]).is_empty() && named(None, &[]).is_empty());
+        let reviewer = ".github/journeyman/agents/code_reviewer.yaml";
+        let names = named(None, &[(reviewer, "name: code_reviewer\nreview_command: review")]);
+        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["review"]);
     }
 
     #[test]

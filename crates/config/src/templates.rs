@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rust_embed::RustEmbed;
 
+use journeyman_order::names::{COMMAND_RULE, is_command_name};
 use journeyman_order::{Pipeline, Role};
 
 #[derive(RustEmbed)]
@@ -53,7 +54,7 @@ impl Templates {
             }
             pipelines.extend(folder(&dir.join("pipelines"), "yaml")?);
             roles.extend(folder(&dir.join("agents"), "yaml")?);
-            commands = folder(&dir.join("commands"), "md")?;
+            commands = command_files(&dir.join("commands"))?;
         }
         let mut loaded = Self::default();
         for file in &roles {
@@ -134,13 +135,10 @@ impl TemplateFile {
     }
 
     fn command_name(&self) -> Result<&str, TemplatesError> {
-        let fits = (1..=60).contains(&self.name.len())
-            && self.name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-        if !fits {
-            let because = "a command's file is named with 1 to 60 characters of a-z, A-Z, 0-9, - and _";
-            return Err(error(&self.path, because));
+        match is_command_name(&self.name) {
+            true => Ok(&self.name),
+            false => Err(error(&self.path, format!("a command's name has {COMMAND_RULE}"))),
         }
-        Ok(&self.name)
     }
 }
 
@@ -151,6 +149,28 @@ fn embedded<Folder: RustEmbed>(place: &str) -> Vec<TemplateFile> {
         Some(TemplateFile { name: name.strip_suffix(".yaml")?.to_owned(), path, text })
     };
     Folder::iter().filter_map(file).collect()
+}
+
+/// The names of the command templates in a folder, which need not be there.
+///
+/// # Errors
+/// When one of them cannot be read.
+pub fn command_names(folder: &Path) -> Result<Vec<String>, TemplatesError> {
+    Ok(command_files(folder)?.into_iter().map(|file| file.name).collect())
+}
+
+/// Every command template in a folder and the folders in it, by its path without the ending. It need not be there.
+fn command_files(within: &Path) -> Result<Vec<TemplateFile>, TemplatesError> {
+    let mut files = folder(within, "md")?;
+    let entries = std::fs::read_dir(within).into_iter().flatten();
+    for below in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()) {
+        let name = below.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let inner = command_files(&below)?;
+        files.extend(
+            inner.into_iter().map(|file| TemplateFile { name: format!("{name}/{}", file.name), ..file }),
+        );
+    }
+    Ok(files)
 }
 
 /// Every file of that kind in a folder, which need not be there.
@@ -214,6 +234,7 @@ mod tests {
             ("agents/poet.yaml", "name: poet\n"),
             ("agents/developer.yaml", "name: developer\nmodel: small\n"),
             ("commands/implement.md", "Do it.\n"),
+            ("commands/agent-work-orders/bug.md", "Mend it.\n"),
             ("commands/notes.txt", "\u{0}"),
         ]);
         let ours = Templates::load(None).unwrap();
@@ -222,7 +243,8 @@ mod tests {
         assert_eq!(loaded.pipeline("issue-to-pr"), ours.pipeline("issue-to-pr"));
         assert_eq!(loaded.roles["developer"].model.as_deref(), Some("small"));
         assert_eq!(loaded.roles.len(), ours.roles.len() + 1);
-        assert_eq!(loaded.commands, [("implement".to_owned(), "Do it.\n".to_owned())].into());
+        let commands = [("agent-work-orders/bug", "Mend it.\n"), ("implement", "Do it.\n")];
+        assert_eq!(loaded.commands, commands.map(|(name, text)| (name.to_owned(), text.to_owned())).into());
         let file = dir.path().join("pipelines/short.yaml");
         assert_eq!(loaded.pipeline(file.to_str().unwrap()), loaded.pipeline("short"));
         let unknown = loaded.pipeline("waterfall").unwrap_err().to_string();
@@ -240,7 +262,7 @@ mod tests {
             ("pipelines/p.yaml", "name: q\nversion: 1\nstages: [{name: a, agent: developer}]", "`name: q`"),
             ("agents/r.yaml", "name: r\nmodle: x\n", "line 2: unknown key"),
             ("agents/r.yaml", "name: s\n", "`name: s`; file and name have to be the same"),
-            ("commands/a b.md", "", "a command's file is named"),
+            ("commands/a b.md", "", "a command's name has"),
         ] {
             let dir = dir(&[(file, text)]);
             let said = Templates::load(Some(dir.path())).unwrap_err().to_string();

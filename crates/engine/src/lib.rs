@@ -69,6 +69,7 @@ use journeyman_telemetry::SpanExporter;
 use journeyman_workspace::{SecretSet, Workspaces};
 
 pub use clock::Clock;
+pub use effects::missing_for_agent;
 pub use environment::Environments;
 pub use environment_survey::EnvironmentSurvey;
 pub use journeyman_image::{PullProgress, PullStep};

@@ -1,6 +1,6 @@
 //! The append-only record of an order. The only truth; everything else is derived from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -187,6 +187,7 @@ impl Journal {
                     settings,
                     pipeline,
                     roles,
+                    commands,
                     subjects,
                     template,
                     ..
@@ -198,6 +199,7 @@ impl Journal {
                     settings,
                     pipeline: pipeline.as_deref(),
                     roles,
+                    commands,
                     subjects,
                     template: template.as_deref(),
                 })
@@ -280,6 +282,8 @@ pub struct PreparedRepository<'a> {
     pub pipeline: Option<&'a Pipeline>,
     /// Roles that the repository has in place of ours.
     pub roles: &'a BTreeMap<String, Role>,
+    /// The command templates that its own pipeline and roles name.
+    pub commands: &'a BTreeSet<String>,
     /// How titles of commits are written here.
     pub subjects: &'a [String],
     /// Its template of a pull request's text.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::ids::{
     BranchName, DeliveryGuid, InstallationId, IssueNumber, OrderId, PullNumber, RepositoryId, RepositoryName,
@@ -134,4 +135,14 @@ pub struct IssueText {
     /// Its labels when work began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
+}
+
+impl IssueText {
+    /// The issue as GitHub's API writes it, on one line, with the title and the body that hold now.
+    pub fn json(&self, title: &str, body: &str) -> String {
+        let labels: Vec<_> = self.labels.iter().map(|name| json!({ "name": name })).collect();
+        let Self { number, url, .. } = self;
+        json!({ "number": number, "title": title, "body": body, "html_url": url, "labels": labels })
+            .to_string()
+    }
 }

@@ -1,6 +1,6 @@
 //! Effects as data: what to do, under what name, and what was observed of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -343,6 +343,9 @@ pub enum EffectOutcome {
             deserialize_with = "pinned_value::read"
         )]
         roles: BTreeMap<String, Role>,
+        /// The command templates that the repository's own pipeline and roles name.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        commands: BTreeSet<String>,
         /// The first lines of the last commits on the base, newest first, at most fifty: how titles are written here.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         subjects: Vec<String>,

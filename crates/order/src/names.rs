@@ -47,6 +47,18 @@ pub(crate) fn is_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
 }
 
+/// What a command's name looks like.
+pub const COMMAND_RULE: &str =
+    "1 to 60 characters of a-z, A-Z, 0-9, - and _, and / before a file in a folder";
+
+/// Whether a name can be a command template's, which becomes a file's: `bug`, `agent-work-orders/bug`.
+pub fn is_command_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    };
+    name.len() <= 60 && name.split('/').all(is_part)
+}
+
 impl StageName {
     /// Reads one.
     ///

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{DoctorFinding, finding};
-use crate::agent::{AgentProgram, Agents, KeyProbe, Runtime, RuntimeKind};
+use crate::agent::{Agents, KeyProbe, Runtime, RuntimeKind};
 use crate::app::open_sandbox;
-use crate::config::{EnvironmentVariables, Settings};
+use crate::config::Settings;
+use crate::engine::missing_for_agent;
 use crate::order::moves::AgentTask;
 use crate::sandbox::Sandbox;
 
@@ -25,7 +26,11 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for (name, own) in &settings.agents {
         let problems = match agents.get(name) {
-            Ok(Runtime::Program(program)) => missing(name, program.as_ref(), &sandbox, &settings.variables),
+            Ok(Runtime::Program(program)) => {
+                let lookup = |name: &str| settings.variables.value(name);
+                let invocation = program.invocation(&AgentTask::default(), None, "", &lookup);
+                missing_for_agent(name, &invocation, &sandbox)
+            }
             Ok(Runtime::Api(api)) => {
                 match api.probe(&api.key(&|name| settings.variables.value(name)), PATIENCE).await {
                     KeyProbe::Accepted | KeyProbe::Unknown => Vec::new(),
@@ -51,33 +56,6 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
         }
     }
     findings
-}
-
-fn missing(
-    name: &str,
-    program: &dyn AgentProgram,
-    sandbox: &Sandbox,
-    variables: &EnvironmentVariables,
-) -> Vec<String> {
-    let invocation = program.invocation(&AgentTask::default(), None, "", &|name| variables.value(name));
-    let mut problems = Vec::new();
-    let executable = invocation.executable();
-    if sandbox.find(executable).is_err() {
-        problems.push(format!(
-            "the program {executable:?} was not found: install it, or say in agents.{name}.program where it is"
-        ));
-    }
-    for path in invocation.reads.iter().filter(|path| !path.exists()) {
-        problems.push(format!("{} is not there: look at agents.{name}.read", path.display()));
-    }
-    let credentials = invocation.missing_credentials();
-    if !credentials.is_empty() {
-        problems.push(format!(
-            "no credential: agents.{name}.env asks for {}, and none is set in this environment",
-            credentials.join(", ")
-        ));
-    }
-    problems
 }
 
 /// What Claude Code says of itself. The settings name it, so it may run here.

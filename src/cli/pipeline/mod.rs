@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::UsageError;
-use crate::config::Templates;
+use crate::config::{Templates, command_names};
 use crate::order::Pipeline;
 
 /// What `pipeline` is told.
@@ -107,18 +107,7 @@ fn known_commands(file: &Path, templates: &Templates) -> anyhow::Result<BTreeSet
     commands.extend(templates.commands.keys().cloned());
     let folder = file.parent().unwrap_or(Path::new(""));
     for place in ["../commands", "../../../.claude/commands"] {
-        let entries = match std::fs::read_dir(folder.join(place)) {
-            Ok(entries) => entries,
-            Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(UsageError(format!("{}/{place}: {error}", folder.display())).into()),
-        };
-        for entry in entries {
-            let path = entry?.path();
-            let is_template = path.extension().is_some_and(|extension| extension == "md");
-            commands.extend(
-                path.file_stem().filter(|_| is_template).and_then(|name| name.to_str()).map(str::to_owned),
-            );
-        }
+        commands.extend(command_names(&folder.join(place))?);
     }
     Ok(commands)
 }

@@ -80,6 +80,7 @@ impl EffectPerformer for Workplace {
                 settings: Box::default(),
                 pipeline: None,
                 roles: Default::default(),
+                commands: Default::default(),
                 subjects: Vec::new(),
                 comments: Default::default(),
                 attachments: Vec::new(),

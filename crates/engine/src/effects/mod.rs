@@ -40,6 +40,7 @@ use super::EngineParts;
 use super::effect_error::{disk, never, soon};
 use super::live_journal::JournalSnapshot;
 use super::whereabouts;
+pub use readiness::missing_for_agent;
 pub(crate) use run_agent::STREAM;
 
 use journeyman_github::{GitHubError, InstalledRepository};

@@ -50,6 +50,7 @@ impl EffectContext {
             settings: Box::new(settings),
             pipeline: own.pipeline.map(Box::new),
             roles: own.roles,
+            commands: own.commands,
             subjects,
             comments,
             attachments,

@@ -6,10 +6,17 @@ use std::path::Path;
 
 use super::EffectContext;
 use super::preflight::{PATIENCE, PreflightReport};
-use journeyman_agent::{AgentProgram, KeyProbe, ModelApi, Runtime};
+use journeyman_agent::{
+    Invocation, KeyProbe, ModelApi, Runtime, built_in, command_name, dropped_placeholders,
+};
 use journeyman_order::EffectError;
 use journeyman_order::moves::{AgentTask, Retry};
 use journeyman_order::pipeline::{Check, Stage, StageKind, StageStart};
+use journeyman_sandbox::Sandbox;
+
+/// Templates that are used for what no stage names.
+const BESIDE_STAGES: [&str; 6] =
+    ["answer", "answer_words", "create_commit", "diagnose", "find_plan_file", "resolve"];
 
 /// The command with which a verifier judges where its role names no other.
 const REVIEW: &str = "review";
@@ -21,6 +28,7 @@ impl EffectContext {
         let programs = async {
             self.agents(&mut found).await;
             self.commands(&mut found).await;
+            self.replaced(&mut found).await;
         };
         let ((), walls, ()) = tokio::join!(programs, self.parts.sandbox.check(), self.tests(&mut tests));
         if let Err(error) = walls {
@@ -83,7 +91,13 @@ impl EffectContext {
                     };
                     found.problem(format!("{by} needs an agent that is not there: {error}."));
                 }
-                Ok(Runtime::Program(program)) => self.program(&name, program.as_ref(), found),
+                Ok(Runtime::Program(program)) => {
+                    let environment = &self.parts.settings.lookup();
+                    let invocation = program.invocation(&AgentTask::default(), None, "", environment);
+                    missing_for_agent(&name, &invocation, &self.parts.sandbox)
+                        .into_iter()
+                        .for_each(|problem| found.problem(problem));
+                }
                 Ok(Runtime::Api(api)) => {
                     self.api(&name, api, found).await;
                     for role in &roles {
@@ -91,33 +105,6 @@ impl EffectContext {
                     }
                 }
             }
-        }
-    }
-
-    fn program(&self, name: &str, program: &dyn AgentProgram, found: &mut PreflightReport) {
-        let environment = &self.parts.settings.lookup();
-        let invocation = program.invocation(&AgentTask::default(), None, "", environment);
-        let first = invocation.executable();
-        if self.parts.sandbox.find(first).is_err() {
-            found.problem(format!(
-                "The program {first:?} of the agent {name} was not found: install it, or say in agents.{name}.program \
-                 where it is."
-            ));
-        }
-        for path in invocation.reads.iter().filter(|path| !path.exists()) {
-            found.problem(format!(
-                "The agent {name} needs {}, which is not there: look at agents.{name}.read.",
-                path.display()
-            ));
-        }
-        let missing = invocation.missing_credentials();
-        if !missing.is_empty() {
-            let each = if missing.len() > 1 { "none of them is" } else { "it is not" };
-            found.problem(format!(
-                "The agent {name} has no credential: agents.{name}.env asks for {}, and {each} set in Journeyman's \
-                 environment; set one and start Journeyman again.",
-                missing.join(", ")
-            ));
         }
     }
 
@@ -154,10 +141,57 @@ impl EffectContext {
                 && trouble.retry == Retry::Never
             {
                 found.problem(format!(
-                    "Stage {stage}: {}; add .github/journeyman/commands/{}.md, or name another command.",
-                    trouble.message,
-                    command.trim_start_matches('/')
+                    "Stage {stage}: {}; add .github/journeyman/commands/{command}.md, or name another command.",
+                    trouble.message
                 ));
+            }
+        }
+    }
+
+    /// Templates and roles that replace ours are named, and a template that leaves out what ours says is refused.
+    async fn replaced(&self, found: &mut PreflightReport) {
+        for role in self.journal.prepared().into_iter().flat_map(|known| known.roles.keys()) {
+            if self.opened().roles.contains_key(role) {
+                found.warn(format!(
+                    "The repository's .github/journeyman/agents/{role}.yaml replaces Journeyman's role {role}."
+                ));
+            }
+        }
+        // Each with how many arguments it gets.
+        let mut used: BTreeMap<String, usize> = BTreeMap::new();
+        for stage in self.stages() {
+            for name in self.journal.pipeline().commands_of(stage) {
+                let given = used.entry(name.to_owned()).or_default();
+                *given = stage.arguments.len().max(*given);
+            }
+        }
+        let reviews = self.stages().iter().flat_map(|stage| self.commands_of(stage));
+        for command in reviews.chain(BESIDE_STAGES.map(str::to_owned)) {
+            let name = command_name(&command).map(str::to_owned);
+            used.extend(name.ok().filter(|name| !used.contains_key(name)).map(|name| (name, usize::MAX)));
+        }
+        for (name, given) in used {
+            if built_in(&name).is_none() {
+                continue;
+            }
+            match self.own_template(&name).await {
+                Ok(Some((file, text))) => {
+                    let dropped = dropped_placeholders(&name, &text, given);
+                    match dropped.is_empty() {
+                        true => found.warn(format!("{file} replaces Journeyman's template {name}.")),
+                        false => found.problem(format!(
+                            "{file} replaces Journeyman's template {name} without {}, so the agent would not see \
+                             what Journeyman fills in there: add it to the file, or $ARGUMENTS, or rename the file; \
+                             docs/COMMANDS.md says what each placeholder is.",
+                            dropped.join(", ")
+                        )),
+                    }
+                }
+                Err(trouble) if trouble.retry == Retry::Never => {
+                    found.problem(format!("{}.", trouble.message))
+                }
+                // What cannot be read now is met again, and waited for, when the agent is run.
+                Ok(None) | Err(_) => {}
             }
         }
     }
@@ -166,7 +200,7 @@ impl EffectContext {
         let mut commands = Vec::new();
         if has_worker(stage) {
             let named = self.journal.pipeline().commands_of(stage);
-            commands.extend(named.into_iter().map(|command| command.trim().to_owned()));
+            commands.extend(named.into_iter().map(str::to_owned));
         }
         if stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0 {
             for role in stage.verifier.roles() {
@@ -230,6 +264,34 @@ impl EffectContext {
             ));
         }
     }
+}
+
+/// What an agent's program needs and this machine does not have, each with what to do.
+pub fn missing_for_agent(name: &str, invocation: &Invocation, sandbox: &Sandbox) -> Vec<String> {
+    let mut problems = Vec::new();
+    let first = invocation.executable();
+    if sandbox.find(first).is_err() {
+        problems.push(format!(
+            "The program {first:?} of the agent {name} was not found: install it, or say in agents.{name}.program where it \
+             is."
+        ));
+    }
+    for path in invocation.reads.iter().filter(|path| !path.exists()) {
+        problems.push(format!(
+            "The agent {name} needs {}, which is not there: look at agents.{name}.read.",
+            path.display()
+        ));
+    }
+    let missing = invocation.missing_credentials();
+    if !missing.is_empty() {
+        let each = if missing.len() > 1 { "none of them is" } else { "it is not" };
+        problems.push(format!(
+            "The agent {name} has no credential: agents.{name}.env asks for {}, and {each} set in Journeyman's environment; \
+             set one and start Journeyman again.",
+            missing.join(", ")
+        ));
+    }
+    problems
 }
 
 /// Whether an agent works in a stage.

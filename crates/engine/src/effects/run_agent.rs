@@ -10,7 +10,10 @@ use super::sessions::MADE_ANEW;
 use super::{EffectContext, EffectResult, never, soon};
 use crate::egress::{self, JobEgress};
 use crate::job::{readable, short_job};
-use journeyman_agent::{CallRecorder as CallRecord, Invocation, ModelApi, ModelCall, Runtime, Transcript};
+use journeyman_agent::{
+    CallRecorder as CallRecord, InvalidCommandName, Invocation, ModelApi, ModelCall, Runtime, Transcript,
+    command_name, repository_paths,
+};
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
@@ -229,29 +232,42 @@ impl EffectContext {
         format!("{}.{ending}", self.key.file_name())
     }
 
-    /// The repository's own template, from the default branch and never from what the agent wrote; otherwise the
-    /// server's, otherwise ours.
+    /// The repository's own template, or the server's, or ours.
     pub(super) async fn template(&self, command: &str) -> Result<String, EffectError> {
-        let paths = journeyman_agent::repository_paths(command).map_err(|error| never(error.to_string()))?;
+        match self.own_template(command).await? {
+            Some((_, text)) => Ok(text),
+            None => journeyman_agent::built_in(command)
+                .ok_or_else(|| never(format!("there is no command template {command:?}"))),
+        }
+    }
+
+    /// A template that is not ours, with the file that it is: the repository's own, from the default branch and never
+    /// from what the agent wrote; otherwise the server's.
+    pub(super) async fn own_template(&self, command: &str) -> Result<Option<(String, String)>, EffectError> {
+        let invalid = |error: InvalidCommandName| never(error.to_string());
+        let name = command_name(command).map_err(invalid)?;
+        let is_named = self.journal.prepared().is_some_and(|known| known.commands.contains(name));
+        let paths = repository_paths(name, is_named).map_err(invalid)?;
         let (repository, commit) = (self.opened().repository.clone(), self.default_commit()?);
         let own = self
             .git(move |workspaces| {
-                for path in &paths {
-                    if let Some(bytes) = workspaces.file(&repository, &commit, path)? {
-                        return Ok(Some(bytes));
+                for path in paths {
+                    if let Some(bytes) = workspaces.file(&repository, &commit, &path)? {
+                        return Ok(Some((path, bytes)));
                     }
                 }
                 Ok(None)
             })
             .await?;
         match own {
-            Some(bytes) => String::from_utf8(bytes)
-                .map_err(|_| never(format!("the repository's command template {command:?} is not UTF-8"))),
-            None => journeyman_agent::command_name(command)
-                .ok()
-                .and_then(|name| self.parts.settings.commands.get(name).cloned())
-                .or_else(|| journeyman_agent::built_in(command))
-                .ok_or_else(|| never(format!("there is no command template {command:?}"))),
+            Some((path, bytes)) => match String::from_utf8(bytes) {
+                Ok(text) => Ok(Some((path, text))),
+                Err(_) => Err(never(format!("{path} is not UTF-8: save it as UTF-8"))),
+            },
+            None => {
+                let of_server = self.parts.settings.commands.get(name);
+                Ok(of_server.map(|text| (format!("commands/{name}.md in templates.dir"), text.clone())))
+            }
         }
     }
 

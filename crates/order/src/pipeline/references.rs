@@ -10,7 +10,7 @@ use crate::yaml_tree::YamlPathSegment;
 
 /// Names that are no stages, with their fields.
 pub(super) const GIVEN: [(&str, &[&str]); 3] =
-    [("issue", &["number", "title", "body", "url"]), ("order", &["id"]), ("repository", &["name"])];
+    [("issue", &["number", "title", "body", "url", "json"]), ("order", &["id"]), ("repository", &["name"])];
 
 /// The stage's own inputs, in its command and arguments.
 pub(super) const INPUTS: &str = "inputs";
@@ -35,6 +35,11 @@ pub(super) fn references(text: &str) -> Vec<VariableReference<'_>> {
         rest = left;
     }
     found
+}
+
+/// A command as its template is named, without the slash that people write before it.
+fn command_name(command: &str) -> &str {
+    command.trim().trim_start_matches('/')
 }
 
 /// Whether a text names anything.
@@ -110,8 +115,7 @@ pub(super) fn check_commands(
 ) {
     let known = || commands.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     for stage in &pipeline.stages {
-        for command in pipeline.commands_of(stage) {
-            let name = command.trim().trim_start_matches('/');
+        for name in pipeline.commands_of(stage) {
             if !name.is_empty() && !commands.contains(name) {
                 let problem =
                     format!("`command`: there is no template {}; these are: {}", quoted(name), known());
@@ -121,7 +125,7 @@ pub(super) fn check_commands(
         let review = |role: &str| roles?.get(role)?.review_command.as_deref();
         let judges = stage.verifier.roles().iter();
         for (role, command) in judges.filter_map(|role| Some((role, review(role)?))) {
-            if !commands.contains(command.trim().trim_start_matches('/')) {
+            if !commands.contains(command_name(command)) {
                 let problem = format!(
                     "`verifier`: the role {role} reviews with the template {}, which is not there; these are: {}",
                     quoted(command),
@@ -134,20 +138,20 @@ pub(super) fn check_commands(
 }
 
 impl Pipeline {
-    /// The command templates that a stage can come to use, as far as that is known before it runs: the one it names, or
-    /// those that the answer it is filled in with may name.
+    /// The names of the command templates that a stage can come to use, as far as that is known before it runs: the one it
+    /// names, or those that the answer it is filled in with may name.
     pub fn commands_of<'a>(&'a self, stage: &'a Stage) -> Vec<&'a str> {
         let Some(command) = stage.command.as_deref() else { return Vec::new() };
         if !is_filled_in(command) {
-            return vec![command];
+            return vec![command_name(command)];
         }
         // Only where the answer is all of it: `{{classify.result}}`.
-        let inner = command.trim().trim_start_matches('/').strip_prefix("{{");
+        let inner = command_name(command).strip_prefix("{{");
         let inner = inner.and_then(|inner| inner.strip_suffix("}}")).filter(|inner| !inner.contains("{{"));
         let source =
             inner.and_then(|inner| inner.trim().split_once('.')).and_then(|(name, _)| self.stage(name));
         match source.and_then(|source| source.output.as_ref()) {
-            Some(StageOutput::OneOf(words)) => words.iter().map(String::as_str).collect(),
+            Some(StageOutput::OneOf(words)) => words.iter().map(|word| command_name(word)).collect(),
             Some(
                 StageOutput::Text
                 | StageOutput::File(_)

@@ -8,7 +8,7 @@ use super::limits::{
 use super::problem::quoted;
 use super::references::{GIVEN, INPUTS, is_filled_in};
 use super::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
-use crate::names::{NAME_RULE, NamingError, RoleName, StageName, is_name};
+use crate::names::{COMMAND_RULE, NAME_RULE, NamingError, RoleName, StageName, is_command_name, is_name};
 use crate::schema::schema_validator;
 use crate::yaml_tree::YamlPathSegment;
 
@@ -84,13 +84,11 @@ type ProblemSink<'a> = dyn FnMut(&[YamlPathSegment<'_>], String) + 'a;
 fn hold_worker(stage: &Stage, wrong: &mut ProblemSink<'_>) {
     if let Some(command) = &stage.command {
         let name = command.strip_prefix('/').unwrap_or(command);
-        let fits = (1..=60).contains(&name.len())
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
         let is_filled_in = is_filled_in(command);
-        if (!fits && !is_filled_in) || longer(command, LONGEST_COMMAND) {
+        if (!is_command_name(name) && !is_filled_in) || longer(command, LONGEST_COMMAND) {
             let problem = format!(
-                "`command` is a template's name, 1 to 60 characters of a-z, A-Z, 0-9, - and _, with or without a slash \
-                 before, or {{{{stage.field}}}}; not {}",
+                "`command` is a template's name, {COMMAND_RULE}, with or without a slash before all of it, or \
+                 {{{{stage.field}}}}; not {}",
                 quoted(command)
             );
             wrong(&[YamlPathSegment::Key("command")], problem);

@@ -110,6 +110,7 @@ fn every_rule_of_a_stage_has_its_sentence() {
         ("name: a, agent: x, escalate_on_exhaust: Somebody", "`escalate_on_exhaust` is a role"),
         ("name: a, agent: x, command: ../../etc/passwd", "`command` is a template's name"),
         ("name: a, agent: x, command: ''", "`command` is a template's name"),
+        ("name: a, agent: x, command: a/../b", "`command` is a template's name"),
         ("name: a, agent: x, timeout: 25h", "`timeout` is at most 24h"),
         ("name: a, agent: x, budget: 0", "`budget` is dollars, over 0"),
         ("name: a, agent: x, budget: -.inf", "`budget` is dollars, over 0"),

@@ -163,6 +163,7 @@ impl<'a> Replay<'a> {
             ("issue.title".to_owned(), task.title.clone()),
             ("issue.body".to_owned(), task.body.clone()),
             ("issue.url".to_owned(), issue.url.clone()),
+            ("issue.json".to_owned(), issue.json(&task.title, &task.body)),
             ("order.id".to_owned(), opened.order.to_string()),
             ("repository.name".to_owned(), opened.repository.to_string()),
         ]);

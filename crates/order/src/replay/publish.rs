@@ -192,8 +192,11 @@ impl<'a> Replay<'a> {
     fn classified(&self) -> Option<(&str, &str)> {
         self.stage_results.iter().find_map(|(stage, concluded)| {
             let mut results = concluded.fields.iter().filter(|(field, _)| field == "result");
-            let class = results.find(|(_, value)| matches!(value.as_str(), "/feature" | "/bug" | "/chore"));
-            class.map(|(_, class)| (*stage, class.as_str()))
+            // A template may be in a folder: `/agent-work-orders/bug`.
+            let class = results.find_map(|(_, value)| value.get(value.rfind('/')?..));
+            class
+                .filter(|class| matches!(*class, "/feature" | "/bug" | "/chore"))
+                .map(|class| (*stage, class))
         })
     }
 

@@ -174,7 +174,7 @@ stages:
             "The program \"no-such-program-anywhere\" of the agent missing was not found",
             "The program \"/no/such/program\" of the agent pathless was not found",
             "The agent scripted needs ",
-            "Stage work: there is no command template \"/no-such-kind\"; add .github/journeyman/commands/no-such-kind.md",
+            "Stage work: there is no command template \"no-such-kind\"; add .github/journeyman/commands/no-such-kind.md",
             "Stage work: there is no command template \"judge-it\"",
             "Stage write: there is no command template \"no-such-template\"",
             "The order may spend $0.00, which is nothing",

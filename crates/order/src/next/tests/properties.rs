@@ -115,7 +115,7 @@ proptest! {
             budget: Some(crate::settings::BudgetLimits { usd: None, minutes, runs: None }),
             ..RepositorySettings::default()
         };
-        let prepared = EffectOutcome::Prepared { default: None, base: sha(1), settings: Box::new(settings), pipeline: None, roles: Default::default(), subjects: Vec::new(), comments: Default::default(), attachments: Vec::new(), template: None };
+        let prepared = EffectOutcome::Prepared { default: None, base: sha(1), settings: Box::new(settings), pipeline: None, roles: Default::default(), commands: Default::default(), subjects: Vec::new(), comments: Default::default(), attachments: Vec::new(), template: None };
         SimulatedOrder::new().when("prepare", vec![prepared]).settle();
     }
 }

@@ -59,6 +59,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
         pages: WebPages::Shown,
         pipelines: Vec::new(),
         parallel: None,
+        runs: None,
         gather_seconds: GATHER_SECONDS,
         keep: None,
     })

@@ -50,6 +50,8 @@ pub(super) struct LocalOptions {
     pub(super) pipelines: Vec<Pipeline>,
     /// Orders that are at work at the same time; the settings say it when this does not.
     pub(super) parallel: Option<usize>,
+    /// Runs of agents that an order may have; the settings say it when this does not.
+    pub(super) runs: Option<u32>,
     /// What is waited after a word about a pull request, for others that come with it; in seconds. Whoever has nobody to
     /// wait for does not wait.
     pub(super) gather_seconds: u32,
@@ -102,6 +104,8 @@ pub(super) struct LocalStack {
     /// Where the settings that were read keep data; none where they do not say.
     pub(super) data: Option<PathBuf>,
     pub(super) agent: String,
+    /// Whether that agent continues its conversations.
+    pub(super) resumes: bool,
     pub(super) pipeline: String,
     running: JoinHandle<anyhow::Result<()>>,
     /// A person pressed Ctrl-C, or the service manager asks to end.
@@ -164,6 +168,9 @@ impl LocalStack {
             let token = uuid::Uuid::new_v4().simple().to_string();
             settings.server.api_token = Some(token.into());
         }
+        if let Some(runs) = wishes.runs {
+            settings.limits.order.runs = runs;
+        }
         if let Some(parallel) = wishes.parallel {
             settings.limits.concurrent_orders = parallel;
         }
@@ -191,13 +198,27 @@ impl LocalStack {
         }
         let DefaultSettings { label, agent, pipeline } = settings.defaults.clone();
         let api_token = settings.server.api_token.clone();
+        let resumes = settings.agents.get(&agent).is_some_and(|agent| agent.resumes);
         let application = Application::build(settings).await?;
         let address = application.address();
         emulator.set_webhook_url(&format!("http://{address}/webhook"));
         let handle = application.handle();
         let running = tokio::spawn(application.run());
         let asked = asked_to_stop()?;
-        Ok(Self { emulator, handle, address, api_token, data, label, agent, pipeline, running, asked, place })
+        Ok(Self {
+            emulator,
+            handle,
+            address,
+            api_token,
+            data,
+            label,
+            agent,
+            resumes,
+            pipeline,
+            running,
+            asked,
+            place,
+        })
     }
 
     /// A repository with one issue, which gets the label.
@@ -232,6 +253,19 @@ impl LocalStack {
         let issue = self.emulator.open_issue(repository, PERSON, title, body).await?;
         self.emulator.label(repository, issue, &self.label, PERSON).await?;
         Ok(issue)
+    }
+
+    /// An issue with the label that asks for one agent, whatever roles and pipelines say.
+    pub(super) async fn put_issue_for(
+        &self,
+        agent: &str,
+        repository: &str,
+        (title, body): &(String, String),
+    ) -> anyhow::Result<()> {
+        let issue = self.emulator.open_issue(repository, PERSON, title, body).await?;
+        let label = format!("{}:agent={agent}", self.label);
+        self.emulator.label(repository, issue, &label, PERSON).await?;
+        Ok(())
     }
 
     /// Whether Journeyman has ended by itself, which it should not.

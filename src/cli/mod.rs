@@ -31,6 +31,8 @@ macro_rules! eprintln {
     }};
 }
 
+#[cfg(feature = "emulator")]
+mod agent;
 mod backup;
 #[cfg(feature = "emulator")]
 mod demo;
@@ -92,7 +94,8 @@ static VERSION: LazyLock<String> = LazyLock::new(|| match option_env!("JOURNEYMA
 });
 
 /// Commands that a build may be without, the feature that brings each, and whether it is there.
-const OPTIONAL: [(&str, &str, bool); 4] = [
+const OPTIONAL: [(&str, &str, bool); 5] = [
+    ("agent", "emulator", cfg!(feature = "emulator")),
     ("run", "emulator", cfg!(feature = "emulator")),
     ("demo", "emulator", cfg!(feature = "emulator")),
     ("eval", "eval", cfg!(feature = "eval")),
@@ -140,6 +143,9 @@ enum Subcommands {
     /// Watch it work on a sample repository, with GitHub emulated on loopback.
     #[cfg(feature = "emulator")]
     Demo(demo::DemoArguments),
+    /// Check an agent of the settings.
+    #[cfg(feature = "emulator")]
+    Agent(agent::AgentArguments),
     /// Prepare a repository's environment, run its tests, and say what to change where they cannot run.
     Environment(environment::EnvironmentArguments),
     /// Run a suite of cases with an agent and report the results.
@@ -220,6 +226,8 @@ pub fn main() -> ExitCode {
         Subcommands::Run(arguments) => wait_for(run::main(arguments)),
         #[cfg(feature = "emulator")]
         Subcommands::Demo(arguments) => wait_for(demo::main(arguments)),
+        #[cfg(feature = "emulator")]
+        Subcommands::Agent(arguments) => wait_for(agent::main(arguments)),
         Subcommands::Environment(arguments) => wait_for(environment::main(arguments)),
         #[cfg(feature = "eval")]
         Subcommands::Eval(arguments) => wait_for(eval::main(arguments)),

@@ -64,6 +64,7 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
         pages: WebPages::Hidden,
         pipelines: Vec::new(),
         parallel: None,
+        runs: None,
         gather_seconds: 0,
         keep: None,
     })

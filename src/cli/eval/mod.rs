@@ -251,6 +251,7 @@ async fn start(
         pages: WebPages::Hidden,
         pipelines,
         parallel: Some(parallel),
+        runs: None,
         gather_seconds: 0,
         keep,
     })

@@ -121,7 +121,7 @@ async fn ask(local: &LocalStack, name: &str) -> anyhow::Result<Option<(Journal, 
 fn first_run(journal: &Journal) -> Option<&AgentRun> {
     journal.entries().iter().find_map(|entry| match &entry.event {
         JournalEvent::Observed { outcome, .. } => match &**outcome {
-            EffectOutcome::AgentRan(run) => Some(run),
+            EffectOutcome::AgentRan(run) => Some(&**run),
             _ => None,
         },
         JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,

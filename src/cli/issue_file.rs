@@ -19,7 +19,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<IssueFile> {
 }
 
 pub(super) fn parse(text: &str) -> Option<IssueFile> {
-    let text = text.trim_start();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
     let (title, body) = text.split_once('\n').unwrap_or((text, ""));
     let title = title.trim().trim_start_matches('#').trim();
     (!title.is_empty()).then(|| IssueFile { title: title.to_owned(), body: body.trim().to_owned() })
@@ -31,8 +31,13 @@ mod tests {
 
     #[test]
     fn the_first_line_is_the_title() {
-        let issue = parse("\n# The sum is wrong\n\nIt is off by one.\n").unwrap();
-        assert_eq!((issue.title.as_str(), issue.body.as_str()), ("The sum is wrong", "It is off by one."));
+        for mark in ["", "\u{feff}"] {
+            let issue = parse(&format!("{mark}\n# The sum is wrong\n\nIt is off by one.\n")).unwrap();
+            assert_eq!(
+                (issue.title.as_str(), issue.body.as_str()),
+                ("The sum is wrong", "It is off by one.")
+            );
+        }
         assert!(parse(" \n").is_none());
     }
 }

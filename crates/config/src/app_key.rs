@@ -81,7 +81,8 @@ fn of_file(path: &Path) -> Result<SecretString, String> {
     }
     // What is no text is no PEM, which is told below.
     let pem = std::fs::read(path).map_err(unreadable)?;
-    let pem = SecretString::from(String::from_utf8_lossy(&pem).into_owned());
+    let pem = pem.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&pem);
+    let pem = SecretString::from(String::from_utf8_lossy(pem).into_owned());
     if found.permissions().mode() & 0o007 != 0 {
         let shown = path.display();
         return Err(format!(

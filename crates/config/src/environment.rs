@@ -31,6 +31,7 @@ impl FromIterator<(String, SecretString)> for EnvironmentVariables {
 /// quotation marks, and `#` begins a line that is for people. The error is the number of a line and never its text.
 pub(super) fn variables_of(text: &str) -> Result<Vec<(String, String)>, usize> {
     let mut variables = Vec::new();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (line, number) in text.lines().map(str::trim).zip(1..) {
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -52,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_file_of_variables_is_read_as_systemd_reads_it() {
-        let text = "# the agent's\nANTHROPIC_API_KEY=sk-ant-1=2\n\nA=\"b c\"\nB='d'\nC=\n";
+        let text = "\u{feff}# the agent's\nANTHROPIC_API_KEY=sk-ant-1=2\n\nA=\"b c\"\nB='d'\nC=\n";
         let read = variables_of(text).unwrap();
         let read: Vec<(&str, &str)> = read.iter().map(|(name, value)| (&**name, &**value)).collect();
         assert_eq!(read, [("ANTHROPIC_API_KEY", "sk-ant-1=2"), ("A", "b c"), ("B", "d"), ("C", "")]);

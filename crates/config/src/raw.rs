@@ -55,9 +55,10 @@ impl SettingKeys {
             SettingsError::File { file: file.to_owned(), because: format!("{error}; {mend}") }
         };
         let text = std::fs::read_to_string(file).map_err(unread)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let line_at = |offset: usize| 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
         // The parser's own text would show the line, and with it perhaps a secret.
-        let document = DeTable::parse(&text).map_err(|error| SettingsError::Toml {
+        let document = DeTable::parse(text).map_err(|error| SettingsError::Toml {
             file: file.to_owned(),
             line: error.span().map_or(1, |span| line_at(span.start)),
             because: error.message().to_owned(),

@@ -101,7 +101,7 @@ fn credential(
                 )
             };
             let text = std::fs::read_to_string(&file).map_err(|error| wrong(&error.to_string()))?;
-            let text = text.trim();
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim();
             if text.is_empty() || text.contains(char::is_control) {
                 return Err(wrong("it has to be one line"));
             }

@@ -29,6 +29,7 @@ pub fn repository_settings(yaml: &[u8]) -> Result<RepositorySettings, Repository
         Ok(text) => text,
         Err(error) => return unreadable(format!("not UTF-8 after byte {}", error.valid_up_to())),
     };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let says_something = |line: &str| !matches!(line.trim(), "" | "---") && !line.trim().starts_with('#');
     if !text.lines().any(says_something) {
         return Ok(RepositorySettings::default());

@@ -55,7 +55,8 @@ pub fn load_repository_templates<E>(
 ) -> Result<RepositoryTemplates, RepositoryTemplatesError<E>> {
     let mut read = |path: &str| -> Result<Option<String>, RepositoryTemplatesError<E>> {
         let Some(bytes) = read(path).map_err(RepositoryTemplatesError::Read)? else { return Ok(None) };
-        String::from_utf8(bytes).map(Some).map_err(|_| unusable(path, "is not UTF-8"))
+        let text = std::str::from_utf8(&bytes).map_err(|_| unusable(path, "is not UTF-8"))?;
+        Ok(Some(text.strip_prefix('\u{feff}').unwrap_or(text).to_owned()))
     };
     let named = match wanted {
         Some(wanted) => Some(named(wanted, known, &mut read)?),

@@ -96,7 +96,7 @@ pub(super) fn read_private(path: &Path) -> Result<SecretString, String> {
     if text.len() as u64 > LARGEST_FILE || text.trim().is_empty() {
         return Err("it holds no key".to_owned());
     }
-    Ok(whole(&text))
+    Ok(whole(text.strip_prefix('\u{feff}').unwrap_or(&text)))
 }
 
 #[cfg(test)]

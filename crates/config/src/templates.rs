@@ -199,7 +199,7 @@ fn read(path: &Path) -> Result<String, TemplatesError> {
     if text.len() > MOST_COMMAND_BYTES {
         return Err(error(path, format!("has {} bytes, at most {MOST_COMMAND_BYTES} are read", text.len())));
     }
-    Ok(text)
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
 }
 
 fn error(path: &Path, because: impl Into<String>) -> TemplatesError {

@@ -150,7 +150,8 @@ impl<'a> RepositoryFiles<'a> {
             return None;
         }
         let bytes = (self.read)(path).filter(|bytes| bytes.len() <= LARGEST)?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        let text = String::from_utf8_lossy(&bytes);
+        Some(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
     }
 
     pub(crate) fn json(&self, path: &str) -> Option<Value> {

@@ -23,6 +23,7 @@ pub(super) struct SubmoduleEntry {
 /// Reads the file; an error says why it says nothing.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<SubmoduleEntry>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is no text")?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.len() > LARGEST {
         return Err(TOO_LARGE);
     }

@@ -113,5 +113,7 @@ fn known_commands(file: &Path, templates: &Templates) -> anyhow::Result<BTreeSet
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
-    std::fs::read_to_string(file).map_err(|error| UsageError(format!("{}: {error}", file.display())).into())
+    let text =
+        std::fs::read_to_string(file).map_err(|error| UsageError(format!("{}: {error}", file.display())))?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
 }

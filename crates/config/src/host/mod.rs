@@ -104,7 +104,8 @@ impl HostSettings {
 
     fn text(&self, file: &Path) -> Option<String> {
         let is_small = std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= LARGEST);
-        is_small.then(|| std::fs::read_to_string(file).ok()).flatten()
+        let text = is_small.then(|| std::fs::read_to_string(file).ok()).flatten()?;
+        Some(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
     }
 }
 

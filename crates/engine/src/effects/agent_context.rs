@@ -60,7 +60,8 @@ impl EffectContext {
             // What cannot be read is no instruction.
             let read = |path: &str| {
                 let bytes = workspaces.file(&repository, &commit, path).ok()??;
-                String::from_utf8(bytes).ok()
+                let text = String::from_utf8(bytes).ok()?;
+                Some(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
             };
             Ok(journeyman_agent::instructions(&paths, &read))
         })

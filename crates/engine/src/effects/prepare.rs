@@ -269,5 +269,6 @@ struct FetchedBase {
 /// What is no text is no template.
 fn text_of_template(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?.replace("\r\n", "\n").replace('\0', "\u{fffd}");
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Some(text.chars().take(LONGEST_TEMPLATE).collect::<String>()).filter(|text| !text.trim().is_empty())
 }

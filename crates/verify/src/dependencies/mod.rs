@@ -73,7 +73,10 @@ fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<NewD
     let Some(read) = reader(path) else { return };
     let mut add = |what: String| found.push(NewDependency { path: path.to_owned(), what });
     let file = shown(path);
-    let text = |bytes| std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_BYTES);
+    let text = |bytes| {
+        let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_BYTES)?;
+        Some(text.strip_prefix('\u{feff}').unwrap_or(text))
+    };
     let Some(now) = text(after).and_then(read) else {
         add(format!("{file} names dependencies, and cannot be read"));
         return;

@@ -186,6 +186,7 @@ fn server(commits: &Repository, commit: &CommitSha, remote: &Url) -> Result<Resu
 /// The address that the file names, the most particular one; none where it names none.
 fn named_address(bytes: &[u8]) -> Result<Option<String>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is no text")?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut section, mut general, mut of_origin) = (String::new(), None, None);
     for line in text.lines().map(str::trim) {
         if line.is_empty() || line.starts_with(['#', ';']) {

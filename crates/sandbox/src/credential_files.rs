@@ -7,8 +7,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::readable_paths;
+
 /// Settings of npm, git and pip for everybody, as they lie beside their programs, and of a Cargo that is installed for
-/// everybody. Those below `/etc` are not shown at all.
+/// everybody. Of those below `/etc`, only PHP's are shown.
 const FILES: [&str; 9] = [
     "/usr/etc/npmrc",
     "/usr/local/etc/npmrc",
@@ -28,9 +30,11 @@ const NO_SETTINGS: &[u8] = b"<settings/>\n";
 /// Of a larger one nothing is seen.
 const LARGEST: u64 = 1 << 20;
 /// In lines that tell who somebody is.
-const WORDS: [&str; 9] = [
+const WORDS: [&str; 11] = [
     "_auth",
     "authorization",
+    "default_pw",
+    "license",
     "passphrase",
     "passw",
     "private key",
@@ -43,8 +47,23 @@ const WORDS: [&str; 9] = [
 /// Those of this machine.
 pub(super) fn of_this_machine() -> Vec<PathBuf> {
     let mavens = MAVENS.iter().flat_map(|folder| mavens_in(Path::new(folder)));
-    let all: BTreeSet<PathBuf> = FILES.iter().map(PathBuf::from).chain(mavens).collect();
+    let php = readable_paths::of_php(Path::new("/etc")).into_iter().flat_map(|path| ini_files(&path));
+    let all: BTreeSet<PathBuf> = FILES.iter().map(PathBuf::from).chain(mavens).chain(php).collect();
     all.into_iter().collect()
+}
+
+/// A file of PHP's, or those of a folder; where they are.
+fn ini_files(path: &Path) -> Vec<PathBuf> {
+    match std::fs::read_dir(path) {
+        Ok(entries) => {
+            let paths = entries.flatten().map(|entry| entry.path());
+            paths
+                .filter(|path| path.extension().is_some_and(|end| end == "ini"))
+                .filter_map(|path| path.canonicalize().ok())
+                .collect()
+        }
+        Err(_) => path.canonicalize().into_iter().collect(),
+    }
 }
 
 /// Where they are whatever links lead to them: nothing is laid over a link.
@@ -78,6 +97,10 @@ fn harmless_lines(text: &[u8]) -> Vec<u8> {
 }
 
 fn tells_who(line: &str) -> bool {
+    // PHP's tokenizer is none of these.
+    if line.starts_with("extension=") || line.starts_with("zend_extension=") {
+        return false;
+    }
     let has_user = |address: &str| address.split(['/', ' ']).next().is_some_and(|host| host.contains('@'));
     WORDS.iter().any(|word| line.contains(word)) || line.split("://").skip(1).any(has_user)
 }
@@ -94,6 +117,7 @@ mod tests {
             ("gitconfig", "[http]\n\textraHeader = Authorization: Basic abc\n[url \"https://x:abc@git.example/\"]\n[a]\n\tb = 1"),
             ("pip.conf", "[global]\nindex-url = https://user:abc@pypi.example/simple\ntimeout = 60\n"),
             ("plain", "cafile=/usr/ca.pem\n# mail: somebody@example.org\n"),
+            ("tokenizer.ini", "; configuration for php common module\nextension=tokenizer.so\n"),
         ]
         .into_iter()
         .map(|(name, text)| {

@@ -55,6 +55,7 @@ pub use host::{HostRegistries, HostRegistry, SkippedRegistry};
 pub use kind::SettingKind;
 pub use known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};
 pub use manifest::AppManifest;
+pub use network::readable_certificates;
 pub use repository::{RepositorySettingsError, repository_settings};
 pub use repository_templates::{
     RepositoryTemplates, RepositoryTemplatesError, ServerTemplates, load_repository_templates,

@@ -1,5 +1,8 @@
 //! `[network]`: how other hosts are reached. Where it says nothing, the variables that everybody knows.
 
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
@@ -29,13 +32,36 @@ fn trusted(keys: SettingReader<'_>) -> Result<Option<TrustedCertificates>, Setti
         return Err(wrong("it is too large"));
     }
     let pem = std::fs::read(&file).map_err(|error| wrong(&error.to_string()))?;
-    let mark = b"-----BEGIN CERTIFICATE-----";
-    if !pem.windows(mark.len()).any(|part| part == mark) {
-        return Err(wrong("there is no certificate in it"));
-    }
+    let pem = match readable_certificates(&pem) {
+        (readable, others) if readable.is_empty() && others.is_empty() => {
+            return Err(wrong("there is no certificate in it"));
+        }
+        // Whoever makes a client of it says so.
+        (readable, _) if readable.is_empty() => pem,
+        (readable, _) => readable,
+    };
     // Whoever opens it later may stand in another folder.
     let file = file.canonicalize().map_err(|error| wrong(&error.to_string()))?;
     Ok(Some(TrustedCertificates { file, pem }))
+}
+
+/// The certificates of a file in PEM that can be read, and the numbers of the others: whoever takes the file as it is stops at
+/// the first of these.
+pub fn readable_certificates(pem: &[u8]) -> (Vec<u8>, Vec<usize>) {
+    const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+    const END: &str = "-----END CERTIFICATE-----";
+    let text = String::from_utf8_lossy(pem);
+    let (mut readable, mut others) = (Vec::new(), Vec::new());
+    for (block, number) in text.split(BEGIN).skip(1).zip(1..) {
+        let inner = block.split_once(END).map_or(block, |(inner, _)| inner);
+        let one = format!("{BEGIN}{inner}{END}\n");
+        let certificate = CertificateDer::from_pem_slice(one.as_bytes());
+        match certificate.is_ok_and(|certificate| RootCertStore::empty().add(certificate).is_ok()) {
+            true => readable.extend(one.into_bytes()),
+            false => others.push(number),
+        }
+    }
+    (readable, others)
 }
 
 fn proxy(
@@ -156,4 +182,38 @@ mod tests {
         let error = load(&format!("[network]\nca_file = \"{}\"", empty.path().display()), &[]).unwrap_err();
         assert!(error.to_string().contains("there is no certificate in it"), "{error}");
     }
+
+    #[test]
+    fn a_certificate_that_cannot_be_read_is_left_out_and_the_others_are_trusted() {
+        let good = CERTIFICATE.trim_start();
+        let bad = "-----BEGIN CERTIFICATE-----\nbm90IGEgY2VydA==\n-----END CERTIFICATE-----\n";
+        let cut = good.get(..200).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let toml = format!("[network]\nca_file = \"{}\"", file.path().display());
+        for (text, others) in
+            [(format!("\u{feff}{good}"), vec![]), (format!("# Corp\n{bad}{good}{cut}\n{good}"), vec![1, 3])]
+        {
+            assert_eq!(readable_certificates(text.as_bytes()).1, others);
+            std::fs::write(file.path(), &text).unwrap();
+            let trusted = load(&toml, &[]).unwrap().trusted.unwrap();
+            let read = String::from_utf8(trusted.pem).unwrap();
+            assert_eq!(
+                read,
+                good.repeat(text.matches("END CERTIFICATE").count() - usize::from(!others.is_empty()))
+            );
+        }
+    }
+
+    const CERTIFICATE: &str = "
+-----BEGIN CERTIFICATE-----
+MIIBdTCCARugAwIBAgIUVf/pYOMLgZGscXu4eKZs8HFP4Z0wCgYIKoZIzj0EAwIw
+DzENMAsGA1UEAwwEY29ycDAgFw0yNjExMjkyMTA0MTJaGA8yMTI2MTEwNTIxMDQx
+MlowDzENMAsGA1UEAwwEY29ycDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABE9V
+bSr2UYjcF7/Lk3EzzN6uysB6rVVhxTU/S4hGyL/w9pusiUzlnF6zDiXnraCS7Ckx
+u/hqspsfYn9gZzdJvomjUzBRMB0GA1UdDgQWBBSveVA3Cfxm0cLNfvZadZMio5hm
+GzAfBgNVHSMEGDAWgBSveVA3Cfxm0cLNfvZadZMio5hmGzAPBgNVHRMBAf8EBTAD
+AQH/MAoGCCqGSM49BAMCA0gAMEUCIQCWaVwTZYC2fCTJj0l2lhpzvrPw/wY62MaW
+PrhTawVkeAIgbm72VFDRP050RcajtPcY/qhYAPIfwDXkkmG/PMOJPI8=
+-----END CERTIFICATE-----
+";
 }

@@ -4,7 +4,7 @@
 mod agents;
 mod server;
 
-use crate::config::{Settings, TestRunSettings};
+use crate::config::{Settings, TestRunSettings, readable_certificates};
 use crate::order::CommitSigning;
 use crate::sandbox::IsolationMode;
 
@@ -103,8 +103,17 @@ async fn machine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
         Ok(_) | Err(_) => finding("git", "it is missing: install it, 2.29 or newer".to_owned(), false),
     });
     let outgoing = &settings.testing.outgoing;
-    if let Some(trusted) = &outgoing.trusted {
-        let text = format!("{} is trusted in addition to the system's certificates", trusted.file.display());
+    let checked = crate::outgoing::check(outgoing);
+    if let Some(trusted) = outgoing.trusted.as_ref().filter(|_| checked.is_ok()) {
+        let mut text =
+            format!("{} is trusted in addition to the system's certificates", trusted.file.display());
+        let (_, others) = readable_certificates(&std::fs::read(&trusted.file).unwrap_or_default());
+        if !others.is_empty() {
+            let numbers = others.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            text.push_str(&format!(
+                "; of its certificates, number {numbers} cannot be read and is left out: replace or remove it"
+            ));
+        }
         findings.push(finding("network.ca_file", text, true));
     }
     if let Some(proxy) = &outgoing.proxy {
@@ -112,7 +121,7 @@ async fn machine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
         let text = format!("HTTPS goes through {}, {with}; not for {:?}", proxy.url, proxy.bypass);
         findings.push(finding("network.proxy", text, true));
     }
-    if let Err(error) = crate::outgoing::check(outgoing) {
+    if let Err(error) = checked {
         findings.push(finding("network", error.to_string(), false));
     }
     match super::complete_registries(&settings.sandbox, &mut settings.testing) {

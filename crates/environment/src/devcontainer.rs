@@ -2,10 +2,11 @@
 //!
 //! May know: the specification at containers.dev. Must never know: what other sources say.
 
+use journeyman_order::settings::plain_folder;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-use crate::files::RepositoryFiles;
+use crate::files::{RepositoryFiles, quote};
 use crate::statement::{SourceStatement, is_image, is_variable};
 use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
 
@@ -76,10 +77,12 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
                 .note(&path, format!("`image` is left out: {image:?} is not a plain reference of an image")),
         }
     }
+    let folder = folder(config, files, &path, &mut said);
+    let here = if folder.is_empty() { "{tree}".to_owned() } else { format!("{{tree}}/{folder}") };
     for key in ["containerEnv", "remoteEnv"] {
         for (name, value) in config.get(key).and_then(Value::as_object).into_iter().flatten() {
             let Some(value) = value.as_str() else { continue };
-            variable(key, name, value, &path, &mut said);
+            variable(key, name, &value.replace("${containerWorkspaceFolder}", &here), &path, &mut said);
         }
     }
     for key in MAKING {
@@ -89,7 +92,9 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
                 if name.is_empty() { format!("{key} in {path}") } else { format!("{key}.{name} in {path}") };
             let command = command
                 .replace("${containerWorkspaceFolder}", "$PWD")
-                .replace("${localWorkspaceFolder}", "$PWD");
+                .replace("${localWorkspaceFolder}", "$PWD")
+                .replace("${containerWorkspaceFolderBasename}", "${PWD##*/}")
+                .replace("${localWorkspaceFolderBasename}", "${PWD##*/}");
             if command.contains("${localEnv:") || command.contains("${containerEnv:") {
                 said.note(
                     &path,
@@ -102,6 +107,10 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
                         format!("`{key}` asks for sudo, which nothing of a repository gets here"),
                     );
                 }
+                let command = match folder.is_empty() {
+                    true => command,
+                    false => format!("cd {} && {command}", quote(&folder)),
+                };
                 said.setup.push(SetupCommand { command, because });
             }
         }
@@ -127,6 +136,42 @@ fn file(files: &RepositoryFiles<'_>, said: &mut SourceStatement) -> Option<(Stri
     Some((path, text))
 }
 
+/// The folder that commands run in, from the repository's root; empty for the root itself.
+fn folder(
+    config: &Map<String, Value>,
+    files: &RepositoryFiles<'_>,
+    path: &str,
+    said: &mut SourceStatement,
+) -> String {
+    let text = |key: &str| config.get(key).and_then(Value::as_str);
+    let target = text("workspaceMount").and_then(|mount| {
+        let key = |part: &&str| ["target=", "dst=", "destination="].iter().any(|key| part.starts_with(key));
+        mount.split(',').find(key)?.split_once('=').map(|(_, target)| target.trim_end_matches('/'))
+    });
+    let below = text("workspaceFolder").and_then(|folder| match target {
+        Some(target) => folder.strip_prefix(target)?.strip_prefix('/'),
+        None => folder.strip_prefix("/workspaces/")?.split_once('/').map(|(_, below)| below),
+    });
+    let Some(below) = below.filter(|below| !below.trim_matches('/').is_empty()) else { return String::new() };
+    match plain_folder(below).filter(|folder| files.has(folder)) {
+        Some(folder) => {
+            let note = format!(
+                "`workspaceFolder`: its commands run in {folder}, and tests are looked for in the root; name others as \
+                 `tests: [{{ path: {folder} }}]` in .github/journeyman.yml"
+            );
+            said.note(path, note);
+            folder
+        }
+        None => {
+            let note = format!(
+                "`workspaceFolder` is left out: {below:?} is not a folder of the repository; commands run in its root"
+            );
+            said.note(path, note);
+            String::new()
+        }
+    }
+}
+
 fn features(config: &Map<String, Value>, path: &str, said: &mut SourceStatement) {
     for (reference, options) in config.get("features").and_then(Value::as_object).into_iter().flatten() {
         let plain = reference.split('@').next().unwrap_or(reference);
@@ -144,8 +189,7 @@ fn features(config: &Map<String, Value>, path: &str, said: &mut SourceStatement)
 }
 
 fn variable(key: &str, name: &str, value: &str, path: &str, said: &mut SourceStatement) {
-    let here =
-        value.replace("${containerWorkspaceFolder}", "{tree}").replace("${localWorkspaceFolder}", "{tree}");
+    let here = value.replace("${localWorkspaceFolder}", "{tree}");
     if name == "PATH" {
         for folder in here.split(':').filter(|folder| !folder.starts_with("${")) {
             // `${containerEnv:PATH}` is cut in two by its colon.

@@ -81,6 +81,15 @@ pub(crate) fn plan_one(
     if let Some(command) = present(settings.test.as_deref()) {
         plan.test = Some(PlannedTest::new(command, ".github/journeyman.yml"));
     }
+    if !plan.setup.is_empty() {
+        for (file, name) in tokens(files) {
+            plan.notes.push(format!(
+                "{file} names the token {name}, which a setup does not get: name a registry that needs it as [registries.NAME] \
+                 in journeyman.toml"
+            ));
+            plan.variables.insert(name, NO_TOKEN.to_owned());
+        }
+    }
     plan.variables.extend(settings.env.clone());
     let programs = ProgramFolder::Home(LOCAL_PROGRAMS.to_owned());
     if !plan.setup.is_empty() && !plan.search_path.contains(&programs) {
@@ -304,6 +313,25 @@ fn system_packages(plan: &EnvironmentPlan, files: &RepositoryFiles<'_>) -> Optio
         None => "name an `image` that has the packages, or install them on this machine".to_owned(),
     };
     Some(format!("the setup calls {called}, which only root can use, and no job is root: {instead}"))
+}
+
+/// In place of a token: Yarn does not start where a variable is not set that its settings name.
+const NO_TOKEN: &str = "held-outside-of-the-sandbox";
+
+/// Variables that settings of package managers take tokens from, each with the file.
+fn tokens(files: &RepositoryFiles<'_>) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    for file in [".npmrc", ".yarnrc.yml"] {
+        let text = files.text(file).unwrap_or_default();
+        for line in text.lines().filter(|line| line.to_ascii_lowercase().contains("auth")) {
+            let name = line.split_once("${").and_then(|(_, rest)| rest.split_once('}')).map(|(name, _)| name);
+            if let Some(name) = name.filter(|name| statement::is_variable(name)) {
+                found.push((file, name.to_owned()));
+            }
+        }
+    }
+    found.dedup_by(|one, other| one.1 == other.1);
+    found
 }
 
 /// What a checkout of ours lacks.

@@ -51,7 +51,19 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
     let default_folder = [job, &workflow]
         .into_iter()
         .find_map(|of| of.get("defaults")?.get("run")?.get("working-directory")?.as_str().map(str::to_owned));
-    for (at, step) in job.get("steps").and_then(Value::as_array).into_iter().flatten().enumerate() {
+    steps(job.get("steps"), path, default_folder.as_deref(), Some(files), &mut said);
+    Some(said)
+}
+
+/// The steps of a job, or of an action of the repository's own, which has none of these itself.
+fn steps(
+    steps: Option<&Value>,
+    path: &str,
+    default_folder: Option<&str>,
+    files: Option<&RepositoryFiles<'_>>,
+    said: &mut SourceStatement,
+) {
+    for (at, step) in steps.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let name = step
             .get("name")
             .and_then(Value::as_str)
@@ -60,12 +72,27 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
         if let Some(condition) = step.get("if") {
             said.note(path, format!("{name} is left out: its condition {condition} is not evaluated"));
         } else if let Some(action) = step.get("uses").and_then(Value::as_str) {
-            uses(action, step, &name, &because, path, &mut said);
+            match files.and_then(|files| own_action(action, files)) {
+                Some((file, action)) => {
+                    let own = action.get("runs").and_then(|runs| runs.get("steps"));
+                    self::steps(own, &file, None, None, said);
+                }
+                None => uses(action, step, &name, &because, path, said),
+            }
         } else if let Some(run) = step.get("run").and_then(Value::as_str) {
-            self::run(run, step, default_folder.as_deref(), &name, because, path, &mut said);
+            self::run(run, step, default_folder, &name, because, path, said);
         }
     }
-    Some(said)
+}
+
+/// An action that lies in the repository and is made of steps.
+fn own_action(action: &str, files: &RepositoryFiles<'_>) -> Option<(String, Value)> {
+    let folder = action.strip_prefix("./")?.trim_end_matches('/');
+    let path = ["action.yml", "action.yaml"].map(|name| format!("{folder}/{name}"));
+    let (path, text) = path.into_iter().find_map(|path| Some((path.clone(), files.text(&path)?)))?;
+    let action = workflow::read(&text)?;
+    let is_composite = action.get("runs")?.get("using")?.as_str() == Some("composite");
+    is_composite.then_some((path, action))
 }
 
 fn variables(

@@ -216,6 +216,14 @@ fn the_tests_of_a_command_are_known_apart_from_what_it_does_beside_them() {
         let manifest = format!("[package]\nname='a'\n{features}");
         assert_eq!(alone(&[("Cargo.toml", &manifest)]).command, "cargo test");
     }
+    let lenient = |command: &str| format!("RUSTFLAGS=--cap-lints=warn {command}");
+    let rust = planned(&[("Cargo.toml", "[package]\nname='a'\n[features]\nserde=[]")]);
+    let others = |denies| -> Vec<String> {
+        rust.other_tests(denies).iter().filter_map(|plan| plan.test_command().map(str::to_owned)).collect()
+    };
+    assert_eq!(others(false), ["cargo test"]);
+    let all = [lenient("cargo test --all-features"), lenient("cargo test"), "cargo test".to_owned()];
+    assert_eq!(others(true), all, "what leaves out least comes first");
     let go = alone(&[("go.mod", "module a")]);
     assert_eq!(go.tests_alone.as_deref(), Some("go test -vet=off ./..."));
 }

@@ -82,6 +82,96 @@ fn a_development_container_says_image_variables_and_commands() {
 }
 
 #[test]
+fn a_container_of_a_part_of_the_repository_runs_its_commands_there() {
+    let mount = r#""workspaceMount": "source=${localWorkspaceFolder},target=/work,type=bind", "#;
+    for (keys, command, note) in [
+        (
+            r#""workspaceFolder": "/workspaces/${localWorkspaceFolderBasename}/web", "#.to_owned(),
+            "cd web && make deps",
+            "run in web",
+        ),
+        (format!("{mount}\"workspaceFolder\": \"/work/web\", "), "cd web && make deps", "run in web"),
+        (r#""workspaceFolder": "/workspaces/a/gone", "#.to_owned(), "make deps", "\"gone\" is not a folder"),
+        (r#""workspaceFolder": "/workspaces/web", "#.to_owned(), "make deps", ""),
+        (format!("{mount}\"workspaceFolder\": \"/work\", "), "make deps", ""),
+        (String::new(), "make deps", ""),
+    ] {
+        let text = format!(
+            r#"{{ {keys} "remoteEnv": {{ "DATA": "${{containerWorkspaceFolder}}/data" }}, "postCreateCommand": "make deps" }}"#
+        );
+        let plan = planned(&[("web/Makefile", "deps:\n"), (".devcontainer/devcontainer.json", &text)]);
+        assert_eq!(plan.setup_command().as_deref(), Some(command), "{text}");
+        let folder = if command.starts_with("cd ") { "/t/web/data" } else { "/t/data" };
+        assert_eq!(plan.environment("/t", "/h")["DATA"], folder, "{text}");
+        let said = plan.notes.iter().find(|note| note.contains("workspaceFolder"));
+        assert_eq!(said.is_some(), !note.is_empty(), "{:?}", plan.notes);
+        assert!(said.is_none_or(|said| said.contains(note)), "{said:?}");
+    }
+}
+
+#[test]
+fn setup_steps_may_be_an_action_of_the_repository() {
+    let steps = "jobs:\n  copilot-setup-steps:\n    steps:\n      - uses: ./.github/actions/setup\n      - uses: ./.github/actions/gone\n";
+    let action = "runs:\n  using: composite\n  steps:\n    - { shell: bash, run: make deps }\n    \
+                  - { shell: bash, run: 'echo ${{ inputs.x }}' }\n    - uses: ./.github/actions/setup\n";
+    let plan = planned(&[
+        (".github/workflows/copilot-setup-steps.yml", steps),
+        (".github/actions/setup/action.yml", action),
+    ]);
+    insta::assert_snapshot!(shown(&plan), @"
+        from the setup steps of `.github/workflows/copilot-setup-steps.yml`, since there is no `image` or `setup` in `.github/journeyman.yml` and no development container that says them
+        setup make deps   (step 1 in .github/actions/setup/action.yml)
+        path HOME/.local/bin
+        note .github/actions/setup/action.yml: step 2 is left out: it has an expression, and those are not evaluated
+        note .github/actions/setup/action.yml: step 3 is left out: the action ./.github/actions/setup is not run
+        note .github/workflows/copilot-setup-steps.yml: step 2 is left out: the action ./.github/actions/gone is not run
+        ");
+}
+
+#[test]
+fn settings_that_lie_where_nobody_reads_them_are_named() {
+    for name in [".github/journeyman.yaml", "journeyman.yml"] {
+        let plan = planned(&[(name, "test: make\n"), ("src/a.c", "")]);
+        assert_eq!(plan.notes, [format!("{name} is not read: rename it to .github/journeyman.yml")]);
+    }
+    assert_eq!(planned(&[("src/journeyman.yml", "")]).notes, [""; 0]);
+}
+
+#[test]
+fn a_token_that_package_managers_ask_for_has_a_stand_in() {
+    let manifest = ("package.json", r#"{"scripts":{"test":"node --test"},"dependencies":{"a":"1"}}"#);
+    for (file, line) in [
+        (".npmrc", "//npm.example/:_authToken=${READ_TOKEN}\n"),
+        (".yarnrc.yml", "npmScopes:\n  corp:\n    npmAuthToken: \"${READ_TOKEN}\"\n"),
+    ] {
+        let plan = planned(&[manifest, (file, line), ("yarn.lock", "")]);
+        assert_eq!(plan.variables["READ_TOKEN"], "held-outside-of-the-sandbox");
+        let note = format!(
+            "{file} names the token READ_TOKEN, which a setup does not get: name a registry that needs it as [registries.NAME] in journeyman.toml"
+        );
+        assert!(plan.notes.contains(&note), "{:?}", plan.notes);
+    }
+    let plain = planned(&[manifest, (".npmrc", "registry=${REGISTRY}\n")]);
+    assert!(!plain.variables.contains_key("REGISTRY"), "an address has no stand-in");
+}
+
+#[test]
+fn a_file_may_begin_with_a_byte_order_mark() {
+    for (name, text, command) in [
+        ("package.json", r#"{"scripts":{"test":"node --test"}}"#, "npm test"),
+        ("Cargo.toml", "[package]\nname='a'\n[features]\nb=[]\n", "cargo test --all-features"),
+        ("go.mod", "module a\n", "go test ./..."),
+        ("tox.ini", "[testenv]\ncommands = pytest\n", "python3 -m pytest"),
+    ] {
+        let with =
+            planned(&[(name, &format!("\u{feff}{text}")), ("tests/test_a.py", "def test_a():\n    pass\n")]);
+        let without = planned(&[(name, text), ("tests/test_a.py", "def test_a():\n    pass\n")]);
+        assert_eq!(with.test_command(), Some(command), "{name}");
+        assert_eq!(with, without, "{name}");
+    }
+}
+
+#[test]
 fn an_image_without_what_its_features_bring_is_not_taken() {
     let node =
         [("package.json", r#"{"scripts":{"test":"node --test"}}"#), (".devcontainer.json", DEVCONTAINER)];

@@ -219,6 +219,15 @@ mod tests {
     }
 
     #[test]
+    fn a_commit_that_was_replaced_says_so_and_leads_to_the_one_that_replaced_it() {
+        let mut survey = reviewed(vec![at(Severity::Critical, "src/sum.py:9")]);
+        survey.trace.pushed = Some("b".repeat(40).parse().unwrap());
+        let text = said(&survey, CheckRunState::Superseded);
+        assert_eq!(text.title, "Superseded by a newer commit");
+        assert!(text.summary.contains("at commit [`bbbbbbbbbb`]") && text.annotations.is_empty(), "{text:?}");
+    }
+
+    #[test]
     fn whatever_is_found_it_fits() {
         let long = "x @y fixes #3 `|\n".repeat(500);
         let mut all = at(Severity::Major, "src/sum.py:1");

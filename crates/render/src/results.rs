@@ -97,3 +97,54 @@ fn artifacts(journal: &Journal) -> Vec<String> {
     }
     names
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{intends, journal, published, sees, stage, survey, tested};
+    use journeyman_order::length::LONGEST_BODY;
+    use journeyman_order::trace::{OrderTrace, RoundTrace};
+
+    fn said(text: &str) -> Vec<RoundTrace> {
+        vec![RoundTrace { round: 1, result: Some(text.to_owned()), ..RoundTrace::default() }]
+    }
+
+    #[test]
+    fn what_analysts_answered_is_folded_and_pings_nobody() {
+        let stages = vec![
+            stage("plan", StageState::Passed, said(r#"{"stories": ["fixes #3 for @team"]}"#)),
+            stage("implement", StageState::Passed, said("Ask @mona.\n<!-- x -->")),
+            stage("review", StageState::Failed, said("unfinished")),
+        ];
+        let survey = survey(OrderTrace { stages, ..OrderTrace::default() }, None);
+        let text = results(&journal(Vec::new()), &survey);
+        assert!(
+            text.starts_with("### Results of `small`\n\n<details>\n<summary>plan</summary>\n\n```text\n{"),
+            "{text}"
+        );
+        assert!(text.contains("> Ask `@mona.`") && !text.contains("<!--"), "{text}");
+        assert!(!text.contains("unfinished"), "{text}");
+    }
+
+    #[test]
+    fn a_commit_that_nothing_publishes_is_there_with_its_artifacts_and_however_much_there_is_it_fits() {
+        let diff = format!("diff --git a/x b/x\n{}", "+`x` fixes #3\n".repeat(20_000));
+        let mut trace = published(StageState::Passed);
+        let work = trace.work.as_mut().unwrap();
+        (work.tests, work.patch) = (Some(tested()), diff.clone());
+        let parts =
+            vec![("final_code".to_owned(), diff), ("findings".to_owned(), "Round 1: fine".to_owned())];
+        let archived = vec!["archive-archive-final_code.patch".to_owned()];
+        let journal = journal(vec![
+            (1, intends("archive/archive", Move::Archive { stage: "archive".to_owned(), parts })),
+            (2, sees("archive/archive", EffectOutcome::Archived { artifacts: archived })),
+        ]);
+        let text = results(&journal, &survey(trace, None));
+        assert!(text.chars().count() <= LONGEST_BODY, "{}", text.len());
+        assert!(text.contains("commit `aaaaaaaaaa`, 24 of 24 tests pass. It was not pushed"), "{text:.600}");
+        assert!(text.contains("Artifacts of the order: `archive-archive-final_code.patch`."), "{text:.600}");
+        assert!(text.contains("<summary>archive: findings</summary>\n\n> Round 1: fine"), "{text:.600}");
+        assert_eq!(text.matches("diff --git").count(), 1, "what was archived is not there twice");
+        assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+    }
+}

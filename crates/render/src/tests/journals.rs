@@ -12,8 +12,8 @@ use journeyman_order::moves::ReviewNote;
 use journeyman_order::surfaces::OrderLabel;
 use journeyman_order::trace::{CiTrace, OrderTrace, PendingApproval, RoundTrace, StageState};
 use journeyman_order::{
-    AnsweredSignal, EffectOutcome, Feedback, Finding, Move, PullNumber, Settlement, SignalAnswer, SignalKind,
-    SlashCommand,
+    AnsweredSignal, Category, EffectOutcome, Feedback, Finding, Move, PullNumber, Settlement, SignalAnswer,
+    SignalKind, SlashCommand,
 };
 
 #[test]
@@ -184,6 +184,32 @@ fn the_check_run_of_another_commit_claims_nothing() {
 }
 
 #[test]
+fn a_stage_that_asks_nobody_shows_its_history_and_where_its_best_round_is() {
+    let failed = |round, what: &str| RoundTrace {
+        round,
+        agent: Some("claude".to_owned()),
+        feedback: Some(Feedback::failed(Category::TestFailure, what)),
+        ..RoundTrace::default()
+    };
+    let mut trace = published(StageState::Passed);
+    trace.pull = None;
+    trace.branch = Some("journeyman/issue-7-sum".parse().unwrap());
+    trace.pushed = trace.work.as_ref().map(|work| work.commit.clone());
+    let mut rounds = vec![failed(1, "two fail"), failed(2, "one fails")];
+    rounds[1].commit = trace.pushed.clone();
+    trace.stages = vec![stage("implement", StageState::Failed, rounds)];
+    let settled = Settlement::Failed { because: "stage implement: one fails (tried 3 times)".to_owned() };
+    let text = status(&journal(Vec::new()), &survey(trace, Some(settled)), None);
+    for part in [
+        "**Branch:** `journeyman/issue-7-sum`",
+        "- implement, round 1: two fail\n- implement, round 2: one fails · **best attempt**",
+        "**What is still wrong**\n\n- one fails",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
 fn what_became_of_a_finding_is_what_the_next_review_says() {
     let note = |round, commit, issues: Vec<Finding>| ReviewNote {
         pull: PullNumber(12),
@@ -207,11 +233,20 @@ fn what_became_of_a_finding_is_what_the_next_review_says() {
     trace.stages[1].rounds = vec![round(1, None), round(2, Some("Mended b.\n\nFixes #3, @team"))];
     let survey = survey(trace, None);
 
-    let early = journal(vec![(1, show("review/1/show", &first))]);
+    let push = |commit| {
+        let branch = "journeyman/issue-7-sum".parse().unwrap();
+        (0, intends("publish/push", Move::Push { branch, commit, lease: None }))
+    };
+    let early = journal(vec![push(sha('a')), (1, show("review/1/show", &first))]);
     let text = review(&early, &survey, &first);
     assert!(text.contains("| suggestion |\n") && !text.contains("What was done"), "{text}");
 
-    let later = journal(vec![(1, show("review/1/show", &first)), (2, show("review/2/show", &second))]);
+    let later = journal(vec![
+        push(sha('a')),
+        push(sha('b')),
+        (1, show("review/1/show", &first)),
+        (2, show("review/2/show", &second)),
+    ]);
     let (then, now) = ("a".repeat(40), "b".repeat(40));
     let place = |file: &str| format!("[`{file}:1`](https://github.com/o/r/blob/{then}/{file}#L1)");
     let link = format!("[`bbbbbbbbbb`](https://github.com/o/r/commit/{now})");

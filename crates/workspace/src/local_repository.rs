@@ -68,22 +68,40 @@ impl Workspaces {
 /// When there is none, or it cannot be opened.
 pub fn open_clone(path: &Path) -> Result<Repository, GitError> {
     refuse_what_waits(path)?;
-    let opened = Repository::discover(path).map_err(|error| {
-        let said = error.message();
-        let remedy = match () {
-            () if said.contains("partialclone") => "the clone is partial: clone it again without `--filter`",
-            () if said.contains("unsupported extension") || said.contains("unknown object format") => {
-                "Journeyman reads repositories as `git init` makes them by default, with SHA-1 and files for references"
-            }
-            () => "name a git repository with at least one commit",
-        };
-        GitError::broken(format!("{said}; {remedy}"))
-    })?;
+    let opened = Repository::discover(path)
+        .map_err(|error| GitError::broken(format!("{}; {}", error.message(), remedy(&error, path))))?;
     // All else goes down into what is checked out; what cannot be read is noticed then.
     let head = opened.head().and_then(|head| head.peel_to_commit()).map(|head| head.id());
     match head.ok().map(|head| bounded_tree(&opened, head).map(drop)) {
         Some(Err(error)) if error.kind == GitErrorKind::NotForUs => Err(error),
         Some(_) | None => Ok(opened),
+    }
+}
+
+/// What to do about a clone that cannot be opened.
+fn remedy(error: &git2::Error, path: &Path) -> String {
+    let said = error.message().to_ascii_lowercase();
+    match () {
+        () if error.code() == git2::ErrorCode::Owner => format!(
+            "another user owns it: run Journeyman as that user, or say that you trust it with `git config --global --add \
+             safe.directory {}`",
+            path.canonicalize().unwrap_or_else(|_| path.to_owned()).display()
+        ),
+        () if said.contains("partialclone") => {
+            "the clone is partial: clone it again without `--filter`".to_owned()
+        }
+        () if said.contains("refstorage") => {
+            "it keeps its references as reftable, and Journeyman reads files: change it with `git refs migrate \
+             --ref-format=files` (git 2.46 or newer), or clone it again with `git clone --ref-format=files`"
+                .to_owned()
+        }
+        () if said.contains("objectformat") || said.contains("unknown object format") => {
+            "it names its objects by SHA-256, and Journeyman reads SHA-1 alone, as GitHub does".to_owned()
+        }
+        () if said.contains("unsupported extension") => {
+            "Journeyman reads repositories as `git init` makes them by default: clone it again".to_owned()
+        }
+        () => "name a git repository with at least one commit".to_owned(),
     }
 }
 
@@ -220,8 +238,9 @@ mod tests {
                 "[extensions]\n\tpartialClone = origin\n",
                 "the clone is partial: clone it again without `--filter`",
             ),
-            ("[extensions]\n\trefStorage = reftable\n", "with SHA-1 and files for references"),
-            ("[extensions]\n\tobjectFormat = sha256\n", "with SHA-1 and files for references"),
+            ("[extensions]\n\trefStorage = reftable\n", "`git refs migrate --ref-format=files`"),
+            ("[extensions]\n\tobjectFormat = sha256\n", "reads SHA-1 alone"),
+            ("[extensions]\n\tofTomorrow = true\n", "clone it again"),
         ] {
             let text = format!("[core]\n\trepositoryformatversion = 1\n{settings}");
             let said = said(&|git| fs::write(git.join("config"), &text).unwrap());
@@ -230,6 +249,17 @@ mod tests {
         let nothing = tempfile::tempdir().unwrap();
         let said = open_clone(nothing.path()).err().map(|error| error.message).unwrap_or_default();
         assert!(said.ends_with("name a git repository with at least one commit"), "{said}");
+    }
+
+    #[test]
+    fn a_clone_of_another_user_is_told_with_what_makes_it_trusted() {
+        let place = tempfile::tempdir().unwrap();
+        let owner = git2::Error::new(git2::ErrorCode::Owner, git2::ErrorClass::Config, "not owned");
+        let command = format!(
+            "`git config --global --add safe.directory {}`",
+            place.path().canonicalize().unwrap().display()
+        );
+        assert!(remedy(&owner, place.path()).ends_with(&command), "{}", remedy(&owner, place.path()));
     }
 
     #[test]

@@ -292,8 +292,9 @@ async fn when_the_stage_test_runs_out_of_rounds_nothing_after_it_runs() {
 async fn where_tests_are_a_stage_without_a_worker_their_failure_is_the_end() {
     let shipped = include_str!("../../templates/pipelines/coding-harness.yaml");
     let (before, after) = shipped.split_once("  - name: test\n").expect("the stage test");
-    let (_, after) = after.split_once("  - name: review\n").expect("the stage after it");
-    let test = "  - { name: test, depends_on: [develop], uses: tests }\n  - name: review\n";
+    let (_, after) = after.split_once("  - name: publish\n").expect("the stage after it");
+    let after = after.replace("{{test.changed}}", "{{develop.changed}}");
+    let test = "  - { name: test, depends_on: [develop], uses: tests }\n  - name: publish\n";
     let world = Story::of(&WORK.replace("echo 42", "echo 43"))
         .file(".github/journeyman.yml", "test: sh test.sh\npipeline: coding-harness\n")
         .file(".github/journeyman/pipelines/coding-harness.yaml", &format!("{before}{test}{after}"))
@@ -303,10 +304,14 @@ async fn where_tests_are_a_stage_without_a_worker_their_failure_is_the_end() {
 
     assert_eq!(ended.word(), "failed", "{}", ended.because());
     assert!(ended.because().contains("1 passed, 1 failed"), "{}", ended.because());
-    for stage in ["review", "archive", "publish", "ready"] {
+    for stage in ["review", "archive", "ready"] {
         assert!(!reached(&ended, stage), "{stage}: {:?}", ended.moves());
     }
-    assert!(world.pulls().is_empty() && world.branches().is_empty());
+    assert!(world.pulls().is_empty(), "nobody is asked");
+    let [branch] = &world.branches()[..] else { panic!("what was paid for stays: {:?}", world.branches()) };
+    let status = world.status_comment();
+    assert!(status.contains(&format!("**Branch:** `{branch}`")), "{status}");
+    assert!(status.contains("**What was tried**\n\n- test, round 1: 1 passed, 1 failed"), "{status}");
     assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
 
     // The same tests on the same commit say the same; whoever asks is told so.

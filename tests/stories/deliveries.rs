@@ -285,3 +285,37 @@ async fn an_end_from_before_the_word_by_which_an_order_goes_on_does_not_end_it()
     assert_eq!((ended.word(), ended.order), ("verified", first.order), "{}", ended.because());
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_who_calls_us_on_a_pull_request_of_their_own_is_told_once_what_works_there() {
+    let world = Story::of(WELL).begin().await;
+    let mut number = 0;
+    let mut says = async |login: &str, text: &str| {
+        world.comment(login, "Hello.").await;
+        world.quiet().await;
+        let last = world.github.deliveries().into_iter().rfind(|one| one.event == "issue_comment");
+        let mut body: Value = serde_json::from_str(&last.expect("a comment").payload).expect("a payload");
+        // An issue and a pull request differ by this alone.
+        body["issue"]["pull_request"] = serde_json::json!({});
+        body["comment"]["body"] = text.into();
+        number += 1;
+        let guid = format!("0b989ba4-242f-11e5-81e1-c7b6966d26{number:02}");
+        world.deliver(&guid, "issue_comment", body.to_string().as_bytes()).await;
+        world.quiet().await;
+        world.own_comments().len()
+    };
+    for quiet in ["/retry", "/help", "@somebody look", "I like /journeyman"] {
+        assert_eq!(says(MAINTAINER, quiet).await, 0, "{quiet}");
+    }
+    assert_eq!(says("stranger", "/journeyman").await, 0, "no word to whoever may not command");
+    for loud in ["/journeyman", "/journeyman mend it", "@journeyman mend it"] {
+        assert_eq!(says(MAINTAINER, loud).await, 1, "{loud}");
+    }
+    let said = &world.own_comments()[0].body;
+    assert!(
+        said.contains("no order belongs to this pull request") && said.contains("works on an issue"),
+        "{said}"
+    );
+    assert!(world.orders().await.is_empty());
+    world.end().await;
+}

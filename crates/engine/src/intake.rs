@@ -16,6 +16,7 @@ use super::quarantine::CrashSuspect;
 use super::retry_clock::RetryClock;
 use super::waiting::{WaitingDeliveries, WaitingDelivery};
 use super::whereabouts;
+use super::without_order::{NO_ORDER, calls_us};
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{
     DeliveryGuid, IssueText, OrderId, OrderInput, OrderRequest, RepositoryId, Requester, Signal,
@@ -293,11 +294,12 @@ impl Engine {
             whereabouts::learn(&self.parts.store, id, name, installation).await?;
         }
         let mut concerned = self.concerned(incoming).await?;
+        let is_strange = concerned.is_empty();
         // It was said of these that they have ended, by a version that could not read what it would be told to.
         concerned.retain(|order| order.active || !order.is_unreadable());
         let begins = may_begin(incoming);
-        if concerned.is_empty() && !begins {
-            return Ok(intake.ignore(delivery, "no order belongs to it"));
+        if concerned.is_empty() && !begins && !(is_strange && calls_us(incoming)) {
+            return Ok(intake.ignore(delivery, NO_ORDER));
         }
         if asks_github(incoming) && intake.is_blocked(incoming.repository_id) {
             return Ok(IntakeResult::Waiting);
@@ -325,7 +327,10 @@ impl Engine {
         // One that names another App than ours is a comment as any other.
         let begins = may_begin(incoming);
         if concerned.is_empty() && !begins {
-            return Ok(intake.ignore(delivery, "no order belongs to it"));
+            return Ok(match self.answer_without_order(incoming).await {
+                Ok(()) => intake.ignore(delivery, NO_ORDER),
+                Err(error) => fault(delivery, incoming, error, intake),
+            });
         }
         if begins {
             return match concerned.iter().find(|order| order.active) {
@@ -508,7 +513,7 @@ impl Engine {
         }
     }
 
-    async fn at(&self, incoming: &RoutedSignal) -> Result<InstalledRepository, GitHubError> {
+    pub(super) async fn at(&self, incoming: &RoutedSignal) -> Result<InstalledRepository, GitHubError> {
         let installation = match incoming.installation {
             Some(installation) => installation,
             None => self.parts.github.installation(&incoming.repository).await?,

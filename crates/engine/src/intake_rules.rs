@@ -2,13 +2,17 @@
 //!
 //! May know: signals. Must never know: GitHub, the store, how orders stand.
 
+use super::without_order::calls_us;
 use journeyman_order::{OrderInput, OrderRequest, PullNumber, Signal, SignalKind, SlashCommand};
 use journeyman_webhook::{RoutedSignal, SignalCondition, SignalSubject};
 
 /// Whether GitHub may have to be asked about its repository before it is concluded.
 pub(super) fn asks_github(incoming: &RoutedSignal) -> bool {
     let is_of_labels = matches!(incoming.signal.kind, SignalKind::Unlabeled { .. });
-    is_of_labels || may_begin(incoming) || incoming.condition != SignalCondition::Nothing
+    is_of_labels
+        || may_begin(incoming)
+        || calls_us(incoming)
+        || incoming.condition != SignalCondition::Nothing
 }
 
 /// Whether a label can be one that starts work: our own say how an order stands.

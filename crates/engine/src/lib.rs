@@ -48,6 +48,7 @@ mod unreadable;
 mod waiting;
 mod watched_requests;
 mod whereabouts;
+mod without_order;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;

@@ -34,7 +34,7 @@ mod tests;
 pub use answer::{answer, reply};
 pub use check::check;
 pub use markdown::markdown;
-pub use notice::notice;
+pub use notice::{no_order, notice};
 pub use pages::order_page;
 pub use pull::{evidence, pull};
 pub use review::{earlier_review, review};

@@ -96,6 +96,16 @@ fn help() -> String {
         .to_owned()
 }
 
+/// On a pull request of which no order knows.
+pub fn no_order() -> String {
+    "Nothing was done: no order belongs to this pull request. Journeyman works on issues, and on the pull requests that it \
+     opens for them.\n\n\
+     - `/journeyman` works on an issue, with advice if you like: Journeyman then opens a pull request of its own.\n\
+     - `/retry`, `/approve`, `/cancel`, `/plan`, `/status`, `/help`, reviews and mentions work on a pull request that it opened, and \
+     have no effect here."
+        .to_owned()
+}
+
 fn unknown(word: &str) -> String {
     let all = "`/help` lists all commands.";
     match nearest(word) {

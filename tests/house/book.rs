@@ -148,3 +148,16 @@ fn all_pages_and_scripts_name_the_repository_that_cargo_names() {
         }
     }
 }
+
+#[test]
+fn every_file_that_the_architecture_names_is_there() {
+    let text = file("docs/ARCHITECTURE.md");
+    let names = text.split('`').skip(1).step_by(2).filter(|name| name.contains('/') && name.ends_with(".rs"));
+    let names: Vec<&str> = names.collect();
+    assert!(names.len() > 40, "the list from label to pull request is gone: {names:?}");
+    let is_there = |name: &&&str| {
+        [root().join(name), root().join("crates").join(name)].iter().any(|path| path.is_file())
+    };
+    let gone: Vec<&&str> = names.iter().filter(|name| !is_there(name)).collect();
+    assert!(gone.is_empty(), "docs/ARCHITECTURE.md names files that are not there: {gone:?}");
+}

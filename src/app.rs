@@ -10,6 +10,7 @@ mod database;
 mod doctor;
 mod environment;
 mod eval_sandbox;
+mod git;
 mod readiness;
 mod registration;
 mod registries;
@@ -52,11 +53,11 @@ use crate::workspace::{CommitSigner, SecretSet, Workspaces};
 pub use crate::agent::built_in_names as built_in_commands;
 pub use crate::workspace::{bounded_tree, open_clone, remove_all};
 pub use backup::{BackupReport, back_up, restore};
-pub use doctor::{DoctorFinding, DoctorScope, examine};
+pub use doctor::{DoctorScope, examine};
 pub use environment::LocalEnvironment;
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
 use readiness::ready;
-pub use registries::{RegistryNote, complete_registries};
+pub use registries::complete_registries;
 pub use reverify::{RepeatedTests, reverify};
 pub use signer::ReceiptSigner;
 
@@ -69,6 +70,8 @@ const TIME_TO_SYNC: Duration = Duration::from_secs(5);
 
 /// Of the data folder, where large artifacts lie beside PostgreSQL.
 const ARTIFACTS: &str = "artifacts";
+/// Of the data folder, what its server holds locked.
+const DATA_LOCK: &str = "lock";
 
 /// An application that is ready to run.
 pub struct Application {
@@ -81,8 +84,8 @@ pub struct Application {
     dashboard: DashboardState,
     github: GitHub,
     app_problem: AppProblem,
-    /// Held until the end.
-    _data: FileLock,
+    /// Held until the end, of each folder.
+    _data: Vec<FileLock>,
 }
 
 /// How long is waited for an address: what a server held that was killed just now may be held for a moment by what it started.
@@ -117,8 +120,9 @@ impl Application {
     /// # Errors
     /// As [`Application::build`].
     pub async fn build_with(mut settings: Settings, journals: JournalStoreFactory) -> anyhow::Result<Self> {
+        git::version().await?;
         for note in complete_registries(&settings.sandbox, &mut settings.testing)? {
-            tracing::info!(from = note.from, "a registry for setups: {}", note.text);
+            tracing::info!(from = note.about, "a registry for setups: {}", note.text);
         }
         let listen = settings.server.listen;
         let listener = take_address(listen).await.with_context(|| {
@@ -129,7 +133,10 @@ impl Application {
         let templates = spawn_blocking(move || Templates::load(ours.as_deref()));
         let workspaces = spawn_blocking(move || Workspaces::new(&folder));
         let holder = holder();
-        let data = lock_data(&settings.data.dir, &holder).await?;
+        let mut data = vec![lock_folder("data.dir", &settings.data.dir, &holder).await?];
+        if settings.data.cache_dir != settings.data.dir {
+            data.push(lock_folder("data.cache_dir", &settings.data.cache_dir, &holder).await?);
+        }
         let store = database::open(&settings).await?;
         store.take(&holder).await?;
         let sandbox = open_sandbox(&settings.sandbox).await?;
@@ -368,13 +375,13 @@ fn holder() -> String {
     format!("process {} on {}, since {since}", std::process::id(), host.trim())
 }
 
-/// One server has a data folder at a time.
-async fn lock_data(folder: &Path, holder: &str) -> anyhow::Result<FileLock> {
+/// One server has a folder at a time.
+async fn lock_folder(key: &str, folder: &Path, holder: &str) -> anyhow::Result<FileLock> {
     let lock = async {
         std::fs::create_dir_all(folder)?;
-        anyhow::Ok(FileLock::take(folder.join("lock"), holder, "the data folder").await?)
+        anyhow::Ok(FileLock::take(folder.join(DATA_LOCK), holder, "the data folder").await?)
     };
-    lock.await.with_context(|| format!("data.dir = {folder:?}"))
+    lock.await.with_context(|| format!("{key} = {folder:?}"))
 }
 
 async fn open_sandbox(settings: &config::SandboxSettings) -> anyhow::Result<Sandbox> {

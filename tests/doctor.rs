@@ -37,7 +37,8 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
         "ok    git: git version 2",
         "ok    agents.mine: it can be started or asked; roles that were given no other work with it",
         "[github] is not set: what `serve` needs was not looked at",
-        "ok    data.dir: no overlays can be mounted there without a sandbox: ",
+        "warn  sandbox.mode: none: ",
+        "warn  data.dir: no overlays can be mounted there without a sandbox: ",
         "ok    registries.own: cargo: https://cargo.corp.example/index/, with a token",
         "pip.conf: pip: https://pypi.corp.example/simple, in place of the public one, with a name and a password",
         ".npmrc: not taken: its address has to be https://HOST/PATH",
@@ -48,7 +49,7 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
     assert!(!text.contains("hunter2"), "{text}");
     let (code, text) = told(&[("JOURNEYMAN_REGISTRIES__OWN__URL", "http://cargo.corp.example/")]);
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.contains("MEND  registries: registries.own.url: its address has to be"), "{text}");
+    assert!(text.contains("FIX   registries: registries.own.url: its address has to be"), "{text}");
     assert_eq!(told(&[("JOURNEYMAN_NETWORK__PROXY", "socks5://x")]).0, Some(2));
 }
 
@@ -180,15 +181,15 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
         assert!(!is_good && text.contains(words), "{key}: {said:#}");
     }
 
-    // A database elsewhere is reached, or not.
-    for (at, is_there, words) in [
-        (listen.as_str(), true, "takes connections"),
-        ("127.0.0.1:9", false, "cannot be reached: Connection refused"),
+    // A database elsewhere does not answer, or is not reached.
+    for (at, words) in [
+        (listen.as_str(), "cannot be used: it takes connections and does not answer"),
+        ("127.0.0.1:9", "cannot be reached: Connection refused"),
     ] {
         let url = format!("postgres://ada:s3cret@{at}/orders");
         let (_, said) = tokio::task::block_in_place(|| asked(home, &[("JOURNEYMAN_STORE__URL", &url)]));
         let (text, is_good) = about(&said, "store.url");
-        assert!(is_good == is_there && text.contains(&format!("PostgreSQL at {at} {words}")), "{said:#}");
+        assert!(!is_good && text.contains(&format!("PostgreSQL at {at} {words}")), "{said:#}");
         assert!(!said.to_string().contains("s3cret"), "{said:#}");
     }
 
@@ -202,15 +203,97 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
     drop(journeyman::store::Store::open(&format!("sqlite://{}", sound.display())).await.expect("a store"));
     let whole = std::fs::read(sound).expect("its file");
     for (bytes, words) in [
-        (&b""[..], "is empty, and every order in it is gone"),
-        (b"something else, and a good deal of it", "is no database of SQLite"),
-        (&head, "is damaged: it has 100 bytes, and should have 12288"),
+        (&b""[..], "is empty: `serve` begins without any order"),
+        (b"something else, and a good deal of it", "is damaged ((code: 26) file is not a database)"),
+        (&head, "is damaged ("),
         (&hollow, "is damaged ("),
         (&whole, "journeyman.db can be written"),
     ] {
         std::fs::write(home.join("kept/journeyman.db"), bytes).expect("a file");
         let (_, said) = tokio::task::block_in_place(|| asked(home, &[]));
         let (text, is_good) = about(&said, "store.url");
-        assert!(text.contains(words) && is_good == words.contains("written"), "{words}: {text}");
+        assert!(text.contains(words) && is_good != words.contains("damaged"), "{words}: {text}");
     }
+}
+
+/// Settings of a server that lacks nothing but its GitHub, with this more in them.
+fn settings_of_a_server(home: &Path, more: &str) {
+    let keys = keys::generate().expect("keys");
+    write_private(&home.join("app.pem"), keys.private_pem.expose_secret());
+    let toml = format!(
+        "[github]\napi_url = \"http://127.0.0.1:9/api/v3\"\napp_id = 7\nprivate_key_path = \"app.pem\"\n\
+         webhook_secret = \"the-secret-of-this-story\"\n[sandbox]\nmode = \"none\"\n[server]\nlisten = \"127.0.0.1:0\"\n{more}"
+    );
+    write_private(&home.join("journeyman.toml"), &toml);
+}
+
+#[test]
+fn what_serve_refuses_at_its_start_is_found_before() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path();
+    let held = std::fs::File::create(home.join("held.lock")).expect("a lock");
+    held.lock().expect("it is ours");
+    for (more, key, words) in [
+        ("[templates]\ndir = \"gone\"\n", "templates.dir, defaults.pipeline", "gone"),
+        ("[defaults]\npipeline = \"nonesuch\"\n", "templates.dir, defaults.pipeline", "nonesuch"),
+        ("[store]\nurl = \"sqlite://held\"\n", "store.url", "another server has it"),
+    ] {
+        settings_of_a_server(home, more);
+        let (code, said) = asked(home, &[]);
+        let (text, is_good) = about(&said, key);
+        assert!(code == Some(1) && !is_good && text.contains(words), "{more}: {said:#}");
+        let mut serve = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+        serve.args(["serve", "--config"]).arg(home.join("journeyman.toml")).env_clear().env("HOME", home);
+        let done = serve.env("PATH", std::env::var_os("PATH").unwrap_or_default()).output().expect("it runs");
+        assert!(!done.status.success(), "{more}: `serve` starts");
+    }
+    settings_of_a_server(home, "");
+    let (_, said) = asked(home, &[]);
+    assert!(about(&said, "templates.dir, defaults.pipeline").1, "{said:#}");
+}
+
+#[test]
+fn serve_does_not_start_with_a_git_that_is_missing_or_too_old() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path();
+    settings_of_a_server(home, "");
+    let programs = home.join("programs");
+    std::fs::create_dir(&programs).expect("a folder");
+    let told = |command: &str| {
+        let mut serve = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+        serve.args([command, "--config"]).arg(home.join("journeyman.toml")).env_clear().env("HOME", home);
+        let done = serve.env("PATH", &programs).output().expect("it runs");
+        assert!(!done.status.success(), "{command}");
+        String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
+    };
+    for command in ["serve", "doctor"] {
+        let said = told(command);
+        assert!(said.contains("git is missing: install git 2.29 or newer"), "{said}");
+    }
+    let git = programs.join("git");
+    std::fs::write(&git, "#!/bin/sh\necho git version 2.20.1\n").expect("a file");
+    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("its mode");
+    for command in ["serve", "doctor"] {
+        let said = told(command);
+        assert!(said.contains("git version 2.20.1 is too old: install git 2.29 or newer"), "{said}");
+    }
+}
+
+#[test]
+fn the_public_key_of_receipts_is_printed_once_there_is_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = folder.path().join("journeyman.toml");
+    std::fs::write(&settings, "[data]\ndir = \"kept\"\n").expect("a file");
+    let told = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+        let done = command.args(["receipt", "key", "--config"]).arg(&settings).output().expect("it runs");
+        (done.status.code(), String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
+    };
+    let (code, said) = told();
+    assert!(
+        code == Some(2) && said.contains("there is no receipt key in ") && said.contains("kept"),
+        "{said}"
+    );
+    let (key, _) = journeyman::attest::SigningKey::open_or_make(&folder.path().join("kept")).expect("a key");
+    assert_eq!(told(), (Some(0), key.public().to_pem()));
 }

@@ -94,5 +94,5 @@ fn without_git_nothing_but_that_is_said() {
     let arguments = ["run", "--repo", "repository", "--issue", "issue.md", "--agent", "scripted"];
     let (code, said) = told(place.path(), &arguments, &[("PATH", programs)]);
     assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
-    assert!(said.contains("git could not be started: is it installed?"), "{said}");
+    assert!(said.contains("git is missing: install git 2.29 or newer"), "{said}");
 }

@@ -10,10 +10,10 @@ use tokio::sync::broadcast;
 use url::{Host, Url};
 
 use super::{DoctorScope, examine};
-use crate::config::Settings;
+use crate::config::{DoctorFinding, Settings};
 use crate::dashboard::{
-    CheckupFinding, DashboardState, EnteredPerson, GitHubDoor, GitHubDoorError, GrantedRights,
-    LiveTranscript, LiveWork, ServerCheckup,
+    DashboardState, EnteredPerson, GitHubDoor, GitHubDoorError, GrantedRights, LiveTranscript, LiveWork,
+    ServerCheckup,
 };
 use crate::engine::{Engine, RunStream};
 use crate::github::{ErrorKind, GitHubError, SignInClient};
@@ -57,9 +57,8 @@ struct DoctorCheckup(Settings);
 
 #[async_trait(?Send)]
 impl ServerCheckup for DoctorCheckup {
-    async fn look(&self) -> Vec<CheckupFinding> {
-        let found = examine(&self.0, DoctorScope::RunningServer).await.into_iter();
-        found.map(|one| CheckupFinding { about: one.about, text: one.text, is_good: one.is_good }).collect()
+    async fn look(&self) -> Vec<DoctorFinding> {
+        examine(&self.0, DoctorScope::RunningServer).await
     }
 }
 

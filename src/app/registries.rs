@@ -3,17 +3,9 @@
 
 use std::path::Path;
 
-use crate::config::{HostRegistries, HostRegistry, SandboxSettings};
+use crate::config::{DoctorFinding, FindingLevel, HostRegistries, HostRegistry, SandboxSettings};
 use crate::gateway::RegistryUpstream;
 use crate::order::{PackageRegistry, RegistryCredential, TestingSettings};
-
-/// What became of a registry that was found: a line for people, without secrets.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RegistryNote {
-    /// The file, the variable or the key that names it.
-    pub from: String,
-    pub text: String,
-}
 
 /// Adds what this machine is set to, where the settings let it, and says what was taken from where.
 ///
@@ -22,7 +14,7 @@ pub struct RegistryNote {
 pub fn complete_registries(
     sandbox: &SandboxSettings,
     testing: &mut TestingSettings,
-) -> anyhow::Result<Vec<RegistryNote>> {
+) -> anyhow::Result<Vec<DoctorFinding>> {
     let host = match sandbox.host_registries {
         true => HostRegistries::read(Path::new("/"), std::env::vars()),
         false => HostRegistries::default(),
@@ -31,31 +23,33 @@ pub fn complete_registries(
 }
 
 /// Those of the settings win.
-fn merge(testing: &mut TestingSettings, host: HostRegistries) -> anyhow::Result<Vec<RegistryNote>> {
+fn merge(testing: &mut TestingSettings, host: HostRegistries) -> anyhow::Result<Vec<DoctorFinding>> {
     let mut notes = Vec::new();
     for own in &testing.registries {
         RegistryUpstream::new(own.clone(), testing.outgoing.clone())?;
-        notes.push(RegistryNote { from: format!("registries.{}", own.name), text: told(own) });
+        notes.push(DoctorFinding::new(&format!("registries.{}", own.name), told(own), FindingLevel::Good));
     }
     let own = testing.registries.clone();
     for HostRegistry { registry, taken_from: from } in host.found {
-        let text = match own.iter().find(|own| stands_before(own, &registry)) {
-            Some(own) => format!("not taken: registries.{} of the settings stands before it", own.name),
+        let (text, level) = match own.iter().find(|own| stands_before(own, &registry)) {
+            Some(own) => {
+                let text = format!("not taken: registries.{} of the settings stands before it", own.name);
+                (text, FindingLevel::Good)
+            }
             None => match RegistryUpstream::new(registry.clone(), testing.outgoing.clone()) {
                 Ok(_) => {
                     let text = told(&registry);
                     testing.registries.push(registry);
-                    text
+                    (text, FindingLevel::Good)
                 }
-                Err(error) => format!("not taken: {}", error.problem),
+                Err(error) => (format!("not taken: {}", error.problem), FindingLevel::Warning),
             },
         };
-        notes.push(RegistryNote { from, text });
+        notes.push(DoctorFinding::new(&from, text, level));
     }
-    let skipped = host.skipped.into_iter();
-    notes.extend(skipped.map(|skipped| RegistryNote {
-        from: skipped.taken_from,
-        text: format!("not taken: {}", skipped.because),
+    notes.extend(host.skipped.iter().map(|skipped| {
+        let text = format!("not taken: {}", skipped.because);
+        DoctorFinding::new(&skipped.taken_from, text, FindingLevel::Warning)
     }));
     Ok(notes)
 }
@@ -128,7 +122,7 @@ mod tests {
         let notes = merge(&mut testing, host).expect("the settings' own can be used");
         let names: Vec<&str> = testing.registries.iter().map(|registry| registry.name.as_str()).collect();
         assert_eq!(names, ["corp", "host-npm-2", "host-pip-2"]);
-        let text: Vec<String> = notes.iter().map(|note| format!("{}: {}", note.from, note.text)).collect();
+        let text: Vec<String> = notes.iter().map(|note| format!("{}: {}", note.about, note.text)).collect();
         insta::assert_snapshot!(text.join("\n"), @r#"
         registries.corp: npm: https://npm.example/, in place of the public one, with a token
         ~/.npmrc: not taken: registries.corp of the settings stands before it

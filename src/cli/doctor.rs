@@ -1,4 +1,4 @@
-//! `journeyman doctor`: looks at the settings and at this machine, and says what is there and what is wrong.
+//! `journeyman doctor`: checks the settings and this machine, and says what is there and what is wrong.
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,10 @@ use serde_json::json;
 
 use super::left_behind::left_behind;
 use super::{SETTINGS, user_settings, user_settings_file};
-use crate::app::{DoctorFinding, DoctorScope, examine};
+use crate::app::{DoctorScope, examine};
 use crate::config::{
-    DeliveryMode, GithubSettings, KNOWN_SETTINGS, SettingDefault, Settings, SettingsError, effective_settings,
+    DeliveryMode, DoctorFinding, FindingLevel, GithubSettings, KNOWN_SETTINGS, SettingDefault, Settings,
+    SettingsError, effective_settings,
 };
 use crate::order::WriteLimits;
 
@@ -19,9 +20,10 @@ use crate::order::WriteLimits;
     after_help = "It looks at the sandbox and its limits, at git, at the agents, at [network], at where setups get their \
                         packages from: [registries] and what this machine's own package managers are set to, and at the key that \
                         commits are signed with. With [github] in the settings it also looks at what `serve` needs: the App, \
-                        where its webhook goes and what became of the last deliveries, the clock, the store, the disk, the port. \
-                        No secret is shown.\nExit codes: 0 all is well, 1 something has to be mended, \
-                        2 the settings cannot be read.\n\nExample:\n  journeyman doctor --config journeyman.toml"
+                        where its webhook goes and what became of the last deliveries, the clock, the templates, the store, the \
+                        disk, the port. No secret is shown.\nA line begins with `ok`, with `warn` where it works with less than it \
+                        could have, or with `FIX` where `serve` or its orders would fail.\nExit codes: 0 nothing has to be \
+                        fixed, 1 something has, 2 the settings cannot be read.\n\nExample:\n  journeyman doctor --config journeyman.toml"
 )]
 pub(super) struct DoctorArguments {
     /// The settings; ~/.config/journeyman/journeyman.toml when absent.
@@ -38,26 +40,24 @@ pub(super) async fn main(arguments: DoctorArguments) -> anyhow::Result<u8> {
     let mut findings = vec![which(file.as_deref())];
     if scope != DoctorScope::Local {
         let shown = effective_settings(file.as_deref(), std::env::vars())?;
-        findings.extend(left_behind(&settings, &shown).err().map(|error| DoctorFinding {
-            about: "store.url, data.dir".to_owned(),
-            text: error.to_string(),
-            is_good: false,
+        findings.extend(left_behind(&settings, &shown).err().map(|error| {
+            DoctorFinding::new("store.url, data.dir", error.to_string(), FindingLevel::Problem)
         }));
     }
     findings.extend(examine(&settings, scope).await);
-    let is_well = findings.iter().all(|finding| finding.is_good);
+    let is_well = findings.iter().all(DoctorFinding::is_usable);
     if arguments.json {
-        let each = findings
-            .iter()
-            .map(|finding| json!({"about": finding.about, "text": finding.text, "ok": finding.is_good}));
+        let each = findings.iter().map(|finding| {
+            let level = finding.level.word().to_lowercase();
+            json!({"about": finding.about, "text": finding.text, "ok": finding.is_usable(), "level": level})
+        });
         let document = json!({
             "ok": is_well, "settings": file, "server": scope == DoctorScope::Server, "findings": each.collect::<Vec<_>>(),
         });
         println!("{}", serde_json::to_string_pretty(&document)?);
     } else {
         for finding in &findings {
-            let mark = if finding.is_good { "ok  " } else { "MEND" };
-            println!("{mark}  {}: {}", finding.about, finding.text);
+            println!("{:4}  {}: {}", finding.level.word(), finding.about, finding.text);
         }
         if scope == DoctorScope::Local {
             println!("      [github] is not set: what `serve` needs was not looked at");
@@ -78,7 +78,7 @@ fn which(file: Option<&Path>) -> DoctorFinding {
             )
         }
     };
-    DoctorFinding { about: "settings".to_owned(), text, is_good: true }
+    DoctorFinding::new("settings", text, FindingLevel::Good)
 }
 
 /// A server's settings; where nothing is said of an App, those of the other commands.

@@ -57,7 +57,7 @@ impl SetupDoctor for Doctor {
         let found = examine(settings, DoctorScope::Server).await;
         found
             .into_iter()
-            .map(|one| SetupCheck { about: one.about, text: one.text, is_good: one.is_good })
+            .map(|one| SetupCheck { about: one.about, text: one.text, is_good: one.is_usable() })
             .collect()
     }
 }

@@ -102,6 +102,14 @@ impl SigningKey {
         Ok((made, SigningKeyOrigin::Made))
     }
 
+    /// The key of a data folder; none where none was made yet.
+    ///
+    /// # Errors
+    /// When it cannot be read, or when others could have read it.
+    pub fn find(data: &Path) -> Result<Option<Self>, KeyError> {
+        Self::open(&data.join(KEY_FILE))
+    }
+
     /// A key that is kept nowhere.
     ///
     /// # Errors
@@ -135,7 +143,9 @@ impl SigningKey {
         let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
         let file = match opened {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
             Err(error) => return Err(said(error)),
         };
         // Asked of what was opened, so that nobody can change it in between.

@@ -11,6 +11,7 @@ mod app_key;
 mod effective;
 mod environment;
 mod error;
+mod finding;
 #[cfg(test)]
 mod folder_tests;
 #[cfg(test)]
@@ -51,6 +52,7 @@ pub use app_key::APP_KEY_CREDENTIAL;
 pub use effective::{EffectiveSetting, effective_settings};
 pub use environment::EnvironmentVariables;
 pub use error::SettingsError;
+pub use finding::{DoctorFinding, FindingLevel};
 pub use host::{HostRegistries, HostRegistry, SkippedRegistry};
 pub use kind::SettingKind;
 pub use known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};

@@ -10,14 +10,15 @@ use actix_web::rt::task::spawn_blocking;
 use actix_web::web::{Data, Form};
 use actix_web::{HttpRequest, HttpResponse};
 use chrono::{DateTime, Utc};
+use journeyman_config::DoctorFinding;
 use serde::Deserialize;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
+use super::DashboardState;
 use super::answer::{conflict, to};
 use super::memory::locked;
 use super::session::may_change_by_token;
-use super::{CheckupFinding, DashboardState};
 
 /// What was found holds for so long.
 const HOLDS: Duration = Duration::from_secs(60);
@@ -39,7 +40,7 @@ pub(crate) struct CheckupResult {
     pub(crate) at: DateTime<Utc>,
     since: Instant,
     /// None where it took too long.
-    pub(crate) findings: Option<Arc<[CheckupFinding]>>,
+    pub(crate) findings: Option<Arc<[DoctorFinding]>>,
 }
 
 #[derive(Deserialize)]

@@ -44,7 +44,7 @@ use secrecy::SecretString;
 use tokio::sync::broadcast;
 use url::Url;
 
-use journeyman_config::EffectiveSetting;
+use journeyman_config::{DoctorFinding, EffectiveSetting};
 use journeyman_http::WorkOrders;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{DayLimits, JournalEntry, MoveKey, OrderId, Person, RepositoryId};
@@ -93,17 +93,7 @@ impl DashboardState {
 /// Looks at the settings and at this machine, as `journeyman doctor` does; the composition root has one.
 #[async_trait(?Send)]
 pub trait ServerCheckup: Send + Sync {
-    async fn look(&self) -> Vec<CheckupFinding>;
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckupFinding {
-    /// A key of the settings, a file, a variable.
-    pub about: String,
-    /// What is there, or what is wrong and how to mend it. Without secrets.
-    pub text: String,
-    pub is_good: bool,
+    async fn look(&self) -> Vec<DoctorFinding>;
 }
 
 /// GitHub, as far as people sign in with it; the composition root has one.

@@ -5,18 +5,12 @@ use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::Utc;
 
-use journeyman_config::EffectiveSetting;
+use journeyman_config::{DoctorFinding, EffectiveSetting, FindingLevel};
 
+use super::DashboardState;
 use super::answer::{DashboardFrame, shown};
 use super::session::signed_in_by_token;
 use super::text::{MomentView, ago, line};
-use super::{CheckupFinding, DashboardState};
-
-struct HealthLine {
-    is_good: bool,
-    about: String,
-    text: String,
-}
 
 /// What the last look found.
 struct ChecksView {
@@ -25,13 +19,13 @@ struct ChecksView {
     at: Option<MomentView>,
     /// It took too long.
     is_given_up: bool,
-    findings: Vec<HealthLine>,
+    findings: Vec<DoctorFinding>,
 }
 
 #[derive(Template)]
 #[template(path = "dashboard/settings.html")]
 struct SettingsPage<'a> {
-    health: Vec<HealthLine>,
+    health: Vec<DoctorFinding>,
     checks: ChecksView,
     settings: &'a [EffectiveSetting],
     frame: DashboardFrame,
@@ -50,10 +44,10 @@ pub(crate) async fn show(request: HttpRequest, state: Data<DashboardState>) -> H
 fn checks(state: &DashboardState) -> ChecksView {
     let found = state.shared.checkup.found();
     let findings = found.as_ref().and_then(|found| found.findings.clone());
-    let shown = |one: &CheckupFinding| HealthLine {
-        is_good: one.is_good,
+    let shown = |one: &DoctorFinding| DoctorFinding {
         about: line(&one.about, 100),
         text: line(&one.text, 1_000),
+        level: one.level,
     };
     ChecksView {
         can_look: state.checkup.is_some(),
@@ -64,28 +58,26 @@ fn checks(state: &DashboardState) -> ChecksView {
     }
 }
 
-async fn writes(state: &DashboardState) -> HealthLine {
-    let about = "Database".to_owned();
+async fn writes(state: &DashboardState) -> DoctorFinding {
+    let about = "Database";
     match state.store.check_writes().await {
         Ok(()) => {
-            HealthLine { is_good: true, about, text: format!("{} keeps what is written", state.store.kind()) }
+            let text = format!("{} keeps what is written", state.store.kind());
+            DoctorFinding::new(about, text, FindingLevel::Good)
         }
-        Err(error) => HealthLine { is_good: false, about, text: line(&error.to_string(), 400) },
+        Err(error) => DoctorFinding::new(about, line(&error.to_string(), 400), FindingLevel::Problem),
     }
 }
 
-async fn waiting(state: &DashboardState) -> HealthLine {
-    let about = "Deliveries".to_owned();
+async fn waiting(state: &DashboardState) -> DoctorFinding {
+    let about = "Deliveries";
     match state.store.oldest_pending_delivery().await {
-        Ok(None) => HealthLine { is_good: true, about, text: "none waits".to_owned() },
+        Ok(None) => DoctorFinding::new(about, "none waits", FindingLevel::Good),
         Ok(Some(came)) => {
             let is_good = (Utc::now() - came).num_minutes() < 5;
-            HealthLine {
-                is_good,
-                about,
-                text: format!("the oldest that waits came {}", ago(came, Utc::now())),
-            }
+            let level = if is_good { FindingLevel::Good } else { FindingLevel::Problem };
+            DoctorFinding::new(about, format!("the oldest that waits came {}", ago(came, Utc::now())), level)
         }
-        Err(error) => HealthLine { is_good: false, about, text: line(&error.to_string(), 400) },
+        Err(error) => DoctorFinding::new(about, line(&error.to_string(), 400), FindingLevel::Problem),
     }
 }

@@ -88,6 +88,9 @@ trait IsolationBackend: Debug + Send + Sync {
     /// What holds a job here, for people.
     fn describe(&self) -> String;
 
+    /// Whether a job's memory and processes are bounded, and not only watched.
+    fn is_bounded(&self) -> bool;
+
     /// A door for a job that is going to be run by it.
     fn egress_socket(&self, serve: ListenerHandler) -> std::io::Result<EgressSocket>;
 
@@ -150,6 +153,11 @@ impl Sandbox {
     /// What holds a job on this machine, in a line for people.
     pub fn describe_isolation(&self) -> String {
         self.enclosure.describe()
+    }
+
+    /// Whether there are walls, and a job's memory and processes are bounded, and not only watched.
+    pub fn is_bounded(&self) -> bool {
+        self.enclosure.is_bounded()
     }
 
     /// A door for one job's [`SandboxNetwork::Gateway`]. Before the job begins, `serve` is given what listens there, set not

@@ -62,6 +62,10 @@ impl IsolationBackend for NoSandbox {
         format!("none: no isolation; size and number of files bounded; {counted}; disk watched")
     }
 
+    fn is_bounded(&self) -> bool {
+        false
+    }
+
     fn egress_socket(&self, serve: super::ListenerHandler) -> io::Result<EgressSocket> {
         EgressSocket::on_this_host(serve)
     }

@@ -14,7 +14,9 @@ use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteError, SqliteJournalMode, SqlitePoolOptions,
     SqliteSynchronous,
 };
-use sqlx::{Connection as _, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction};
+use sqlx::{
+    Connection as _, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool, Transaction,
+};
 
 use super::StoreError;
 use super::watcher::StoreWatcher;
@@ -227,6 +229,7 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
     Ok(Databases::Sqlite { writer, readers, file: (!in_memory).then_some(file) })
 }
 
+const NEWEST_TABLES: &str = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
 const OF_A_NEWER_ONE: &str =
     "is of a newer Journeyman: start that one, or put back what was saved before it was installed";
 
@@ -255,6 +258,30 @@ pub async fn problem_of_sqlite(file: &Path) -> Option<String> {
     }
 }
 
+/// Why this program cannot use a database of PostgreSQL, as far as one can tell. Nothing is written into it.
+pub async fn problem_of_postgres(url: &str) -> Option<String> {
+    const FOUND: &str = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL, \
+                         coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)";
+    let asked = async {
+        let mut connection = PgConnection::connect_with(&PgConnectOptions::from_str(url)?).await?;
+        let (has_tables, may_create): (bool, bool) = sqlx::query_as(FOUND).fetch_one(&mut connection).await?;
+        if !has_tables {
+            let refused = "the role may not create tables there; make it the owner of the database";
+            return Ok((!may_create).then(|| refused.to_owned()));
+        }
+        let newest: i64 = sqlx::query_scalar(NEWEST_TABLES).fetch_one(&mut connection).await?;
+        Ok(is_newer(newest).then(|| format!("it {OF_A_NEWER_ONE}")))
+    };
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(Ok(problem)) => problem,
+        Ok(Err(sqlx::Error::Database(error))) => {
+            Some(format!("{}; create what is missing, or change store.url", error.message()))
+        }
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("it takes connections and does not answer".to_owned()),
+    }
+}
+
 /// Whether tables are of a program after this one.
 pub(super) fn is_newer(version: i64) -> bool {
     usize::try_from(version).is_ok_and(|version| version > MIGRATIONS.len())
@@ -262,8 +289,7 @@ pub(super) fn is_newer(version: i64) -> bool {
 
 pub(super) async fn newest_tables(options: &SqliteConnectOptions) -> Result<i64, sqlx::Error> {
     let mut connection = SqliteConnection::connect_with(options).await?;
-    let newest = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
-    sqlx::query_scalar::<_, i64>(newest).fetch_one(&mut connection).await
+    sqlx::query_scalar::<_, i64>(NEWEST_TABLES).fetch_one(&mut connection).await
 }
 
 fn damage_in(error: &sqlx::Error) -> Option<&dyn DatabaseError> {

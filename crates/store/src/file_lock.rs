@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::StoreError;
@@ -20,6 +20,17 @@ pub struct FileLock {
 }
 
 impl FileLock {
+    /// Who has a lock now; none where nobody has it.
+    pub fn holder(path: &Path) -> Option<String> {
+        let file = File::open(path).ok()?;
+        if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+            return None;
+        }
+        let mut holder = Vec::new();
+        file.take(LONGEST_NAME).read_to_end(&mut holder).ok()?;
+        Some(String::from_utf8_lossy(&holder).trim().to_owned())
+    }
+
     /// Takes the lock, and writes who has it into the file. One that is about to end is waited for.
     ///
     /// # Errors

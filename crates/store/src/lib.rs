@@ -41,7 +41,7 @@ use chrono::{DateTime, Utc};
 pub use after_merge::{AfterMergeFact, AfterMergeKind};
 pub use artifacts::{Artifact, ArtifactEnd, ArtifactInfo};
 pub use backup::DatabaseFiles;
-pub use connections::problem_of_sqlite;
+pub use connections::{problem_of_postgres, problem_of_sqlite};
 pub use day_spending::{DayGrouping, DayLine};
 pub use deliveries::{
     DeliveryConclusion, DeliverySaveOutcome, HeardUntil, NewDelivery, PENDING_BYTES, PendingPage,

@@ -11,6 +11,8 @@ mod spending;
 
 use std::collections::BTreeSet;
 
+use sqlx::Connection as _;
+
 use super::*;
 use journeyman_order::{
     AgentRun, AgentUsage, DeliveryGuid, EffectOutcome, InstallationId, IssueNumber, IssueText, JournalEvent,
@@ -49,6 +51,63 @@ async fn a_database_of_a_newer_program_and_a_damaged_one_are_told_apart_and_what
     assert!(broken.contains("malformed") && !broken.contains("right now"), "{broken}");
     let told = problem_of_sqlite(&file).await.unwrap();
     assert!(told.starts_with("is damaged") && told.contains("put a backup in its place"), "{told}");
+}
+
+/// A power cut in the middle of a checkpoint: the first page names pages that are in the log alone.
+#[tokio::test]
+async fn a_database_whose_newest_pages_are_in_its_log_alone_is_sound_and_without_the_log_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("journeyman.db");
+    let _store = Store::open(&format!("sqlite://{}", file.display())).await.unwrap();
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&file);
+    let mut beside = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    for statement in [
+        "CREATE TABLE filler (bytes BLOB)",
+        "INSERT INTO filler VALUES (randomblob(200000))",
+        "PRAGMA wal_checkpoint(PASSIVE)",
+    ] {
+        sqlx::query(statement).execute(&mut beside).await.unwrap();
+    }
+
+    let copy = folder.path().join("copy.db");
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&copy, &whole[..whole.len() - 8 * 4_096]).unwrap();
+    let log = folder.path().join("copy.db-wal");
+    std::fs::copy(folder.path().join("journeyman.db-wal"), &log).unwrap();
+
+    assert_eq!(problem_of_sqlite(&copy).await, None);
+
+    for beside in [log, folder.path().join("copy.db-shm")] {
+        let _ = std::fs::remove_file(beside);
+    }
+    let told = problem_of_sqlite(&copy).await.unwrap();
+    assert!(told.starts_with("is damaged"), "{told}");
+}
+
+#[tokio::test]
+async fn what_postgres_refuses_is_told_before_anything_is_opened() {
+    let Ok(server) = std::env::var("JOURNEYMAN_TEST_POSTGRES_URL") else {
+        println!("skipped for PostgreSQL: JOURNEYMAN_TEST_POSTGRES_URL is not set");
+        return;
+    };
+    let home = postgres_home(&server).await;
+    assert_eq!(problem_of_postgres(&home.url).await, None);
+    let (base, query) = server.split_once('?').unwrap_or((&server, ""));
+    let (base, _) = base.rsplit_once('/').unwrap();
+    let another = format!("{base}/no_such_database?{query}");
+    let elsewhere = format!("{}&user=no_such_role", home.url);
+    for (url, words) in
+        [(another, "database \"no_such_database\" does not exist"), (elsewhere, "no_such_role")]
+    {
+        let told = problem_of_postgres(&url).await.unwrap();
+        assert!(
+            told.contains(words) && told.ends_with("create what is missing, or change store.url"),
+            "{told}"
+        );
+    }
+    let nowhere =
+        format!("{}{}options[search_path]=nowhere", server, if server.contains('?') { '&' } else { '?' });
+    assert!(problem_of_postgres(&nowhere).await.unwrap().contains("may not create tables there"));
 }
 
 async fn homes() -> Vec<TestStore> {

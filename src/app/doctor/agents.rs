@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{DoctorFinding, finding};
+use super::{good, problem};
 use crate::agent::{Agents, KeyProbe, Runtime, RuntimeKind};
 use crate::app::open_sandbox;
-use crate::config::Settings;
+use crate::config::{DoctorFinding, Settings};
 use crate::engine::missing_for_agent;
 use crate::order::moves::AgentTask;
 use crate::sandbox::Sandbox;
@@ -19,7 +19,7 @@ const BUILT_IN: &str = "claude";
 pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
     let agents = match Agents::reached_by(settings.agents.clone(), &settings.testing.outgoing) {
         Ok(agents) => agents,
-        Err(error) => return vec![finding("agents", error.to_string(), false)],
+        Err(error) => return vec![problem("agents", error.to_string())],
     };
     // Without walls nothing can be said of what would be found behind them; that is said elsewhere.
     let Ok(sandbox) = open_sandbox(&settings.sandbox).await else { return Vec::new() };
@@ -50,9 +50,9 @@ pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
             };
             let what = version.unwrap_or_else(|| "it can be started or asked".to_owned());
             let of = if is_default { "; roles that were given no other work with it" } else { "" };
-            findings.push(finding(&about, format!("{what}{of}"), true));
+            findings.push(good(&about, format!("{what}{of}")));
         } else if is_default || name != BUILT_IN {
-            findings.push(finding(&about, problems.join("; "), false));
+            findings.push(problem(&about, problems.join("; ")));
         }
     }
     findings

@@ -4,23 +4,21 @@
 mod agents;
 mod server;
 
-use crate::config::{Settings, TestRunSettings, readable_certificates};
+use super::git;
+use crate::config::{DoctorFinding, FindingLevel, Settings, TestRunSettings, readable_certificates};
 use crate::order::CommitSigning;
 use crate::sandbox::IsolationMode;
 
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DoctorFinding {
-    /// What it is about: a key of the settings, a file, a variable.
-    pub about: String,
-    /// What is there, or what is wrong and how to mend it. Without secrets.
-    pub text: String,
-    /// Whether the server can work with it.
-    pub is_good: bool,
+fn good(about: &str, text: impl Into<String>) -> DoctorFinding {
+    DoctorFinding::new(about, text, FindingLevel::Good)
 }
 
-fn finding(about: &str, text: String, is_good: bool) -> DoctorFinding {
-    DoctorFinding { about: about.to_owned(), text, is_good }
+fn warning(about: &str, text: impl Into<String>) -> DoctorFinding {
+    DoctorFinding::new(about, text, FindingLevel::Warning)
+}
+
+fn problem(about: &str, text: impl Into<String>) -> DoctorFinding {
+    DoctorFinding::new(about, text, FindingLevel::Problem)
 }
 
 /// Who asks, and so what is needed.
@@ -60,10 +58,10 @@ async fn signing(signing: Option<CommitSigning>) -> DoctorFinding {
                 committer.name,
                 committer.email
             );
-            finding(about, text, true)
+            good(about, text)
         }
-        Ok(None) => finding(about, "commits are not signed".to_owned(), true),
-        Err(error) => finding(about, format!("{error:#}"), false),
+        Ok(None) => good(about, "commits are not signed"),
+        Err(error) => problem(about, format!("{error:#}")),
     }
 }
 
@@ -73,34 +71,32 @@ async fn machine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
     let sandbox = super::open_sandbox(&settings.sandbox).await;
     match sandbox {
         Ok(sandbox) => {
-            findings.push(finding("sandbox.mode", sandbox.describe_isolation(), true));
+            let describe = if sandbox.is_bounded() { good } else { warning };
+            findings.push(describe("sandbox.mode", sandbox.describe_isolation()));
             let folder = settings.data.clone().filter(|folder| folder.is_dir());
-            let text = match sandbox.check_layers(&folder.unwrap_or_else(std::env::temp_dir)).await {
+            findings.push(match sandbox.check_layers(&folder.unwrap_or_else(std::env::temp_dir)).await {
                 Ok(()) => {
-                    "overlays can be mounted: images can be used, and nothing is copied for a run".to_owned()
+                    let text = "overlays can be mounted: images can be used, and nothing is copied for a run";
+                    good("data.dir", text)
                 }
-                Err(_) if sandbox.mode() == IsolationMode::None => {
-                    "no overlays can be mounted there without a sandbox: `image` and `services` cannot be used, and \
-                     environments are copied for each run"
-                        .to_owned()
+                Err(error) => {
+                    let why = match sandbox.mode() {
+                        IsolationMode::None => " without a sandbox".to_owned(),
+                        IsolationMode::Bubblewrap | IsolationMode::Podman => format!(" ({error})"),
+                    };
+                    let text = format!(
+                        "no overlays can be mounted there{why}: `image` and `services` cannot be used, and \
+                         environments are copied for each run"
+                    );
+                    warning("data.dir", text)
                 }
-                Err(error) => format!(
-                    "no overlays can be mounted there ({error}): `image` and `services` cannot be used, and \
-                     environments are copied for each run"
-                ),
-            };
-            findings.push(finding("data.dir", text, true));
+            });
         }
-        Err(error) => findings.push(finding("sandbox.mode", format!("{error:#}"), false)),
+        Err(error) => findings.push(problem("sandbox.mode", format!("{error:#}"))),
     }
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let git =
-        tokio::process::Command::new("git").arg("--version").env_clear().env("PATH", search).output().await;
-    findings.push(match git {
-        Ok(said) if said.status.success() => {
-            finding("git", String::from_utf8_lossy(&said.stdout).trim().to_owned(), true)
-        }
-        Ok(_) | Err(_) => finding("git", "it is missing: install it, 2.29 or newer".to_owned(), false),
+    findings.push(match git::version().await {
+        Ok(version) => good("git", version),
+        Err(error) => problem("git", error.to_string()),
     });
     let outgoing = &settings.testing.outgoing;
     let checked = crate::outgoing::check(outgoing);
@@ -114,19 +110,20 @@ async fn machine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
                 "; of its certificates, number {numbers} cannot be read and is left out: replace or remove it"
             ));
         }
-        findings.push(finding("network.ca_file", text, true));
+        let describe = if others.is_empty() { good } else { warning };
+        findings.push(describe("network.ca_file", text));
     }
     if let Some(proxy) = &outgoing.proxy {
         let with = if proxy.credential.secret().is_some() { "with a password" } else { "without a password" };
         let text = format!("HTTPS goes through {}, {with}; not for {:?}", proxy.url, proxy.bypass);
-        findings.push(finding("network.proxy", text, true));
+        findings.push(good("network.proxy", text));
     }
     if let Err(error) = checked {
-        findings.push(finding("network", error.to_string(), false));
+        findings.push(problem("network", error.to_string()));
     }
     match super::complete_registries(&settings.sandbox, &mut settings.testing) {
-        Ok(notes) => findings.extend(notes.into_iter().map(|note| finding(&note.from, note.text, true))),
-        Err(error) => findings.push(finding("registries", format!("{error:#}"), false)),
+        Ok(notes) => findings.extend(notes),
+        Err(error) => findings.push(problem("registries", format!("{error:#}"))),
     }
     findings
 }

@@ -1,4 +1,4 @@
-//! What `serve` needs besides: GitHub and its webhook, a clock that is right, a store, room, a port.
+//! What `serve` needs besides: GitHub and its webhook, a clock that is right, templates, a store, room, a port.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
@@ -9,16 +9,20 @@ use chrono::{DateTime, Utc};
 use secrecy::ExposeSecret;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{DoctorFinding, DoctorScope, finding};
+use super::{DoctorScope, good, problem, warning};
 use crate::app::database::PostgresAddress;
-use crate::app::github;
 use crate::app::registration::AppCheck;
-use crate::config::{DeliveryMode, Settings};
+use crate::app::{DATA_LOCK, dashboard, github, rules};
+use crate::attest::{PublicKey, SigningKey};
+use crate::config::{DeliveryMode, DoctorFinding, Settings, Templates};
 use crate::github::{HookDelivery, HookReport};
-use crate::store::DatabaseFiles;
+use crate::notify::Notifier;
+use crate::store::{DatabaseFiles, FileLock, problem_of_postgres, problem_of_sqlite};
+use crate::telemetry::SpanExporter;
+use crate::workspace::KEPT_FREE_OF_OBJECTS;
 
 /// With less, the first large repository fills the disk.
-const LEAST_FREE_GIB: u64 = 5;
+const COMFORTABLY_FREE: u64 = 5 << 30;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What to do about a file or a folder that cannot be written.
 const MAY_NOT: &str = "; let the user that runs Journeyman write there, or name another place";
@@ -30,26 +34,73 @@ const FAILS_IN_A_ROW: usize = 3;
 
 pub(super) async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<DoctorFinding> {
     let mut findings = app(settings).await;
+    findings.extend(refused(settings));
+    let (port, runs) = port(settings).await;
+    let runs = runs || scope == DoctorScope::RunningServer;
     let store = match own_store(settings).filter(|_| scope == DoctorScope::RunningServer) {
         Some(own) => own,
         None => store_of(settings).await,
     };
-    findings.extend([store, room(settings), port(settings.server.listen).await]);
+    findings.extend([store, room("data.dir", &settings.data.dir)]);
+    if settings.data.cache_dir != settings.data.dir {
+        findings.push(room("data.cache_dir", &settings.data.cache_dir));
+    }
+    findings.extend((!runs).then(|| taken(settings)).flatten());
+    findings.push(port);
     findings
+}
+
+/// What `serve` makes of the settings alone when it starts, tried.
+fn refused(settings: &Settings) -> Vec<DoctorFinding> {
+    let about_templates = "templates.dir, defaults.pipeline";
+    let known = Templates::load(settings.templates.dir.as_deref()).map_err(anyhow::Error::from);
+    let templates = known.and_then(|known| rules(settings, known, "")).map(|rules| rules.pipeline.name);
+    let outgoing = &settings.testing.outgoing;
+    let notifier = settings.notifications.clone().map(|told| Notifier::new(told, outgoing)).transpose();
+    let traces = settings.telemetry.clone().map(|sent| SpanExporter::new(sent, outgoing)).transpose();
+    let others = [
+        ("notifications", notifier.map(drop).map_err(anyhow::Error::from)),
+        ("telemetry", traces.map(drop).map_err(anyhow::Error::from)),
+        ("github.client_id", dashboard::door(settings).map(drop)),
+        ("data.dir", SigningKey::find(&settings.data.dir).map(drop).map_err(anyhow::Error::from)),
+    ];
+    let tried = others.into_iter().filter_map(|(about, tried)| Some((about, tried.err()?)));
+    let mut findings: Vec<_> = tried.map(|(about, error)| problem(about, format!("{error:#}"))).collect();
+    findings.push(match templates {
+        Ok(pipeline) => good(about_templates, format!("orders go through the pipeline {pipeline}")),
+        Err(error) => problem(about_templates, format!("{error:#}")),
+    });
+    findings
+}
+
+/// Another server that has the data or the database of these settings.
+fn taken(settings: &Settings) -> Option<DoctorFinding> {
+    let database = DatabaseFiles::of(settings.store.url.expose_secret()).map(|files| files.lock);
+    let folders = [("data.dir", &settings.data.dir), ("data.cache_dir", &settings.data.cache_dir)];
+    let folders = folders.map(|(about, folder)| (about, Some(folder.join(DATA_LOCK))));
+    let mut locks = folders.into_iter().chain([("store.url", database)]);
+    let held = |(about, lock): (&str, Option<PathBuf>)| {
+        let holder = FileLock::holder(&lock?)?;
+        Some(problem(
+            about,
+            format!("another server has it ({holder}), and `serve` does not start beside it"),
+        ))
+    };
+    locks.find_map(held)
 }
 
 async fn app(settings: &Settings) -> Vec<DoctorFinding> {
     let about = "github";
     let github = match github(&settings.github, settings.testing.outgoing.clone()) {
         Ok(github) => github,
-        Err(error) => return vec![finding(about, format!("{error:#}"), false)],
+        Err(error) => return vec![problem(about, format!("{error:#}"))],
     };
     let (app, is_known) = match AppCheck::ask(&github).await {
         AppCheck::Well { slug } => {
-            (finding(about, format!("the App {slug}, with the permissions and events it needs"), true), true)
+            (good(about, format!("the App {slug}, with the permissions and events it needs")), true)
         }
-        AppCheck::Lacking(problem) => (finding(about, problem, false), true),
-        AppCheck::Unknown(problem) | AppCheck::Unanswered(problem) => (finding(about, problem, false), false),
+        AppCheck::Lacking(why) => (problem(about, why), true),
+        AppCheck::Unknown(why) | AppCheck::Unanswered(why) => (problem(about, why), false),
     };
     let mut findings = vec![app];
     if is_known {
@@ -57,7 +108,7 @@ async fn app(settings: &Settings) -> Vec<DoctorFinding> {
             Ok(report) => findings.extend(webhook(&report, settings, Utc::now())),
             Err(error) => {
                 let text = format!("GitHub cannot be asked about the App's webhook: {error}");
-                findings.push(finding(WEBHOOK, text, false));
+                findings.push(problem(WEBHOOK, text));
             }
         }
     }
@@ -74,34 +125,35 @@ fn webhook(report: &HookReport, settings: &Settings, now: DateTime<Utc>) -> Vec<
         .map(|url| format!("{}/webhook", url.as_str().trim_end_matches('/')));
     findings.push(match (settings.github.deliveries, &report.url, &wanted) {
         (DeliveryMode::Pull, _, _) => {
-            let text = "GitHub is asked for them every few seconds: no public address is needed".to_owned();
-            finding(WEBHOOK, text, true)
+            good(WEBHOOK, "GitHub is asked for them every few seconds: no public address is needed")
         }
         (DeliveryMode::Webhook, None, _) => {
             let text = "the App has no webhook: set its address on the App's page on GitHub, or set github.deliveries \
                         to \"pull\"";
-            finding(WEBHOOK, text.to_owned(), false)
+            problem(WEBHOOK, text)
         }
         (DeliveryMode::Webhook, Some(url), Some(wanted)) if url != wanted => {
             let text = format!(
                 "GitHub sends to {url}, and server.public_url says {wanted}: change the one that is wrong"
             );
-            finding(WEBHOOK, text, false)
+            problem(WEBHOOK, text)
         }
-        (DeliveryMode::Webhook, Some(url), _) => finding(WEBHOOK, format!("GitHub sends to {url}"), true),
+        (DeliveryMode::Webhook, Some(url), _) => good(WEBHOOK, format!("GitHub sends to {url}")),
     });
     if settings.github.deliveries == DeliveryMode::Webhook {
         findings.extend(delivered(&report.newest));
     }
     if let Some(at) = report.answered_at {
         let apart = (now - at).num_seconds().abs();
-        let text = match apart {
-            0..=MOST_SECONDS_APART => "it agrees with GitHub's".to_owned(),
-            _ => format!(
-                "it is {apart} seconds from GitHub's: set it, as with NTP; GitHub refuses our tokens else"
-            ),
-        };
-        findings.push(finding("clock", text, apart <= MOST_SECONDS_APART));
+        findings.push(match apart {
+            0..=MOST_SECONDS_APART => good("clock", "it agrees with GitHub's"),
+            _ => {
+                let text = format!(
+                    "it is {apart} seconds from GitHub's: set it, as with NTP; GitHub refuses our tokens else"
+                );
+                problem("clock", text)
+            }
+        });
     }
     findings
 }
@@ -114,14 +166,15 @@ fn delivered(newest: &[HookDelivery]) -> Option<DoctorFinding> {
     let (event, of) = (&last.event, newest.len());
     if last.was_taken_in {
         let text = format!("the newest ({event}, {at}) was taken in; {failed} of the last {of} were not");
-        return Some(finding("deliveries", text, true));
+        return Some(good("deliveries", text));
     }
     let in_a_row = newest.iter().take_while(|one| !one.was_taken_in).count();
     let text = format!(
         "the newest ({event}, {at}) was not taken in, {in_a_row} in a row: `serve` fetches what failed when it starts; if \
          it runs, GitHub does not reach it"
     );
-    Some(finding("deliveries", text, in_a_row < FAILS_IN_A_ROW))
+    let describe = if in_a_row < FAILS_IN_A_ROW { warning } else { problem };
+    Some(describe("deliveries", text))
 }
 
 /// The file of a running server's SQLite, which that process must not open beside SQLite: to close it again ends the locks that
@@ -130,7 +183,7 @@ fn own_store(settings: &Settings) -> Option<DoctorFinding> {
     settings.store.url.expose_secret().strip_prefix("sqlite:")?;
     let text = "SQLite, in use by this server: GET /ready says whether it can be written, and `journeyman doctor` looks at \
                 the file";
-    Some(finding("store.url", text.to_owned(), true))
+    Some(good("store.url", text))
 }
 
 /// It is not opened to be written: that would bring its tables up to date, which is for the server to do.
@@ -138,98 +191,78 @@ async fn store_of(settings: &Settings) -> DoctorFinding {
     let about = "store.url";
     let url = settings.store.url.expose_secret();
     if !url.starts_with("sqlite:") {
-        let Some(at) = PostgresAddress::of(url) else {
-            return finding(about, "PostgreSQL; it is asked at the start of `serve`".to_owned(), true);
+        let at = PostgresAddress::of(url);
+        let what = at.as_ref().map_or_else(|| "PostgreSQL".to_owned(), ToString::to_string);
+        let reached = match &at {
+            Some(at) => at.reach().await,
+            None => Ok(()),
         };
-        return match at.reach().await {
-            Ok(()) => {
-                let text =
-                    format!("{at} takes connections; who may sign in is asked at the start of `serve`");
-                finding(about, text, true)
-            }
-            Err(why) => {
-                let text = format!("{at} cannot be reached: {why}; start it, or change store.url");
-                finding(about, text, false)
-            }
+        if let Err(why) = reached {
+            let text = format!("{what} cannot be reached: {why}; start it, or change store.url");
+            return problem(about, text);
+        }
+        return match problem_of_postgres(url).await {
+            None => good(about, format!("{what} can be used")),
+            Some(why) => problem(about, format!("{what} cannot be used: {why}")),
         };
     }
     // Its name is percent-encoded in the address.
     let Some(DatabaseFiles { database: file, .. }) = DatabaseFiles::of(url) else {
-        return finding(about, "in memory: everything is forgotten at the end".to_owned(), true);
+        return warning(about, "in memory: everything is forgotten at the end");
     };
     let file = file.as_path();
-    let is_there = match file.try_exists() {
-        Ok(is_there) => is_there,
+    let length = match std::fs::metadata(file) {
+        Ok(about) => Some(about.len()),
         // Something else is in its folder's place, which is said below.
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => false,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
         Err(error) => {
             let text = format!(
                 "{} cannot be looked at: {error}; let the user that runs Journeyman enter its folder",
                 file.display()
             );
-            return finding(about, text, false);
+            return problem(about, text);
         }
     };
-    if is_there {
-        return match std::fs::File::options().append(true).open(file) {
-            Ok(_) => match damage(file).or(crate::store::problem_of_sqlite(file).await) {
-                None => finding(about, format!("{} can be written", file.display()), true),
-                Some(what) => finding(about, format!("{} {what}", file.display()), false),
-            },
-            Err(error) => finding(about, format!("{}: {error}{MAY_NOT}", file.display()), false),
+    if let Some(length) = length {
+        if let Err(error) = std::fs::File::options().append(true).open(file) {
+            return problem(about, format!("{}: {error}{MAY_NOT}", file.display()));
+        }
+        return match problem_of_sqlite(file).await {
+            Some(what) => problem(about, format!("{} {what}", file.display())),
+            None if length == 0 => {
+                let text = "is empty: `serve` begins without any order. If there were some, put a backup in its place";
+                warning(about, format!("{} {text}", file.display()))
+            }
+            None => good(about, format!("{} can be written", file.display())),
         };
     }
     // A name alone begins at the current folder.
     match std::path::absolute(file).and_then(|file| writable(file.parent().unwrap_or(&file))) {
-        Ok(_) => finding(about, format!("{} will be created", file.display()), true),
-        Err(error) => {
-            finding(about, format!("{} cannot be created: {error}{MAY_NOT}", file.display()), false)
-        }
+        Ok(_) => good(about, format!("{} will be created", file.display())),
+        Err(error) => problem(about, format!("{} cannot be created: {error}{MAY_NOT}", file.display())),
     }
-}
-
-/// What the beginning of a file of SQLite tells of it; not whether every page is sound.
-fn damage(file: &Path) -> Option<String> {
-    let what = broken_head(file)?;
-    Some(format!("{what}: put a backup in its place, or move it away to begin anew"))
-}
-
-fn broken_head(file: &Path) -> Option<String> {
-    const MAGIC: &[u8] = b"SQLite format 3\0";
-    let mut head = [0_u8; 100];
-    let mut open = std::fs::File::open(file).ok()?;
-    let there = open.metadata().ok()?.len();
-    if there == 0 {
-        return Some("is empty, and every order in it is gone".to_owned());
-    }
-    if std::io::Read::read_exact(&mut open, &mut head).is_err() || !head.starts_with(MAGIC) {
-        return Some("is no database of SQLite".to_owned());
-    }
-    let number = |at: usize, bytes: usize| {
-        head.get(at..at + bytes).into_iter().flatten().fold(0_u64, |all, byte| (all << 8) | u64::from(*byte))
-    };
-    // 1 stands for the largest page.
-    let page = if number(16, 2) == 1 { 65_536 } else { number(16, 2) };
-    let should = page * number(28, 4);
-    (there < should).then(|| format!("is damaged: it has {there} bytes, and should have {should}"))
 }
 
 /// Where data is kept, and how much room there is.
-fn room(settings: &Settings) -> DoctorFinding {
-    let (about, dir) = ("data.dir", settings.data.dir.display());
-    let folder = match writable(&settings.data.dir) {
+fn room(about: &str, folder: &Path) -> DoctorFinding {
+    let dir = folder.display();
+    let folder = match writable(folder) {
         Ok(folder) => folder,
-        Err(error) => return finding(about, format!("{dir} cannot be written: {error}{MAY_NOT}"), false),
+        Err(error) => return problem(about, format!("{dir} cannot be written: {error}{MAY_NOT}")),
     };
     let Ok(found) = rustix::fs::statvfs(&folder) else {
-        return finding(about, format!("{dir} can be written"), true);
+        return good(about, format!("{dir} can be written"));
     };
-    let free = (found.f_bavail.saturating_mul(found.f_frsize)) >> 30;
-    let text = format!("{dir} can be written, {free} GiB are free");
-    if free < LEAST_FREE_GIB {
-        return finding(about, format!("{text}: make room, or name a folder on a larger disk"), false);
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    let text = format!("{dir} can be written, {} GiB are free", free >> 30);
+    let more = "make room, or name a folder on a larger disk";
+    match free {
+        0..KEPT_FREE_OF_OBJECTS => {
+            problem(about, format!("{text}, with which no repository is fetched: {more}"))
+        }
+        KEPT_FREE_OF_OBJECTS..COMFORTABLY_FREE => warning(about, format!("{text}: {more}")),
+        COMFORTABLY_FREE.. => good(about, text),
     }
-    finding(about, text, true)
 }
 
 /// The folder, or the nearest one above it that is there, if something can be written in it.
@@ -243,37 +276,46 @@ fn writable(folder: &Path) -> std::io::Result<PathBuf> {
     Ok(found)
 }
 
-async fn port(listen: SocketAddr) -> DoctorFinding {
-    let about = "server.listen";
-    match TcpListener::bind(listen) {
-        Ok(_) => finding(about, format!("{listen} is free"), true),
-        Err(_) if is_journeyman(listen).await => {
-            finding(about, format!("a Journeyman answers on {listen}"), true)
+/// Whether the address can be taken, or the server of these settings has it.
+async fn port(settings: &Settings) -> (DoctorFinding, bool) {
+    let (about, listen) = ("server.listen", settings.server.listen);
+    let error = match TcpListener::bind(listen) {
+        Ok(_) => return (good(about, format!("{listen} is free")), false),
+        Err(error) => error,
+    };
+    let ours = SigningKey::find(&settings.data.dir).ok().flatten().map(|key| *key.public());
+    match receipt_key(listen).await {
+        Some(theirs) if ours == Some(theirs) => {
+            return (good(about, format!("the server of these settings answers on {listen}")), true);
         }
-        Err(error) => {
-            let remedies = [
-                (ErrorKind::AddrInUse, "stop the program that has it, or set another port"),
-                (
-                    ErrorKind::PermissionDenied,
-                    "ports below 1024 are root's: set another, and put a proxy in front",
-                ),
-                (ErrorKind::AddrNotAvailable, "this machine has no such address: set 127.0.0.1 or 0.0.0.0"),
-            ];
-            let remedy = remedies.iter().find(|(kind, _)| *kind == error.kind());
-            let mend = remedy.map_or("set another address", |(_, mend)| mend);
-            finding(about, format!("cannot listen on {listen}: {error}; {mend}"), false)
+        Some(_) => {
+            let text = format!(
+                "another Journeyman, with another data.dir, has {listen}: stop it, or set another port"
+            );
+            return (problem(about, text), false);
         }
+        None => {}
     }
+    let remedies = [
+        (ErrorKind::AddrInUse, "stop the program that has it, or set another port"),
+        (ErrorKind::PermissionDenied, "ports below 1024 are root's: set another, and put a proxy in front"),
+        (ErrorKind::AddrNotAvailable, "this machine has no such address: set 127.0.0.1 or 0.0.0.0"),
+    ];
+    let remedy = remedies.iter().find(|(kind, _)| *kind == error.kind());
+    let fix = remedy.map_or("set another address", |(_, fix)| fix);
+    (problem(about, format!("cannot listen on {listen}: {error}; {fix}")), false)
 }
 
-/// Whether a server of ours is there already.
-async fn is_journeyman(at: SocketAddr) -> bool {
+/// The key by which a Journeyman that answers there is known.
+async fn receipt_key(at: SocketAddr) -> Option<PublicKey> {
     let asked = async {
         let mut stream = tokio::net::TcpStream::connect(at).await?;
-        stream.write_all(b"GET /sign-in HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
+        let request = "GET /api/v1/receipt-key HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes()).await?;
         let mut answer = Vec::new();
         stream.take(64 << 10).read_to_end(&mut answer).await?;
-        std::io::Result::Ok(String::from_utf8_lossy(&answer).contains("Journeyman"))
+        std::io::Result::Ok(String::from_utf8_lossy(&answer).into_owned())
     };
-    matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Ok(true)))
+    let answer = tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()?;
+    PublicKey::read_pem(&answer).ok()?.first().copied()
 }

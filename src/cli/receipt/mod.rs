@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::UsageError;
-use crate::attest::Envelope;
+use super::{UsageError, doctor, user_settings};
+use crate::attest::{Envelope, SigningKey};
 use crate::order::commit_message::is_hidden;
 
 /// A receipt that is larger is not read.
@@ -46,6 +46,13 @@ enum ReceiptCommand {
                       receipt-key.pem --commit \"$(git rev-parse HEAD)\" --passed"
     )]
     Verify(verify::ReceiptVerifyArguments),
+    /// Print the public key of the receipts that a server on this machine signs.
+    #[command(after_help = "Example:\n  journeyman receipt key --config journeyman.toml > receipt-key.pem")]
+    Key {
+        /// The server's settings; ~/.config/journeyman/journeyman.toml when absent.
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
 }
 
 pub(super) async fn main(arguments: ReceiptArguments) -> anyhow::Result<u8> {
@@ -65,6 +72,18 @@ pub(super) async fn main(arguments: ReceiptArguments) -> anyhow::Result<u8> {
             }
         }
         ReceiptCommand::Verify(arguments) => verify::main(arguments).await,
+        ReceiptCommand::Key { config } => {
+            let data = doctor::load_without_app(user_settings(config).as_deref())?.data.dir;
+            let key = SigningKey::find(&data)?.ok_or_else(|| {
+                UsageError(format!(
+                    "there is no receipt key in {} (data.dir) yet: `serve` makes it when it first starts. --config FILE \
+                     names the settings of another server",
+                    data.display()
+                ))
+            })?;
+            print!("{}", key.public().to_pem());
+            Ok(0)
+        }
     }
 }
 

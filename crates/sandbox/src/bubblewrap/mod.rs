@@ -77,6 +77,10 @@ impl IsolationBackend for Bubblewrap {
         )
     }
 
+    fn is_bounded(&self) -> bool {
+        self.groups.is_some()
+    }
+
     fn egress_socket(&self, serve: super::ListenerHandler) -> io::Result<EgressSocket> {
         Ok(EgressSocket::inside(serve))
     }

@@ -84,6 +84,10 @@ impl IsolationBackend for Podman {
         )
     }
 
+    fn is_bounded(&self) -> bool {
+        self.groups.is_some()
+    }
+
     fn egress_socket(&self, serve: super::ListenerHandler) -> io::Result<EgressSocket> {
         Ok(EgressSocket::inside(serve))
     }

@@ -23,12 +23,6 @@ pub(super) struct ServeArguments {
     config: Option<PathBuf>,
 }
 
-impl ServeArguments {
-    pub(super) fn of(config: PathBuf) -> Self {
-        Self { config: Some(config) }
-    }
-}
-
 /// A server may run in a folder of its own. What is in a work tree somebody else may have filled.
 fn of_this_folder() -> Option<PathBuf> {
     let file = Path::new(SETTINGS);
@@ -45,9 +39,14 @@ fn of_this_folder() -> Option<PathBuf> {
 }
 
 pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
+    run(start(arguments.config).await?).await
+}
+
+/// A server that has its address, and nothing runs yet.
+pub(super) async fn start(config: Option<PathBuf>) -> anyhow::Result<Application> {
     // What octocrab says of a failed request is said again by whoever made it, with what to do.
     log("info,actix_server=warn,octocrab=off");
-    let file = arguments.config.or_else(of_this_folder).or_else(|| user_settings(None));
+    let file = config.or_else(of_this_folder).or_else(|| user_settings(None));
     let settings = Settings::load(file.as_deref(), std::env::vars())?;
     let shown = effective_settings(file.as_deref(), std::env::vars())?;
     left_behind(&settings, &shown)?;
@@ -55,6 +54,11 @@ pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
     tracing::info!("listening on http://{}, webhooks at /webhook", application.address());
     application.show_settings(shown);
     application.watch_app();
+    Ok(application)
+}
+
+/// Serves until it is asked to stop.
+pub(super) async fn run(application: Application) -> anyhow::Result<u8> {
     let handle = application.handle();
     let mut asked = StopSignals::listen()?;
     tokio::spawn(async move {

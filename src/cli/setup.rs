@@ -3,17 +3,21 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use clap::{Args, ValueEnum};
 
-use super::{SETTINGS, UsageError, log, serve, user_settings_file};
+use super::{SETTINGS, UsageError, log, serve, user_folder, user_settings_file};
 use crate::app::{DoctorScope, examine};
-use crate::config::Settings;
+use crate::config::{DoctorFinding, Settings};
 use crate::setup::{
-    ServicePlan, ServiceScope, SetupApp, SetupCheck, SetupDoctor, SetupEnd, SetupOptions, SetupProgress,
+    DataPlaces, ServicePlan, ServiceScope, SetupApp, SetupDoctor, SetupEnd, SetupOptions, SetupProgress,
     SetupStep, has_user_manager, start,
 };
+
+/// How long the server has to answer whether it is ready.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What `setup` is told.
 #[derive(Debug, Args)]
@@ -24,7 +28,7 @@ use crate::setup::{
                         again at any time, and goes on where it stopped.\n\
                         On a server that you reach through SSH, open the page through a tunnel; how is printed.\n\
                         With --non-interactive it opens no page: it makes the labels, checks, and says what is missing.\n\
-                        Exit codes: 0 all is there, 1 something is missing or has to be mended.\n\n\
+                        Exit codes: 0 all is there, 1 something is missing or has to be fixed.\n\n\
                         Example:\n  journeyman setup"
 )]
 pub(super) struct SetupArguments {
@@ -53,13 +57,39 @@ struct Doctor;
 
 #[async_trait]
 impl SetupDoctor for Doctor {
-    async fn examine(&self, settings: &Settings) -> Vec<SetupCheck> {
-        let found = examine(settings, DoctorScope::Server).await;
-        found
-            .into_iter()
-            .map(|one| SetupCheck { about: one.about, text: one.text, is_good: one.is_usable() })
-            .collect()
+    async fn examine(&self, settings: &Settings) -> Vec<DoctorFinding> {
+        examine(settings, DoctorScope::Server).await
     }
+
+    async fn ready(&self, server: SocketAddr) -> Result<(), String> {
+        let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build();
+        let asked = client.map_err(|error| error.to_string())?.get(format!("http://{server}/ready")).send();
+        let answer = asked.await.map_err(|_| format!("Nothing answers on {server} yet."))?;
+        if answer.status().is_success() {
+            return Ok(());
+        }
+        let said: serde_json::Value = answer.json().await.unwrap_or_default();
+        let because = said["detail"].as_str().unwrap_or("it does not say why");
+        Err(format!("The server on {server} is not ready: {because}."))
+    }
+}
+
+/// Where a server of this user keeps what it writes, if its settings are at their usual place.
+fn places(file: &Path) -> Option<DataPlaces> {
+    if Some(file) != user_settings_file().as_deref() {
+        return None;
+    }
+    if rustix::process::geteuid().is_root() {
+        // A service has a user of its own, which cannot enter root's home.
+        return Some(DataPlaces {
+            data: "/var/lib/journeyman".into(),
+            cache: "/var/cache/journeyman".into(),
+        });
+    }
+    Some(DataPlaces {
+        data: user_folder("XDG_DATA_HOME", ".local/share")?.join("journeyman"),
+        cache: user_folder("XDG_CACHE_HOME", ".cache")?.join("journeyman"),
+    })
 }
 
 pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
@@ -74,44 +104,71 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
         }
         return Ok(code);
     }
-    // The server says the rest itself, if it is started from the last page.
-    let options = SetupOptions { settings: file.clone(), listen: arguments.listen, doctor: Arc::new(Doctor) };
-    let server = start(options)?;
+    let options = SetupOptions {
+        settings: file.clone(),
+        places: places(&file),
+        listen: arguments.listen,
+        doctor: Arc::new(Doctor),
+    };
+    let mut server = start(options)?;
     println!("Open this page in your browser:\n\n  {}\n", server.address);
-    if std::env::var_os("SSH_CONNECTION").is_some() {
-        let port = server.address.port().unwrap_or_default();
-        println!("From your own machine, first:  ssh -L {port}:127.0.0.1:{port} THIS-SERVER\n");
+    let is_remote = std::env::var_os("SSH_CONNECTION").is_some();
+    if is_remote {
+        println!("From your own machine, first:  {}\n", tunnel(server.address.port().unwrap_or_default()));
     }
     println!("It ends with the last page, or with Ctrl-C; run it again to go on.");
-    match server.ended().await {
-        SetupEnd::Serve => {
-            service(&file, arguments.service)?;
-            if matches!(arguments.service, Some(WhoseService::User)) {
-                // It has begun, and two servers do not share the settings.
+    loop {
+        match server.ended().await {
+            SetupEnd::Serve if matches!(arguments.service, Some(WhoseService::User)) => {
+                service(&file, arguments.service)?;
+                server.listens(Settings::load(Some(&file), std::env::vars())?.server.listen);
+            }
+            SetupEnd::Serve => match serve::start(Some(file.clone())).await {
+                Ok(application) => {
+                    let address = application.address();
+                    server.listens(address);
+                    service(&file, arguments.service)?;
+                    println!("Journeyman listens on http://{address}/");
+                    if is_remote {
+                        println!("From your own machine:  {}", tunnel(address.port()));
+                    }
+                    tokio::spawn(async move {
+                        // They end with the process, or once they have shown that it is ready.
+                        while server.ended().await == SetupEnd::Serve {}
+                        server.close().await;
+                    });
+                    return serve::run(application).await;
+                }
+                Err(error) => {
+                    eprintln!("journeyman: {error:#}");
+                    server.failed(format!("{error:#}"));
+                }
+            },
+            SetupEnd::Leave => {
+                server.close().await;
+                println!("Start the server:  journeyman serve --config {}", file.display());
+                if arguments.service.is_none() {
+                    let user = if has_user_manager() { " (or user)" } else { "" };
+                    println!(
+                        "As a service:      journeyman setup --non-interactive --service system{user} --config {}",
+                        file.display()
+                    );
+                }
+                service(&file, arguments.service)?;
                 return Ok(0);
             }
-            serve::main(serve::ServeArguments::of(file)).await
-        }
-        SetupEnd::Leave => {
-            println!("Start the server:  journeyman serve --config {}", file.display());
-            if arguments.service.is_none() {
-                let user = if has_user_manager() { " (or user)" } else { "" };
-                println!(
-                    "As a service:      journeyman setup --non-interactive --service system{user} --config {}",
-                    file.display()
-                );
+            SetupEnd::Ready => {
+                server.close().await;
+                println!("Journeyman runs as a service.");
+                return Ok(0);
             }
-            service(&file, arguments.service)?;
-            Ok(0)
-        }
-        SetupEnd::Runs => {
-            println!("The service runs:  systemctl --user status journeyman");
-            if matches!(arguments.service, Some(WhoseService::System)) {
-                service(&file, arguments.service)?;
-            }
-            Ok(0)
         }
     }
+}
+
+/// What leads to a port of this machine.
+fn tunnel(port: u16) -> String {
+    format!("ssh -L {port}:127.0.0.1:{port} THIS-SERVER")
 }
 
 /// The service that was asked for.
@@ -162,7 +219,7 @@ async fn without_pages(file: &Path) -> anyhow::Result<u8> {
         progress = progress.on(file).await;
     }
     if let Some(problem) = &progress.problem {
-        println!("MEND  {problem}");
+        println!("FIX   {problem}");
     }
     if let Some(app) = &progress.app {
         println!("ok    the App: {}", app.page);
@@ -188,13 +245,13 @@ async fn without_pages(file: &Path) -> anyhow::Result<u8> {
         SetupStep::Check => None,
     };
     if let Some(missing) = &missing {
-        println!("MEND  {missing}");
+        println!("FIX   {missing}");
     }
     let mut is_well = progress.step() == SetupStep::Check;
     if let Some(settings) = &progress.settings {
         for check in Doctor.examine(settings).await {
-            is_well &= check.is_good;
-            println!("{}  {}: {}", if check.is_good { "ok  " } else { "MEND" }, check.about, check.text);
+            is_well &= check.is_usable();
+            println!("{:4}  {}: {}", check.level.word(), check.about, check.text);
         }
     }
     Ok(u8::from(!is_well))

@@ -95,6 +95,14 @@ async fn the_unit_that_setup_writes_is_one_and_lets_the_server_verify_a_change()
         let text = std::fs::read_to_string(&plan.file).expect("the unit");
         assert!(text.contains(&format!("ReadWritePaths={}/kept\n", folder.display())), "{text}");
         assert!(!text.contains("JOURNEYMAN_"), "the settings name both folders: {text}");
+        if rustix::process::geteuid().is_root() {
+            // The unit's user is another one: it has to reach the program, and to own the folders.
+            let starts_copy = text.contains("ExecStart=/usr/local/bin/journeyman serve");
+            let copies = plan.commands.iter().any(|line| line.ends_with(" /usr/local/bin/journeyman"));
+            assert_eq!(starts_copy, copies, "{text}{:#?}", plan.commands);
+            let owns = format!("chown journeyman: {}/kept", folder.display());
+            assert!(plan.commands.contains(&owns), "{:#?}", plan.commands);
+        }
         let verified = Command::new("systemd-analyze").arg("verify").arg(&plan.file).output();
         let said = verified
             .map_or_else(|_| String::new(), |said| String::from_utf8_lossy(&said.stderr).into_owned());

@@ -123,9 +123,7 @@ async fn a_person_with_a_browser_comes_from_nothing_to_a_verified_pull_request()
         browser.until("document.querySelector('.checks')");
         browser.is_for_everybody("setup-check");
         let text = browser.text();
-        assert!(text.contains("Everything is there"), "{text}");
-        let issue = browser.eval("document.querySelector('main a[target=_blank]').href");
-        assert_eq!(issue, format!("{}/{REPOSITORY}/issues/new?labels=journeyman", github.origin()));
+        assert!(text.contains("Nothing has to be fixed"), "{text}");
         // Whoever wants a service gets its unit, and what installs it.
         browser.follow("form[action=service] button[value=system]");
         let text = browser.text();
@@ -133,11 +131,33 @@ async fn a_person_with_a_browser_comes_from_nothing_to_a_verified_pull_request()
         assert!(text.contains(&format!("install -m 644 {} /etc/systemd/system/", unit.display())), "{text}");
         assert!(text.contains("systemctl enable --now journeyman.service"), "{text}");
         assert!(std::fs::read_to_string(&unit).unwrap().contains(" serve --config "), "{text}");
+        assert!(text.contains("Waiting for the server") && !text.contains("is ready"), "{text}");
         browser.is_for_everybody("setup-service");
-        // 6: it starts.
+        // A server that cannot start is not called ready: something else has the address.
+        browser.open(&setup.page);
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let written = std::fs::read_to_string(&file).unwrap();
+        let listen = format!("listen = \"{}\"", taken.local_addr().unwrap());
+        std::fs::write(&file, written.replace("listen = \"127.0.0.1:0\"", &listen)).unwrap();
         browser.follow("form[action=serve] button");
-        browser.picture("setup-end");
+        browser.until("document.querySelector('.problem')");
+        assert!(browser.text().contains("The server did not start: cannot listen on"), "{}", browser.text());
+        std::fs::write(&file, written).unwrap();
+        // 6: it starts, and the page leads to it.
+        browser.follow("form[action=serve] button");
+        browser.until("document.querySelector('main pre')");
+        let text = browser.text();
+        assert!(text.contains("Journeyman is ready"), "{text}");
+        browser.is_for_everybody("setup-ready");
+        let issue = browser.eval("document.querySelector('main p a[target=_blank]:not(.button)').href");
+        assert_eq!(issue, format!("{}/{REPOSITORY}/issues/new?labels=journeyman", github.origin()));
+        let token = browser.eval("document.querySelector('main pre').innerText");
+        let dashboard = browser.eval("document.querySelector('main a.button').href");
         assert_eq!(browser.complaints, Vec::<String>::new());
+        browser.open(dashboard.as_str().unwrap());
+        browser.fill("[name=token]", token.as_str().unwrap().trim());
+        browser.follow("main form button");
+        assert!(browser.text().contains("There is no order yet"), "{}", browser.text());
 
         let labels = github.repository_labels(REPOSITORY);
         for label in ["journeyman", "journeyman:working", "journeyman:done", "journeyman:needs-human"] {
@@ -190,7 +210,7 @@ async fn without_a_page_it_says_what_is_missing() {
     assert_eq!(
         String::from_utf8(said.stdout).unwrap(),
         format!(
-            "MEND  there is no App in {}: run `journeyman setup` without --non-interactive, or create it by hand \
+            "FIX   there is no App in {}: run `journeyman setup` without --non-interactive, or create it by hand \
              (docs/INSTALL.md, \"Create the GitHub App\")\n",
             file.display()
         )

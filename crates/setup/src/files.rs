@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use aws_lc_rs::rand;
+use journeyman_config::sqlite_url;
 use journeyman_github::ConvertedApp;
 use secrecy::{ExposeSecret, SecretString};
 use toml_edit::{DocumentMut, Item, Table, value};
 
+use crate::DataPlaces;
 use crate::answers::AppAnswers;
 
 /// What a new file begins with.
@@ -23,7 +25,12 @@ const VARIABLES: &str = "journeyman.env";
 const GITHUB: &str = "https://api.github.com/";
 
 /// Keeps the App: its key in a file of its own beside the settings, the rest in them. What else they say stays.
-pub(crate) fn keep_app(settings: &Path, answers: &AppAnswers, app: &ConvertedApp) -> anyhow::Result<()> {
+pub(crate) fn keep_app(
+    settings: &Path,
+    places: Option<&DataPlaces>,
+    answers: &AppAnswers,
+    app: &ConvertedApp,
+) -> anyhow::Result<()> {
     let key = format!("{}.private-key.pem", file_name(&app.slug));
     // First: settings that name a file which is not there could not be read.
     write_private(&beside(settings, &key), app.pem.expose_secret())?;
@@ -58,6 +65,15 @@ pub(crate) fn keep_app(settings: &Path, answers: &AppAnswers, app: &ConvertedApp
     }
     if !server.contains_key("api_token") {
         server["api_token"] = value(random_hex()?);
+    }
+    // What is kept already stays where it is.
+    let keeps_already = ["journeyman.db", "data"].iter().any(|name| beside(settings, name).exists())
+        || ["store", "data"].iter().any(|name| document.contains_key(name));
+    if let Some(places) = places.filter(|_| !keeps_already) {
+        section(&mut document, "store")?["url"] = value(sqlite_url(&places.data.join("journeyman.db")));
+        let data = section(&mut document, "data")?;
+        data["dir"] = value(places.data.to_string_lossy().as_ref());
+        data["cache_dir"] = value(places.cache.to_string_lossy().as_ref());
     }
     let beginning = if is_new { BEGINNING } else { "" };
     write_private(settings, &format!("{beginning}{document}"))
@@ -116,7 +132,7 @@ fn read(settings: &Path) -> anyhow::Result<DocumentMut> {
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", settings.display())),
     };
     // The parser's own words would show the line, and with it perhaps a secret.
-    text.parse().map_err(|_| anyhow::anyhow!("{} is no TOML: mend it, or move it away", settings.display()))
+    text.parse().map_err(|_| anyhow::anyhow!("{} is no TOML: fix it, or move it away", settings.display()))
 }
 
 fn section<'a>(document: &'a mut DocumentMut, name: &str) -> anyhow::Result<&'a mut Table> {
@@ -180,7 +196,7 @@ mod tests {
     fn settings_are_made_and_completed_and_what_a_person_wrote_stays() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("new/journeyman.toml");
-        keep_app(&file, &answers(""), &app()).unwrap();
+        keep_app(&file, None, &answers(""), &app()).unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
         let token = text.split("api_token = \"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!(token.len(), 64);
@@ -203,7 +219,7 @@ mod tests {
             "# Ours.\n[github]\napi_url = \"https://git.example.org/api/v3\"\nwebhook_secret_previous = \"of another\"\n[limits]\norder_usd = 2.0 # dollars\n[server]\napi_token = \"kept\"\n",
         )
         .unwrap();
-        keep_app(&file, &answers("journeyman.example.org"), &app()).unwrap();
+        keep_app(&file, None, &answers("journeyman.example.org"), &app()).unwrap();
         keep_variable(&file, "ANTHROPIC_API_KEY", &"sk-1".into()).unwrap();
         keep_variable(&file, "OTHER", &"2".into()).unwrap();
         keep_variable(&file, "ANTHROPIC_API_KEY", &"sk-3".into()).unwrap();
@@ -220,12 +236,29 @@ mod tests {
     }
 
     #[test]
+    fn settings_without_data_keep_it_where_they_are_told_and_data_that_is_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = DataPlaces { data: "/home/anna/share/x".into(), cache: "/home/anna/cache/x".into() };
+        let file = folder.path().join("journeyman.toml");
+        keep_app(&file, Some(&places), &answers(""), &app()).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let data = "[store]\nurl = \"sqlite:///home/anna/share/x/journeyman.db\"\n\n[data]\ndir = \"/home/anna/share/x\"\n\
+                    cache_dir = \"/home/anna/cache/x\"\n";
+        assert!(text.ends_with(data), "{text}");
+
+        std::fs::write(&file, "[limits]\norder_usd = 2.0\n").unwrap();
+        std::fs::write(folder.path().join("journeyman.db"), "").unwrap();
+        keep_app(&file, Some(&places), &answers(""), &app()).unwrap();
+        assert!(!std::fs::read_to_string(&file).unwrap().contains("cache_dir"));
+    }
+
+    #[test]
     fn a_file_that_is_no_toml_is_left_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("journeyman.toml");
         std::fs::write(&file, "webhook_secret = secret").unwrap();
-        let error = keep_app(&file, &answers(""), &app()).unwrap_err().to_string();
-        assert!(error.ends_with("is no TOML: mend it, or move it away"), "{error}");
+        let error = keep_app(&file, None, &answers(""), &app()).unwrap_err().to_string();
+        assert!(error.ends_with("is no TOML: fix it, or move it away"), "{error}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "webhook_secret = secret");
     }
 }

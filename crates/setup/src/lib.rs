@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use journeyman_config::Settings;
+use journeyman_config::{DoctorFinding, Settings};
 
 pub use progress::{SetupApp, SetupProgress, SetupStep};
 pub use server::{SetupEnd, SetupServer, start};
@@ -32,22 +32,27 @@ pub use unit::ServiceScope;
 pub struct SetupOptions {
     /// The settings' file, which is made or completed.
     pub settings: PathBuf,
+    /// Where new settings keep data; none: at their own folder.
+    pub places: Option<DataPlaces>,
     /// Where the pages are; loopback.
     pub listen: SocketAddr,
     pub doctor: Arc<dyn SetupDoctor>,
 }
 
-/// Looks whether a server with these settings works.
-#[async_trait]
-pub trait SetupDoctor: Send + Sync {
-    async fn examine(&self, settings: &Settings) -> Vec<SetupCheck>;
+/// Where a server keeps what it writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataPlaces {
+    /// What cannot be made again.
+    pub data: PathBuf,
+    /// What can.
+    pub cache: PathBuf,
 }
 
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetupCheck {
-    pub about: String,
-    /// What is there, or what is wrong and how to mend it. Without secrets.
-    pub text: String,
-    pub is_good: bool,
+/// Checks whether a server with these settings works.
+#[async_trait]
+pub trait SetupDoctor: Send + Sync {
+    /// What `GET /ready` of the server there says: nothing where it is ready, or why it is not.
+    async fn ready(&self, server: SocketAddr) -> Result<(), String>;
+
+    async fn examine(&self, settings: &Settings) -> Vec<DoctorFinding>;
 }

@@ -1,11 +1,15 @@
 //! The pages.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
 use actix_web::HttpResponse;
 use actix_web::http::header;
 use askama::Template;
+use journeyman_config::DoctorFinding;
+use secrecy::ExposeSecret as _;
 
 use crate::progress::SetupStep;
-use crate::{ServicePlan, ServiceScope, SetupCheck, SetupEnd, SetupProgress};
+use crate::{ServicePlan, ServiceScope, SetupProgress};
 
 pub(crate) const STYLE: &str = include_str!("../templates/setup/style.css");
 
@@ -88,23 +92,60 @@ pub(crate) struct CheckPage {
     pub(crate) outline: SetupOutline,
     pub(crate) progress: SetupProgress,
     /// None as long as they are being looked at.
-    pub(crate) checks: Option<Vec<SetupCheck>>,
+    pub(crate) checks: Option<Vec<DoctorFinding>>,
     pub(crate) is_well: bool,
-    pub(crate) first_issue: Option<String>,
-    pub(crate) label: String,
+    /// Whether this user can have a service.
+    pub(crate) has_manager: bool,
+}
+
+/// Waits for the server, and leads to it.
+#[derive(Template)]
+#[template(path = "setup/start.html")]
+pub(crate) struct StartPage {
+    pub(crate) outline: SetupOutline,
+    /// Why it is not ready yet.
+    pub(crate) waits: String,
     /// The service that was made.
     pub(crate) service: Option<ServicePlan>,
-    /// It is this user's, and has been started.
-    pub(crate) runs: bool,
-    /// Whether this user can have one.
-    pub(crate) has_manager: bool,
+    pub(crate) ready: Option<ReadyView>,
+}
+
+/// A server that is ready, and what a person does there first.
+pub(crate) struct ReadyView {
+    pub(crate) dashboard: String,
+    pub(crate) token: Option<String>,
+    /// GitHub's form for an issue with the label.
+    pub(crate) first_issue: Option<String>,
+    pub(crate) label: String,
+}
+
+impl ReadyView {
+    /// Nothing without settings that can be read.
+    pub(crate) fn of(progress: &SetupProgress, at: SocketAddr) -> Option<Self> {
+        let settings = progress.settings.as_ref()?;
+        let label = settings.defaults.label.clone();
+        let first_issue =
+            progress.app.as_ref().zip(progress.repositories.first()).map(|(app, repository)| {
+                let mut issue = app.web.clone();
+                issue.set_path(&format!("{}/{repository}/issues/new", app.web.path().trim_end_matches('/')));
+                issue.query_pairs_mut().append_pair("labels", &label);
+                issue.to_string()
+            });
+        let here = if at.ip().is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { at.ip() };
+        let here = format!("http://{}/", SocketAddr::new(here, at.port()));
+        Some(Self {
+            dashboard: settings.server.public_url.as_ref().map_or(here, ToString::to_string),
+            token: settings.server.api_token.as_ref().map(|token| token.expose_secret().to_owned()),
+            first_issue,
+            label,
+        })
+    }
 }
 
 #[derive(Template)]
 #[template(path = "setup/end.html")]
 pub(crate) struct EndPage {
     pub(crate) outline: SetupOutline,
-    pub(crate) end: SetupEnd,
     pub(crate) service: Option<ServicePlan>,
 }
 

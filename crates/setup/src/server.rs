@@ -10,7 +10,7 @@ use actix_web::http::header;
 use actix_web::web::{self, Data, Form, Query};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, guard};
 use anyhow::Context as _;
-use journeyman_config::AppManifest;
+use journeyman_config::{AppManifest, DoctorFinding, Settings};
 use journeyman_github::convert_manifest;
 use journeyman_order::{OutgoingNetwork, RepositoryName};
 use secrecy::SecretString;
@@ -20,12 +20,11 @@ use url::Url;
 use crate::answers::AppAnswers;
 use crate::manifest::manifest;
 use crate::pages::{
-    AgentPage, AppPage, CheckPage, CreatePage, EndPage, InstallPage, STYLE, SetupOutline, TroublePage, shown,
+    AgentPage, AppPage, CheckPage, CreatePage, EndPage, InstallPage, ReadyView, STYLE, SetupOutline,
+    StartPage, TroublePage, shown,
 };
 use crate::progress::key_variables;
-use crate::{
-    ServicePlan, ServiceScope, SetupCheck, SetupOptions, SetupProgress, SetupStep, files, has_user_manager,
-};
+use crate::{ServicePlan, ServiceScope, SetupOptions, SetupProgress, SetupStep, files, has_user_manager};
 
 /// Seconds after which a page that waits looks again.
 const AGAIN: u8 = 2;
@@ -35,15 +34,15 @@ const LONGEST_KEY: usize = 4_096;
 /// Bytes of a form.
 const LARGEST_FORM: usize = 64 * 1024;
 
-/// How a setup ends.
+/// What a person wants at the end of a setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupEnd {
-    /// The server is to be started.
+    /// The server is to be started, in this process.
     Serve,
     /// A person starts it.
     Leave,
-    /// It runs already, as a service of this user.
-    Runs,
+    /// A server answers that it is ready, and its page was shown.
+    Ready,
 }
 
 /// The pages that are being served.
@@ -51,17 +50,45 @@ pub struct SetupServer {
     /// Where a person begins.
     pub address: Url,
     handle: ServerHandle,
+    state: Data<SetupState>,
     ended: watch::Receiver<Option<SetupEnd>>,
 }
 
 impl SetupServer {
-    /// Waits until a person has ended the setup.
-    pub async fn ended(mut self) -> SetupEnd {
+    /// Waits until a person has decided how it goes on.
+    pub async fn ended(&mut self) -> SetupEnd {
         let end = self.ended.wait_for(Option::is_some).await.ok().and_then(|end| *end);
-        tokio::time::sleep(LAST_PAGE).await;
-        self.handle.stop(true).await;
+        self.state.ended.send_replace(None);
         end.unwrap_or(SetupEnd::Leave)
     }
+
+    /// The server that was asked for listens there: the page waits until it is ready.
+    pub fn listens(&self, at: SocketAddr) {
+        self.state.memory().start = StartState::Waiting(at);
+    }
+
+    /// The server that was asked for did not start: the page says why, and another try can be made.
+    pub fn failed(&self, why: String) {
+        let mut memory = self.state.memory();
+        memory.start = StartState::NotBegun;
+        memory.problem = Some(format!("The server did not start: {why}"));
+    }
+
+    /// Ends the pages, once the last one has been shown.
+    pub async fn close(self) {
+        tokio::time::sleep(LAST_PAGE).await;
+        self.handle.stop(true).await;
+    }
+}
+
+/// How far the server has come that was asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum StartState {
+    #[default]
+    NotBegun,
+    Starting,
+    /// It listens there, or will.
+    Waiting(SocketAddr),
 }
 
 #[derive(Default)]
@@ -74,6 +101,7 @@ struct SetupMemory {
     checks: CheckState,
     /// The service that was asked for last, as it was written.
     service: Option<ServicePlan>,
+    start: StartState,
     /// For the next page.
     problem: Option<String>,
 }
@@ -83,7 +111,7 @@ enum CheckState {
     #[default]
     NotBegun,
     UnderWay,
-    Done(Vec<SetupCheck>),
+    Done(Vec<DoctorFinding>),
 }
 
 struct SetupState {
@@ -113,9 +141,10 @@ pub fn start(options: SetupOptions) -> anyhow::Result<SetupServer> {
     let memory = Mutex::default();
     let state = SetupState { options, base: base.clone(), memory, turn: tokio::sync::Mutex::new(()), ended };
     let state = Data::new(state);
+    let shared = state.clone();
     let server = HttpServer::new(move || {
         App::new()
-            .app_data(state.clone())
+            .app_data(shared.clone())
             .app_data(web::FormConfig::default().limit(LARGEST_FORM))
             .service(
                 web::scope(&format!("/{key}"))
@@ -130,6 +159,7 @@ pub fn start(options: SetupOptions) -> anyhow::Result<SetupServer> {
                     .route("/check", web::post().to(check_again))
                     .route("/service", web::post().to(make_service))
                     .route("/serve", web::post().to(serve))
+                    .route("/started", web::get().to(started))
                     .route("/end", web::post().to(leave)),
             )
             .default_service(web::to(nowhere))
@@ -141,7 +171,7 @@ pub fn start(options: SetupOptions) -> anyhow::Result<SetupServer> {
     .run();
     let handle = server.handle();
     tokio::spawn(server);
-    Ok(SetupServer { address: base, handle, ended: waiting })
+    Ok(SetupServer { address: base, handle, state, ended: waiting })
 }
 
 /// A page of somebody else, under a name that leads here, is not served.
@@ -187,16 +217,18 @@ impl SetupState {
     /// What the next page says, and the way there.
     fn back(&self, problem: Option<String>) -> HttpResponse {
         self.memory().problem = problem;
-        HttpResponse::SeeOther().insert_header((header::LOCATION, self.base.as_str())).finish()
+        to(self.base.as_str())
     }
 
-    fn end(&self, end: SetupEnd) -> HttpResponse {
-        let service = self.memory().service.clone();
-        let page = EndPage { outline: self.outline(SetupStep::Check, None), end, service };
-        let answer = shown(&page, "", None);
-        self.ended.send_replace(Some(end));
-        answer
+    /// The page that waits for the server.
+    fn wait(&self, start: StartState) -> HttpResponse {
+        self.memory().start = start;
+        to(&format!("{}started", self.base))
     }
+}
+
+fn to(address: &str) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header((header::LOCATION, address)).finish()
 }
 
 async fn front(state: Data<SetupState>) -> HttpResponse {
@@ -217,28 +249,12 @@ async fn front(state: Data<SetupState>) -> HttpResponse {
             shown(&page, "", Some(AGAIN))
         }
         (SetupStep::Agent, Some(_)) => agent_page(outline, progress),
-        (SetupStep::Check, Some(app)) => {
-            let label =
-                progress.settings.as_ref().map_or_else(String::new, |known| known.defaults.label.clone());
-            let first_issue =
-                progress.repositories.first().map(|repository| first_issue(&app.web, repository, &label));
+        (SetupStep::Check, Some(_)) => {
             let checks = checks(&state, &progress);
             let refresh = checks.is_none().then_some(AGAIN);
-            let is_well = checks.iter().flatten().all(|check| check.is_good);
-            let service = state.memory().service.clone();
-            let runs = service.as_ref().is_some_and(|plan| plan.scope == ServiceScope::User);
+            let is_well = checks.iter().flatten().all(DoctorFinding::is_usable);
             let has_manager = has_user_manager();
-            let page = CheckPage {
-                outline,
-                progress,
-                checks,
-                is_well,
-                first_issue,
-                label,
-                service,
-                runs,
-                has_manager,
-            };
+            let page = CheckPage { outline, progress, checks, is_well, has_manager };
             shown(&page, "", refresh)
         }
     }
@@ -262,7 +278,7 @@ async fn skip_key(state: Data<SetupState>) -> HttpResponse {
 }
 
 /// The doctor's findings; none yet while it looks.
-fn checks(state: &Data<SetupState>, progress: &SetupProgress) -> Option<Vec<SetupCheck>> {
+fn checks(state: &Data<SetupState>, progress: &SetupProgress) -> Option<Vec<DoctorFinding>> {
     let mut memory = state.memory();
     match &memory.checks {
         CheckState::Done(checks) => return Some(checks.clone()),
@@ -277,13 +293,6 @@ fn checks(state: &Data<SetupState>, progress: &SetupProgress) -> Option<Vec<Setu
         state.memory().checks = looked.map_or(CheckState::NotBegun, CheckState::Done);
     });
     None
-}
-
-fn first_issue(web: &Url, repository: &RepositoryName, label: &str) -> String {
-    let mut issue = web.clone();
-    issue.set_path(&format!("{}/{repository}/issues/new", web.path().trim_end_matches('/')));
-    issue.query_pairs_mut().append_pair("labels", label);
-    issue.to_string()
 }
 
 async fn answer(state: Data<SetupState>, fields: Form<HashMap<String, String>>) -> HttpResponse {
@@ -335,7 +344,8 @@ async fn made(state: Data<SetupState>, query: Query<HashMap<String, String>>) ->
     let kept = match convert_manifest(&answers.api_url, &outgoing, field("code")).await {
         Ok(app) => {
             state.memory().asked = None;
-            let kept = files::keep_app(&state.options.settings, &answers, &app);
+            let kept =
+                files::keep_app(&state.options.settings, state.options.places.as_ref(), &answers, &app);
             kept.map_err(|error| {
                 format!("GitHub has made the App {}, and its key could not be kept: {error:#}. Make another key on its page.", app.slug)
             })
@@ -385,7 +395,7 @@ async fn check_again(state: Data<SetupState>) -> HttpResponse {
     state.back(None)
 }
 
-/// Writes the unit; one of this user begins to run.
+/// Writes the unit; one of this user begins to run. Whoever starts it, the page waits for it.
 async fn make_service(state: Data<SetupState>, fields: Form<HashMap<String, String>>) -> HttpResponse {
     let _turn = state.turn.lock().await;
     let scope = match fields.get("scope").map(String::as_str) {
@@ -393,26 +403,61 @@ async fn make_service(state: Data<SetupState>, fields: Form<HashMap<String, Stri
         Some(_) | None => ServiceScope::System,
     };
     let settings = state.options.settings.clone();
-    let made = web::block(move || -> anyhow::Result<ServicePlan> {
+    let made = web::block(move || -> anyhow::Result<(ServicePlan, SocketAddr)> {
         let plan = ServicePlan::of(&settings, scope)?;
         plan.install()?;
-        Ok(plan)
+        let listen = Settings::load(Some(&settings), std::iter::empty())?.server.listen;
+        Ok((plan, listen))
     });
     match made.await {
-        Ok(Ok(plan)) => state.memory().service = Some(plan),
-        Ok(Err(error)) => return state.back(Some(format!("The service could not be made: {error:#}"))),
-        Err(error) => return state.back(Some(error.to_string())),
+        Ok(Ok((plan, listen))) => {
+            state.memory().service = Some(plan);
+            state.wait(StartState::Waiting(listen))
+        }
+        Ok(Err(error)) => state.back(Some(format!("The service could not be made: {error:#}"))),
+        Err(error) => state.back(Some(error.to_string())),
     }
-    state.back(None)
 }
 
 async fn serve(state: Data<SetupState>) -> HttpResponse {
-    state.end(SetupEnd::Serve)
+    state.memory().service = None;
+    let answer = state.wait(StartState::Starting);
+    state.ended.send_replace(Some(SetupEnd::Serve));
+    answer
+}
+
+/// Waits until the server says that it is ready, and leads to it then.
+async fn started(state: Data<SetupState>) -> HttpResponse {
+    let (start, service) = {
+        let memory = state.memory();
+        (memory.start, memory.service.clone())
+    };
+    let (at, waits) = match start {
+        StartState::NotBegun => return to(state.base.as_str()),
+        StartState::Starting => (None, "It is being started.".to_owned()),
+        StartState::Waiting(at) => match state.options.doctor.ready(at).await {
+            Ok(()) => (Some(at), String::new()),
+            Err(why) => (None, why),
+        },
+    };
+    let outline = state.outline(SetupStep::Check, None);
+    let Some(at) = at else {
+        let page = StartPage { outline, waits, service, ready: None };
+        return shown(&page, "", Some(AGAIN));
+    };
+    let _turn = state.turn.lock().await;
+    let progress = state.observe().await;
+    let page = StartPage { outline, waits, service, ready: ReadyView::of(&progress, at) };
+    let answer = shown(&page, "", None);
+    state.ended.send_replace(Some(SetupEnd::Ready));
+    answer
 }
 
 async fn leave(state: Data<SetupState>) -> HttpResponse {
-    let runs = state.memory().service.as_ref().is_some_and(|plan| plan.scope == ServiceScope::User);
-    state.end(if runs { SetupEnd::Runs } else { SetupEnd::Leave })
+    let service = state.memory().service.clone();
+    let answer = shown(&EndPage { outline: state.outline(SetupStep::Check, None), service }, "", None);
+    state.ended.send_replace(Some(SetupEnd::Leave));
+    answer
 }
 
 async fn style() -> HttpResponse {

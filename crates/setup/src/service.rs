@@ -2,11 +2,12 @@
 //!
 //! May know: the settings' file, the user, systemd's programs. Must never know: GitHub, orders.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
-use journeyman_config::{Settings, effective_settings};
+use journeyman_config::{RuntimeKind, Settings, effective_settings};
 use secrecy::ExposeSecret as _;
 
 use crate::files;
@@ -17,6 +18,8 @@ const NAME: &str = "journeyman.service";
 const CREDENTIAL: &str = "/etc/credstore.encrypted/journeyman.app.pem";
 /// Where a service has its settings if root makes it.
 const OF_SYSTEM: &str = "/etc/journeyman";
+/// Where the program is copied to if the service's user cannot execute it where it is.
+const PROGRAM: &str = "/usr/local/bin/journeyman";
 /// Beside what `server.drain_seconds` says.
 const STOP_SECONDS: u64 = 20;
 
@@ -60,22 +63,25 @@ impl ServicePlan {
         // PostgreSQL has no folder here, and the unit's own database is not to go over it.
         let store = is_given("store.url").then(|| database.unwrap_or_default());
         let data = is_given("data.dir").then(|| known.data.dir.clone());
+        let cache = is_given("data.cache_dir").then(|| known.data.cache_dir.clone());
 
-        let moves = scope == ServiceScope::System
-            && asks.is_root
-            && files::folder_of(settings) != Path::new(OF_SYSTEM);
+        let for_another = scope == ServiceScope::System && asks.is_root;
+        let moves = for_another && files::folder_of(settings) != Path::new(OF_SYSTEM);
+        let own = std::env::current_exe()?;
+        let copies = for_another && !is_for_everybody(&own);
         let encrypted = match (&key, scope) {
             (Some(key), ServiceScope::System) if has_systemd_creds() => Some(key.clone()),
             (Some(_) | None, ServiceScope::System | ServiceScope::User) => None,
         };
         let values = UnitValues {
             scope,
-            program: std::env::current_exe()?,
+            program: if copies { PROGRAM.into() } else { own.clone() },
             settings: if moves { Path::new(OF_SYSTEM).join("journeyman.toml") } else { settings.to_owned() },
             user: if asks.is_root { "journeyman".to_owned() } else { asks.name.clone() },
             path: searched(),
             store: store.clone(),
             data: data.clone(),
+            cache: cache.clone(),
             credential: encrypted.as_ref().map(|_| PathBuf::from(CREDENTIAL)),
             stop_seconds: known.server.drain.as_secs() + STOP_SECONDS,
         };
@@ -114,9 +120,26 @@ impl ServicePlan {
                 settings.display()
             ));
         }
+        if copies {
+            notes.push(format!(
+                "The program is copied to {PROGRAM}: the service's user cannot execute {}. Copy it again after an upgrade.",
+                own.display()
+            ));
+        }
+        if for_another {
+            notes.extend(agent_program(&known).filter(|program| !is_for_everybody(program)).map(|program| {
+                format!(
+                    "The service's user cannot execute the agent's program {}: install it for all users, such as in \
+                     /usr/local/bin.",
+                    program.display()
+                )
+            }));
+        }
         if scope == ServiceScope::User {
             notes.push("So that it runs while you are not signed in: loginctl enable-linger".to_owned());
         }
+        let folders: Vec<PathBuf> =
+            store.into_iter().chain(data).chain(cache).filter(|folder| folder.is_absolute()).collect();
         let commands = match scope {
             ServiceScope::User => Vec::new(),
             ServiceScope::System => {
@@ -127,6 +150,12 @@ impl ServicePlan {
                 } else {
                     Vec::new()
                 };
+                if copies {
+                    lines.push(format!("install -m 755 {} {PROGRAM}", word(&own)));
+                }
+                for folder in folders.iter().filter(|folder| for_another && is_new(folder)) {
+                    lines.push(format!("chown journeyman: {}", word(folder)));
+                }
                 if let Some(key) = &encrypted {
                     lines.push("install -d -m 700 /etc/credstore.encrypted".to_owned());
                     lines.push(format!("systemd-creds encrypt --name=app.pem {} {CREDENTIAL}", word(key)));
@@ -138,7 +167,6 @@ impl ServicePlan {
                 lines.into_iter().map(|line| format!("{sudo}{line}")).collect()
             }
         };
-        let folders = store.into_iter().chain(data).filter(|folder| folder.is_absolute()).collect();
         Ok(Self { scope, unit, file, commands, notes, folders })
     }
 
@@ -220,6 +248,35 @@ fn for_new_user(settings: &Path, files: impl Iterator<Item = PathBuf>, moves: bo
     lines
 }
 
+/// What starts the agent that works by default.
+fn agent_program(known: &Settings) -> impl Iterator<Item = PathBuf> {
+    let agent = known.agents.get(&known.defaults.agent);
+    let named = agent.and_then(|agent| match &agent.runtime {
+        RuntimeKind::Claude => Some(agent.program.first().map_or("claude", String::as_str)),
+        RuntimeKind::Command => agent.program.first().map(String::as_str),
+        RuntimeKind::Api(_) => None,
+    });
+    let search = searched();
+    let found = named.and_then(|name| {
+        // A path stays as it is.
+        search.split(':').map(|folder| Path::new(folder).join(name)).find(|program| program.is_file())
+    });
+    found.into_iter()
+}
+
+/// Whether nothing is in a folder: it is not there, or an earlier plan made it.
+fn is_new(folder: &Path) -> bool {
+    std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
+}
+
+/// Whether another user of this machine can execute a program: it, and the folders that lead to it, let everybody.
+fn is_for_everybody(program: &Path) -> bool {
+    let Ok(program) = program.canonicalize() else { return false };
+    let lets =
+        |path: &Path, bits: u32| std::fs::metadata(path).is_ok_and(|about| about.mode() & bits == bits);
+    lets(&program, 0o005) && program.ancestors().skip(1).all(|folder| lets(folder, 0o001))
+}
+
 /// `PATH`, without what begins at a working folder.
 fn searched() -> String {
     let path = std::env::var("PATH").unwrap_or_default();
@@ -242,4 +299,30 @@ fn systemctl(arguments: &[&str]) -> anyhow::Result<()> {
     let said = String::from_utf8_lossy(&run.stderr).trim().to_owned();
     anyhow::ensure!(run.status.success(), "systemctl --user {}: {said}", arguments.join(" "));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_program_below_a_folder_that_is_closed_to_others_is_not_for_everybody() {
+        let folder = tempfile::tempdir().unwrap();
+        let allow = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let program = folder.path().join("journeyman");
+        std::fs::write(&program, "").unwrap();
+        allow(&program, 0o755);
+        allow(folder.path(), 0o755);
+        assert!(is_for_everybody(&program));
+        allow(folder.path(), 0o700);
+        assert!(!is_for_everybody(&program));
+        allow(folder.path(), 0o755);
+        allow(&program, 0o750);
+        assert!(!is_for_everybody(&program));
+        assert!(!is_for_everybody(&folder.path().join("gone")));
+    }
 }

@@ -65,13 +65,13 @@ main() {
     echo "install: $("$bin/journeyman" --version) is at $bin/journeyman"
 
     for program in git bwrap; do
-        command -v "$program" >/dev/null || echo "install: $program is missing; Journeyman needs it (bwrap is in the package bubblewrap)"
+        command -v "$program" >/dev/null || echo "install: $program is missing; Journeyman needs git 2.29 and bwrap 0.8 or newer (bwrap is in the package bubblewrap)"
     done
     case :$PATH: in
         *:"$bin":*) ;;
         *) echo "install: $bin is not on your PATH" ;;
     esac
-    echo "install: next, \`journeyman demo --once\` shows it work, and \`journeyman setup\` makes a server of it"
+    echo "install: next, \`journeyman setup\` creates the GitHub App and starts the server; \`journeyman demo --once\` shows it work first"
 }
 
 main

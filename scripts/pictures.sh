@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the pictures of the documents anew: the demo in a terminal (docs/demo.svg, by recording.py), and the pages that it
-# leaves behind (docs/issue.png, docs/pull-request.png, docs/review.png: a person reviews, and is answered). Needs a Chromium and a font
-# with emoji; CHROMIUM names another program.
+# leaves behind (docs/issue.png, docs/pull-request.png, docs/review.png: a person reviews, and is answered). Those of
+# docs/QUICKSTART.md, the dashboard among them, are made by `JOURNEYMAN_UPDATE_DOCS=1 cargo nextest run --test stories
+# quickstart::`. Both need a Chromium and a font with emoji; CHROMIUM names another program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +12,11 @@ for candidate in chromium chromium-browser google-chrome google-chrome-stable; d
 done
 if [ -z "$chromium" ]; then
     echo "pictures: no Chromium was found; install one, or name it: CHROMIUM=/path/to/it $0" >&2
+    exit 1
+fi
+
+if ! fc-list | grep -qi emoji; then
+    echo "pictures: no font has ✅; install one, such as fonts-noto-color-emoji" >&2
     exit 1
 fi
 
@@ -48,7 +54,7 @@ shoot pull/2 960,1000 pull-request.png
 # What people do on the pages, by the same forms.
 curl --silent --show-error --fail --output /dev/null "$page/pull/2/review" \
     --data-urlencode state=request_changes --data-urlencode 'body=Nearly there.' \
-    --data-urlencode path=src/lib.rs --data-urlencode line=12 \
+    --data-urlencode path=averages.py --data-urlencode line=18 \
     --data-urlencode 'note=A reader cannot tell from this what comes of an even number of values. Please say it.'
 for _ in $(seq 240); do
     if curl --silent "$page/pull/2" | grep -q 'says now what comes'; then break; fi

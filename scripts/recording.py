@@ -20,7 +20,7 @@ demo = subprocess.run([sys.argv[1], "demo", "--once"], capture_output=True, text
 # In a terminal what is under way is a spinner, so those lines are left out; so are addresses, which are gone afterwards.
 left_out = ("  …", "GitHub,", "Journeyman:", "pull request:")
 shown = [line for line in demo.stderr.splitlines() if not line.startswith(left_out) and "://" not in line]
-lines = ["$ make demo ARGS=--once", *shown, *(l for l in demo.stdout.splitlines() if not l.startswith(left_out))]
+lines = ["$ journeyman demo --once", *shown, *(l for l in demo.stdout.splitlines() if not l.startswith(left_out))]
 lines = [line if len(line) <= WIDTH else line[:WIDTH] + "…" for line in lines]
 lines = [line for before, line in zip(["x", *lines], lines) if before or line]
 
@@ -50,7 +50,7 @@ for at, line in enumerate(lines):
         rows.append(f'<text x="22" y="{at * 19 + 36}" style="animation-delay:{at / len(lines) * SECONDS:.1f}s">{text}</text>')
 PICTURE.write_text(
     f'<svg xmlns="http://www.w3.org/2000/svg" width="960" height="{height}" viewBox="0 0 960 {height}" role="img" '
-    'aria-label="make demo in a terminal">\n'
+    'aria-label="journeyman demo in a terminal">\n'
     # Who asked their system for less motion sees all of it at once.
     "<style>@media (prefers-reduced-motion: no-preference) { text { animation: appear 0.2s both } "
     "@keyframes appear { from { opacity: 0 } } }</style>\n"

@@ -78,13 +78,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 const START_HERE: &str = if cfg!(feature = "emulator") {
-    "Start here:\n  journeyman demo --once                              watch it work; no account, no key\n  \
+    "Start here:\n  journeyman setup                                    a GitHub App and its server, in a browser\n  \
+     journeyman demo --once                              watch it work first; no account, no key\n  \
      journeyman environment --repo .                     whether a repository's tests can run here\n  \
-     journeyman run --repo . --issue ISSUE.md            the whole job on a local repository\n  \
-     journeyman serve --config journeyman.toml           as a GitHub App"
+     journeyman run --repo . --issue ISSUE.md            the whole job on a local repository"
 } else {
-    "Start here:\n  journeyman environment --repo .                     whether a repository's tests can run here\n  \
-     journeyman serve --config journeyman.toml           as a GitHub App"
+    "Start here:\n  journeyman setup                                    a GitHub App and its server, in a browser\n  \
+     journeyman environment --repo .                     whether a repository's tests can run here"
 };
 
 /// With the commit that it was built from, where whoever built it said so, as `make build` does.
@@ -115,11 +115,11 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
+    /// Create the GitHub App and the settings and start the server, on a page in your browser.
+    Setup(setup::SetupArguments),
     /// Serve a GitHub App: webhooks, workers and the API in one process.
     Serve(serve::ServeArguments),
-    /// Create the GitHub App and the settings, on a page in your browser.
-    Setup(setup::SetupArguments),
-    /// Look at the settings and at this machine, and say what has to be mended.
+    /// Check the settings and this machine, and say what to fix.
     Doctor(doctor::DoctorArguments),
     /// List what a running server works on, and what it waits for.
     Orders(orders::OrdersArguments),

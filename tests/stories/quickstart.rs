@@ -63,7 +63,7 @@ async fn six_steps_lead_from_the_program_to_a_verified_pull_request() {
     let home = place.path().join("home");
     let mut steps = Steps { browser, pictures: pictures(), taken: Vec::new(), presses: 0, shown: Vec::new() };
     let log = place.path().join("setup.log");
-    let setup = tokio::task::block_in_place(|| {
+    let (setup, dashboard, token) = tokio::task::block_in_place(|| {
         // The program is there: `make build` or install.sh has put it there.
         steps.step("Get the program");
         steps.step("Run `journeyman setup`, and name the App");
@@ -97,10 +97,15 @@ async fn six_steps_lead_from_the_program_to_a_verified_pull_request() {
         steps.show("key");
         steps.press("main form button");
         steps.browser.until("document.querySelector('.checks')");
-        assert!(steps.browser.text().contains("Everything is there"), "{}", steps.browser.text());
+        assert!(steps.browser.text().contains("Nothing has to be fixed"), "{}", steps.browser.text());
         steps.show("checks");
         steps.press("form[action=serve] button");
-        setup
+        steps.browser.until("document.querySelector('main pre')");
+        assert!(steps.browser.text().contains("Journeyman is ready"), "{}", steps.browser.text());
+        steps.show("ready");
+        let token = steps.browser.eval("document.querySelector('main pre').innerText");
+        let dashboard = steps.browser.eval("document.querySelector('main a.button').href");
+        (setup, dashboard.as_str().unwrap().to_owned(), token.as_str().unwrap().trim().to_owned())
     });
     assert!(file.exists() && !home.join("journeyman.toml").exists());
 
@@ -120,8 +125,12 @@ async fn six_steps_lead_from_the_program_to_a_verified_pull_request() {
     });
 
     let begun = Instant::now();
+    let is_done = || {
+        let labels = github.issue(REPOSITORY, issue).map(|seen| seen.labels).unwrap_or_default();
+        labels.iter().any(|label| label == "journeyman:done")
+    };
     let pull = loop {
-        match github.pulls(REPOSITORY).into_iter().find(|pull| !pull.draft) {
+        match github.pulls(REPOSITORY).into_iter().find(|pull| !pull.draft && is_done()) {
             Some(pull) => break pull,
             None => assert!(begun.elapsed() < DEADLINE, "{}", std::fs::read_to_string(&log).unwrap()),
         }
@@ -132,9 +141,17 @@ async fn six_steps_lead_from_the_program_to_a_verified_pull_request() {
         let number = pull.issue.number;
         steps.browser.open(&format!("{}/{REPOSITORY}/pull/{number}", github.origin()));
         steps.show("pull-request");
+        steps.browser.open(&dashboard);
+        steps.browser.fill("[name=token]", &token);
+        steps.press("main form button");
+        steps.browser.eval("document.querySelector('a[href^=\"/orders/\"]').click()");
+        steps.browser.until("document.querySelector('.steps')");
+        // The last writes to GitHub are still on their way.
+        steps.browser.until("!document.body.innerText.includes('Waits for')");
+        steps.show("dashboard");
     });
 
-    assert_eq!((steps.taken.len(), steps.presses), (6, 8), "{:?}", steps.taken);
+    assert_eq!((steps.taken.len(), steps.presses), (6, 9), "{:?}", steps.taken);
     let page = std::fs::read_to_string(docs().join("QUICKSTART.md")).unwrap();
     for (number, step) in (1..).zip(&steps.taken) {
         assert!(page.contains(&format!("## {number}. {step}\n")), "{step}: {page}");

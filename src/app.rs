@@ -54,7 +54,7 @@ pub use crate::agent::built_in_names as built_in_commands;
 pub use crate::workspace::{bounded_tree, open_clone, remove_all};
 pub use backup::{BackupReport, back_up, restore};
 pub use doctor::{DoctorScope, examine};
-pub use environment::LocalEnvironment;
+pub use environment::{LocalEnvironment, name_by_place, plain_name};
 pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
 use readiness::ready;
 pub use registries::complete_registries;

@@ -46,7 +46,7 @@ impl LocalEnvironment {
         let lock = lock(folder.clone(), wait).await?;
         let workspaces =
             Workspaces::new(&folder).with_context(|| format!("cannot keep environments in {folder:?}"))?;
-        let name = name_of(repository)?;
+        let name: RepositoryName = format!("local/{}", name_by_place(repository)?).parse()?;
         let (commits, of, at, path) =
             (workspaces.clone(), name.clone(), commit.clone(), repository.to_owned());
         let (tree, settings) = tokio::task::spawn_blocking(move || {
@@ -150,14 +150,23 @@ async fn lock(folder: PathBuf, wait: impl FnOnce() + Send + 'static) -> anyhow::
     locked.await?.context("cannot keep environments: the folder of data.dir cannot be used")
 }
 
-/// A name for a repository by its place: two of one name are two.
-fn name_of(repository: &Path) -> anyhow::Result<RepositoryName> {
+/// The name of a repository's folder, as far as it can be part of a name on GitHub.
+pub fn plain_name(repository: &Path) -> String {
+    let path = repository.canonicalize().unwrap_or_else(|_| repository.to_owned());
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let plain: String = name.chars().filter(is_plain).take(60).collect();
+    if plain.is_empty() { "repository".to_owned() } else { plain }
+}
+
+/// A name for a repository by its place: two folders of the same name have different ones.
+///
+/// # Errors
+/// When the folder cannot be found.
+pub fn name_by_place(repository: &Path) -> anyhow::Result<String> {
     use std::os::unix::ffi::OsStrExt as _;
     let path = repository.canonicalize().with_context(|| repository.display().to_string())?;
     let digest = Sha256::digest(path.as_os_str().as_bytes());
     let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let slug: String = name.chars().filter(is_plain).take(60).collect();
-    format!("local/{slug}-{digest}").parse().context("a name for the repository")
+    Ok(format!("{}-{digest}", plain_name(&path)))
 }

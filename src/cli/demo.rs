@@ -62,6 +62,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
         runs: None,
         gather_seconds: GATHER_SECONDS,
         keep: None,
+        environment_of: None,
     })
     .await?;
     let origin = local.emulator.origin();

@@ -41,8 +41,8 @@ pub(super) struct LiveOutput {
 pub(super) enum LineTarget {
     /// Beside a command's result, on standard error; GitHub's pages can be opened.
     Beside,
-    /// The same, where there are no pages to open.
-    BesideWithoutPages,
+    /// The same, where nobody cares for a GitHub.
+    BesideWithoutGitHub,
     /// They are the command's result.
     Output,
 }
@@ -76,10 +76,13 @@ impl LiveOutput {
         self.shown = entry.seq;
         match &entry.event {
             JournalEvent::Opened(opened) => {
-                self.line(
-                    LineMark::Done,
-                    &format!("order {} opened for issue #{}", opened.order, opened.issue.number),
-                );
+                let issue = match self.target {
+                    LineTarget::Beside | LineTarget::Output => {
+                        format!(" for issue #{}", opened.issue.number)
+                    }
+                    LineTarget::BesideWithoutGitHub => String::new(),
+                };
+                self.line(LineMark::Done, &format!("order {} opened{issue}", opened.order));
             }
             JournalEvent::Signaled { signal, .. } => {
                 self.line(
@@ -122,6 +125,14 @@ impl LiveOutput {
         }
     }
 
+    /// Of something that is done on GitHub.
+    fn line_of_github(&self, mark: LineMark, text: &str) {
+        match self.target {
+            LineTarget::Beside | LineTarget::Output => self.line(mark, text),
+            LineTarget::BesideWithoutGitHub => {}
+        }
+    }
+
     fn line(&self, mark: LineMark, text: &str) {
         let (sign, color) = match mark {
             LineMark::Done => ("✔", "32"),
@@ -138,7 +149,7 @@ impl LiveOutput {
     fn observed(&mut self, key: &MoveKey, r#move: &Move, outcome: &EffectOutcome) {
         match outcome {
             EffectOutcome::Authorized { allowed: true } => {
-                self.line(LineMark::Done, "asked GitHub: the sender may write here")
+                self.line_of_github(LineMark::Done, "asked GitHub: the sender may write here")
             }
             EffectOutcome::Authorized { allowed: false } => {
                 self.line(LineMark::Wrong, "the sender has no write access")
@@ -181,22 +192,23 @@ impl LiveOutput {
             EffectOutcome::Archived { artifacts } => {
                 self.line(LineMark::Done, &format!("kept: {}", one_line(&artifacts.join(", "))));
             }
-            EffectOutcome::ReviewShown => self.line(LineMark::Done, "the review was put on the pull request"),
-            EffectOutcome::Pushed => self.line(LineMark::Done, "pushed, and confirmed on the remote"),
+            EffectOutcome::ReviewShown => {
+                self.line_of_github(LineMark::Done, "the review was put on the pull request")
+            }
+            EffectOutcome::Pushed => {
+                self.line_of_github(LineMark::Done, "pushed, and confirmed on the remote")
+            }
             EffectOutcome::BranchTaken { .. } => {
                 self.line(LineMark::Wrong, "the branch's name is taken; trying another")
             }
             EffectOutcome::PullOpened { number, url } => {
-                let link = match self.target {
-                    LineTarget::Beside | LineTarget::Output => format!(": {}", one_line(url)),
-                    LineTarget::BesideWithoutPages => String::new(),
-                };
-                self.line(LineMark::Done, &format!("draft pull request #{number}{link}"));
+                let line = format!("draft pull request #{number}: {}", one_line(url));
+                self.line_of_github(LineMark::Done, &line);
             }
             EffectOutcome::PullFinished => {
                 let ready = matches!(r#move, Move::FinishPull { ready: true, .. });
                 let draft = "the pull request's text is up to date; it stays a draft";
-                self.line(
+                self.line_of_github(
                     LineMark::Done,
                     if ready { "the pull request is finished and ready for review" } else { draft },
                 );

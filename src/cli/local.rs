@@ -8,6 +8,7 @@ use secrecy::SecretString;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::kept_environments::KeptEnvironments;
 use super::live::LiveOutput;
 use super::receipt::line;
 use super::temporary::TemporaryPlace;
@@ -57,6 +58,8 @@ pub(super) struct LocalOptions {
     pub(super) gather_seconds: u32,
     /// Where data is kept; none: a temporary folder.
     pub(super) keep: Option<PathBuf>,
+    /// The repository on this machine whose environment is kept for the next time; none: nothing is kept.
+    pub(super) environment_of: Option<PathBuf>,
 }
 
 /// The work waits for a person's word, and here is nobody who could say it.
@@ -65,8 +68,8 @@ pub(super) struct LocalOptions {
 pub(super) struct PersonRequired(String);
 
 /// Said where a plan waits and nobody can approve it.
-const PLAN_WAITS: &str = "the plan is waiting for a person's /approve (`plan: approve` in the repository's \
-    .github/journeyman.yml), and nobody can give it here: set `plan: auto`, or use `journeyman serve` or `journeyman demo`";
+const PLAN_WAITS: &str = "the plan has to be approved by a person (`plan: approve` in the repository's .github/journeyman.yml), \
+    and nobody can do that here: set `plan: auto`, or use `journeyman serve`";
 
 /// Said where a plan asks something and nobody can answer.
 fn questions_wait(journal: &Journal) -> String {
@@ -112,6 +115,8 @@ pub(super) struct LocalStack {
     asked: CancellationToken,
     /// Removed with everything in it when this is dropped.
     place: Option<TemporaryPlace>,
+    /// Left to the next run when this is dropped.
+    _kept: Option<KeptEnvironments>,
 }
 
 impl LocalStack {
@@ -157,7 +162,15 @@ impl LocalStack {
         let ours = wishes.agents.into_iter().filter(|(name, _)| !(is_theirs && name == super::sample::AGENT));
         settings.agents.extend(ours);
         settings.server.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-        settings.data = DataSettings { dir: folder.join("data"), cache_dir: folder.join("data") };
+        let kept = wishes.environment_of.and_then(|repository| {
+            let taken = KeptEnvironments::take(data.as_deref(), &repository);
+            taken
+                .inspect_err(|error| eprintln!("  … this run keeps no environment for the next: {error}"))
+                .ok()
+        });
+        let dir = folder.join("data");
+        let cache_dir = kept.as_ref().map_or_else(|| dir.clone(), |kept| kept.path().to_owned());
+        settings.data = DataSettings { dir, cache_dir };
         settings.store.url = SecretString::from(sqlite_url(&folder.join("journeyman.db")));
         settings.limits.order.gather_seconds = wishes.gather_seconds;
         // A demonstration is over before anybody has gone for coffee.
@@ -218,6 +231,7 @@ impl LocalStack {
             running,
             asked,
             place,
+            _kept: kept,
         })
     }
 

@@ -42,6 +42,8 @@ mod environment;
 mod eval;
 #[cfg(feature = "emulator")]
 mod issue_file;
+#[cfg(feature = "emulator")]
+mod kept_environments;
 mod left_behind;
 mod live;
 #[cfg(feature = "emulator")]

@@ -9,10 +9,10 @@ use clap::Args;
 use super::live::{LineTarget, LiveOutput};
 use super::local::{HumanPresence, LocalOptions, LocalStack};
 use super::{INTERRUPTED, UsageError, issue_file, local_clone, log, sample, user_settings};
-use crate::app::open_clone;
+use crate::app::{open_clone, plain_name};
 use crate::attest::{SigningError, SigningKey, SigningKeyOrigin};
 use crate::emulator::{RepositorySource, WebPages};
-use crate::order::{BranchName, OrderId, Receipt};
+use crate::order::{BranchName, OrderId, Receipt, Surfaces};
 
 /// What `run` is told.
 #[derive(Debug, Args)]
@@ -20,8 +20,9 @@ use crate::order::{BranchName, OrderId, Receipt};
     after_help = "Exit codes: 0 verified, 1 failed, 2 wrong usage, 3 a person is needed, 4 finished but \
                         not verified (no tests, not
                         proven, or approved by a person).\n\n\
-                        The result is a branch journeyman/issue-N-… in the repository, and the pull request's text on \
-                        standard output.\nYour work tree is not touched. Progress is printed on standard error.\n\n\
+                        The result is a branch journeyman/issue-N-… in the repository, and what was done and verified on \
+                        standard output.\nYour work tree is not touched. Progress is printed on standard error. What the \
+                        tests need is installed once and kept in your cache folder (XDG_CACHE_HOME).\n\n\
                         Example:\n  ANTHROPIC_API_KEY=… journeyman run --repo . --issue bug.md --agent claude"
 )]
 pub(super) struct RunArguments {
@@ -37,7 +38,7 @@ pub(super) struct RunArguments {
     /// The pipeline, by its name or its file.
     #[arg(long, value_name = "NAME|FILE")]
     pipeline: Option<String>,
-    /// Print the receipt as JSON instead of the pull request's text.
+    /// Print the receipt as JSON instead of the text.
     #[arg(long)]
     json: bool,
     /// Write the signed receipt to this file. It is signed with the key of the settings' data.dir; where they name none,
@@ -67,52 +68,78 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
         runs: None,
         gather_seconds: 0,
         keep: None,
+        environment_of: Some(folder.clone()),
     })
     .await?;
-    let name = format!("local/{}", slug(&folder));
-    let started = local.start_order(&name, RepositorySource::Path(folder), &issue.title, &issue.body).await;
+    let name = format!("local/{}", plain_name(&folder));
+    let source = RepositorySource::Path(folder.clone());
+    let started = local.start_order(&name, source, &issue.title, &issue.body).await;
     if let Err(error) = started {
         return local.give_up(error).await;
     }
     let Some((order, _)) =
-        local.work(&mut LiveOutput::new(LineTarget::BesideWithoutPages), HumanPresence::Absent).await?
+        local.work(&mut LiveOutput::new(LineTarget::BesideWithoutGitHub), HumanPresence::Absent).await?
     else {
         local.stop().await?;
         eprintln!("journeyman: stopped; no branch was created in the repository");
         return Ok(INTERRUPTED);
     };
-    let code = report(&local, order, &name, &repository, arguments.json).await?;
+    let (shown, branch) = report(&local, order, &name, &repository, arguments.json).await?;
     if let Some(file) = &arguments.attestation {
         attest(&local, order, file).await?;
     }
     local.stop().await?;
-    Ok(code)
+    eprintln!("\n  {}{}", shown.outcome, shown.because.map(|why| format!(": {why}")).unwrap_or_default());
+    if let Some(branch) = branch {
+        eprintln!("  branch {branch}\n  next{}: git diff {}...{branch}", place(&folder), base(&repository)?);
+    }
+    Ok(shown.exit_code)
 }
 
+/// Prints what was done and verified. The branch that is in the repository now, if there is one.
 async fn report(
     local: &LocalStack,
     order: OrderId,
     name: &str,
     repository: &git2::Repository,
     json: bool,
-) -> anyhow::Result<u8> {
+) -> anyhow::Result<(Surfaces, Option<BranchName>)> {
     let (journal, survey) = local.look(order).await?;
     let receipt = Receipt::of(&journal, &survey);
-    if let (Some(branch), true) = (&receipt.branch, receipt.on_remote) {
+    let branch = receipt.branch.clone().filter(|_| receipt.on_remote);
+    if let Some(branch) = &branch {
         bring_back(repository, &local.emulator.git_dir(name)?, branch)?;
-        eprintln!("\n  branch {branch}");
     }
-    let shown = survey.surfaces();
-    eprintln!("  {}{}", shown.outcome, shown.because.map(|why| format!(": {why}")).unwrap_or_default());
     if json {
         println!("{}", serde_json::to_string_pretty(&receipt)?);
     } else if let Some(number) = receipt.pull_request
         && let Some(pull) = local.emulator.pulls(name).into_iter().find(|pull| pull.issue.number == number.0)
     {
-        let body = without_links(&pull.issue.body, &local.emulator.origin());
-        println!("# {}\n\n{body}", pull.issue.title);
+        println!("# {}\n\n{}", pull.issue.title, pull.issue.body);
     }
-    Ok(shown.exit_code)
+    Ok((survey.surfaces(), branch))
+}
+
+/// Where to type the next command, unless that is here.
+fn place(folder: &Path) -> String {
+    let is_here =
+        std::env::current_dir().is_ok_and(|here| folder.canonicalize().is_ok_and(|at| here.starts_with(at)));
+    if is_here {
+        String::new()
+    } else {
+        format!(", in {}", folder.components().collect::<PathBuf>().display())
+    }
+}
+
+/// What the work started from: the branch, or the commit if no branch is checked out or a shell would read its name otherwise.
+fn base(repository: &git2::Repository) -> anyhow::Result<String> {
+    let head = repository.head()?;
+    let is_plain = |name: &&str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b));
+    let branch = head.shorthand().ok().filter(|_| head.is_branch()).filter(is_plain);
+    Ok(match branch {
+        Some(branch) => branch.to_owned(),
+        None => head.peel_to_commit()?.id().to_string(),
+    })
 }
 
 /// Writes the signed receipt, where there is something to sign.
@@ -185,26 +212,4 @@ fn bring_back(repository: &git2::Repository, from: &Path, branch: &BranchName) -
         None,
     )?;
     Ok(())
-}
-
-/// A text of Markdown without its links to a server that is gone when somebody reads it. What they are on stays.
-fn without_links(text: &str, server: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = text;
-    while let Some((before, link)) = rest.split_once(&format!("]({server}")) {
-        let begin = before.rfind('[').unwrap_or(before.len());
-        kept.push_str(before.get(..begin).unwrap_or_default());
-        kept.push_str(before.get(begin + 1..).unwrap_or_default());
-        rest = link.split_once(')').map_or("", |(_, after)| after);
-    }
-    kept + rest
-}
-
-/// A name for the repository on the emulator.
-fn slug(path: &Path) -> String {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let slug: String =
-        name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).take(60).collect();
-    if slug.is_empty() { "repository".to_owned() } else { slug }
 }

@@ -39,6 +39,7 @@ pub fn journeyman(folder: &Path, arguments: &[&str]) -> Command {
         command.envs(std::env::var_os(name).map(|value| (name, value)));
     }
     command.env("NO_COLOR", "1").env("XDG_CONFIG_HOME", folder.join("config"));
+    command.env("XDG_CACHE_HOME", folder.join("cache"));
     command
 }
 

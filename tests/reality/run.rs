@@ -28,10 +28,53 @@ async fn verified_work_becomes_a_branch_and_nothing_else_changes() {
     );
     // Standard output is the pull request's text alone.
     assert!(ended.printed.starts_with("# Add both numbers in sum.sh\n\n"), "{}", ended.printed);
-    for words in ["It subtracted the second one.", "Closes #1", "Verified", "2 passed", &head] {
+    for words in ["It subtracted the second one.", "Verified", "2 passed", &head] {
         assert!(ended.printed.contains(words), "{words:?} is not in {}", ended.printed);
     }
     assert!(ended.said.contains("branch journeyman/issue-1-add-both-numbers"), "{}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_says_nothing_of_github_and_ends_with_what_to_do_next() {
+    for (script, base) in [(RIGHT, "trunk"), (NEVER_RIGHT, "trunk"), (RIGHT, "HEAD")] {
+        let desk = Desk::new(script, Tests::There);
+        let base = match base {
+            "HEAD" => {
+                desk.git("checkout -q --detach");
+                desk.git("rev-parse HEAD")
+            }
+            branch => branch.to_owned(),
+        };
+
+        let ended = desk.run(&[]).await;
+
+        for word in ["GitHub", "Closes", "/retry", "pull request", "draft", "#1"] {
+            assert!(!ended.said.contains(word), "{word:?} is in {}", ended.said);
+        }
+        let branch = desk.new_branches().remove(0);
+        let next = format!("next, in {}: git diff {base}...{branch}", desk.path("repository").display());
+        assert_eq!(ended.said.trim_end().lines().last().map(str::trim), Some(next.as_str()));
+        assert!(
+            desk.git(&format!("diff {base}...{branch}")).contains("+echo "),
+            "the command shows the change"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_run_on_the_same_repository_installs_nothing() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    desk.commit("repository/.github/journeyman.yml", "setup: echo installed > tool\ntest: sh test.sh\n");
+
+    let [first, second] = [desk.run(&[]).await, desk.run(&[]).await];
+
+    assert_eq!((first.code, second.code), (Some(0), Some(0)), "{}{}", first.said, second.said);
+    assert!(!first.said.contains("installed before"), "{}", first.said);
+    assert!(second.said.contains("installed before"), "{}", second.said);
+    let kept = desk.path("cache/journeyman/run");
+    let own =
+        std::fs::read_dir(&kept).expect("a folder").next().expect("one for the repository").expect("it");
+    assert!(!own.path().join("orders").exists(), "no order is kept");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -258,6 +258,7 @@ fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorSta
         EmulatedAccount { id: app.bot, login: format!("{}[bot]", app.slug), kind: EmulatedAccountKind::Bot };
     Ok(EmulatorState {
         origin,
+        pages: options.pages,
         accounts: BTreeMap::from([(bot.id, bot)]),
         app,
         repositories: BTreeMap::new(),

@@ -254,6 +254,7 @@ async fn start(
         runs: None,
         gather_seconds: 0,
         keep,
+        environment_of: None,
     })
     .await
 }

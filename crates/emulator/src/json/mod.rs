@@ -7,6 +7,7 @@ mod reviews;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
+use crate::WebPages;
 use crate::diffs;
 use crate::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use crate::state::reactions::{CONTENTS, EmulatedReaction};
@@ -151,9 +152,14 @@ impl EmulatorState {
         }
     }
 
+    /// Its page; without pages, what is no address of the web, so that nobody is sent there.
     pub(crate) fn thread_page(&self, repository: &EmulatedRepository, thread: &EmulatedIssue) -> String {
         let kind = if thread.pull.is_some() { "pull" } else { "issues" };
-        format!("{}/{}/{kind}/{}", self.origin, repository.full_name, thread.number)
+        let root = match self.pages {
+            WebPages::Shown => &self.origin,
+            WebPages::Hidden => "local:",
+        };
+        format!("{root}/{}/{kind}/{}", repository.full_name, thread.number)
     }
 
     /// The thread as an issue; a pull request is one too, with a link to its other self.

@@ -26,6 +26,7 @@ use self::reactions::EmulatedReaction;
 use self::review_threads::EmulatedReviewThread;
 use self::rules::RepositoryRules;
 use self::thread_events::EmulatedIssueEvent;
+use crate::WebPages;
 
 /// What a person may do in a repository; GitHub's five roles, and none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -326,6 +327,7 @@ pub(crate) struct EmulatedApp {
 pub(crate) struct EmulatorState {
     /// `http://127.0.0.1:PORT`.
     pub origin: String,
+    pub pages: WebPages,
     pub app: EmulatedApp,
     pub accounts: BTreeMap<u64, EmulatedAccount>,
     /// By full name in lower case: GitHub's names do not mind the case.

@@ -101,7 +101,7 @@ fn spent(over: &DailyLimitExceeded) -> String {
         }
     };
     let (usd, until) = (over.estimate.usd, over.until.format("%Y-%m-%d %H:%M UTC"));
-    format!("{reached}; the next run {next}costs about ${usd:.2}; from {until} on, /retry continues")
+    format!("{reached}; the next run {next}costs about ${usd:.2}; from {until} on, a retry continues")
 }
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(
             usd,
             "$19.80 of today's $20.00 for this repository are spent; the next run costs about $0.42; from \
-             2026-11-23 00:00 UTC on, /retry continues"
+             2026-11-23 00:00 UTC on, a retry continues"
         );
         let minutes = spent(&over(BudgetScope::Sender, DailyLimitUsage::Minutes { spent: 59.25, limit: 60 }));
         assert!(

@@ -36,7 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("webhook", &["order"]),
     ("workspace", &["order", "outgoing", "removal"]),
     ("http", &["attest", "metrics", "order", "store", "webhook"]),
-    ("dashboard", &["config", "http", "order", "store"]),
+    ("dashboard", &["config", "http", "order", "render", "store"]),
     ("setup", &["agent", "config", "github", "order"]),
     (
         "engine",

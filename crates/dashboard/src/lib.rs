@@ -16,6 +16,7 @@ mod findings;
 mod github_sign_in;
 mod heavy;
 mod list;
+mod markdown;
 mod memory;
 mod order_page;
 mod parts;

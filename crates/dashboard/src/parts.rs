@@ -115,6 +115,9 @@ pub(crate) fn parts(
     let order = journal.opened().order.to_string();
     let mut parts = vec![head_part(journal, survey, may_act)?];
     let mut add = |id: String, into: &'static str, html: String| parts.push(PagePart { id, into, html });
+    // Above the steps, in which agents claim what they like.
+    let receipt = receipt_view(journal, survey, address);
+    add("receipt".to_owned(), "top", ReceiptPart { receipt }.render()?);
     add("budget".to_owned(), "top", budget(survey).render()?);
     for step in step_views(journal, survey.next.settled.is_none()) {
         let id = format!("step-{}", step.number);
@@ -122,8 +125,6 @@ pub(crate) fn parts(
     }
     add("said".to_owned(), "rest", SaidPart { said: said_views(journal, survey) }.render()?);
     add("findings".to_owned(), "rest", FindingsPart { findings: finding_views(survey) }.render()?);
-    let receipt = receipt_view(journal, survey, address);
-    add("receipt".to_owned(), "rest", ReceiptPart { receipt }.render()?);
     Ok(parts)
 }
 

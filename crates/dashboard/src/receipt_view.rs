@@ -1,19 +1,19 @@
-//! The receipt as it stands, and how to check it without trusting this page.
+//! The verdict with its evidence, as it stands in the pull request, the receipt, and how to check it without trusting this page.
 
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{Journal, Receipt};
+use journeyman_render::evidence;
 
+use super::markdown::as_html;
 use super::text::{dollars, duration, line};
 
 pub(crate) struct ReceiptView {
-    pub(crate) class: &'static str,
-    pub(crate) verdict: String,
-    pub(crate) because: Option<String>,
+    /// HTML; none where there is no commit.
+    pub(crate) evidence: Option<String>,
     pub(crate) pairs: Vec<(&'static str, String)>,
     pub(crate) notes: Vec<String>,
-    /// What to type in a clone of the repository.
-    pub(crate) commands: String,
-    pub(crate) is_checkable: bool,
+    /// What to type in a clone of the repository; none where there is nothing to check, or not yet.
+    pub(crate) commands: Option<String>,
 }
 
 /// There is one as soon as there is something to answer for: a commit, or an end.
@@ -31,8 +31,6 @@ pub(crate) fn receipt_view(journal: &Journal, survey: &OrderProjection, server: 
         ("Branch", format!("{branch} ({remote})"))
     }));
     if let Some(tests) = &receipt.tests {
-        let command = tests.test.as_ref().map(|test| format!("{} ({})", line(&test.command, 200), test.exit));
-        pairs.extend(command.map(|command| ("Tests", command)));
         let image = tests.image.as_deref().map(|image| format!(", image {}", line(image, 200)));
         pairs.push(("Sandbox", format!("{}{}", tests.sandbox, image.unwrap_or_default())));
     }
@@ -42,23 +40,19 @@ pub(crate) fn receipt_view(journal: &Journal, survey: &OrderProjection, server: 
     pairs.extend((!receipt.held.is_empty()).then(|| {
         ("Held by agents", receipt.held.iter().map(|name| line(name, 80)).collect::<Vec<_>>().join(", "))
     }));
-    let commit = receipt.commit.as_ref().map(ToString::to_string).unwrap_or_default();
-    let commands = format!(
-        "curl -fsS {server}/api/v1/receipt-key > receipt-key.pem\n\
-         curl -fsS -H \"Authorization: Bearer $JOURNEYMAN_TOKEN\" {server}/api/v1/work-orders/{}/attestation > receipt.json\n\
-         journeyman receipt verify receipt.json --repo . --key receipt-key.pem --commit {commit}",
-        receipt.order
-    );
     Some(ReceiptView {
-        class: if receipt.verified { "good" } else { "person" },
-        verdict: receipt
-            .verdict
-            .unwrap_or(if survey.next.settled.is_some() { "no commit" } else { "not yet" })
-            .to_owned(),
-        because: receipt.because.as_deref().map(|because| line(because, 1_000)),
+        evidence: evidence(journal, survey).map(|text| as_html(&text)),
         pairs,
         notes: receipt.notes.iter().take(20).map(|note| line(note, 400)).collect(),
-        commands,
-        is_checkable: !commit.is_empty(),
+        // What is signed is signed at the end.
+        commands: receipt.commit.as_ref().filter(|_| survey.next.settled.is_some()).map(|commit| {
+            format!(
+                "git fetch -q origin {commit}\n\
+                 curl -fsS {server}/api/v1/receipt-key > receipt-key.pem\n\
+                 curl -fsS -H \"Authorization: Bearer $JOURNEYMAN_API_TOKEN\" {server}/api/v1/work-orders/{}/attestation > receipt.json\n\
+                 journeyman receipt verify receipt.json --repo . --key receipt-key.pem --commit {commit}",
+                receipt.order
+            )
+        }),
     })
 }

@@ -9,7 +9,6 @@ use super::text::{MomentView, beginning, count, dollars, duration, line, visible
 use journeyman_order::checks::CheckResult;
 use journeyman_order::moves::{AgentTask, EffectOutcome, Move};
 use journeyman_order::pipeline::Check;
-use journeyman_order::proof::Proof;
 use journeyman_order::steps::{Step, StepKind, steps};
 use journeyman_order::{Journal, JournalEvent, MoveKey, Scrutiny, TestCounts, TestRun};
 
@@ -295,7 +294,7 @@ fn tests_view(run: &TestRun) -> TestsView {
         counts: format!("{}{}", counted(run.counts), base.unwrap_or_default()),
         command,
         rows,
-        proof: scrutiny.and_then(|scrutiny| scrutiny.proof.as_ref()).map(proof),
+        proof: scrutiny.and_then(Scrutiny::shown).map(|shown| line(&shown.text, 400)),
         tail: (!tail.is_empty()).then_some(tail),
     }
 }
@@ -321,21 +320,6 @@ fn rows(scrutiny: &Scrutiny) -> Vec<TestsRow> {
 
 fn named(names: &[String]) -> Vec<String> {
     names.iter().take(MOST_NAMED).map(|name| line(name, 200)).collect()
-}
-
-fn proof(proof: &Proof) -> String {
-    match proof {
-        Proof::Proven { by, red } => {
-            format!("Proven {}: {} without the change.", by.as_str(), count(red.len() as u64, "failure"))
-        }
-        Proof::NamesWhatIsNew { .. } => {
-            "The new tests cannot be loaded without the change: something was added.".to_owned()
-        }
-        Proof::NotProven { because } | Proof::CannotTell { because } => {
-            format!("Not proven: {}", line(because, 400))
-        }
-        Proof::NoTestsChanged => "The change adds and edits no test.".to_owned(),
-    }
 }
 
 fn task_view(task: &AgentTask) -> TaskView {

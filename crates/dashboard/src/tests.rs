@@ -1,6 +1,7 @@
 //! Stories told to the dashboard's routes, over a real store.
 
 mod addresses;
+mod evidence;
 mod figures;
 mod following;
 mod transcripts;

@@ -49,7 +49,8 @@ pub fn of_import(outcome: &EffectOutcome) -> Vec<CheckResult> {
     match outcome {
         EffectOutcome::Imported { pushed, tree, changed, .. } => {
             let files = if changed.len() == 1 { "file" } else { "files" };
-            let summary = format!("commit {} was pushed; {} {files} changed", pushed.short(), changed.len());
+            // The agent's own commit is published nowhere: nobody is sent after its name.
+            let summary = format!("a commit was pushed; {} {files} changed", changed.len());
             let evidence = CheckEvidence::Import {
                 pushed: pushed.clone(),
                 tree: tree.clone(),

@@ -34,7 +34,7 @@ impl ExperimentContext<'_> {
         let limit = self.testing.settings.mutant_time;
         if limit.is_zero() {
             return Ok(MutantTally::untried(
-                "they are given no time here (`limits.mutant_seconds`, `prove.mutants`)",
+                "they are given no time here (limits.mutant_seconds, prove.mutants)",
             ));
         }
         // One checkout for all of them says nothing of a mutant.

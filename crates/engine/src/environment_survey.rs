@@ -14,8 +14,8 @@ use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, PinnedImages, TestReport, TestVerdict};
 use journeyman_verify::{
-    is_forbidden_to_start, missing_for_tests, missing_program, telling_line, unanswered,
-    untrusted_certificate,
+    is_forbidden_to_start, missing_for_tests, missing_program, not_loaded, ran_any, telling_line, unanswered,
+    unset_variable, untrusted_certificate, wants_credentials,
 };
 use journeyman_workspace::SourceTree;
 
@@ -26,9 +26,15 @@ const CERTIFICATE: &str = "Somebody answers for the registry whose certificate i
                            proxy does. Install the proxy's authority on this machine, or name its file as network.ca_file \
                            in journeyman.toml: setups trust both. A package manager with a list of its own, such as \
                            Java's, needs the file named in `env` of .github/journeyman.yml.";
+/// For a setup that a registry asks who it is.
+const CREDENTIAL: &str = "A setup never holds a credential: name the registry that wants one, with its token, as [registries.NAME] \
+                          in journeyman.toml, or install from a public one.";
 /// For a setup that asked an allowed registry in vain.
 const UNANSWERED: &str = "The registry was asked and did not give it. That is not the repository's setup: see whether this version \
                           is there, and look at this machine's network, or at the mirror of [registries] in journeyman.toml.";
+/// For a repository that says nothing of how it is set up.
+const NEW_PROJECT: &str = "The repository has no manifest yet. A change that brings one installs dependencies only if the server has \
+                           sandbox.setup_network_for_changes = true in journeyman.toml.";
 /// Refused hosts that are named.
 const MOST_NAMED: usize = 3;
 
@@ -153,6 +159,10 @@ impl CommitTester {
             ..EnvironmentReport::default()
         };
         let mut survey = EnvironmentSurvey::begun(report, change_the(&ask.plan, "setup"));
+        let is_new = ask.plan.source == EnvironmentSource::Nothing && ask.plan.test.is_none();
+        if is_new && !self.settings.setup_network_for_changes {
+            survey.report.notes.push(NEW_PROJECT.to_owned());
+        }
         match Box::pin(self.environments.prepare(ask)).await? {
             Preparation::Failed(failed) => {
                 survey.report.problem = Some(of_setup(&ask.plan, &failed));
@@ -198,9 +208,7 @@ impl CommitTester {
         let BaselineOutcome { test, reading, tail, tests_alone, .. } = outcome;
         let Some(run) = test else { return Ok(()) };
         if let (Some(whole), Some(alone)) = (ask.plan.test_command(), &tests_alone) {
-            survey.report.notes.push(format!(
-                "`{whole}` fails on the base commit, and the tests in it do not: changes are judged by `{alone}`"
-            ));
+            survey.report.notes.push(judged_by(whole, alone, &reading));
         }
         survey.tests_alone = tests_alone;
         survey.report.problem = problem;
@@ -209,6 +217,18 @@ impl CommitTester {
         (survey.reading, survey.tail) = (reading, tail);
         Ok(())
     }
+}
+
+/// That changes are judged by another command than the planned one.
+pub fn judged_by(whole: &str, other: &str, reading: &TestReport) -> String {
+    let why = match reading.counts.is_some_and(|counts| counts.failed > 0) {
+        _ if other.contains("--cap-lints=warn") => {
+            "does not compile, since it denies warnings of this compiler"
+        }
+        true => "runs no test",
+        false => "fails, and the tests in it do not",
+    };
+    format!("`{whole}` {why}: changes are judged by `{other}`")
 }
 
 fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProblem {
@@ -227,9 +247,14 @@ fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProb
     };
     let refused = failed.network.iter().flat_map(|network| &network.refused);
     let refused: Vec<String> = refused.map(|refused| refused.what.clone()).take(MOST_NAMED).collect();
+    let unset = unset_variable(&failed.output.text);
     let remedy = match (failed.run.exit, refused.as_slice()) {
         (Exit::TimedOut, _) => "Raise limits.setup_seconds in journeyman.toml.".to_owned(),
         _ if untrusted_certificate(&failed.output.text).is_some() => CERTIFICATE.to_owned(),
+        _ if let Some(name) = &unset => format!(
+            "Set {name} as `env` in {OWN_SETTINGS} on the default branch; in place of a token any word will do. {CREDENTIAL}"
+        ),
+        _ if wants_credentials(&failed.output.text) => CREDENTIAL.to_owned(),
         (_, []) if unanswered(&failed.output.text) => UNANSWERED.to_owned(),
         (_, [_, ..]) => format!(
             "It was kept from {}: allow that with sandbox.setup_network in journeyman.toml, or {}.",
@@ -280,9 +305,14 @@ fn of_tests(
         let what = format!("The tests `{}` cannot pass while a program is missing", run.command);
         return Some(EnvironmentProblem { what, line: missing, remedy: change_the(&ask.plan, "setup") });
     }
-    let is_red = matches!(run.exit, Exit::Code(code) if code != 0);
-    let none_ran = outcome.reading.counts.is_none_or(|counts| counts.ran() == 0);
-    let empty = if is_red && none_ran { ask.source.missing_submodules() } else { Vec::new() };
+    let not_loaded = not_loaded(run.exit, &outcome.reading, &outcome.tail);
+    let is_red = matches!(run.exit, Exit::Code(code) if code != 0) && !ran_any(&outcome.reading);
+    // Each begins with its path. Where nothing is counted, tests may have run: then only one that the output names is the cause.
+    let is_cause = |lacking: &String| {
+        let path = lacking.split(": ").next().unwrap_or(lacking);
+        is_red && (not_loaded.is_some() || outcome.reading.counts.is_some() || outcome.tail.contains(path))
+    };
+    let empty: Vec<String> = ask.source.missing_submodules().into_iter().filter(is_cause).collect();
     if !empty.is_empty() {
         return Some(EnvironmentProblem {
             what: format!("The tests `{}` cannot run, and submodules are empty", run.command),
@@ -293,12 +323,22 @@ fn of_tests(
             ),
         });
     }
-    let pointers = if is_red && none_ran { ask.source.missing_large_files() } else { Vec::new() };
+    let pointers: Vec<String> = ask.source.missing_large_files().into_iter().filter(is_cause).collect();
     if !pointers.is_empty() {
         return Some(EnvironmentProblem {
             what: format!("The tests `{}` cannot run, and files of Git LFS are pointers", run.command),
             line: telling_line(&outcome.tail),
             remedy: format!("Files that are not here: {}.", pointers.join("; ").trim_end_matches('.')),
+        });
+    }
+    if not_loaded.is_some() {
+        return Some(EnvironmentProblem {
+            what: format!("The tests `{}` cannot run, since none of them compiles or loads", run.command),
+            line: not_loaded,
+            remedy: format!(
+                "{} If the code itself is at fault, fix it on the default branch.",
+                change_the(&ask.plan, "setup")
+            ),
         });
     }
     let counts = outcome.reading.counts;

@@ -72,7 +72,7 @@ use journeyman_workspace::{SecretSet, Workspaces};
 pub use clock::Clock;
 pub use effects::missing_for_agent;
 pub use environment::Environments;
-pub use environment_survey::EnvironmentSurvey;
+pub use environment_survey::{EnvironmentSurvey, judged_by};
 pub use journeyman_image::{PullProgress, PullStep};
 pub use progress::EnvironmentProgress;
 pub use run_stream::RunStream;

@@ -71,30 +71,37 @@ static NO_VERSION_PATTERNS: LazyLock<Vec<Regex>> =
     LazyLock::new(|| NO_VERSION.iter().filter_map(|one| Regex::new(one).ok()).collect());
 
 /// The line that says why a command failed, as far as one can tell: one about a certificate, since package managers go on to
-/// say that a package is not there; else the first that is an error's by its form, since others come of it; else the last that
-/// speaks of one and does not only point elsewhere; else the last.
+/// say that a package is not there; else the first that is an error's by its form, since others come of it; else the first that
+/// speaks of one, warns of nothing and does not only point elsewhere; else the last.
 pub fn telling_line(output: &str) -> Option<String> {
     let text = end_of(output);
     if let Some(line) = certificate_line(&text) {
         return Some(line);
     }
+    // A setup by npm tries again in other ways: the last try is the one that counts.
+    let last_try = text.rmatch_indices("A complete log of this run can be found in").nth(1);
+    let text = last_try.and_then(|(at, _)| text.get(at..)).unwrap_or(&text);
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !points_elsewhere(line));
     let errors = regex::Regex::new(
-        r"(?i)\b(?:error|err!|fatal|failed|failure|denied|refused|cannot|could not|couldn't|unable to|not found|no such|no module|no matching|unsupported|requires|conflict)\b",
+        r"(?i)\b(?:error|err!|fatal|failed|failure|denied|refused|cannot|could not|couldn't|unable to|not found|no such|no module|no matching|no solution|invalid|forbidden|unsupported|requires|conflict)\b",
     );
-    let is_error = |line: &&str| errors.as_ref().is_ok_and(|errors| errors.is_match(line));
+    let harmless =
+        pattern!(r"(?i)\b(?:warn|warning|notice|info|debug|deprecated)\b|^(?:checking |looking |-- )");
+    let is_harmless = |line: &str| harmless.is_some_and(|harmless| harmless.is_match(line));
+    let is_error =
+        |line: &&str| errors.as_ref().is_ok_and(|errors| errors.is_match(line)) && !is_harmless(line);
     let form = pattern!(
-        r"^(?:\S+:\d+(?::\d+)?: |[\w.+-]+: |\[\w+\] ?)?(?:(?i:fatal|error|err!|npm err!|npm error|cmake error)\b(?:[:\]\[ ]|$)|(?:\w+\.)*\w*(?:Error|Exception): )|^make(?:\[\d+\])?: \*\*\* "
+        r"^(?:\S+:\d+(?::\d+)?: |[\w.+-]+: |\[\w+\] ?)?(?:(?i:fatal|error|err!|npm err!|npm error|cmake error)\b(?:[:\]\[ ]|$)|(?:\w+\.)*\w*(?:Error|Exception): )|^ERR_\w+ |^make(?:\[\d+\])?: \*\*\* |^[\w./+-]+: .*(?:not found|No such file or directory|Permission denied)$"
     );
     let has_form = |line: &&str| form.is_some_and(|form| form.is_match(line));
-    let line = lines().find(has_form).or_else(|| lines().rfind(is_error)).or_else(|| lines().next_back())?;
+    let line = lines().find(has_form).or_else(|| lines().find(is_error)).or_else(|| lines().next_back())?;
     Some(line.chars().take(LONGEST).collect())
 }
 
 /// Whether a line of an output says nothing by itself, but where more is to be read.
 pub fn points_elsewhere(line: &str) -> bool {
     pattern!(
-        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: (?:\*\*\* \[.*\] error \d+|entering directory |leaving directory )|aborting\.$|(?:npm (?:err!|error) )?\w*Error:$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) |npm (?:err!|error) (?:[\w-]+ )?(?:info|http|verb|sill|warn) )"
+        r"(?i)^(?:\[\w+\] *)*(?:\[help \d+\]|re-run |to see the full |for more information |hint: |npm (?:err!|error) (?:a complete log|code |errno )|a complete log |caused by:$|failure: build failed |.*YN0000: .*failed with errors|\* what went wrong:$|execution failed for task |\[error\] *$|note: this error originates|error: subprocess-exited-with-error|error: (?:metadata-generation-failed|legacy-install-failure)|npm (?:err!|error) \d+ in most cases|(?:\[elifecycle\]|.*elifecycle) |make(?:\[\d+\])?: (?:\*\*\* \[.*\] error \d+|entering directory |leaving directory )|aborting\.$|(?:npm (?:err!|error) )?\w*Error:$|and the repository exists\.$|(?:npm|error) (?:err!|error) (?:git|path|command) |npm (?:err!|error) (?:[\w-]+ )?(?:info|http|verb|sill|warn) )"
     )
     .is_some_and(|pattern| pattern.is_match(line))
 }
@@ -106,6 +113,25 @@ pub fn unanswered(output: &str) -> bool {
     );
     let line = telling_line(output);
     pattern.zip(line).is_some_and(|(pattern, line)| pattern.is_match(&line))
+}
+
+/// Whether a registry or server wants to know who asks.
+pub fn wants_credentials(output: &str) -> bool {
+    let pattern = pattern!(
+        r"(?i)\bE?401\b|\bunauthori[sz]ed\b|invalid authentication|authentication (?:failed|required)|could not read username"
+    );
+    let line = telling_line(output);
+    pattern.zip(line).is_some_and(|(pattern, line)| pattern.is_match(&line))
+}
+
+/// The variable that a package manager's settings name and that is not set, as Yarn and npm say.
+pub fn unset_variable(output: &str) -> Option<String> {
+    let pattern = pattern!(
+        r"Environment variable not found \((\w{1,100})\)|Failed to replace env in config: \$\{(\w{1,100})\}"
+    )?;
+    let text = end_of(output);
+    let found = pattern.captures(&text)?;
+    Some(found.get(1).or(found.get(2))?.as_str().to_owned())
 }
 
 /// The line that says that a certificate is not trusted, if one does.
@@ -130,8 +156,7 @@ pub fn missing_for_tests(
     output: &str,
     is_own: &dyn Fn(&str) -> bool,
 ) -> Option<String> {
-    let ran = reading.counts.is_some_and(|counts| counts.ran() > 0);
-    if ran || exit == Exit::Code(0) || matches!(exit, Exit::Signal(_) | Exit::TimedOut) {
+    if ran_any(reading) || exit == Exit::Code(0) || matches!(exit, Exit::Signal(_) | Exit::TimedOut) {
         return None;
     }
     let text = end_of(output);
@@ -156,6 +181,55 @@ pub fn missing_for_tests(
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => line,
     };
     line.map(|line| line.chars().take(LONGEST).collect())
+}
+
+/// Whether a test was run: more than files and packages that did not compile or load.
+pub fn ran_any(reading: &TestReport) -> bool {
+    reading.counts.is_some_and(|counts| counts.passed > 0 || counts.failed > reading.unloaded.len() as u64)
+}
+
+/// The line that says why nothing compiles or loads, so that no test ran. None: tests ran, or it is not known whether any did.
+pub fn not_loaded(exit: Exit, reading: &TestReport, output: &str) -> Option<String> {
+    if ran_any(reading) || !matches!(exit, Exit::Code(code) if code != 0) {
+        return None;
+    }
+    let text = end_of(output);
+    // The summaries of runners that nobody counts here.
+    let summary = pattern!(
+        r"(?i)\b[1-9]\d* (?:tests?|examples?|specs?|runs?|assertions?|checks?|skipped|passed|passing|successes)\b|\b(?:tests?(?: run)?|passed|checks|total|examples?)[:=] *[1-9]"
+    )?;
+    if reading.unloaded.is_empty() && summary.is_match(&text) {
+        return None;
+    }
+    let pattern = pattern!(
+        r"(?x)^(?:
+            \S+:\d+(?::\d+)?:\ (?:fatal\ )?error:                               # C, Java, Swift, Haskell
+            | error\[E\d+\]:\ | error:\ could\ not\ compile\                       # Rust
+            | (?:\[ERROR\]\ )?\S+\.(?:java|kt|scala|groovy):\S*\                  # Maven, Kotlin
+            | e:\ \S+\.kts?:
+            | .*:\ error\ (?:CS|FS|BC|TS)\d+:\                                     # .NET, TypeScript
+            | \S+\.go:\d+:\d+:\                                                   # Go
+            | (?:\w+\.)*(?:Syntax|Indentation|Import|ModuleNotFound)Error:\         # Python, JavaScript
+            | (?:Uncaught\ )?Error:\ Cannot\ find\ module\x20 | Error\ \[ERR_\w+\]:\x20
+            | .*cannot\ load\ such\ file\ --\                                       # Ruby
+            | Can't\ locate\ \S+\ in\ @INC                                         # Perl
+            | (?:PHP\ )?(?:Fatal|Parse)\ error:
+            | \*\*\ \((?:Compile|Syntax|TokenMissing)Error\)\     # Elixir
+        )"
+    )?;
+    // Unittest's own words come before the reason.
+    let says_why = |line: &&str| pattern.is_match(line) && !line.contains("Failed to import test module");
+    // Node's own runner has a mark before what a file printed.
+    let mut lines = text.lines().map(|line| line.trim().trim_start_matches("# "));
+    let line = lines.find(says_why).map(str::to_owned);
+    let line = line.or_else(|| if reading.unloaded.is_empty() { None } else { telling_line(output) })?;
+    Some(line.chars().take(LONGEST).collect())
+}
+
+/// Whether Rust's compiler denies what it only warns of elsewhere.
+pub fn denies_warnings(output: &str) -> bool {
+    let pattern = pattern!(r"(?m)^\s*(?:= )?note: (?:the lint level is defined here|`(?:#\[deny\(|-D ))");
+    pattern.is_some_and(|pattern| pattern.is_match(&end_of(output)))
 }
 
 /// The last lines that say something: what came before did not end the run.
@@ -217,206 +291,5 @@ fn end_of(output: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use journeyman_order::command_run::TestCounts;
-
-    fn missing(code: i32, output: &str, ran: Option<u64>) -> Option<String> {
-        let counts = ran.map(|failed| TestCounts { failed, ..TestCounts::default() });
-        let reading = TestReport { counts, ..TestReport::default() };
-        missing_for_tests(Exit::Code(code), &reading, output, &|module| module == "calc")
-    }
-
-    #[test]
-    fn what_is_missing_around_the_tests_is_told_from_what_is_wrong_in_the_code() {
-        for (code, output) in [
-            (127, "sh: 1: pytest: not found\n"),
-            (126, "sh: 2: ./test.sh: Permission denied\n"),
-            (
-                2,
-                "nosuchrunner --all\nmake: nosuchrunner: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n",
-            ),
-            (2, "./test.sh\nmake: ./test.sh: Permission denied\nmake: *** [Makefile:2: test] Error 127\n"),
-            (2, "/bin/sh: 1: ./test.sh: Permission denied\nmake: *** [Makefile:2: test] Error 126\n"),
-            (2, "make[1]: *** [Makefile:2: test] Error 127\nmake: *** [Makefile:9: check] Error 2\n"),
-            (127, "error: Recipe `test` failed on line 2 with exit code 127\n"),
-            (201, "task: Failed to run task \"test\": exit status 127\n"),
-            (1, "/usr/bin/python3: No module named pytest\n"),
-            (
-                1,
-                "error: rustup could not choose a version of cargo to run, because one wasn't specified explicitly, and no default \
-                 is configured.\nhelp: run 'rustup default stable' to download the latest stable release of Rust.\n",
-            ),
-            (
-                1,
-                "error: toolchain '1.70.0-x86_64-unknown-linux-gnu' is not installed\nhelp: run `rustup toolchain install`\n",
-            ),
-            (
-                2,
-                "error: override toolchain 'nightly' is not installed\nmake: *** [Makefile:2: test] Error 1\n",
-            ),
-            (
-                1,
-                "error: 'cargo-nextest' is not installed for the toolchain 'stable-x86_64-unknown-linux-gnu'.\n",
-            ),
-            (1, "pyenv: version `3.9.1' is not installed (set by /work/.python-version)\n"),
-            (1, "rbenv: version '2.7.0' is not installed (set by /work/.ruby-version)\n"),
-            (
-                2,
-                "nodenv: version `14.0.0' is not installed (set by /w/.node-version)\nmake: *** [Makefile:2: test] Error 1\n",
-            ),
-            (
-                1,
-                "No version is set for command node\nConsider adding one of the following versions in your config file at\n",
-            ),
-            (
-                1,
-                "No preset version installed for command node\nPlease install a version by running one of the following:\n",
-            ),
-            (1, "mise ERROR No version is set for shim: node\n"),
-            (
-                1,
-                "Volta error: Node is not available.\n\nTo run any Node command, first set a default version\n",
-            ),
-            (
-                3,
-                "N/A: version \"v20\" is not yet installed.\n\nYou need to run `nvm install 20` to install and use it.\n",
-            ),
-            (1, "error: Requested version v18.x.x is not currently installed\n"),
-            (2, "error: No interpreter found for Python 3.13 in managed installations or search path\n"),
-            (2, "E   ModuleNotFoundError: No module named 'requests'\n1 error in 0.1s"),
-            (1, "Error: Cannot find module 'vitest'\nRequire stack:"),
-            (101, "error: no matching package named `serde` found\nlocation searched: index"),
-            (1, "calc.go:3:8: no required module provides package github.com/a/b; to add it:"),
-            (1, "[ERROR] Failed to execute goal: Could not resolve dependencies for project a:b:jar:1"),
-            (1, "CMake Error at a:2:\n  Compatibility with CMake < 3.5 has been removed from CMake.\n"),
-            (1, "CMake Error at a:2 (message):\n  Could NOT find ZLIB (missing: ZLIB_LIBRARY)\n"),
-            (
-                2,
-                "a.c:3:9: error: this statement may fall through [-Werror=implicit-fallthrough=]\nmake: *** [a.o] Error 1",
-            ),
-        ] {
-            assert!(missing(code, output, None).is_some(), "{output}");
-            assert_eq!(missing(code, output, Some(3)), None, "some ran: {output}");
-        }
-        for (code, output) in [
-            (1, "ModuleNotFoundError: No module named 'calc.parse'"),
-            (1, "Error: Cannot find module './sum'"),
-            (2, "SyntaxError: invalid syntax"),
-            (2, "a.c:1: error: x\nmake: *** [Makefile:2: test] Error 1"),
-            (2, "make: *** No rule to make target 'a.c', needed by 'test'.  Stop."),
-            (
-                2,
-                "-- Could NOT find Doxygen (missing: DOXYGEN_EXECUTABLE)\na.c:3:9: error: expected declaration",
-            ),
-            (101, "error[E0425]: cannot find value `x` in this scope"),
-            (1, "AssertionError: version '3' is not installed\n"),
-            (1, "[test] $ ./t\nmise ERROR sh exited with non-zero status: exit code 1\n"),
-            // As many lines as are looked at.
-            (1, &"\n".repeat(256 << 10)),
-            (
-                2,
-                "./t: symbol lookup error: ./t: undefined symbol: foo_init\nmake: *** [Makefile:9: test] Error 127\n",
-            ),
-            (2, "make: ./test.sh: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n"),
-            (
-                2,
-                "make: nosuch: No such file or directory\nmake: [Makefile:2: test] Error 127 (ignored)\nFAILED: 3 of 9\n\
-                 make: *** [Makefile:3: test] Error 1\n",
-            ),
-            (0, "sh: pytest: not found, and all is well"),
-            (1, "1 failed, 3 passed"),
-        ] {
-            assert_eq!(missing(code, output, None), None, "{output}");
-        }
-    }
-
-    #[test]
-    fn a_program_that_is_missing_after_tests_that_ran_is_told_from_what_a_change_can_bring() {
-        let missing = |code, output: &str| missing_program(Exit::Code(code), output);
-        for (code, output) in [
-            (127, "3 passed\n/usr/bin/sh: 2: nosuchlinter: not found\n"),
-            (127, "3 passed\nbash: line 1: nosuchlinter: command not found\n"),
-            (
-                2,
-                "3 passed\nmake: nosuchlinter: No such file or directory\nmake: *** [Makefile:3: test] Error 127\n",
-            ),
-        ] {
-            assert!(missing(code, output).is_some_and(|line| line.contains("nosuchlinter")), "{output}");
-        }
-        let pinned = "3 passed\npyenv: version `3.9.1' is not installed (set by /w/.python-version)\nmake: *** [Makefile:3: test] Error 1\n";
-        assert!(missing(2, pinned).is_some_and(|line| line.contains("3.9.1")), "nor can it bring a version");
-        for (code, output) in [
-            (127, "3 passed\nsh: 2: ./scripts/lint.sh: not found\n"),
-            (1, "sh: 2: nosuchlinter: not found\n1 failed, 3 passed\n"),
-            (0, "sh: 2: nosuchlinter: not found\n"),
-            (127, "sh: 2: nosuchlinter: not found\n1\n2\n3\n4\n5\n"),
-        ] {
-            assert_eq!(missing(code, output), None, "{output}");
-        }
-    }
-
-    #[test]
-    fn the_line_that_tells_is_an_errors_and_leads_nowhere_else() {
-        let output = "Collecting a\n\x1b[31mERROR: No matching distribution found for b==9\x1b[0m\n\nnotice: a new pip\n";
-        assert_eq!(telling_line(output).unwrap(), "ERROR: No matching distribution found for b==9");
-        let maven = "[FATAL] Non-resolvable parent POM: Could not find artifact a:b:pom:1\n[ERROR] \n\
-                     [ERROR] To see the full stack trace of the errors, re-run Maven with the -e switch.\n\
-                     [ERROR] [Help 2] http://cwiki.example.org/MAVEN/UnresolvableModelException\n\x1b[0m\x1b[0m\n";
-        assert_eq!(
-            telling_line(maven).unwrap(),
-            "[FATAL] Non-resolvable parent POM: Could not find artifact a:b:pom:1"
-        );
-        for (output, told) in [
-            (
-                "meson.build:37:10: ERROR: Dependency \"libcap\" not found, tried pkgconfig\n\nA full log can be found at x\n",
-                "meson.build:37:10: ERROR: Dependency \"libcap\" not found, tried pkgconfig",
-            ),
-            (
-                "npm error code E403\nnpm error 403 403 Forbidden - GET https://npm.example/a\nnpm error 403 In most cases, you\n",
-                "npm error 403 403 Forbidden - GET https://npm.example/a",
-            ),
-            (
-                "error: subprocess-exited-with-error\n\n  File x\n  ConnectionError: no way to files.example\n\nnote: This error \
-                 originates from a subprocess\n",
-                "ConnectionError: no way to files.example",
-            ),
-            (
-                "npm error AggregateError:\nnpm error     RequestError: getaddrinfo EAI_AGAIN moz.com\n",
-                "npm error     RequestError: getaddrinfo EAI_AGAIN moz.com",
-            ),
-            (
-                "npm error prebuild-install info begin Prebuild-install version 2.1.2\nnpm error gyp ERR! no headers\n",
-                "npm error gyp ERR! no headers",
-            ),
-            (
-                "cc -c a.c\na.c:1:10: fatal error: onig.h: No such file or directory\nmake: *** [Makefile:822: all] Error 2\n",
-                "a.c:1:10: fatal error: onig.h: No such file or directory",
-            ),
-        ] {
-            assert_eq!(telling_line(output).as_deref(), Some(told));
-        }
-        assert!(unanswered("npm error code E404\nnpm error 404 404 Not Found - GET https://npm.example/a\n"));
-        assert!(!unanswered("error: a test of code 404 fails\n"));
-        assert_eq!(telling_line("one\ntwo\n\n").unwrap(), "two");
-        assert_eq!(telling_line("\n \n"), None);
-    }
-
-    #[test]
-    fn a_certificate_that_nobody_knows_is_told_before_what_comes_of_it() {
-        for line in [
-            "WARNING: Retrying (Retry(total=0)) after 'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]",
-            "cause: invalid peer certificate: UnknownIssuer",
-            "npm error code SELF_SIGNED_CERT_IN_CHAIN",
-            "npm error unable to get local issuer certificate",
-            "Get \"https://proxy.golang.org\": tls: failed to verify certificate: x509: certificate signed by unknown authority",
-            "Could not transfer artifact a:b:pom:1: PKIX path building failed",
-            "fatal: unable to access 'https://a.example/': SSL certificate problem: self-signed certificate in chain",
-        ] {
-            let output = format!("Collecting uv\n{line}\nERROR: No matching distribution found for uv\n");
-            assert_eq!(telling_line(&output).as_deref(), Some(line));
-            assert_eq!(untrusted_certificate(&output).as_deref(), Some(line));
-        }
-        assert_eq!(untrusted_certificate("test certificate_is_read ... FAILED"), None);
-    }
-}
+#[path = "missing_tests.rs"]
+mod tests;

@@ -98,11 +98,11 @@ async fn look(
     let outcome = EnvironmentOutcome::of(&plan, &survey);
     output.print(&words::setup(&plan, &survey));
     output.print(&words::tests(&plan, &survey, &outcome));
-    if let (Some(whole), Some(alone)) = (whole, plan.test_command()) {
-        output.print(&words::tests_alone(&whole, alone));
+    if let Some(whole) = whole {
+        output.print(&words::tests_alone(&whole, &survey));
     }
     let pinned = match arguments.init {
-        true => Some(PinnedFile::write(checkout, &environment, &plan, &outcome).await?),
+        true => Some(PinnedFile::write(checkout, &environment, &plan, &survey).await?),
         false => None,
     };
     if let Some(pinned) = &pinned {
@@ -128,8 +128,9 @@ async fn look(
 
 /// The plan with the command that was taken where the whole fails beside its tests.
 fn as_tested(plan: EnvironmentPlan, survey: &EnvironmentSurvey) -> EnvironmentPlan {
-    match plan.test.as_ref().and_then(PlannedTest::alone).filter(|_| survey.tests_alone.is_some()) {
-        Some(alone) => EnvironmentPlan { test: Some(alone), ..plan },
+    let test = survey.tests_alone.as_ref().zip(plan.test.as_ref());
+    match test.map(|(command, test)| PlannedTest::new(command, &test.because)) {
+        Some(test) => EnvironmentPlan { test: Some(test), ..plan },
         None => plan,
     }
 }

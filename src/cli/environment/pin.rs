@@ -13,10 +13,9 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::checkout::LocalCheckout;
-use super::outcome::EnvironmentOutcome;
 use crate::app::LocalEnvironment;
 use crate::config::repository_settings;
-use crate::engine::SETTINGS_FILE;
+use crate::engine::{EnvironmentSurvey, SETTINGS_FILE};
 use crate::environment::{EnvironmentPlan, SetupCommand};
 use crate::order::RepositorySettings;
 
@@ -45,7 +44,7 @@ impl PinnedFile {
         checkout: &LocalCheckout,
         environment: &LocalEnvironment,
         plan: &EnvironmentPlan,
-        tests: &EnvironmentOutcome,
+        survey: &EnvironmentSurvey,
     ) -> anyhow::Result<Self> {
         let path = checkout.work_tree()?.join(SETTINGS_FILE);
         if let Some(there) = read(&path)? {
@@ -56,7 +55,9 @@ impl PinnedFile {
         }
         let nothing = RepositorySettings::default();
         let pinned = PinnedSettings::leanest(environment, plan, &nothing).await?;
-        let accepted = if *tests == EnvironmentOutcome::Failed { ACCEPTED } else { "" };
+        // Beside tests of which none passes, any change would be accepted.
+        let counts = survey.reading.counts.filter(|counts| counts.passed > 0 && counts.failed > 0);
+        let accepted = if counts.is_some() && survey.report.problem.is_none() { ACCEPTED } else { "" };
         let text = format!("{}{}{accepted}", heading(plan), pinned.text(&nothing));
         let read_back = repository_settings(text.as_bytes()).context(CANNOT)?;
         let warnings = differences(plan, &environment.plan_with(read_back).await?)?;

@@ -8,7 +8,7 @@ use super::super::receipt::line;
 use super::checkout::{LocalCheckout, UncommittedFiles};
 use super::outcome::EnvironmentOutcome;
 use super::pin::PinnedFile;
-use crate::engine::{EnvironmentSurvey, SETTINGS_FILE};
+use crate::engine::{EnvironmentSurvey, SETTINGS_FILE, judged_by};
 use crate::environment::EnvironmentPlan;
 use crate::order::test_run::CommandRun;
 use crate::order::{Exit, IsolationMode};
@@ -181,6 +181,14 @@ pub(super) fn tests(
             {
                 let _ = writeln!(text, "    │ {}", line(&told, SENTENCE));
             }
+            if counts.is_some_and(|counts| counts.passed == 0) {
+                let _ = writeln!(
+                    text,
+                    "  No test passes, so it is not known whether the environment works. Install what is missing as `setup` in\n  \
+                     {SETTINGS_FILE}, or fix these tests."
+                );
+                return text;
+            }
             let _ = writeln!(
                 text,
                 "  The environment works. A change is verified only where the whole command passes: mend these tests, or \
@@ -214,12 +222,10 @@ pub(super) fn tests(
 }
 
 /// That other tests than the whole command are what changes are judged by.
-pub(super) fn tests_alone(whole: &str, alone: &str) -> String {
-    if whole == alone {
-        return String::new();
-    }
+pub(super) fn tests_alone(whole: &str, survey: &EnvironmentSurvey) -> String {
+    let Some(alone) = &survey.tests_alone else { return String::new() };
     let [whole, alone] = [whole, alone].map(|command| first_line(command, LONGEST));
-    format!("  `{whole}` fails, and the tests in it do not: changes are judged by `{alone}`.\n")
+    format!("  {}.\n", judged_by(&whole, &alone, &survey.reading))
 }
 
 pub(super) fn pinned(file: &PinnedFile) -> String {

@@ -181,6 +181,7 @@ pub(crate) fn for_setup(
             Ok(Some(EgressPolicy { registries: egress::registries(settings)?, ..access }))
         }
         SetupNetwork::Edited(_) => Ok(None),
+        SetupNetwork::Nowhere => to_reach(&[], SETTING, settings).map(Some),
     }
 }
 

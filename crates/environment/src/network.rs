@@ -112,7 +112,7 @@ const KNOWN: [Ecosystem; 13] = [
 ];
 
 /// Files that say what is installed or what is run for it, besides the signs above.
-const DECIDES: [&str; 49] = [
+const DECIDES: [&str; 50] = [
     "*.lock",
     "*.lockb",
     "*.lockfile",
@@ -154,6 +154,7 @@ const DECIDES: [&str; 49] = [
     "devcontainer.json",
     ".devcontainer.json",
     "copilot-setup-steps.y*",
+    "action.y*",
     ".python-version",
     ".nvmrc",
     ".node-version",
@@ -198,23 +199,45 @@ pub enum SetupNetwork {
     Hosts(Vec<String>),
     /// None: the change says itself what is installed, by these files.
     Edited(Vec<String>),
+    /// Nothing, and what is asked for is noted.
+    Nowhere,
 }
 
 impl SetupNetwork {
+    /// What only who runs the server can do about a setup that asked for these hosts and failed.
+    pub fn remedy(&self, hosts: &str) -> String {
+        match self {
+            Self::Hosts(_) | Self::Nowhere => format!(
+                "it was kept from {hosts}; who runs the server can allow that with sandbox.setup_network in journeyman.toml"
+            ),
+            Self::Edited(files) => format!(
+                "it asked for {hosts} and had no network, since the change edits {}; who runs the server can allow that with \
+                 sandbox.setup_network_for_changes = true in journeyman.toml",
+                named(files)
+            ),
+        }
+    }
+
     /// For whoever reads the output of a setup that failed without a network.
     pub fn note(&self) -> Option<String> {
         match self {
-            Self::Hosts(_) => None,
+            Self::Hosts(_) | Self::Nowhere => None,
             Self::Edited(files) => {
-                let named = files.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-                let more = files.len().saturating_sub(5);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let named = named(files);
                 Some(format!(
-                    "Journeyman: this setup had no network, since the change edits what is installed ({named}{more}). Who \
+                    "Journeyman: this setup had no network, since the change edits what is installed ({named}). Who \
                      runs the server can allow it: sandbox.setup_network_for_changes = true in journeyman.toml.\n"
                 ))
             }
         }
+    }
+}
+
+fn named(files: &[String]) -> String {
+    let named = files.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    match files.len().saturating_sub(5) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 
@@ -291,7 +314,7 @@ mod tests {
     fn hosts(entries: &[&str], root: &[&str], command: &str) -> Vec<String> {
         match setup_network(&list(entries), &list(root), command, &[], false) {
             SetupNetwork::Hosts(hosts) => hosts,
-            SetupNetwork::Edited(files) => panic!("{files:?}"),
+            other @ (SetupNetwork::Edited(_) | SetupNetwork::Nowhere) => panic!("{other:?}"),
         }
     }
 

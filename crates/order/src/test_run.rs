@@ -20,7 +20,8 @@ pub struct TestRun {
     pub tree: TreeSha,
     /// What it comes to.
     pub verdict: TestVerdict,
-    /// Why a pass verifies nothing, such as a change to what defines the test command.
+    /// Why a pass verifies nothing, such as a change to what defines the test command; and of a setup that was kept from the
+    /// network, what only who runs the server can do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
     /// Folders of `tests:` whose tests were not run, as the change concerns nothing there.
@@ -68,6 +69,13 @@ impl TestRun {
                 && scrutiny.still_fails().is_none()
         };
         self.verdict == TestVerdict::Failed && self.beside_red().is_some_and(is_right)
+    }
+
+    /// What only who runs the server can do, where the setup failed and was kept from what it asked for: nobody who works on
+    /// the change can.
+    pub fn kept_out(&self) -> Option<&str> {
+        let setup = self.network.get("setup").filter(|setup| !setup.refused.is_empty());
+        setup.filter(|_| self.verdict == TestVerdict::SetupFailed).and(self.doubt.as_deref())
     }
 
     fn beside_red(&self) -> Option<&Scrutiny> {

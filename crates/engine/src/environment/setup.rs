@@ -10,6 +10,7 @@ use super::{EnvironmentRequest, Environments, RunningServices};
 use crate::command::{CommandOptions, FinishedCommand, for_setup, is_good, run_command};
 use crate::place::EnvironmentPlace;
 use crate::progress::EnvironmentProgress;
+use journeyman_environment::SetupNetwork;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit};
@@ -51,13 +52,19 @@ impl Environments {
             let command = setup.command.trim();
             self.progress.tell(EnvironmentProgress::SetupBegan { command: command.to_owned() });
             let access = for_setup(&ask.network, &self.inner.settings)?;
-            // Without a network pip would ask for a quarter of a minute before it looks at what is there.
-            let offline = access.is_none().then(|| ("PIP_NO_INDEX".to_owned(), "1".to_owned()));
+            // Without a network pip and npm would ask for minutes before they look at what is there.
+            let offline: &[(&str, &str)] = match &ask.network {
+                SetupNetwork::Hosts(_) => &[],
+                SetupNetwork::Edited(_) => &[("PIP_NO_INDEX", "1"), ("npm_config_fetch_retries", "0")],
+                SetupNetwork::Nowhere => {
+                    &[("PIP_RETRIES", "0"), ("npm_config_fetch_retries", "0"), ("CARGO_NET_RETRY", "0")]
+                }
+            };
             let how = CommandOptions {
                 name: "setup".to_owned(),
                 access,
                 timeout: limit.saturating_sub(begun.elapsed()).max(LEAST.min(limit)),
-                environment: offline.into_iter().collect(),
+                environment: offline.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
                 progress: self.progress.clone(),
             };
             let mut ended = Box::pin(run_command(&self.inner.sandbox, place, command, how)).await?;

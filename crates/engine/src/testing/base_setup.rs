@@ -10,6 +10,7 @@ use super::checkout_run::CheckoutRun;
 use super::{CommitTester, TestRunRequest, VerdictBasis, remove};
 use crate::environment::{EnvironmentOwner, EnvironmentRequest, Preparation};
 use journeyman_environment::SetupNetwork;
+use journeyman_order::network::NetworkRecord;
 use journeyman_order::{EffectError, Exit};
 use journeyman_verify::{Overlay, OverlayAction};
 use journeyman_workspace::ChangedContent;
@@ -129,12 +130,49 @@ impl CommitTester {
     }
 }
 
+impl CommitTester {
+    /// What the setup of a change asked for and did not get. One that had no network since the change says itself what is
+    /// installed is made once more, to see what it asks for.
+    pub(super) async fn asked_in_vain(
+        &self,
+        ask: &TestRunRequest,
+        judging: &VerdictBasis,
+        own: &CheckoutRun,
+    ) -> Result<Option<NetworkRecord>, EffectError> {
+        let mut record = own.setup.as_ref().and_then(|setup| setup.network.clone());
+        if own.is_offline_failure() {
+            let TestRunRequest { repository, commit, .. } = ask.clone();
+            let of = (repository.clone(), commit.clone());
+            let source = self.git(move |workspaces| workspaces.source_tree(&repository, &commit)).await?;
+            let place = judging.checkouts.acquire(self, ask).await?;
+            let owner = EnvironmentOwner::Folder(place.folder.join("asks"));
+            let plan = judging.plan.clone();
+            let request =
+                EnvironmentRequest::of_base(&self.settings, of, source, plan, owner, place.inside.clone());
+            let request = EnvironmentRequest { network: SetupNetwork::Nowhere, ..request };
+            let made = Box::pin(self.environments.prepare(&request)).await;
+            remove(&place.folder).await?;
+            if let Preparation::Failed(failed) = made? {
+                record = failed.network;
+            }
+        }
+        Ok(record.filter(|record| !record.refused.is_empty()))
+    }
+}
+
 impl CheckoutRun {
     /// Whether its command passed.
     pub(super) fn is_passed(&self) -> bool {
         self.test.as_ref().is_some_and(|ended| {
             journeyman_verify::verdict(&ended.run.exit, self.reading.counts.as_ref()).is_pass()
         })
+    }
+
+    /// What only who runs the server can do about its setup, which asked for what is in the record.
+    pub(super) fn kept_out(&self, record: &NetworkRecord) -> String {
+        let hosts: Vec<&str> =
+            record.refused.iter().take(MOST_NAMED).map(|refused| refused.what.as_str()).collect();
+        self.setup_network.remedy(&hosts.join(", "))
     }
 
     /// Whether its setup failed, and had no network since the change says itself what is installed.

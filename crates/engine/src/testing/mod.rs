@@ -30,10 +30,10 @@ use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, PinnedImages, RepositoryName, RepositorySettings,
-    Reproduction, Scrutiny, TestCaseStatus, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha,
+    Reproduction, Scrutiny, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
-use journeyman_verify::Overlay;
+use journeyman_verify::{Overlay, ran_any};
 use journeyman_workspace::{GitError, SourceTree, Workspaces};
 
 pub use crate::command::CommandOutput;
@@ -182,7 +182,7 @@ impl CommitTester {
         remove(&ask.folder).await?;
         let judging = self.verdict_basis(ask, enough).await?;
         // Where the basis rests on a run, that was made already.
-        let is_made = judging.is_by_tests_alone || judging.before.tests_alone().is_some();
+        let is_made = judging.is_by_tests_alone || judging.before.has_other_tests();
         let source = if is_made { BaselineSource::KnownOrRun } else { enough };
         let ran = Box::pin(self.baseline_from(source, ask, &judging)).await;
         remove(&ask.folder).await?;
@@ -258,6 +258,10 @@ impl CommitTester {
         run.tail = journeyman_verify::tail(ran.last_output());
         let Some(ended) = &ran.test else {
             run.verdict = TestVerdict::SetupFailed;
+            if let Some(record) = self.asked_in_vain(ask, &judging, &own).await? {
+                run.doubt = Some(own.kept_out(&record));
+                run.network.insert("setup".to_owned(), record);
+            }
             return Ok(TestRunResult { run, outputs, is_image_by_digest });
         };
         run.verdict = journeyman_verify::verdict(&ended.run.exit, ran.reading.counts.as_ref());
@@ -338,29 +342,35 @@ impl CommitTester {
         Box::pin(self.by_tests_alone(ask, basis, enough)).await
     }
 
-    /// Where the base fails by what was found, and passes by the tests in it, these are what a change is judged by.
+    /// Where the base fails beside its tests, or runs none since something does not compile: what runs them is what a change is
+    /// judged by.
     async fn by_tests_alone(
         &self,
         ask: &TestRunRequest,
         basis: VerdictBasis,
         enough: BaselineSource,
     ) -> Result<VerdictBasis, EffectError> {
-        let Some(alone) = basis.before.tests_alone() else { return Ok(basis) };
+        if !basis.before.has_other_tests() {
+            return Ok(basis);
+        }
         let whole = self.baseline_from(enough, ask, &basis).await?;
         // A test that fails in the whole may be the one that the issue is about. What does not build is none.
-        let is_red = match (&whole.reading.cases, whole.reading.counts) {
-            (Some(cases), _) => cases.tests.values().any(|status| *status == TestCaseStatus::Failed),
-            (None, Some(counts)) => counts.failed > whole.reading.unloaded.len() as u64,
-            (None, None) => false,
-        };
+        let is_red =
+            whole.reading.counts.is_some_and(|counts| counts.failed > whole.reading.unloaded.len() as u64);
         if is_red || whole.is_passed() != Some(false) {
             return Ok(basis);
         }
-        let mut by_tests = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
-        (by_tests.plan.test, by_tests.plan.folders) = (alone.test.clone(), alone.folders.clone());
-        by_tests.before = alone;
-        let is_better = self.baseline_from(enough, ask, &by_tests).await?.is_passed() == Some(true);
-        Ok(if is_better { by_tests } else { basis })
+        for other in basis.before.other_tests(journeyman_verify::denies_warnings(&whole.tail)) {
+            let mut by_other = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
+            (by_other.plan.test, by_other.plan.folders) = (other.test.clone(), other.folders.clone());
+            by_other.before = other;
+            let ran = self.baseline_from(enough, ask, &by_other).await?;
+            let runs_more = ran_any(&ran.reading) && !ran_any(&whole.reading);
+            if runs_more || ran.is_passed() == Some(true) {
+                return Ok(by_other);
+            }
+        }
+        Ok(basis)
     }
 
     async fn git<T: Send + 'static>(

@@ -307,6 +307,9 @@ impl Counters {
             );
             return (rework, Some(CheckExhaustion::not_made(because)));
         }
+        if let Some(because) = failed.tests.as_ref().and_then(|run| run.kept_out()) {
+            return (rework, Some(CheckExhaustion::not_made(format!("{summary}; {because}"))));
+        }
         (rework, because.map(|because| CheckExhaustion { because, by: Some(failed.by) }))
     }
 }

@@ -2,11 +2,12 @@
 
 use super::world::{OrderEnding, SimulatedOrder, imported, quiet, said, sha, tested};
 use crate::comparison::{ComparedBy, Comparison, ComparisonVerdict, TestList};
+use crate::network::{NetworkRecord, NetworkRefusal};
 use crate::next::*;
 use crate::proof::{Proof, ProofGrade};
 use crate::scrutiny::{Baseline, OldTests, Scrutiny};
 use crate::signal::SignalKind;
-use crate::test_run::TestVerdict;
+use crate::test_run::{TestRun, TestVerdict};
 use crate::trace::StageChecksOutcome;
 
 const PIPELINE: &str = "
@@ -153,6 +154,30 @@ fn a_fix_that_is_shown_beside_tests_that_failed_before_is_paid_for_once() {
         ],
     );
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
+}
+
+#[test]
+fn a_setup_that_the_operator_alone_can_let_through_is_paid_for_once() {
+    let kept_out = |refused: &[&str]| {
+        let EffectOutcome::Tested(run) = tested(&sha(9), TestVerdict::SetupFailed, 0, 0) else {
+            unreachable!()
+        };
+        let refusal =
+            |what: &&str| NetworkRefusal { what: (*what).into(), why: "not allowed".into(), times: 1 };
+        let refused = refused.iter().map(refusal).collect();
+        let record = NetworkRecord { refused, ..NetworkRecord::default() };
+        let doubt = Some("it asked for pypi.org:443; who runs the server can allow that".to_owned());
+        let network = [("setup".to_owned(), record)].into();
+        EffectOutcome::Tested(Box::new(TestRun { doubt, network, ..*run }))
+    };
+    let mut order = world("/bug").when("/tests", vec![kept_out(&["pypi.org:443"]), proven()]);
+    let OrderEnding::Escalated { because, .. } = order.settle() else { panic!("{:?}", order.survey().next) };
+    assert!(because.contains("who runs the server can allow that"), "{because}");
+    assert_eq!((order.made("implement/2"), order.made("diagnosis")), (0, 0));
+    // One that asked for nothing fails by what the change says.
+    let mut order = world("/bug").when("/tests", vec![kept_out(&[]), proven()]);
+    assert!(matches!(order.settle(), OrderEnding::Verified { .. }));
+    assert_eq!(order.made("implement/2/agent"), 1);
 }
 
 #[test]

@@ -83,8 +83,10 @@ pub(super) fn json(lines: &[&str]) -> Option<RunnerSummary> {
 /// Without `-v` only failures are named and nothing is counted, so the counts stay open: except that none ran
 /// when no package has tests.
 pub(super) fn plain(lines: &[&str]) -> Option<RunnerSummary> {
-    let test = pattern!(r"^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")?;
+    // What is printed without a newline stands before what the runner says next.
+    let test = pattern!(r"^(.*)--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")?;
     let package = pattern!(r"^(ok|FAIL|\?|---)? *\t(\S+)(?:\t| )(.*)$")?;
+    let package_at_end = pattern!(r"(ok  |FAIL)\t(\S+)\t((?:[\d.]+s|\(cached\))(?:\t.*)?)$")?;
     let mut ends = GoTestResults::new();
     let mut waiting: Vec<(String, TestCaseStatus)> = Vec::new();
     let mut broken = Vec::new();
@@ -97,23 +99,24 @@ pub(super) fn plain(lines: &[&str]) -> Option<RunnerSummary> {
     for (at, text) in lines.iter().enumerate() {
         if text.starts_with("panic: ") || text.starts_with("fatal error: ") {
             has_panicked = true;
-        } else if let Some(name) = text.strip_prefix("=== RUN   ") {
+        } else if let Some((_, name)) = text.rsplit_once("=== RUN   ") {
             begun.insert(name);
         } else if let Some(found) = test.captures(text) {
-            let name = found.get(2)?.as_str();
-            let end = match found.get(1)?.as_str() {
+            let name = found.get(3)?.as_str();
+            let is_alone = found.get(1)?.as_str().trim().is_empty();
+            let end = match found.get(2)?.as_str() {
                 "PASS" => TestCaseStatus::Passed,
                 "SKIP" => TestCaseStatus::Skipped,
                 _ => TestCaseStatus::Failed,
             };
-            if begun.contains(name) || (begun.is_empty() && end == TestCaseStatus::Failed) {
+            if begun.contains(name) || (begun.is_empty() && is_alone && end == TestCaseStatus::Failed) {
                 waiting.push((name.to_owned(), end));
             }
-        } else if let Some(found) = package.captures(text) {
+        } else if let Some(found) = package.captures(text).or_else(|| package_at_end.captures(text)) {
             let name = found.get(2)?.as_str();
             let rest = found.get(3)?.as_str();
             let has_none = rest.contains("[no test files]") || rest.contains("[no tests to run]");
-            match found.get(1).map(|word| word.as_str()) {
+            match found.get(1).map(|word| word.as_str().trim_end()) {
                 Some("FAIL") => {
                     if waiting.iter().all(|(_, end)| *end != TestCaseStatus::Failed) {
                         // In brackets is why; without, only how long it took.

@@ -214,6 +214,19 @@ fn what_cargo_says_of_binaries_may_come_before_or_after_what_they_say() {
 }
 
 #[test]
+fn a_test_of_go_that_prints_without_a_newline_is_counted() {
+    let text = "=== RUN   TestA\n...--- PASS: TestA (0.00s)\n=== RUN   TestB\nbegin: === RUN   TestB/one\n== \
+                --- FAIL: TestB (0.01s)\n    .--- FAIL: TestB/one (0.01s)\nFAIL\nbyeFAIL\texample.org/a\t0.004s\n\
+                === RUN   TestC\n--- PASS: TestC (0.00s)\nPASS\ndone.ok  \texample.org/b\t(cached)\n";
+    let expected = ["+ example.org/a.TestA", "- example.org/a.TestB/one", "+ example.org/b.TestC"];
+    assert_eq!(shown(&read(text, None)), expected);
+    // Without -v no test is announced, and what one prints is no failure.
+    let quiet = "say --- FAIL: TestX (0.00s)\nok  \texample.org/a\t0.004s\n";
+    let reading = read(quiet, None);
+    assert_eq!((reading.counts, reading.failing), (None, Vec::new()));
+}
+
+#[test]
 fn of_an_output_whose_start_is_missing_no_test_is_named() {
     for (name, are_counted) in [("cargo-named.txt", false), ("go-named.txt", false), ("jest-named.txt", true)]
     {

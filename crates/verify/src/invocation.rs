@@ -75,7 +75,9 @@ impl TestInvocation {
         for (nth, part) in self.parts.iter().enumerate() {
             let variables = part.asked.environment.iter();
             let variables: String = variables
-                .map(|(name, value)| format!("export {name}={}\n", shell_words::quote(value)))
+                .map(|(name, value)| {
+                    format!("export {name}=\"${{{name}:+${name} }}\"{}\n", shell_words::quote(value))
+                })
                 .collect();
             text.push_str(&format!(
                 "printf '\\n%s %s\\n' {mark} {nth}\n(\n{variables}{}{}\n)\nc=$?; [ $c -eq 0 ] || s=$c\n",
@@ -224,6 +226,14 @@ mod tests {
         let forged = format!("\nm-1 0\n{python}\nm-1 1\n{node}\nm-1 1\n{node}");
         assert_eq!(asked.read(&forged, "m-1", &[None, None], false), TestReport::default());
         assert!(asked.select(Some(TestRunnerName::Node), &["adds".to_owned()], &[]).is_none());
+    }
+
+    #[test]
+    fn what_a_repository_sets_is_kept_beside_what_each_folder_is_asked_with() {
+        let read = |path: &str| path.ends_with("go.mod").then(Vec::new);
+        let asked =
+            TestInvocation::new("(cd a && go test ./...) && (cd b && go test ./...)", None, &read, "/r");
+        assert_eq!(asked.shell("m").matches("export GOFLAGS=\"${GOFLAGS:+$GOFLAGS }\"-v\n").count(), 2);
     }
 
     #[test]

@@ -116,6 +116,11 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
         }
         ["pytest" | "py.test", ..] => known(KnownRunner::Pytest),
         [python, "-m", "pytest", ..] if is_python(python) => known(KnownRunner::Pytest),
+        // What the command sets itself comes before what is in the environment.
+        ["go", "test", ..] if words.iter().take(start).any(|word| word.starts_with("GOFLAGS=")) => {
+            known(KnownRunner::Go)
+                .map(|asked| ReportingRequest { command: Some(with(start + 2, &["-v"])), ..asked })
+        }
         ["go", "test", ..] => known(KnownRunner::Go),
         ["node", ..] if has("--test") => printing(None),
         ["mocha", ..] => printing(None).map(|asked| asked.taking_options("")),
@@ -324,6 +329,8 @@ mod tests {
         for command in ["go test ./...", "make test"] {
             assert_eq!(asked(command, &[("go.mod", "module a")]).environment["GOFLAGS"], "-v");
         }
+        let own = asked("GOFLAGS=-tags=unit go test ./...", &[("go.mod", "module a")]);
+        assert_eq!(own.command, "GOFLAGS=-tags=unit go test -v ./...", "what it sets itself is kept");
         for command in ["cargo test", "node --test", "python3 -m unittest"] {
             let asked = asked(command, &[("go.mod", "module a")]);
             assert_eq!((asked.environment.len(), asked.junit), (0, None), "{command}");

@@ -455,7 +455,11 @@ impl CommitTester {
         for report in asked.reports().into_iter().flatten() {
             self.clear_report(place, report).await?;
         }
-        how.environment.extend(asked.environment());
+        let of_image = place.root.as_ref().map(|root| &root.of.variables);
+        for (name, ours) in asked.environment() {
+            let own = place.variables.get(&name).or_else(|| of_image?.get(&name)).map_or("", String::as_str);
+            how.environment.insert(name, format!("{own} {ours}").trim().to_owned());
+        }
         // Not to be known before: what is printed after it is another command's.
         let mark = uuid::Uuid::new_v4().simple().to_string();
         let command = match at {

@@ -30,7 +30,8 @@ pub struct RepositorySettings {
     pub test: Option<String>,
     /// Folders that are tested each by itself, in a repository of several projects; instead of `test`.
     pub tests: Vec<TestedFolder>,
-    /// Where the test command writes a JUnit report, from the repository's root.
+    /// Where the test command writes a JUnit report, from the repository's root: a file, a folder, or a pattern such as
+    /// `**/build/*.xml`.
     pub report: Option<String>,
     /// What of the tests has to pass.
     pub accept: AcceptedRun,

@@ -34,7 +34,7 @@ mod text;
 use journeyman_order::{Exit, TestCounts, TestVerdict};
 
 pub use compare::may_be_flaky;
-pub use counts::{read, read_end};
+pub use counts::{read, read_end, reports_as_one};
 pub use dependencies::{NewDependency, new_dependencies, unread_dependencies};
 pub use invocation::{TestInvocation, reports_together};
 pub use missing::{

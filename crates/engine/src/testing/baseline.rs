@@ -32,6 +32,12 @@ pub(super) struct CachedBaseline {
     /// Tracked files that are written while its tests run.
     #[serde(default)]
     pub(super) rewritten: Vec<String>,
+    /// Folders whose command ran no test.
+    #[serde(default)]
+    pub(super) without_tests: Vec<String>,
+    /// That nothing was read where the settings have a report, in a sentence.
+    #[serde(default)]
+    pub(super) unread_report: Option<String>,
     /// Whether it is from an earlier run.
     #[serde(skip)]
     pub(super) kept: bool,
@@ -109,6 +115,8 @@ impl CommitTester {
             test: ran.test.map(|ended| ended.run),
             reading: ran.reading,
             rewritten: ran.rewritten,
+            without_tests: ran.without_tests,
+            unread_report: ran.unread_report,
             kept: false,
             outputs,
         };
@@ -145,7 +153,7 @@ impl CommitTester {
         digest.update(mode);
         digest.update(env!("CARGO_PKG_VERSION"));
         // What is read and kept of a run.
-        digest.update("form 5");
+        digest.update("form 6");
         let how = hex::encode(digest.finalize());
         let folder = self.workspaces.baselines(&ask.repository);
         folder.join(format!("{}-{}.json", ask.base, how.get(..16).unwrap_or(&how)))

@@ -8,27 +8,25 @@ use std::time::Instant;
 use sha2::{Digest as _, Sha256};
 
 use super::checkout::{CheckoutPlace, python_tests};
+use super::report::unread;
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis, blocking, remove};
-use crate::command::{CommandOptions, FinishedCommand, run_command, short};
+use crate::command::{CommandOptions, FinishedCommand, run_command};
 use crate::effect_error::disk;
 use crate::environment::{
     Environment, EnvironmentOwner, EnvironmentRequest, Preparation, RunningServices, ServiceFailure,
     TreePurpose, version_tag,
 };
-use crate::job::readable;
 use crate::place::EnvironmentPlace;
 use crate::progress::EnvironmentProgress;
 use journeyman_environment::{EnvironmentPlan, SetupNetwork};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{CommitSha, EffectError, Exit, TestReport};
+use journeyman_order::{CommitSha, EffectError, Exit, TestReport, TestVerdict};
 use journeyman_verify::experiment::ExperimentCell;
 use journeyman_verify::{Overlay, OverlayAction, TestInvocation};
 use journeyman_workspace::SourceTree;
 
-/// A JUnit report that is larger is not read.
-const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
 /// Where a run that is asked for a report writes it; in its home, so that the checkout stays as it is.
 const OWN_REPORT: &str = "journeyman-report.xml";
 /// Tracked files that were written while tests ran and that are kept, so that two runs can be compared.
@@ -68,6 +66,10 @@ pub(super) struct CheckoutRun {
     pub(super) reading: TestReport,
     /// Tracked files that were written while the tests ran.
     pub(super) rewritten: Vec<String>,
+    /// Folders that are tested each by itself, and whose command ran no test.
+    pub(super) without_tests: Vec<String>,
+    /// That nothing was read where the settings have a report, in a sentence.
+    pub(super) unread_report: Option<String>,
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
     /// How all of them are run.
@@ -92,6 +94,8 @@ pub(super) struct TestCommandResult {
     pub(super) reading: TestReport,
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
+    /// That nothing was read where the settings have a report, in a sentence.
+    unread_report: Option<String>,
     invocation: TestInvocation,
 }
 
@@ -123,6 +127,16 @@ impl CheckoutRun {
         told("setup", &self.setup).into_iter().chain(told("tests", &self.test)).collect()
     }
 
+    /// The same, as the run of a folder among others.
+    fn of_folder(mut self, folder: &str) -> Self {
+        let counts = self.reading.counts.as_ref();
+        let verdict = self.test.as_ref().map(|test| journeyman_verify::verdict(&test.run.exit, counts));
+        if verdict == Some(TestVerdict::NoTests) {
+            self.without_tests.push(folder.to_owned());
+        }
+        self
+    }
+
     /// This run of a folder, and that of the next one: as one run.
     fn joined(self, next: Self) -> Self {
         let mut rewritten = [self.rewritten, next.rewritten].concat();
@@ -135,7 +149,19 @@ impl CheckoutRun {
             // A folder that could not be tested is named by its setup.
             _ => (None, next.setup),
         };
-        Self { test, setup, rewritten, is_selected: false, invocation: None, ..next }
+        let without_tests = [self.without_tests, next.without_tests].concat();
+        // It is one of the folders that writes it.
+        let unread_report = self.unread_report.and(next.unread_report);
+        Self {
+            test,
+            setup,
+            rewritten,
+            without_tests,
+            unread_report,
+            is_selected: false,
+            invocation: None,
+            ..next
+        }
     }
 
     /// How long the tests took.
@@ -210,7 +236,7 @@ impl CommitTester {
             return Box::pin(self.run_in(ask, judging, run, place)).await;
         };
         let own = CheckoutRunSpec { plan: &plan, only: None, ..run.clone() };
-        let mut all = Box::pin(self.run_in(ask, judging, own, place)).await?;
+        let mut all = Box::pin(self.run_in(ask, judging, own, place)).await?.of_folder(folder);
         let mut reports = vec![(folder, std::mem::take(&mut all.reading))];
         for (folder, plan) in folders {
             if all.test.is_none() {
@@ -218,7 +244,7 @@ impl CommitTester {
             }
             remove(&place.folder).await?;
             let own = CheckoutRunSpec { plan: &plan, only: None, ..run.clone() };
-            let mut next = Box::pin(self.run_in(ask, judging, own, place)).await?;
+            let mut next = Box::pin(self.run_in(ask, judging, own, place)).await?.of_folder(folder);
             reports.push((folder, std::mem::take(&mut next.reading)));
             all = all.joined(next);
         }
@@ -258,6 +284,7 @@ impl CommitTester {
         let changed = changed.map_err(disk("look through a checkout"))?;
         ran.rewritten = changed.iter().take(MOST_WRITTEN).map(|path| path.display().to_string()).collect();
         (ran.reading, ran.test) = (tests.reading, Some(tests.ended));
+        ran.unread_report = tests.unread_report;
         (ran.is_selected, ran.invocation) = (tests.is_selected, Some(tests.invocation));
         Ok(ran)
     }
@@ -283,6 +310,8 @@ impl CommitTester {
             test: None,
             reading: TestReport::default(),
             rewritten: Vec::new(),
+            without_tests: Vec::new(),
+            unread_report: None,
             is_selected: false,
             invocation: None,
         };
@@ -437,6 +466,7 @@ impl CommitTester {
         let place = &ready.place;
         let (tree, source, plan) = (place.tree.clone(), ready.source.clone(), plan.clone());
         let own_report = place.seen_in_home(OWN_REPORT);
+        let own_of_settings = plan.report.clone();
         let only = only.map(|(names, runner)| (names.to_vec(), runner));
         let asked = blocking(move || {
             let (command, read) = (plan.test_command()?, |path: &str| tree.read(path));
@@ -477,6 +507,9 @@ impl CommitTester {
                 None => None,
             });
         }
+        let unread_report = own_of_settings
+            .filter(|own| asked.reports() == [Some(own.as_str())])
+            .and_then(|own| unread(&own, reports.first()?.as_deref()));
         let (reading, mut ended) = blocking(move || {
             let reading = asked.read(&ended.output.text, &mark, &reports, ended.is_cut);
             (reading, ended.shortened())
@@ -492,27 +525,6 @@ impl CommitTester {
                 journeyman_verify::tail(&failure.said)
             ));
         }
-        Ok(Some(TestCommandResult { ended, reading, is_selected, invocation: whole }))
-    }
-
-    /// A report that was committed would be believed although no test wrote it.
-    async fn clear_report(&self, place: &EnvironmentPlace, report: &str) -> Result<(), EffectError> {
-        short(&self.sandbox, place, &["rm", "-rf", "--", report], place.tree_mount(), Vec::new())
-            .await
-            .map(drop)
-    }
-
-    /// The report is read from inside the sandbox: the tests wrote it, and it may be a link.
-    async fn read_report(&self, place: &EnvironmentPlace, report: &str) -> Option<Vec<u8>> {
-        let most = LARGEST_REPORT.to_string();
-        short(
-            &self.sandbox,
-            place,
-            &["head", "-c", &most, "--", report],
-            readable(&place.tree.at),
-            Vec::new(),
-        )
-        .await
-        .ok()
+        Ok(Some(TestCommandResult { ended, reading, is_selected, unread_report, invocation: whole }))
     }
 }

@@ -40,9 +40,7 @@ pub(super) fn read(xml: &[u8]) -> Option<JunitReport> {
         return None;
     }
     // The library overlooks cases right below the root, where node puts them; below a suite it finds both.
-    let xml = String::from_utf8_lossy(xml)
-        .replace("<testsuites", "<testsuite")
-        .replace("</testsuites", "</testsuite");
+    let xml = text(xml).replace("<testsuites", "<testsuite").replace("</testsuites", "</testsuite");
     if !is_modest(&xml) {
         return None;
     }
@@ -80,6 +78,40 @@ pub(super) fn read(xml: &[u8]) -> Option<JunitReport> {
     }
     let cases = cases.adding_up_to(&counts);
     (counts != TestCounts::default()).then_some(JunitReport { counts, failing, cases, unloaded })
+}
+
+/// A report as text, without the declaration that names its encoding.
+fn text(xml: &[u8]) -> String {
+    let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|pair| unit(*pair)).collect();
+        String::from_utf16_lossy(&units)
+    };
+    let all = match xml {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        _ => String::from_utf8_lossy(xml).into_owned(),
+    };
+    let body = all.trim_start_matches('\u{feff}').trim_start();
+    match body.strip_prefix("<?xml").and_then(|rest| rest.split_once("?>")) {
+        Some((_, rest)) => rest.to_owned(),
+        None => body.to_owned(),
+    }
+}
+
+/// The reports that stand each after a line with `mark`, as one; none where there is none.
+pub fn reports_as_one(files: &[u8], mark: &str) -> Option<Vec<u8>> {
+    let line = format!("\n{mark}\n");
+    let mut rest = files.strip_prefix(line.as_bytes())?;
+    let mut each = Vec::new();
+    while let Some(at) = rest.windows(line.len()).position(|window| window == line.as_bytes()) {
+        each.push(text(rest.get(..at)?));
+        rest = rest.get(at + line.len()..)?;
+    }
+    each.push(text(rest));
+    Some(match each.as_slice() {
+        [one] => one.clone().into_bytes(),
+        several => format!("<testsuites>{}</testsuites>", several.concat()).into_bytes(),
+    })
 }
 
 fn name(case: &TestCase) -> String {

@@ -19,6 +19,8 @@ mod unloaded;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use junit::reports_as_one;
+
 use super::text::plain;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCases, TestCounts, TestReport};

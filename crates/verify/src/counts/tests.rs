@@ -214,6 +214,27 @@ fn what_cargo_says_of_binaries_may_come_before_or_after_what_they_say() {
 }
 
 #[test]
+fn reports_of_one_file_a_class_are_read_as_one_whatever_their_encoding() {
+    let suite = |class: &str, result: &str| {
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{class}\"><testcase classname=\"{class}\" \
+             name=\"test_a\">{result}</testcase></testsuite>"
+        )
+    };
+    let wide: Vec<u8> = "\u{feff}"
+        .encode_utf16()
+        .chain(suite("a.Wide", "").encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let marked =
+        format!("\nm-1\n\u{feff}{}\nm-1\n{}\nm-1\n", suite("a.One", ""), suite("a.Two", "<failure/>"));
+    let all = reports_as_one(&[marked.as_bytes(), &wide].concat(), "m-1").unwrap();
+    assert_eq!(shown(&read("", Some(&all))), ["+ a.One.test_a", "- a.Two.test_a", "+ a.Wide.test_a"]);
+    assert_eq!(shown(&read("", Some(&wide))), ["+ a.Wide.test_a"]);
+    assert_eq!(reports_as_one(b"", "m-1"), None);
+}
+
+#[test]
 fn a_test_of_go_that_prints_without_a_newline_is_counted() {
     let text = "=== RUN   TestA\n...--- PASS: TestA (0.00s)\n=== RUN   TestB\nbegin: === RUN   TestB/one\n== \
                 --- FAIL: TestB (0.01s)\n    .--- FAIL: TestB/one (0.01s)\nFAIL\nbyeFAIL\texample.org/a\t0.004s\n\

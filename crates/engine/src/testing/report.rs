@@ -1,0 +1,80 @@
+//! JUnit reports that a test command writes: a file, a folder of files, or those that fit a pattern.
+//!
+//! May know: places of runs, paths of reports. Must never know: what is in a report.
+
+use super::CommitTester;
+use crate::command::short;
+use crate::job::readable;
+use crate::place::EnvironmentPlace;
+use journeyman_order::EffectError;
+
+/// Reports that are larger together are read up to here.
+const LARGEST: u64 = 16 * 1024 * 1024;
+/// Takes away what fits a pattern below a folder.
+const CLEAR: &str = r#"[ ! -e "$1" ] || find "$1" ! -type d -path "$2" -exec rm -f -- {} +"#;
+/// Prints every file that fits a pattern, after a mark.
+const READ: &str = r#"[ ! -e "$1" ] || find "$1" -type f '(' -path "$2" -o -path "$3" ')' \
+    -exec sh -c 'for file; do printf "\n%s\n" "$0"; cat -- "$file"; done' "$4" {} + | head -c "$5""#;
+
+/// Where a report is looked for, and by which patterns.
+struct ReportPattern {
+    start: String,
+    patterns: [String; 2],
+    is_plain: bool,
+}
+
+impl ReportPattern {
+    fn of(report: &str) -> Self {
+        let path = match report.starts_with('/') {
+            true => report.to_owned(),
+            false => format!("./{}", report.trim_start_matches("./")),
+        };
+        let Some(wild) = path.find(['*', '?', '[']) else {
+            let path = path.trim_end_matches('/').to_owned();
+            let patterns = [path.clone(), format!("{path}/*.xml")];
+            return Self { start: path, patterns, is_plain: true };
+        };
+        let start = path.get(..wild).and_then(|start| start.rsplit_once('/')).map_or(".", |(start, _)| start);
+        // A star of find's stands for folders, too.
+        let pattern = path.replace("**/", "*");
+        Self { start: start.to_owned(), patterns: [pattern.clone(), pattern], is_plain: false }
+    }
+}
+
+impl CommitTester {
+    /// A report that was committed would be believed although no test wrote it.
+    pub(super) async fn clear_report(
+        &self,
+        place: &EnvironmentPlace,
+        report: &str,
+    ) -> Result<(), EffectError> {
+        let ReportPattern { start, patterns: [pattern, _], is_plain } = ReportPattern::of(report);
+        let whole = ["rm", "-rf", "--", &start];
+        let each = ["sh", "-c", CLEAR, "sh", &start, &pattern];
+        let program = if is_plain { &whole[..] } else { &each[..] };
+        short(&self.sandbox, place, program, place.tree_mount(), Vec::new()).await.map(drop)
+    }
+
+    /// Reports are read from inside the sandbox: the tests wrote them, and they may be links.
+    pub(super) async fn read_report(&self, place: &EnvironmentPlace, report: &str) -> Option<Vec<u8>> {
+        let ReportPattern { start, patterns: [one, other], .. } = ReportPattern::of(report);
+        // Not to be known before, as whoever writes a report could write it.
+        let mark = uuid::Uuid::new_v4().simple().to_string();
+        let most = LARGEST.to_string();
+        let program = ["sh", "-c", READ, "sh", &start, &one, &other, &mark, &most];
+        let read = short(&self.sandbox, place, &program, readable(&place.tree.at), Vec::new()).await.ok()?;
+        journeyman_verify::reports_as_one(&read, &mark)
+    }
+}
+
+/// That nothing was read where the settings have a report.
+pub(super) fn unread(report: &str, read: Option<&[u8]>) -> Option<String> {
+    let what = match read {
+        None => "the tests wrote no such file",
+        Some(read) if journeyman_verify::read("", Some(read)).counts.is_none() => {
+            "what is there is no JUnit report with tests in it"
+        }
+        Some(_) => return None,
+    };
+    Some(format!("`report` in .github/journeyman.yml is {report}, and {what}"))
+}

@@ -201,6 +201,9 @@ impl LiveOutput {
             EffectOutcome::BranchTaken { .. } => {
                 self.line(LineMark::Wrong, "the branch's name is taken; trying another")
             }
+            EffectOutcome::PushDeclined { because } => {
+                self.line(LineMark::Wrong, &format!("the push was declined: {}", whole(because)));
+            }
             EffectOutcome::PullOpened { number, url } => {
                 let line = format!("draft pull request #{number}: {}", one_line(url));
                 self.line_of_github(LineMark::Done, &line);

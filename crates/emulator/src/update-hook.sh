@@ -9,13 +9,19 @@ violated() {
     non_fast_forward) ! absent "$2" && ! absent "$3" && ! git merge-base --is-ancestor "$2" "$3" ;;
     required_signatures) ! absent "$3" && ! git cat-file commit "$3" | grep -q '^gpgsig ' ;;
     pull_request | required_status_checks) ! absent "$3" ;;
+    commit_message_pattern)
+      for commit in $(absent "$3" || git rev-list "$3" --not --branches); do
+        git log -1 --format=%B "$commit" | grep -Eq -- "$4" || return 0
+      done
+      return 1
+      ;;
     *) return 1 ;;
   esac
 }
 branch=${1#refs/heads/}
-while read -r kind expression; do
+while read -r kind expression pattern; do
   [ -n "$kind" ] || continue
-  if printf '%s\n' "$branch" | grep -Eq -- "$expression" && violated "$kind" "$2" "$3"; then
+  if printf '%s\n' "$branch" | grep -Eq -- "$expression" && violated "$kind" "$2" "$3" "$pattern"; then
     echo "error: GH013: Repository rule violations found for $1." >&2
     echo "- $kind" >&2
     exit 1

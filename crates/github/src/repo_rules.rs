@@ -15,6 +15,10 @@ use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::RepositoryName;
 
+/// Of what a rule names, what is told.
+const MOST_NAMED: usize = 10;
+const LONGEST_PATTERN: usize = 200;
+
 /// What the installation was granted.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct InstallationGrants {
@@ -183,14 +187,25 @@ impl BranchRuleWire {
             }
             "non_fast_forward" => may("forbids overwriting it, so an attempt cannot replace an earlier one"),
             "branch_name_pattern" => self.of_name(branch),
-            "commit_message_pattern" => may("requires commit messages of a certain format"),
-            "commit_author_email_pattern" | "committer_email_pattern" => {
-                may("requires certain email addresses in commits")
+            "commit_message_pattern" => may(&format!("requires commit messages that {}", self.wants())),
+            "commit_author_email_pattern" => {
+                may(&format!("requires email addresses of authors that {}", self.wants()))
             }
-            "file_path_restriction"
-            | "file_extension_restriction"
-            | "max_file_path_length"
-            | "max_file_size" => may("forbids certain files"),
+            "committer_email_pattern" => {
+                may(&format!("requires email addresses of committers that {}", self.wants()))
+            }
+            "file_path_restriction" => {
+                may(&format!("forbids changes to {}", self.list("restricted_file_paths")))
+            }
+            "file_extension_restriction" => {
+                may(&format!("forbids files that end with {}", self.list("restricted_file_extensions")))
+            }
+            "max_file_path_length" => {
+                may(&format!("forbids paths of more than {} characters", self.number("max_file_path_length")))
+            }
+            "max_file_size" => {
+                may(&format!("forbids files of more than {} MB", self.number("max_file_size")))
+            }
             "workflows" => may("requires workflows to pass before a push"),
             _ => None,
         }
@@ -200,11 +215,42 @@ impl BranchRuleWire {
         self.parameters.get("do_not_enforce_on_create").and_then(Value::as_bool) == Some(true)
     }
 
+    fn text(&self, name: &str) -> &str {
+        self.parameters.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn number(&self, name: &str) -> String {
+        self.parameters.get(name).map(Value::to_string).unwrap_or_default()
+    }
+
+    fn list(&self, name: &str) -> String {
+        let texts = self.parameters.get(name).and_then(Value::as_array).into_iter().flatten();
+        let texts: Vec<String> =
+            texts.filter_map(Value::as_str).take(MOST_NAMED).map(|text| format!("{text:?}")).collect();
+        texts.join(", ")
+    }
+
+    /// What a rule wants of a text, with its pattern.
+    fn wants(&self) -> String {
+        let negated = self.parameters.get("negate").and_then(Value::as_bool) == Some(true);
+        let how = match (self.text("operator"), negated) {
+            ("starts_with", false) => "begin with",
+            ("starts_with", true) => "do not begin with",
+            ("ends_with", false) => "end with",
+            ("ends_with", true) => "do not end with",
+            ("contains", false) => "contain",
+            ("contains", true) => "do not contain",
+            (_, false) => "match the regular expression",
+            (_, true) => "do not match the regular expression",
+        };
+        let pattern: String = self.text("pattern").chars().take(LONGEST_PATTERN).collect();
+        format!("{how} {pattern:?}")
+    }
+
     /// Whether the name is one that the rule takes.
     fn of_name(&self, branch: &str) -> Option<BranchRestriction> {
-        let text = |name: &str| self.parameters.get(name).and_then(Value::as_str).unwrap_or_default();
-        let pattern = text("pattern");
-        let hit = match text("operator") {
+        let pattern = self.text("pattern");
+        let hit = match self.text("operator") {
             "starts_with" => Some(branch.starts_with(pattern)),
             "ends_with" => Some(branch.ends_with(pattern)),
             "contains" => Some(branch.contains(pattern)),
@@ -215,11 +261,11 @@ impl BranchRuleWire {
         let negated = self.parameters.get("negate").and_then(Value::as_bool) == Some(true);
         match hit {
             Some(hit) if hit == negated => {
-                Some(BranchRestriction::Forbids("requires branch names of another format".to_owned()))
+                Some(BranchRestriction::Forbids(format!("requires branch names that {}", self.wants())))
             }
             Some(_) => None,
             None => {
-                Some(BranchRestriction::MayForbid("requires branch names of a certain format".to_owned()))
+                Some(BranchRestriction::MayForbid(format!("requires branch names that {}", self.wants())))
             }
         }
     }
@@ -235,6 +281,38 @@ mod tests {
         let wire = BranchRuleWire { r#type: kind.to_owned(), parameters, ruleset_id: None };
         wire.restriction("journeyman/issue-7-fix", merges)
             .map(|one| !matches!(one, BranchRestriction::MayForbid(_)))
+    }
+
+    #[test]
+    fn a_rule_is_told_with_its_pattern() {
+        let told = |kind: &str, parameters: Value| {
+            let wire = BranchRuleWire { r#type: kind.to_owned(), parameters, ruleset_id: None };
+            match wire.restriction("x", false) {
+                Some(BranchRestriction::MayForbid(what)) => what,
+                other => panic!("{other:?}"),
+            }
+        };
+        let pattern = |operator: &str, negate: bool| json!({"operator": operator, "pattern": "^JM-\\d+", "negate": negate});
+        for (kind, parameters, expected) in [
+            (
+                "commit_message_pattern",
+                pattern("regex", false),
+                r#"requires commit messages that match the regular expression "^JM-\\d+""#,
+            ),
+            (
+                "commit_author_email_pattern",
+                pattern("ends_with", true),
+                r#"requires email addresses of authors that do not end with "^JM-\\d+""#,
+            ),
+            (
+                "file_path_restriction",
+                json!({"restricted_file_paths": ["a/**", "b"]}),
+                r#"forbids changes to "a/**", "b""#,
+            ),
+            ("max_file_size", json!({"max_file_size": 5}), "forbids files of more than 5 MB"),
+        ] {
+            assert_eq!(told(kind, parameters), expected);
+        }
     }
 
     #[test]

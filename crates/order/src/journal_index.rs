@@ -24,7 +24,7 @@ pub(crate) enum EntryKind {
     Text,
     /// What the work happens in was prepared, or could not be.
     Environment,
-    /// The remote was seen to have a commit of ours.
+    /// The remote was seen to have a commit of ours, or not to take it.
     Push,
     /// Commits of somebody else were taken in.
     TakeIn,
@@ -56,7 +56,7 @@ impl EntryKind {
                 EffectOutcome::AgentRan(_) => Some(Self::Run),
                 EffectOutcome::Prepared { .. } | EffectOutcome::IssueRead { .. } => Some(Self::Text),
                 EffectOutcome::EnvironmentPrepared(_) => Some(Self::Environment),
-                EffectOutcome::Pushed => Some(Self::Push),
+                EffectOutcome::Pushed | EffectOutcome::PushDeclined { .. } => Some(Self::Push),
                 EffectOutcome::TakenIn { .. } => Some(Self::TakeIn),
                 EffectOutcome::FilesFound { .. } => Some(Self::Files),
                 EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }) => Some(Self::Outage),

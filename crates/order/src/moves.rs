@@ -411,6 +411,11 @@ pub enum EffectOutcome {
         /// Where it is; none when it is gone.
         at: Option<CommitSha>,
     },
+    /// Of [`Move::Push`]: the server does not take the commit, by a rule of the repository above all.
+    PushDeclined {
+        /// In the server's words, with what the rules for the branch ask for.
+        because: String,
+    },
     /// Of [`Move::OpenPull`].
     PullOpened { number: PullNumber, url: String },
     /// Of [`Move::FinishPull`].

@@ -312,6 +312,10 @@ impl<'a> StepBuilder<'a> {
                 step.error = Some(format!("the branch is {head}, and that is not ours to overwrite"));
                 step.success = Some(false);
             }
+            EffectOutcome::PushDeclined { because } => {
+                step.error = Some(format!("the push was declined: {because}"));
+                step.success = Some(false);
+            }
             EffectOutcome::PullOpened { url, .. } => step.end_well(Some(url.clone())),
             EffectOutcome::Trouble(trouble) => {
                 step.error = Some(trouble.message.clone());

@@ -62,11 +62,14 @@ impl EmulatedRepository {
         self.rules.protected.iter().any(|pattern| matches(pattern, branch))
     }
 
-    /// For the hook that judges pushes: one `KIND EXPRESSION` a line. A classic protection is the two rules it means.
+    /// For the hook that judges pushes: one `KIND EXPRESSION` a line, with the pattern behind it where the rule has one. A
+    /// classic protection is the two rules it means.
     pub(crate) fn rules_for_pushes(&self, app: bool) -> String {
         let rules = self.rules.rules.iter().filter(|rule| !(app && rule.bypass));
-        let mut lines: Vec<String> =
-            rules.map(|rule| format!("{} {}", rule.kind, expression(&rule.pattern))).collect();
+        let pattern = |rule: &RulesetRule| rule.parameters["pattern"].as_str().unwrap_or_default().to_owned();
+        let mut lines: Vec<String> = rules
+            .map(|rule| format!("{} {} {}", rule.kind, expression(&rule.pattern), pattern(rule)))
+            .collect();
         for pattern in &self.rules.protected {
             lines.extend(
                 ["deletion", "non_fast_forward"].map(|kind| format!("{kind} {}", expression(pattern))),

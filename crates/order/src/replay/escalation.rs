@@ -34,6 +34,7 @@ impl CheckExhaustion {
                 | RoundCheck::Policy
                 | RoundCheck::Tests
                 | RoundCheck::Proof
+                | RoundCheck::Push
                 | RoundCheck::Verifier
                 | RoundCheck::Person,
             ) => true,

@@ -16,6 +16,8 @@ pub(crate) enum RoundCheck {
     Tampering,
     /// The tests pass, and do not show that the change does anything.
     Proof,
+    /// The server does not take the commit.
+    Push,
     Verifier,
     /// Somebody who was asked for their approval.
     Person,

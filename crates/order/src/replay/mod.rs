@@ -140,6 +140,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) pushes: Vec<LastPush>,
     /// Reviews of commits that wait for the pull request.
     kept_reviews: Vec<KeptReview>,
+    /// Those that the remote did not take.
+    pub(crate) declined_pushes: Vec<LastPush>,
 }
 
 impl<'a> Replay<'a> {
@@ -167,6 +169,8 @@ impl<'a> Replay<'a> {
             ("order.id".to_owned(), opened.order.to_string()),
             ("repository.name".to_owned(), opened.repository.to_string()),
         ]);
+        let (pushes, declined_pushes) =
+            publish::pushes(prefix).into_iter().partition(|push| push.declined.is_none());
         let trace = OrderTrace { usage: budget::usage_after(prefix, 0, None), ..OrderTrace::default() };
         let mut replay = Self {
             journal,
@@ -184,8 +188,9 @@ impl<'a> Replay<'a> {
             now,
             imported: None,
             asked_for_proof: BTreeMap::new(),
-            pushes: publish::pushes(prefix),
             kept_reviews: Vec::new(),
+            pushes,
+            declined_pushes,
         };
         replay.trace.has_pushed = !replay.pushes.is_empty();
         if let Some(note) = outage::note(prefix) {

@@ -2,8 +2,9 @@
 //! the best round over, when the work was given up.
 
 use super::graph::StageResult;
-use super::judge::RoundOutcome;
+use super::judge::{FailedRound, RoundCheck, RoundOutcome};
 use super::rounds::WorkerOutcome;
+use super::work::not_verified;
 use super::{Replay, Suspension};
 use crate::effect_name::{EffectScope, ReservedWord};
 use crate::feedback::{Category, Feedback};
@@ -30,6 +31,8 @@ pub(crate) struct LastPush {
     pub(crate) commit: CommitSha,
     /// Whether it answers people: the pipeline had come to its end before.
     is_answer: bool,
+    /// Why the remote does not take it, where that is so.
+    pub(super) declined: Option<String>,
 }
 
 impl<'a> Replay<'a> {
@@ -80,13 +83,24 @@ impl<'a> Replay<'a> {
             let because = format!("stage {}: there is no commit to publish", stage.name);
             return Err(Suspension::Settled(Settlement::Failed { because }));
         };
-        let (number, url) = self.publish(stage, &work)?;
+        let (branch, work) = match self.try_push(&work, None)? {
+            Ok(branch) => (branch, work),
+            Err(declined) => match self.declined_rounds(stage, work, declined)? {
+                Ok(taken) => taken,
+                Err(ended) => return Ok(*ended),
+            },
+        };
+        let (number, url) = self.publish(stage, &work, branch)?;
         let fields = vec![("url".to_owned(), url), ("number".to_owned(), number)];
         Ok(StageResult::passed(fields, Some(work)))
     }
 
-    fn publish(&mut self, stage: &Stage, work: &CandidateWork) -> Result<(String, String), Suspension> {
-        let branch = self.push(work)?;
+    fn publish(
+        &mut self,
+        stage: &Stage,
+        work: &CandidateWork,
+        branch: BranchName,
+    ) -> Result<(String, String), Suspension> {
         let (title, summary) = self.pull_text(stage, work)?;
         let key = MoveKey::within(&stage.name, "pull");
         let open = Move::OpenPull { branch, title: title.clone(), summary: summary.clone() };
@@ -108,10 +122,23 @@ impl<'a> Replay<'a> {
         self.pipeline.stages.iter().find(|stage| stage.uses == StageKind::Publish)
     }
 
-    /// The branch under which the commit is on the remote. Where another commit of ours is there, this one takes its
-    /// place, with a lease on it.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
+    /// The branch under which the commit is on the remote, where nobody is left who could be told why it is declined.
     pub(crate) fn push(&mut self, work: &CandidateWork) -> Result<BranchName, Suspension> {
+        self.try_push(work, None)?.map_err(|declined| {
+            let pull = self.trace.pull.as_ref().map(|pull| pull.number);
+            Suspension::Settled(Settlement::Escalated { pull, because: declined.summary })
+        })
+    }
+
+    /// The branch under which the commit is on the remote, or why the server does not take it. Where another commit of ours
+    /// is there, this one takes its place, with a lease on it. `again`: the round in which the same is tried once more.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
+    pub(crate) fn try_push(
+        &mut self,
+        work: &CandidateWork,
+        again: Option<u32>,
+    ) -> Result<Result<BranchName, Feedback>, Suspension> {
+        let tried = again.map(|round| format!("-round-{round}")).unwrap_or_default();
         let wished = self.branch_or_default();
         let name = self.publisher().map_or("publish", |stage| stage.name.as_str());
         let issue = self.journal.opened().issue.number;
@@ -121,11 +148,19 @@ impl<'a> Replay<'a> {
         let is_there = |push: &&LastPush| push.commit == work.commit;
         // The remote has it: since what the walk looks at now, or from before and nothing else came since.
         let last = || pushes.last().filter(is_there);
-        if let Some(push) = pushes.iter().find(done).or_else(last) {
+        let taken = pushes.iter().find(done).or_else(last);
+        // What came later takes nothing back of it.
+        let refused = self.declined_pushes.iter().filter(|push| !push.is_answer).find(done);
+        let refused = refused.filter(|refused| taken.is_none_or(|push| refused.seq < push.seq));
+        if let Some(LastPush { seq, declined: Some(because), .. }) = refused {
+            self.position = *seq;
+            return Ok(Err(declined(because)));
+        }
+        if let Some(push) = taken {
             self.position = self.position.max(push.seq);
             self.trace.branch = Some(push.branch.clone());
             self.trace.pushed = Some(work.commit.clone());
-            return Ok(push.branch.clone());
+            return Ok(Ok(push.branch.clone()));
         }
         let before = pushes.last();
         let slug = wished.as_str().to_owned();
@@ -133,7 +168,7 @@ impl<'a> Replay<'a> {
             let (branch, key, lease) = match before {
                 Some(push) => {
                     let (to, from) = (work.commit.short(), push.commit.short());
-                    let over = MoveKey::within(name, format_args!("{to}/over-{from}-{again}"));
+                    let over = MoveKey::within(name, format_args!("{to}/over-{from}-{again}{tried}"));
                     (push.branch.clone(), over, Some(push.commit.clone()))
                 }
                 None => (
@@ -141,7 +176,7 @@ impl<'a> Replay<'a> {
                         1 => wished.clone(),
                         again => BranchName::for_issue(issue, slug.trim_start_matches("journeyman/"), again),
                     },
-                    MoveKey::within(name, format_args!("{}/push-{again}", work.commit.short())),
+                    MoveKey::within(name, format_args!("{}/push-{again}{tried}", work.commit.short())),
                     None,
                 ),
             };
@@ -150,8 +185,9 @@ impl<'a> Replay<'a> {
                 EffectOutcome::Pushed => {
                     self.trace.branch = Some(branch.clone());
                     self.trace.pushed = Some(work.commit.clone());
-                    return Ok(branch);
+                    return Ok(Ok(branch));
                 }
+                EffectOutcome::PushDeclined { because } => return Ok(Err(declined(because))),
                 // A person may have made room before they said `/retry`.
                 EffectOutcome::BranchTaken { .. } if self.signals.has_retry_after(self.position) => {}
                 EffectOutcome::BranchTaken { at } if before.is_some() => {
@@ -324,7 +360,8 @@ impl<'a> Replay<'a> {
         self.trace.work = Some(work.clone());
         if self.trace.pull.is_none() {
             // It was handed over before it could be accepted.
-            self.publish(&self.publisher().cloned().unwrap_or_else(by_itself), &work)?;
+            let branch = self.push(&work)?;
+            self.publish(&self.publisher().cloned().unwrap_or_else(by_itself), &work, branch)?;
         }
         self.finish("ready", &work).map(|_| ())
     }
@@ -336,7 +373,8 @@ impl<'a> Replay<'a> {
             self.push(work).map(|_| ())
         } else {
             self.trace.begin(&publisher.name);
-            self.publish(&publisher, work).map(|_| self.trace.conclude(&publisher.name, StageState::Passed))
+            let published = self.push(work).and_then(|branch| self.publish(&publisher, work, branch));
+            published.map(|_| self.trace.conclude(&publisher.name, StageState::Passed))
         };
         let ready = self.pipeline.stages.iter().find(|stage| stage.uses == StageKind::Ready);
         let ready = ready.map_or("ready", |stage| stage.name.as_str());
@@ -349,23 +387,45 @@ impl<'a> Replay<'a> {
     }
 }
 
+/// What whoever made a commit hears that the server does not take.
+pub(super) fn declined(because: &str) -> Feedback {
+    Feedback::failed(Category::Policy, format!("the push was declined: {because}"))
+        .suggest("Change what the rule is about, be it files or the message of your commit, and push again.")
+}
+
+/// A round whose commit the server does not take.
+pub(super) fn push_declined<T>(work: CandidateWork, feedback: Feedback) -> RoundOutcome<T> {
+    RoundOutcome::Failed(Box::new(FailedRound {
+        by: RoundCheck::Push,
+        tests: None,
+        // The message may have to change, and the files stay as they are.
+        tree: None,
+        candidate: Some(not_verified(work, &feedback.summary)),
+        feedback,
+    }))
+}
+
 /// What hands a draft over where the pipeline publishes nothing: no agent is asked for words.
 fn by_itself() -> Stage {
     Stage { name: "publish".to_owned(), uses: StageKind::Publish, ..Stage::default() }
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "only a push is pushed")]
-/// Every push that the remote was seen to have, in order.
+/// Every push that the remote was seen to have or to decline, in order.
 pub(super) fn pushes(prefix: JournalPrefix<'_>) -> Vec<LastPush> {
     let seen = prefix.of_kind(EntryKind::Push).filter_map(|entry| {
-        let JournalEvent::Observed { key, .. } = &entry.event else { return None };
+        let JournalEvent::Observed { key, outcome } = &entry.event else { return None };
+        let declined = match &**outcome {
+            EffectOutcome::PushDeclined { because } => Some(because.clone()),
+            _ => None,
+        };
         let intended = prefix.before(entry.seq).intended(key);
         let (branch, commit) = intended.rev().find_map(|(_, intended)| match intended {
             Move::Push { branch, commit, .. } => Some((branch.clone(), commit.clone())),
             _ => None,
         })?;
         let is_answer = key.scope() == EffectScope::Beside(ReservedWord::Answer);
-        Some(LastPush { seq: entry.seq, branch, commit, is_answer })
+        Some(LastPush { seq: entry.seq, branch, commit, is_answer, declined })
     });
     seen.collect()
 }

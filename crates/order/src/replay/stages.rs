@@ -1,7 +1,8 @@
 //! What each kind of stage does, from its beginning to its end.
 
 use super::graph::StageResult;
-use super::judge::RoundOutcome;
+use super::judge::{RoundCheck, RoundOutcome};
+use super::publish::push_declined;
 use super::rounds::{AbandonedRounds, EscalationTarget, WorkerOutcome};
 use super::work::CommitParents;
 use super::{Replay, Suspension};
@@ -88,8 +89,11 @@ impl Replay<'_> {
                 return Ok(RoundOutcome::Passed((fields, None)));
             };
             let work = passed!(walk.judge_tests(stage, &worker, round, work)?);
-            if is_new && walk.pull_before(stage).is_some() {
-                walk.push(&work)?;
+            if is_new
+                && walk.pull_before(stage).is_some()
+                && let Err(declined) = walk.try_push(&work, None)?
+            {
+                return Ok(push_declined(work, declined));
             }
             let work = passed!(walk.judge_review(stage, &worker, round, work)?);
             Ok(RoundOutcome::Passed((fields, Some(work))))
@@ -117,6 +121,56 @@ impl Replay<'_> {
             concluded.fields.push(("findings".to_owned(), self.reviews_so_far(stage, None)));
         }
         Ok(concluded)
+    }
+
+    /// Whoever made the work hears why the server does not take it, as often as a check may fail. What it makes of that goes
+    /// through the same checks; where it leaves the commit as it is, the push is tried again: a person may have changed the
+    /// rule.
+    pub(crate) fn declined_rounds(
+        &mut self,
+        stage: &Stage,
+        work: CandidateWork,
+        declined: Feedback,
+    ) -> Result<Result<(BranchName, CandidateWork), Box<StageResult>>, Suspension> {
+        let maker = self.before(stage).into_iter().rfind(|known| known.checks.contains(&Check::PushedCommit));
+        let (Some(maker), Some(base)) = (maker, self.base.clone()) else {
+            return Err(Suspension::Settled(Settlement::Escalated { pull: None, because: declined.summary }));
+        };
+        let asked = Stage {
+            name: stage.name.clone(),
+            depends_on: stage.depends_on.clone(),
+            begins_with: StageStart::Checks,
+            ..maker.clone()
+        };
+        let mut worker = self.worker(&asked, &asked.name)?;
+        worker.branch = Some(self.branch_or_default());
+        worker.session = work.session.clone().filter(|_| work.agent == worker.agent);
+        worker.previous = Some(work.answer.clone());
+        let rounds = self.rounds(&worker, |walk, round, run| {
+            let Some(run) = run else { return Ok(push_declined(work.clone(), declined.clone())) };
+            passed!(walk.judge_output(&asked, &worker, round, run)?);
+            let onto = CommitParents { start: base.clone(), parent: base.clone(), merges: None };
+            let made = walk.judge_import(&asked, &worker, round, run, onto)?;
+            let is_new =
+                !matches!(&made, RoundOutcome::Failed(failed) if failed.by == RoundCheck::PushedCommit);
+            let made = if is_new { passed!(made) } else { None };
+            let made = made.unwrap_or_else(|| work.clone());
+            let made = passed!(walk.judge_tests(&asked, &worker, round, made)?);
+            let made = passed!(walk.judge_review(&asked, &worker, round, made)?);
+            Ok(match walk.try_push(&made, (!is_new).then_some(round))? {
+                Ok(branch) => RoundOutcome::Passed((branch, made)),
+                Err(declined) => push_declined(made, declined),
+            })
+        })?;
+        Ok(match rounds {
+            WorkerOutcome::Passed(taken) => Ok(taken),
+            WorkerOutcome::Approved { mut work, by } => {
+                let because = with_its_own_fault(&work, String::new());
+                self.accept(&mut work, by, because);
+                Ok((self.push(&work)?, *work))
+            }
+            WorkerOutcome::GivenUp(given_up) => Err(Box::new(hand_on(&asked, given_up))),
+        })
     }
 
     /// The branch, or one after the title where no stage names it.

@@ -70,9 +70,11 @@ impl Worker {
     /// How often a check may fail before the stage is escalated.
     pub(crate) fn limit(&self, judge: RoundCheck) -> u32 {
         match judge {
-            RoundCheck::Output | RoundCheck::PushedCommit | RoundCheck::Policy | RoundCheck::Tests => {
-                MOST_RUNS
-            }
+            RoundCheck::Output
+            | RoundCheck::PushedCommit
+            | RoundCheck::Policy
+            | RoundCheck::Tests
+            | RoundCheck::Push => MOST_RUNS,
             RoundCheck::Tampering => MOST_TAMPERINGS,
             // It is asked for once, and then the work goes on without.
             RoundCheck::Proof => MOST_RUNS,

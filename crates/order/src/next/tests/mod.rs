@@ -271,6 +271,52 @@ fn a_taken_name_is_left_to_its_owner() {
     assert_eq!(branch.as_str(), "journeyman/issue-7-fix-the-sum-2");
 }
 
+fn declined(because: &str) -> EffectOutcome {
+    EffectOutcome::PushDeclined { because: because.to_owned() }
+}
+
+const RULE: &str = "commit messages have to begin with \"SUM-\"";
+
+#[test]
+fn a_push_that_is_declined_is_a_round_and_the_agent_hears_why() {
+    let mut world = SimulatedOrder::new().when("/push-1", vec![declined(RULE)]);
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
+    let heard = world.task("publish/2/agent").unwrap().rework.unwrap();
+    assert_eq!(heard.feedback[0].summary, format!("the push was declined: {RULE}"));
+    assert_eq!((world.made("publish/2/tests"), world.made("implement/2/agent")), (1, 0));
+    let (trace, made) = (world.survey().trace, world.commit("publish/2"));
+    assert_eq!(
+        (trace.pushed.as_ref(), trace.work.map(|work| work.commit).as_ref()),
+        (Some(&made), Some(&made))
+    );
+}
+
+#[test]
+fn a_push_that_stays_declined_goes_to_a_person_whose_advice_reaches_the_agent() {
+    let mut world = SimulatedOrder::new().when("/push-1", vec![declined(RULE), declined(RULE)]);
+    let settled = world.settle();
+    assert!(
+        matches!(&settled, OrderEnding::Escalated { pull: None, because } if because.contains(RULE)),
+        "{settled:?}"
+    );
+    assert_eq!(
+        (world.made("/push-1"), world.made("publish/3/agent")),
+        (2, 0),
+        "the same failed in the same way"
+    );
+    world.say("/retry write SUM-7 before it");
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
+    let heard = world.task("publish/3/agent").unwrap().rework.unwrap();
+    assert_eq!(heard.guidance.as_deref(), Some("write SUM-7 before it"));
+
+    // Nothing was wrong with the commit, and the rule is another now.
+    let same = || imported(7, Some("Fix the sum"));
+    let mut world =
+        SimulatedOrder::new().when("/push-1", vec![declined(RULE)]).when("/import", vec![same(), same()]);
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
+    assert_eq!(world.survey().trace.pushed, Some(world.commit("implement/1")));
+}
+
 #[test]
 fn several_plans_are_asked_about() {
     let two = EffectOutcome::FilesFound { files: vec!["a.md".to_owned(), "b.md".to_owned()], content: None };

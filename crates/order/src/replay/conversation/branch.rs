@@ -6,9 +6,11 @@ use super::ConversationState;
 use crate::checks;
 use crate::conversation::BranchUpdateMethod;
 use crate::effect_name::ReservedWord;
+use crate::feedback::Feedback;
 use crate::ids::{CommitSha, TreeSha};
 use crate::inconclusive::Inconclusive;
 use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::replay::publish::declined;
 use crate::replay::{Replay, Suspension};
 use crate::settlement::Settlement;
 use crate::test_run::TestVerdict;
@@ -20,7 +22,7 @@ pub(super) enum BaseUpdateOutcome {
     AsItWas,
     /// It is in the branch, and the checks passed on that.
     BroughtIn,
-    /// It is in a commit that is not pushed, because the tests fail on it.
+    /// It is in a commit that is not pushed: the tests fail on it, or the server does not take it.
     Red {
         work: Box<CandidateWork>,
         because: String,
@@ -34,12 +36,14 @@ pub(super) enum BaseUpdateOutcome {
     Overtaken,
 }
 
-/// Whether a push found the branch where it was expected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What became of a push.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum BranchPushOutcome {
     Yes,
     /// Somebody else pushed. Theirs is not overwritten.
     Overtaken,
+    /// The server does not take the commit.
+    Declined(Feedback),
 }
 
 impl Replay<'_> {
@@ -147,6 +151,9 @@ impl Replay<'_> {
                 Ok(BaseUpdateOutcome::BroughtIn)
             }
             BranchPushOutcome::Overtaken => Ok(BaseUpdateOutcome::Overtaken),
+            BranchPushOutcome::Declined(declined) => {
+                Ok(BaseUpdateOutcome::Red { work: Box::new(work), because: declined.summary })
+            }
         }
     }
 
@@ -175,6 +182,7 @@ impl Replay<'_> {
                 Ok(BranchPushOutcome::Yes)
             }
             EffectOutcome::BranchTaken { .. } => Ok(BranchPushOutcome::Overtaken),
+            EffectOutcome::PushDeclined { because } => Ok(BranchPushOutcome::Declined(declined(because))),
             _ => Err(self.mismatch(&key)),
         }
     }

@@ -195,9 +195,9 @@ fn of_base(moved: &BaseUpdateOutcome) -> Option<FeedbackPoint> {
         BaseUpdateOutcome::Red { because, .. } => of_us(
             format!(
                 "The branch that the pull request goes to has moved. It is merged in your work tree, without a \
-                 contradiction, but the tests fail on that: {because}"
+                 contradiction, but it is not pushed: {because}"
             ),
-            "the tests fail once it is merged",
+            "the checks fail once it is merged",
         ),
         BaseUpdateOutcome::AsItWas | BaseUpdateOutcome::BroughtIn | BaseUpdateOutcome::Overtaken => None,
     }

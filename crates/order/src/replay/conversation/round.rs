@@ -17,6 +17,7 @@ use crate::ids::{CommitSha, PullNumber};
 use crate::moves::AgentTask;
 use crate::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
 use crate::replay::judge::{RoundCheck, RoundOutcome};
+use crate::replay::publish::push_declined;
 use crate::replay::rounds::{AbandonedRounds, WorkerOutcome};
 use crate::replay::work::CommitParents;
 use crate::replay::worker::Worker;
@@ -163,6 +164,7 @@ impl Replay<'_> {
         self.trace.begin(ReservedWord::Answer.word());
         // Another request may want a proof of its own.
         self.asked_for_proof.remove(ReservedWord::Answer.word());
+        let mut is_overtaken = false;
         let rounds = self.rounds(&worker, |walk, round, run| {
             let Some(run) = run else { return Ok(RoundOutcome::invalid_output(Feedback::passed(""))) };
             let said = if by_deed {
@@ -204,6 +206,11 @@ impl Replay<'_> {
             work.changed = union(&before.changed, &work.changed);
             let work = passed!(walk.judge_tests(&stage, &worker, round, work)?);
             let work = passed!(walk.judge_review(&stage, &worker, round, work)?);
+            match walk.push_over(answer, &work, &head)? {
+                BranchPushOutcome::Yes => {}
+                BranchPushOutcome::Overtaken => is_overtaken = true,
+                BranchPushOutcome::Declined(declined) => return Ok(push_declined(work, declined)),
+            }
             Ok(RoundOutcome::Passed((answers, Some(work))))
         });
         let rounds = match rounds {
@@ -220,7 +227,7 @@ impl Replay<'_> {
         };
         match rounds {
             WorkerOutcome::Passed((answers, Some(work))) => {
-                if self.push_over(answer, &work, &head)? == BranchPushOutcome::Overtaken {
+                if is_overtaken {
                     self.trace.conclude(ReservedWord::Answer.word(), StageState::Failed);
                     return Ok(AnswerOutcome::Overtaken);
                 }
@@ -240,8 +247,13 @@ impl Replay<'_> {
             WorkerOutcome::Approved { mut work, by } => {
                 let because = work.checks.objection().unwrap_or_default();
                 self.accept(&mut work, by, because);
-                if self.push_over(answer, &work, &head)? == BranchPushOutcome::Overtaken {
-                    return Ok(AnswerOutcome::Overtaken);
+                match self.push_over(answer, &work, &head)? {
+                    BranchPushOutcome::Yes => {}
+                    BranchPushOutcome::Overtaken => return Ok(AnswerOutcome::Overtaken),
+                    BranchPushOutcome::Declined(declined) => {
+                        let because = declined.summary;
+                        return Err(Suspension::Settled(Settlement::Escalated { pull: Some(pull), because }));
+                    }
                 }
                 let commit = work.commit.clone();
                 self.work_is(*work);

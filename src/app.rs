@@ -148,7 +148,7 @@ impl Application {
             .with_context(|| format!("data.dir = {:?}", settings.data.dir))?
             .caching_in(&settings.data.cache_dir)
             .with_context(|| format!("data.cache_dir = {:?}", settings.data.cache_dir))?
-            .reached_by(outgoing.clone())?
+            .reached_by(outgoing.clone())
             .signed_by(commit_signer(settings.signing.clone()).await?);
         let used = workspaces.clone();
         spawn_blocking(move || used.begin_use())

@@ -57,8 +57,7 @@ async fn git_goes_through_the_proxy_and_trusts_the_companys_authority() {
     let place = tempfile::tempdir().expect("a folder");
     let repository = "ada/sample".parse().expect("a name");
     let ask = |outgoing: OutgoingNetwork| {
-        let workspaces = Workspaces::new(place.path()).expect("a folder");
-        let workspaces = workspaces.reached_by(outgoing).expect("a network");
+        let workspaces = Workspaces::new(place.path()).expect("a folder").reached_by(outgoing);
         let remote = Remote {
             repository: &repository,
             url: "https://git.corp.example/sample.git".parse().expect("an address"),

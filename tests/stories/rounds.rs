@@ -49,6 +49,29 @@ async fn failing_tests_send_the_agent_back_with_their_names_and_the_end_of_their
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_push_that_a_ruleset_declines_sends_the_agent_back_with_the_rules_pattern() {
+    let amends = "
+- stage: publish
+  round: 2
+  run: git commit -q --amend -m 'JM-7 Give the answer 42' && git push -q --force origin HEAD
+";
+    let mut world = Story::of(&(answers(1, 42) + amends)).begin().await;
+    let rule = serde_json::json!({"operator": "regex", "pattern": "^JM-[0-9]+ ", "negate": false});
+    world.github.add_rule(REPOSITORY, ("**", "commit_message_pattern"), rule, false).expect("a rule");
+    world.label().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let heard = ended.said("publish/2/agent");
+    for told in ["GH013: Repository rule violations found", "match the regular expression \"^JM-[0-9]+ \""] {
+        assert!(heard.contains(told), "{told:?} is not in the prompt: {heard}");
+    }
+    assert_eq!(world.git(&["log", "-1", "--format=%s", &world.pull().head]), "JM-7 Give the answer 42");
+    assert_eq!((ended.runs_of("implement"), ended.runs_of("publish")), (1, 1));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn when_the_attempts_run_out_the_best_one_is_handed_over_as_a_draft() {
     let worse = "
 - stage: implement

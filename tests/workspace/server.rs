@@ -159,6 +159,9 @@ fn answer(
         .env("GIT_PROJECT_ROOT", root)
         .env("GIT_HTTP_EXPORT_ALL", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        // As GitHub's, it gives every commit by its name.
+        .envs([("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "uploadpack.allowAnySHA1InWant")])
+        .env("GIT_CONFIG_VALUE_0", "true")
         .env("PATH_INFO", path)
         .env("QUERY_STRING", query)
         .env("REQUEST_METHOD", method)

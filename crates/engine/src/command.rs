@@ -206,6 +206,13 @@ const CERTIFICATE_VARIABLES: [&str; 7] = [
     "CARGO_HTTP_CAINFO",
     "GIT_SSL_CAINFO",
 ];
+/// Where systems keep the authorities that they trust, all in one file.
+const BUNDLES: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
 /// In a home.
 const OWN_BUNDLE: &str = ".config/journeyman/certificates.pem";
 
@@ -215,7 +222,7 @@ fn certificates(
     place: &EnvironmentPlace,
     own: Option<&TrustedCertificates>,
 ) -> Result<Vec<(String, String)>, EffectError> {
-    let system = journeyman_workspace::system_certificates();
+    let system = BUNDLES.iter().map(Path::new).find(|file| file.is_file());
     let file = match (own, system) {
         (None, None) => return Ok(Vec::new()),
         // It is not there in an image.

@@ -23,14 +23,20 @@ pub(super) struct IncomingObjects<'r> {
 }
 
 impl<'r> IncomingObjects<'r> {
-    /// Only for who holds the lock of the repository that it is for.
-    pub(super) fn begin(into: &'r Repository) -> Result<Self, GitError> {
+    /// Only for who holds the lock of the repository that it is for. The server is told of the commits that are known; where
+    /// none are, everything comes.
+    pub(super) fn begin(into: &'r Repository, known: &[Oid]) -> Result<Self, GitError> {
         let incoming = Self { into, place: into.path().join(leftovers::COMING) };
         remove_all(&incoming.place)?;
         init_bare(&incoming.place, "main")?;
-        let alternates = incoming.place.join("objects/info/alternates");
-        write_whole(&alternates, b"../../objects\n")
-            .map_err(|error| GitError::file("write", &alternates, &error))?;
+        if known.is_empty() {
+            return Ok(incoming);
+        }
+        let names: String = known.iter().map(|id| format!("{id} refs/known/{id}\n")).collect();
+        for (file, text) in [("objects/info/alternates", "../../objects\n"), ("packed-refs", &names)] {
+            let file = incoming.place.join(file);
+            write_whole(&file, text.as_bytes()).map_err(|error| GitError::file("write", &file, &error))?;
+        }
         Ok(incoming)
     }
 

@@ -16,15 +16,6 @@ pub(super) fn clear(repository: &Path) -> Result<(), GitError> {
     clear_packs(repository, &["tmp_", ".tmp-", "pack_git2_"])
 }
 
-/// Removes what git leaves of a fetch that failed or was killed, where nobody else fetches; others may write.
-pub(super) fn clear_fetch(repository: &Path, reference: &str) -> Result<(), GitError> {
-    let lock = repository.join(format!("{reference}.lock"));
-    if lock.exists() {
-        std::fs::remove_file(&lock).map_err(|error| GitError::file("remove", &lock, &error))?;
-    }
-    clear_packs(repository, &["tmp_"])
-}
-
 /// Removes what git leaves of packs that it could not put together, where nobody else writes packs with it.
 pub(super) fn clear_repack(repository: &Path) -> Result<(), GitError> {
     clear_packs(repository, &["tmp_", ".tmp-"])

@@ -1,7 +1,7 @@
 //! Repositories: mirrors of what is on GitHub, the agent's own repository, and the road between them.
 //!
-//! May know: git's objects and references, by libgit2; files under the data folder; git itself, for what reaches a server, and
-//! the batch API of Git LFS on the same server; the programs that sign commits.
+//! May know: git's objects, references and protocol, by libgit2; files under the data folder; git itself, for what libgit2 does
+//! not do; the batch API of Git LFS on the same server; the programs that sign commits.
 //! Must never know: GitHub's API, agents, what is in a journal. It starts no process but these, and git in repositories of
 //! ours only: what has to be run in one that an agent could write is handed out as a command, to be run in a sandbox.
 //!
@@ -36,6 +36,7 @@ mod error;
 mod examine;
 mod export;
 mod files;
+mod git_program;
 mod git_wire;
 mod gitmodules;
 mod history;
@@ -89,7 +90,7 @@ pub use committed_links::CommittedLinks;
 pub use error::{GitError, GitErrorKind};
 pub use export::MOST_EXPORTED;
 pub use files::{NewFiles, OriginState};
-pub use git_wire::{FetchGuard, system_certificates};
+pub use git_wire::FetchGuard;
 pub use human_commits::FetchedBranch;
 pub use import::{ImportOutcome, ImportRules};
 pub use local_repository::open_clone;
@@ -117,8 +118,6 @@ pub struct Workspaces {
     cache: PathBuf,
     /// How servers are reached.
     outgoing: Arc<OutgoingNetwork>,
-    /// All that git trusts, where the settings name more than the system does.
-    certificates: Option<PathBuf>,
     /// Signs what is published; none: commits are not signed.
     signer: Option<Arc<CommitSigner>>,
     /// Whether nobody waits any more for what is fetched.
@@ -199,7 +198,6 @@ impl Workspaces {
                 tree_sizes: Mutex::default(),
             }),
             outgoing: Arc::default(),
-            certificates: None,
             signer: None,
             is_given_up: Arc::default(),
         })
@@ -218,15 +216,8 @@ impl Workspaces {
     }
 
     /// The same, where servers are reached by way of a proxy or with other certificates.
-    ///
-    /// # Errors
-    /// When the certificates cannot be used.
-    pub fn reached_by(self, outgoing: OutgoingNetwork) -> Result<Self, GitError> {
-        let certificates = match &outgoing.trusted {
-            Some(trusted) => Some(git_wire::joined_certificates(trusted, &self.inner.data)?),
-            None => None,
-        };
-        Ok(Self { outgoing: Arc::new(outgoing), certificates, ..self })
+    pub fn reached_by(self, outgoing: OutgoingNetwork) -> Self {
+        Self { outgoing: Arc::new(outgoing), ..self }
     }
 
     /// The same, and every commit that it makes to be published is signed.

@@ -1,4 +1,4 @@
-//! Settings of libgit2 that hold for the whole process.
+//! Settings of libgit2 that hold for the whole process, and its way to servers.
 
 use std::sync::OnceLock;
 
@@ -19,6 +19,7 @@ pub(super) fn harden() -> Result<(), GitError> {
 fn set() -> Result<(), git2::Error> {
     git2::opts::strict_object_creation(true);
     git2::opts::strict_hash_verification(true);
+    super::git_wire::register()?;
     let levels = [ConfigLevel::ProgramData, ConfigLevel::System, ConfigLevel::XDG, ConfigLevel::Global];
     // SAFETY: these write process-wide variables of libgit2. Whoever uses it here first makes a `Workspaces`, which
     // comes through here, and `OnceLock` lets one thread in and the others wait.
@@ -26,6 +27,8 @@ fn set() -> Result<(), git2::Error> {
         for level in levels {
             git2::opts::set_search_path(level, "")?;
         }
+        // A person's `safe.directory` was asked when their clone was opened first, and is not read from here on.
+        git2::opts::set_verify_owner_validation(false)?;
     }
     Ok(())
 }

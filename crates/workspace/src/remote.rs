@@ -10,8 +10,9 @@ use url::Url;
 use super::commit_origin::CommitOrigin;
 use super::git_wire::{GitWire, PushAnswer, WireLimits};
 use super::incoming::{self, FETCHED, IncomingObjects};
+use super::whole::WholeCommits;
 use super::{GitError, GitErrorKind, Workspaces, address, version_tags};
-use journeyman_order::{BranchName, CommitSha, OrderId, OutgoingProxy, RepositoryName};
+use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
 /// A repository on a server, and what opens it.
 #[derive(Debug, Clone)]
@@ -33,6 +34,11 @@ pub enum PushOutcome {
     StaleLease {
         /// Where it is; none when it is gone.
         at: Option<CommitSha>,
+    },
+    /// The server does not take the commit.
+    Declined {
+        /// In its words.
+        said: String,
     },
 }
 
@@ -89,12 +95,15 @@ impl Workspaces {
         there: &CommitSha,
         kept: &str,
     ) -> Result<CommitSha, GitError> {
+        let known = self.known(remote.repository)?;
         let lock = self.lock(remote.repository);
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let there = oid(there)?;
         let id = match into.refname_to_id(kept) {
             Ok(here) if here == there => here,
-            Ok(_) | Err(_) => self.bring(into, remote, &format!("refs/heads/{branch}"), there, kept)?,
+            Ok(_) | Err(_) => {
+                self.bring((into, known), remote, &format!("refs/heads/{branch}"), there, kept)?
+            }
         };
         // What cannot be read is noticed by whoever needs it.
         if let Err(error) = self.tree_within(into, id)
@@ -118,17 +127,17 @@ impl Workspaces {
         branch: &str,
         commit: &CommitSha,
     ) -> Result<(), GitError> {
-        let mirror = self.mirror(remote.repository)?;
+        let (mirror, known) = (self.mirror(remote.repository)?, self.known(remote.repository)?);
         let lock = self.lock(remote.repository);
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.bring(&mirror, remote, commit.as_str(), oid(commit)?, &kept(branch)).map(drop)
+        self.bring((&mirror, known), remote, commit.as_str(), oid(commit)?, &kept(branch)).map(drop)
     }
 
     /// Fetches what a reference of the server's, or a commit, leads to. Of what is too much nothing stays, and what was there
     /// before is what orders at work rest on.
     fn bring(
         &self,
-        into: &Repository,
+        (into, known): (&Repository, Vec<Oid>),
         remote: &Remote<'_>,
         what: &str,
         there: Oid,
@@ -136,30 +145,42 @@ impl Workspaces {
     ) -> Result<Oid, GitError> {
         check_address(remote)?;
         incoming::require_not_refused(into.path(), there)?;
-        let coming = IncomingObjects::begin(into)?;
-        // That it cannot be written down costs another fetch.
-        let note = |id, error: &GitError| {
-            if let Err(unwritten) = incoming::note_refused(into.path(), id, &error.message) {
-                tracing::warn!(commit = %id, "is refused, and may be fetched again: {unwritten}");
+        let id = self.bring_objects((into, known), remote, what, there).inspect_err(|error| {
+            // That it cannot be written down costs another fetch.
+            if error.kind == GitErrorKind::NotForUs
+                && let Err(unwritten) = incoming::note_refused(into.path(), there, &error.message)
+            {
+                tracing::warn!(commit = %there, "is refused, and may be fetched again: {unwritten}");
             }
-        };
-        if let Err(failure) = self.wire(coming.path(), remote).run(&format!("+{what}:{FETCHED}")) {
-            let error = failed(failure.kind, "fetch", remote, &failure.said);
-            if error.kind == GitErrorKind::NotForUs {
-                note(there, &error);
-            }
-            return Err(error);
-        }
-        let id = coming.tip()?;
-        if let Err(error) = self.tree_within(&coming.seen()?, id)
-            && error.kind == GitErrorKind::NotForUs
-        {
-            note(id, &error);
-            return Err(error);
-        }
-        coming.keep()?;
+        })?;
         let named = into.reference(kept, id, true, "");
         named.map(|_| id).map_err(|error| GitError::local("keep what was fetched", &error))
+    }
+
+    /// The same, without a name for it.
+    fn bring_objects(
+        &self,
+        (into, mut known): (&Repository, Vec<Oid>),
+        remote: &Remote<'_>,
+        what: &str,
+        there: Oid,
+    ) -> Result<Oid, GitError> {
+        let said = |error: git2::Error| GitError::local("look for what is here", &error);
+        if into.odb().map_err(said)?.exists(there) {
+            let mut whole = WholeCommits::new(into, known).map_err(said)?;
+            if whole.missing(there, &mut |_| {})?.is_none() {
+                return self.tree_within(into, there).map(|_| there);
+            }
+            // What is here of it is not to be relied on.
+            known = Vec::new();
+        }
+        let coming = IncomingObjects::begin(into, &known)?;
+        let fetched = self.wire(coming.path(), remote).run(&format!("+{what}:{FETCHED}"));
+        fetched.map_err(|failure| failed(failure.kind, "fetch", remote, &failure.said))?;
+        let id = coming.tip()?;
+        self.tree_within(&coming.seen()?, id)?;
+        coming.keep()?;
+        Ok(id)
     }
 
     /// Where a branch is on the server; none when it does not exist.
@@ -185,8 +206,8 @@ impl Workspaces {
     /// order, or in the new commit, or on the base branch. Otherwise the branch is taken.
     ///
     /// # Errors
-    /// [`GitErrorKind::Broken`] when the commit was not made by us to be published, [`GitErrorKind::Refused`] when the server declines, otherwise as it answers. After an error the branch may
-    /// be at the commit all the same: call it again.
+    /// [`GitErrorKind::Broken`] when the commit was not made by us to be published, otherwise as the server answers. After an
+    /// error the branch may be at the commit all the same: call it again.
     pub fn push(
         &self,
         order: OrderId,
@@ -219,8 +240,13 @@ impl Workspaces {
         if after.as_ref() != lease {
             return Ok(PushOutcome::StaleLease { at: after });
         }
-        pushed?;
-        let message = format!("{} took the push to {branch} but the branch is not there", remote.repository);
+        let message = match pushed? {
+            PushAnswer::Declined(said) => return Ok(PushOutcome::Declined { said: clean(&said, remote) }),
+            PushAnswer::Stale => format!("the branch {branch} has moved"),
+            PushAnswer::Taken => {
+                format!("{} took the push to {branch} but the branch is not there", remote.repository)
+            }
+        };
         Err(GitError::new(GitErrorKind::Refused, message))
     }
 
@@ -252,21 +278,13 @@ impl Workspaces {
         Ok(false)
     }
 
-    /// The proxy of the settings, but never for what is near.
-    pub(super) fn proxy_address(&self, url: &Url) -> Option<SecretString> {
-        let host = url.host_str().unwrap_or_default();
-        let proxy = self.outgoing.proxy.as_ref().filter(|proxy| !proxy.is_bypassed(host));
-        proxy.filter(|_| url.scheme() == "https").map(OutgoingProxy::with_credential)
-    }
-
-    /// git's way to a server, from a repository of ours.
+    /// The way to a server, from a repository of ours.
     pub(super) fn wire<'a>(&'a self, ours: &'a Path, remote: &'a Remote<'_>) -> GitWire<'a> {
         GitWire {
             ours,
             url: &remote.url,
             token: remote.token.as_ref(),
-            proxy: self.proxy_address(&remote.url),
-            certificates: self.certificates.as_deref(),
+            outgoing: &self.outgoing,
             limits: WireLimits::USUAL,
             is_given_up: &self.is_given_up,
         }
@@ -278,21 +296,12 @@ impl Workspaces {
         branch: &BranchName,
         commit: &CommitSha,
         lease: Option<&CommitSha>,
-    ) -> Result<(), GitError> {
+    ) -> Result<PushAnswer, GitError> {
         check_address(remote)?;
         let commits = self.commits(remote.repository)?;
         let wire = self.wire(commits.path(), remote);
-        let sent = wire.push(commit.as_str(), &branch.reference(), lease.map(CommitSha::as_str));
-        match sent.map_err(|failure| failed(failure.kind, "push to", remote, &failure.said))? {
-            PushAnswer::Taken => Ok(()),
-            PushAnswer::Stale => {
-                Err(GitError::new(GitErrorKind::Refused, format!("the branch {branch} has moved")))
-            }
-            PushAnswer::Declined(said) => Err(GitError::new(
-                GitErrorKind::Refused,
-                format!("{} declined the push to {branch}: {}", remote.repository, clean(&said, remote)),
-            )),
-        }
+        let sent = wire.push(oid(commit)?, &branch.reference(), lease.map(oid).transpose()?);
+        sent.map_err(|failure| failed(failure.kind, "push to", remote, &failure.said))
     }
 }
 

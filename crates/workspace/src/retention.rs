@@ -4,9 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::git_wire::{own_git, run_task};
 use super::large_files::{self, store::LargeFileStore};
-use super::{GitError, GitErrorKind, Workspaces, bounds, leftovers, remove_all};
+use super::{GitError, GitErrorKind, Workspaces, bounds, git_program, leftovers, remove_all};
 use journeyman_order::{OrderId, RepositoryName};
 
 /// How folders are called that are being taken away.
@@ -160,17 +159,16 @@ impl Workspaces {
             return Ok(());
         }
         let begun = std::time::Instant::now();
-        let mut command = own_git(repository);
-        command.args(["-c", "gc.packRefs=false", "-c", "gc.writeCommitGraph=false"]).args(arguments);
+        let arguments = [&["-c", "gc.packRefs=false", "-c", "gc.writeCommitGraph=false"], arguments].concat();
         let path = repository.display();
-        match run_task(command, &self.is_given_up) {
+        match git_program::run(repository, &arguments, &self.is_given_up) {
             Ok(()) => tracing::info!(
                 repository = %path,
                 milliseconds = begun.elapsed().as_millis() as u64,
                 "its packs were put together"
             ),
-            Err(failure) => {
-                tracing::warn!(repository = %path, "its packs stay as they are: {}", failure.said);
+            Err(said) => {
+                tracing::warn!(repository = %path, "its packs stay as they are: {said}");
                 // What it wrote by half is as large as they are.
                 leftovers::clear_repack(repository)?;
             }

@@ -20,7 +20,7 @@ use super::git_wire::{GitWire, WireLimits};
 use super::gitmodules::{self, SubmoduleEntry};
 use super::remote::{failed, oid};
 use super::tree::{EntryMode, GitTreeEntry, parse};
-use super::{GitError, GitErrorKind, Remote, Workspaces, folder, leftovers, names, write_whole};
+use super::{GitError, GitErrorKind, Remote, Workspaces, folder, names, write_whole};
 use journeyman_order::{CommitSha, RepositoryName};
 
 /// Submodules of a commit, with those in submodules.
@@ -209,10 +209,8 @@ impl Workspaces {
             return Ok(Err(too_long()));
         }
         let limits = WireLimits { whole, ..LIMITS };
-        let fetch =
-            GitWire { url, limits, proxy: self.proxy_address(url), ..self.wire(store.path(), remote) };
+        let fetch = GitWire { url, limits, ..self.wire(store.path(), remote) };
         if let Err(failure) = fetch.run_shallow(&format!("+{id}:{fetched}")) {
-            leftovers::clear_fetch(store.path(), &fetched)?;
             return match failure.kind {
                 GitErrorKind::Unavailable if Instant::now() >= until => Ok(Err(too_long())),
                 GitErrorKind::Unavailable => Err(failed(failure.kind, "fetch", remote, &failure.said)),

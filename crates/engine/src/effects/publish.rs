@@ -1,7 +1,7 @@
 //! The push: by us, with a token that lives for it, and believed only when the remote says so.
 
 use super::{EffectContext, EffectResult, never};
-use journeyman_github::{GitAccess, InstalledRepository};
+use journeyman_github::{BranchRestriction, GitAccess, InstalledRepository};
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome};
 use journeyman_workspace::{PushOutcome, Remote};
 
@@ -24,6 +24,7 @@ impl EffectContext {
         }
         match self.push_with_lease(&at, &branch, &commit, lease.as_ref()).await? {
             PushOutcome::Pushed => Ok(EffectOutcome::Pushed),
+            PushOutcome::Declined { said } => Ok(self.declined(&at, &branch, said).await),
             // Before the order knows of any push of its own, as after a backup was restored.
             PushOutcome::StaleLease { at: Some(head) }
                 if lease.is_none() && self.is_own_branch(&at, &branch, &head).await? =>
@@ -31,11 +32,24 @@ impl EffectContext {
                 tracing::warn!(order = %self.order, %branch, %head, "was pushed by this order, and is forgotten here");
                 Ok(match self.push_with_lease(&at, &branch, &commit, Some(&head)).await? {
                     PushOutcome::Pushed => EffectOutcome::Pushed,
+                    PushOutcome::Declined { said } => self.declined(&at, &branch, said).await,
                     PushOutcome::StaleLease { at } => EffectOutcome::BranchTaken { at },
                 })
             }
             PushOutcome::StaleLease { at } => Ok(EffectOutcome::BranchTaken { at }),
         }
+    }
+
+    /// What the server said, and what the rules for the branch ask for: GitHub does not name a rule's pattern.
+    async fn declined(&self, at: &InstalledRepository, branch: &BranchName, said: String) -> EffectOutcome {
+        let rules = self.parts.github.branch_restrictions(at, branch.as_str(), true);
+        let rules = self.ask_in_time("which rules hold for the branch", rules).await.unwrap_or_default();
+        let rules = rules.into_iter().map(|rule| match rule {
+            BranchRestriction::Forbids(what) | BranchRestriction::MayForbid(what) => what,
+            BranchRestriction::RequiresSignatures => "requires signed commits".to_owned(),
+        });
+        let rules: String = rules.map(|what| format!("; a ruleset of the repository {what}")).collect();
+        EffectOutcome::PushDeclined { because: format!("{said}{rules}") }
     }
 
     async fn push_with_lease(

@@ -48,7 +48,7 @@ fn asked_for(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
 }
 
 /// What lies behind an error.
-pub(super) fn innermost(error: &reqwest::Error) -> String {
+pub(crate) fn innermost(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
         innermost = source;

@@ -26,7 +26,7 @@ pub enum GitErrorKind {
     Forbidden,
     /// The repository (404), the branch or the commit is not there.
     NotFound,
-    /// The server declined: a push, by a rule of the repository or a hook, or a commit that it does not have any more.
+    /// The server declined, above all a commit that it does not have any more.
     Refused,
     /// What people pushed cannot be worked with, or decided about, by us: a person has to.
     NotForUs,
@@ -80,8 +80,7 @@ impl From<GitError> for EffectError {
     fn from(error: GitError) -> Self {
         let retry = match error.kind {
             // A fresh token may be refused for seconds, so a refused credential is tried again too.
-            // So is a 403: GitHub answers its limits with it, and git hands on neither header nor text that would
-            // tell them from a missing permission.
+            // So is a 403: GitHub answers its limits with it, too.
             GitErrorKind::Forbidden => Retry::Soon,
             GitErrorKind::Unavailable | GitErrorKind::Unauthorized => Retry::Outage,
             GitErrorKind::NotFound

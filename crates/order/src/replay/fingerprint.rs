@@ -57,6 +57,7 @@ static PASSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
         | \d{4}-\d\d-\d\d[T\x20]\d\d:\d\d:\d\d(\.\d+)?
         | (:\d+)+\b
         | \b[Ll]ine\x20\d+
+        | \b(duration|elapsed)(_\w+)?\W{1,3}\d+(\.\d+)?
         | \b\d+(\.\d+)?\x20?(ns|us|µs|ms|s|secs?|seconds?|minutes?)\b
         | \(\d{3,}\)",
     )
@@ -94,6 +95,9 @@ mod tests {
                 .is_same_as(&print("thread 'sum' (17) panicked at line 9"))
         );
         assert!(print("thread 'sum' (20001) panicked at line 15").is_same_as(&thread));
+        let node = print("✖ sum\n# duration_ms 103.218\n  duration_ms: 1.5\n\"elapsed\": 3");
+        assert!(print("✖ sum\n# duration_ms 99\n  duration_ms: 12.25\n\"elapsed\": 4").is_same_as(&node));
+        assert!(!print("✖ sum\n# duration_ms 99\nexpected 4").is_same_as(&node));
         let missing = Feedback::failed(Category::MissingCommit, "nothing was pushed");
         let missing = FailureFingerprint::of(RoundCheck::PushedCommit, &missing, None, None, None);
         assert!(missing.is_same_as(&missing));

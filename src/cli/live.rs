@@ -359,6 +359,9 @@ impl LiveOutput {
             let names = if names.is_empty() { names } else { format!(" ({names})") };
             self.line(mark(shown.is_shown), &format!("  {}{names}", one_line(&shown.text)));
         }
+        for died in &scrutiny.died {
+            self.line(LineMark::Done, &format!("  {}", one_line(&died.sentence())));
+        }
         if let Some(lies) = &scrutiny.lies {
             let sentence = scrutiny.lies_sentence().unwrap_or_default();
             self.line(mark(lies.said == LieVerdict::Noticed), &format!("  {}", one_line(&sentence)));
@@ -367,8 +370,9 @@ impl LiveOutput {
             self.line(mark(is_for == Some(true)), &format!("  {}", one_line(&sentence)));
         }
         for test in scrutiny.changed_tests.iter().take(5) {
+            let mark = if test.how.is_of_behaviour() { LineMark::Wrong } else { LineMark::Begun };
             self.line(
-                LineMark::Wrong,
+                mark,
                 &format!("  existing test changed: {}, {}", one_line(&test.test), test.how.as_str()),
             );
         }

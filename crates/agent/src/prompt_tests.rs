@@ -14,7 +14,13 @@ pub(super) fn rework() -> Rework {
         location: Some("tests/test_sum.py:7".into()),
         suggestion: Some("handle the empty list".into()),
     };
-    let newest = Feedback { passed: false, score: 0.2, summary: "Tests fail.".into(), issues: vec![finding] };
+    let newest = Feedback {
+        passed: false,
+        score: 0.2,
+        summary: "Tests fail.".into(),
+        issues: vec![finding],
+        changed_tests: Vec::new(),
+    };
     Rework {
         attempt: 2,
         of: 3,

@@ -25,7 +25,7 @@ fn finding(severity: Severity, category: Category, description: &str) -> Finding
 }
 
 fn review(summary: &str, issues: Vec<Finding>) -> Feedback {
-    Feedback { passed: false, score: 0.4, summary: summary.into(), issues }
+    Feedback { passed: false, score: 0.4, summary: summary.into(), issues, changed_tests: Vec::new() }
 }
 
 fn of_review(feedback: Vec<Feedback>, mode: FeedbackMode) -> Rework {
@@ -260,8 +260,15 @@ fn any_rework() -> impl Strategy<Value = Rework> {
             1 => Just("y\n".repeat(9_000)),
         ]
     };
-    let feedback = (any::<bool>(), text(), proptest::collection::vec(any_finding(), 0..40))
-        .prop_map(|(passed, summary, issues)| Feedback { passed, score: 0.5, summary, issues });
+    let feedback = (any::<bool>(), text(), proptest::collection::vec(any_finding(), 0..40)).prop_map(
+        |(passed, summary, issues)| Feedback {
+            passed,
+            score: 0.5,
+            summary,
+            issues,
+            changed_tests: Vec::new(),
+        },
+    );
     let mode =
         prop_oneof![Just(FeedbackMode::Both), Just(FeedbackMode::Structured), Just(FeedbackMode::Natural)];
     let diagnosis = (text(), text()).prop_map(|(diagnosis, guidance)| Diagnosis {

@@ -123,6 +123,7 @@ pub(super) fn not_of_the_form(faults: Vec<String>) -> Feedback {
                 suggestion: None,
             })
             .collect(),
+        changed_tests: Vec::new(),
     }
 }
 

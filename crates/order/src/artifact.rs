@@ -267,6 +267,7 @@ impl CodeArtifact {
                     )),
                 })
                 .collect(),
+            changed_tests: Vec::new(),
         })
     }
 }

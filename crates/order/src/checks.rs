@@ -8,7 +8,7 @@ use super::ids::{CommitSha, TreeSha};
 use super::moves::EffectOutcome;
 use super::pipeline::Check;
 use super::scrutiny::Objection;
-use super::test_run::{CommandRun, TestRun, TestVerdict};
+use super::test_run::{CommandRun, Exit, TestRun, TestVerdict};
 
 /// Tests that a sentence names.
 const MOST_NAMED: usize = 5;
@@ -80,7 +80,7 @@ pub fn of_import(outcome: &EffectOutcome) -> Vec<CheckResult> {
 /// What the check `verifier` says, by the answer of whoever was asked. An answer that is none says nothing.
 /// `by` is the role, where several are asked.
 pub fn of_review(answer: &str, by: Option<&str>) -> Option<CheckResult> {
-    let feedback = super::judge_answer::feedback(answer).ok()?;
+    let feedback = super::judge_answer::feedback(answer, &[]).ok()?;
     Some(CheckResult { check: Check::Verifier, by: by.map(str::to_owned), feedback, evidence: None })
 }
 
@@ -95,8 +95,12 @@ fn tests_feedback(run: &TestRun) -> Feedback {
     let counted = run.counts.map(|counts| {
         format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
     });
-    let ended = |command: &Option<CommandRun>| {
-        command.as_ref().map_or_else(|| "was not run".to_owned(), |run| format!("ended with {}", run.exit))
+    let ended = |command: &Option<CommandRun>| match command {
+        None => "was not run".to_owned(),
+        Some(CommandRun { exit: Exit::TimedOut, duration_seconds, .. }) => {
+            format!("did not end within {duration_seconds:.0} s, and was stopped")
+        }
+        Some(run) => format!("ended with {}", run.exit),
     };
     match run.verdict {
         TestVerdict::Passed => Feedback::passed(counted.unwrap_or_else(|| "the tests passed".to_owned())),
@@ -136,6 +140,9 @@ fn tests_feedback(run: &TestRun) -> Feedback {
                 feedback.issues = run.failing.iter().map(|test| failing_test(test, run)).collect();
             }
             feedback.issues.extend(objections(run));
+            if run.test.as_ref().is_some_and(|test| test.exit == Exit::TimedOut) {
+                feedback = feedback.suggest(HUNG);
+            }
             // How much is right already; a red run is never worth all of it.
             feedback.score = run
                 .counts
@@ -165,8 +172,11 @@ fn weakened(run: &TestRun) -> Feedback {
         | TestVerdict::SetupFailed
         | TestVerdict::NoTests => format!("the tests pass, and do not show that the change is right: {what}"),
     };
-    Feedback { passed: false, score: 0.0, summary, issues }
+    Feedback { issues, ..Feedback::failed(Category::TestFailure, summary) }
 }
+
+const HUNG: &str = "Look for an infinite loop, and for code or a test that waits: for input, which nobody gives, for a lock, for \
+    another process, or for the network, which is not there.";
 
 const PUT_BACK: &str = "Put back what was there, and make the code pass it. Where the test itself is wrong, say so and leave \
     it: a person decides.";

@@ -14,6 +14,19 @@ pub struct Feedback {
     pub summary: String,
     /// What is wrong, the weightiest first.
     pub issues: Vec<Finding>,
+    /// What a reviewer says of the tests that it was asked about by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_tests: Vec<ChangedTestReview>,
+}
+
+/// What a reviewer says of a test of the base that fails on the new code, and that the change edits or removes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedTestReview {
+    /// As it was named in the question.
+    pub test: String,
+    /// Whether the issue wants the new code to fail this test as the base has it.
+    pub wanted: bool,
+    pub why: String,
 }
 
 /// One thing that is wrong.
@@ -94,7 +107,13 @@ impl Category {
 impl Feedback {
     /// Nothing to say.
     pub fn passed(summary: impl Into<String>) -> Self {
-        Self { passed: true, score: 1.0, summary: summary.into(), issues: Vec::new() }
+        Self {
+            passed: true,
+            score: 1.0,
+            summary: summary.into(),
+            issues: Vec::new(),
+            changed_tests: Vec::new(),
+        }
     }
 
     /// One critical finding whose description is the summary.
@@ -107,7 +126,7 @@ impl Feedback {
             location: None,
             suggestion: None,
         };
-        Self { passed: false, score: 0.0, summary, issues: vec![finding] }
+        Self { passed: false, score: 0.0, summary, issues: vec![finding], changed_tests: Vec::new() }
     }
 
     /// What several judges say of the same: it passes if all of them let it, and each finding names who found it. One
@@ -133,6 +152,7 @@ impl Feedback {
             score: said.iter().map(|(_, feedback)| feedback.score).fold(1.0, f64::min),
             summary: summaries.join(" "),
             issues,
+            changed_tests: said.iter().flat_map(|(_, feedback)| feedback.changed_tests.clone()).collect(),
         }
     }
 

@@ -23,9 +23,14 @@ pub enum Inconclusive {
         /// The stages that have not judged.
         stages: Vec<String>,
     },
+    /// Tests of the base fail on it as the base has them, and no reviewer says that the issue wants that.
+    TestsChanged { tests: Vec<String> },
     /// The remote was not seen to have it.
     NotPublished,
 }
+
+/// Tests that a sentence names.
+const MOST_NAMED: usize = 5;
 
 impl Inconclusive {
     /// In a sentence.
@@ -41,6 +46,15 @@ impl Inconclusive {
                 Some(ended) => ended.clone(),
                 None => format!("these stages have not passed: {}", stages.join(", ")),
             },
+            Self::TestsChanged { tests } => {
+                let more = tests.len().saturating_sub(MOST_NAMED);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                format!(
+                    "tests that the change edits or removes fail on the new code in their old form, and no reviewer says that the \
+                     issue wants that: {}{more}",
+                    tests.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ")
+                )
+            }
             Self::NotPublished => "the commit is not known to be on a branch of the repository".to_owned(),
         }
     }

@@ -11,9 +11,44 @@ use super::moves::Diagnosis;
 
 const MOST_FINDINGS: usize = 50;
 const LONGEST_TEXT: usize = 4_000;
+/// The field in which a verifier speaks of tests by name.
+const CHANGED_TESTS: &str = "changed_tests";
 
-/// The form of a verifier's answer.
-pub(super) fn feedback_schema() -> Value {
+/// The form of a verifier's answer. `asked` are tests that it has to speak of by name.
+pub(super) fn feedback_schema(asked: &[String]) -> Value {
+    let mut form = feedback_form();
+    let of_tests = (!asked.is_empty()).then(|| changed_tests_form(&json!({"enum": asked})));
+    if let (Some(of_tests), Some(fields)) = (of_tests, form.as_object_mut()) {
+        fields["properties"][CHANGED_TESTS] = of_tests;
+        fields["required"] = json!(["passed", "score", "summary", "issues", CHANGED_TESTS]);
+    }
+    form
+}
+
+/// The tests that a verifier was asked about in this form.
+pub(super) fn asked_in(form: Option<&Value>) -> Vec<&str> {
+    let names = form.and_then(|form| {
+        form.pointer("/properties/changed_tests/items/properties/test/enum").and_then(Value::as_array)
+    });
+    names.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn changed_tests_form(test: &Value) -> Value {
+    json!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["test", "wanted", "why"],
+            "properties": {
+                "test": test,
+                "wanted": {"type": "boolean"},
+                "why": {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
+            }
+        }
+    })
+}
+
+fn feedback_form() -> Value {
     json!({
         "type": "object",
         "required": ["passed", "score", "summary", "issues"],
@@ -54,8 +89,12 @@ pub(super) fn diagnosis_schema() -> Value {
 }
 
 /// Both forms are read once: an order's answers are judged again at each of its steps.
-static FEEDBACK: LazyLock<Option<Validator>> =
-    LazyLock::new(|| jsonschema::validator_for(&feedback_schema()).ok());
+static FEEDBACK: LazyLock<Option<Validator>> = LazyLock::new(|| {
+    let mut form = feedback_form();
+    form["properties"][CHANGED_TESTS] =
+        changed_tests_form(&json!({"type": "string", "maxLength": LONGEST_TEXT}));
+    jsonschema::validator_for(&form).ok()
+});
 static DIAGNOSIS: LazyLock<Option<Validator>> =
     LazyLock::new(|| jsonschema::validator_for(&diagnosis_schema()).ok());
 
@@ -69,8 +108,9 @@ fn of_form(text: &str, form: &Option<Validator>) -> Result<Value, Feedback> {
     if faults.is_empty() { Ok(value) } else { Err(answer::not_of_the_form(faults)) }
 }
 
-/// A verifier's answer. One that contradicts itself is no answer; words of another scale are read as ours, and named.
-pub(super) fn feedback(text: &str) -> Result<Feedback, Feedback> {
+/// A verifier's answer. One that contradicts itself is no answer, and neither is a pass that says nothing of a test that it was
+/// `asked` about; words of another scale are read as ours, and named.
+pub(super) fn feedback(text: &str, asked: &[&str]) -> Result<Feedback, Feedback> {
     let mut value = answer::object(text)?;
     read_scales(&mut value);
     let faults = match &*FEEDBACK {
@@ -86,6 +126,21 @@ pub(super) fn feedback(text: &str) -> Result<Feedback, Feedback> {
     if feedback.passed && weighs {
         let fault = "/passed: is true, and yet a critical or major issue is listed";
         return Err(answer::not_of_the_form(vec![fault.to_owned()]));
+    }
+    let of_tests = &feedback.changed_tests;
+    if feedback.passed
+        && let Some(unwanted) = of_tests.iter().find(|said| !said.wanted)
+    {
+        let fault = format!(
+            "/passed: is true, and yet the issue does not want what the change does to {}",
+            unwanted.test
+        );
+        return Err(answer::not_of_the_form(vec![fault]));
+    }
+    let is_open = |name: &&&str| !of_tests.iter().any(|said| said.test == **name);
+    if let Some(open) = asked.iter().find(is_open).filter(|_| feedback.passed) {
+        let fault = format!("/changed_tests: does not say whether the issue wants that {open} fails");
+        return Err(answer::not_of_the_form(vec![fault]));
     }
     if !feedback.passed && feedback.issues.is_empty() {
         let fault = "/issues: is empty, and yet passed is false; nobody could mend that";
@@ -175,7 +230,7 @@ mod tests {
     fn a_verifier_that_contradicts_itself_has_said_nothing() {
         let issue = r#"{"severity": "major", "category": "logic_error", "description": "off by one", "location": null}"#;
         let good = format!(r#"{{"passed": false, "score": 0.4, "summary": "no", "issues": [{issue}]}}"#);
-        assert_eq!(feedback(&good).unwrap().issues.len(), 1);
+        assert_eq!(feedback(&good, &[]).unwrap().issues.len(), 1);
         for bad in [
             format!(r#"{{"passed": true, "score": 1, "summary": "fine", "issues": [{issue}]}}"#),
             r#"{"passed": false, "score": 0, "summary": "no", "issues": []}"#.to_owned(),
@@ -184,15 +239,49 @@ mod tests {
             r#"{"passed": true, "score": 1, "issues": []}"#.to_owned(),
             "LGTM".to_owned(),
         ] {
-            assert!(feedback(&bad).is_err(), "{bad}");
+            assert!(feedback(&bad, &[]).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_pass_says_of_each_test_that_it_was_asked_about_whether_the_issue_wants_it() {
+        let asked = ["tests::sum".to_owned(), "tests::mean".to_owned()];
+        let form = feedback_schema(&asked);
+        let names = asked_in(Some(&form));
+        assert_eq!(names, asked);
+        assert_eq!(asked_in(Some(&feedback_schema(&[]))), [""; 0]);
+        let said = |passed: bool, of_tests: Value| {
+            let issues = match passed {
+                true => json!([]),
+                false => json!([{"severity": "major", "category": "logic_error", "description": "no"}]),
+            };
+            let answer = json!({"passed": passed, "score": 1, "summary": "s", "issues": issues, "changed_tests": of_tests});
+            feedback(&answer.to_string(), &names)
+        };
+        let of =
+            |test: &str, wanted: bool| json!({"test": test, "wanted": wanted, "why": "The issue says so."});
+        let both = said(true, json!([of("tests::sum", true), of("tests::mean", true)])).unwrap();
+        assert_eq!(both.changed_tests.len(), 2);
+        for (bad, fault) in [
+            (json!([of("tests::sum", true)]), "tests::mean"),
+            (json!([of("tests::sum", true), of("tests::mean", false)]), "does not want"),
+            (json!([{"test": "tests::sum", "wanted": "yes", "why": "w"}]), "boolean"),
+            (json!("both"), "array"),
+        ] {
+            let refused = said(true, bad).unwrap_err();
+            assert!(refused.summary.contains(fault), "{}", refused.summary);
+        }
+        assert!(said(false, json!([])).is_ok(), "what sends the work back need not say more");
     }
 
     #[test]
     fn words_of_another_scale_are_read_and_named() {
         let answer = |passed: bool, severity: &str, category: &str| {
             let issue = json!({"severity": severity, "category": category, "description": "off by one"});
-            feedback(&json!({"passed": passed, "score": 0.5, "summary": "s", "issues": [issue]}).to_string())
+            feedback(
+                &json!({"passed": passed, "score": 0.5, "summary": "s", "issues": [issue]}).to_string(),
+                &[],
+            )
         };
         let read = |passed, severity, category| {
             let finding = answer(passed, severity, category).unwrap().issues.remove(0);

@@ -16,6 +16,7 @@ pub mod commit_message;
 mod commit_signing;
 pub mod comparison;
 pub mod conversation;
+mod died_test;
 pub mod effect_name;
 pub mod environment_report;
 pub mod failure_class;
@@ -80,7 +81,7 @@ pub use comparison::{
     ComparedBy, Comparison, ComparisonVerdict, TestCaseStatus, TestCases, TestList, TestReport,
 };
 pub use effect_name::{EffectPart, EffectScope, ReservedWord};
-pub use feedback::{Category, Feedback, Finding, Severity};
+pub use feedback::{Category, ChangedTestReview, Feedback, Finding, Severity};
 pub use ids::{
     BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
     RepositoryId, RepositoryName, TreeSha, UserId,

@@ -9,6 +9,15 @@ use super::test_run::TestRun;
 /// Lines of each kind that are told.
 const MOST: usize = 20;
 
+/// Tests of the base that are others now and that are told; about those that fail as they were, the reviewer is asked by name.
+const MOST_CHANGED: usize = 50;
+
+/// The tests of the base that fail on the new code as the base has them: whether the issue wants that, a reviewer has to say.
+pub(super) fn asked_about(run: &TestRun) -> Vec<String> {
+    let changed = run.scrutiny.iter().flat_map(|scrutiny| scrutiny.changed_tests.iter().take(MOST_CHANGED));
+    changed.filter(|test| test.how.is_of_behaviour()).map(|test| test.test.clone()).collect()
+}
+
 /// All of it.
 pub(super) fn of_tests(run: &TestRun) -> String {
     let mut lines = vec![checks::of_tests(run).feedback.summary];
@@ -33,15 +42,24 @@ fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
             format!("{}: {}.", shown.text, tests.iter().take(MOST).cloned().collect::<Vec<_>>().join(", "))
         }
     }));
+    lines.extend(scrutiny.died.iter().map(|died| format!("{}.", died.sentence())));
     lines.extend(scrutiny.lies_sentence().map(|sentence| format!("{sentence}.")));
     if !scrutiny.changed_tests.is_empty() {
         lines.push("Tests of the base that the change edits, renames or removes. Say of each by name whether the issue asks for it; one that it does not ask for is at least major:".to_owned());
     }
-    for test in scrutiny.changed_tests.iter().take(MOST) {
+    for test in scrutiny.changed_tests.iter().take(MOST_CHANGED) {
         lines.push(format!("- {}: {}", test.test, test.how.as_str()));
         let sides = [("before", &test.old), ("now", &test.new)];
         let sides = sides.into_iter().filter_map(|(what, text)| Some((what, text.as_ref()?)));
         lines.extend(sides.map(|(what, text)| format!("  {what}: {}", text.replace('\n', " / "))));
+    }
+    if scrutiny.changed_tests.iter().any(|test| test.how.is_of_behaviour()) {
+        lines.push(
+            "Answer in `changed_tests` for each of those whose base's version fails or does not load on the new code: its name as \
+             above in `test`, in `wanted` whether the issue wants the new code to do otherwise than that test says, and in `why` \
+             the words of the issue that say so. Without that the change is not verified."
+                .to_owned(),
+        );
     }
     let remarks = scrutiny.weakenings.iter().map(|remark| {
         let line = remark.line.map(|line| format!(":{line}")).unwrap_or_default();

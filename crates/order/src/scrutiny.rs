@@ -13,6 +13,7 @@ use super::proof::Proof;
 use super::reproduction::ReproductionRun;
 use super::weakening::Weakening;
 
+pub use super::died_test::DiedTest;
 pub use super::mutant_tally::MutantTally;
 
 fn yes() -> bool {
@@ -49,6 +50,9 @@ pub struct Scrutiny {
     /// The tests of the change on the code of the base; none where no test changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_code: Option<CommandRun>,
+    /// How tests of the change died on the code of the base, or that they did not end there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub died: Vec<DiedTest>,
     /// Whether the tests notice an expectation that is made false; none where that was not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lies: Option<LieDetector>,
@@ -138,6 +142,10 @@ pub enum TestChange {
     RemovedOrRenamed,
     /// Another expectation stands in it. As the base has it, it passes on the code of the change.
     Edited,
+    /// Another expectation stands in it, and no run names it as the base has it.
+    EditedUnseen,
+    /// It was skipped or expected to fail, and runs and passes now.
+    RunsNow,
 }
 
 impl TestChange {
@@ -148,6 +156,8 @@ impl TestChange {
             Self::DoesNotLoadAsItWas => "the base's version does not load on the new code",
             Self::RemovedOrRenamed => "removed or renamed; the base's version passes on the new code",
             Self::Edited => "edited; the base's version passes on the new code",
+            Self::EditedUnseen => "edited; no run shows how the base's version does on the new code",
+            Self::RunsNow => "skipped or expected to fail before; it runs and passes now",
         }
     }
 
@@ -155,7 +165,7 @@ impl TestChange {
     pub fn is_of_behaviour(self) -> bool {
         match self {
             Self::FailsAsItWas | Self::DoesNotLoadAsItWas => true,
-            Self::RemovedOrRenamed | Self::Edited => false,
+            Self::RemovedOrRenamed | Self::Edited | Self::EditedUnseen | Self::RunsNow => false,
         }
     }
 }
@@ -298,8 +308,7 @@ impl Scrutiny {
         if !self.touches_code {
             return false;
         }
-        let was_red =
-            matches!(self.baseline.test.as_ref().map(|run| run.exit), Some(Exit::Code(code)) if code != 0);
+        let was_red = self.baseline.test.as_ref().is_some_and(|run| run.exit != Exit::Code(0));
         let old_tests_pass = match &self.old_tests {
             None => true,
             Some(old) => {

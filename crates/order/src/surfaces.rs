@@ -253,7 +253,9 @@ impl OutcomeWord {
 fn words(verdict: &Verdict, verified: bool) -> &'static str {
     match verdict {
         Verdict::Verified if verified => "verified",
-        Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } } => "not verified",
+        Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } | Inconclusive::TestsChanged { .. } } => {
+            "not verified"
+        }
         Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "passing, not proven",
         Verdict::Inconclusive { .. } => "unverified",
         Verdict::Approved { .. } => "approved by a person, not verified",
@@ -285,7 +287,9 @@ fn heading(verdict: &Verdict) -> &'static str {
         Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: Some(_), .. } } => {
             "❌ Not verified: the order ended early"
         }
-        Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: None, .. } } => "❌ Not verified",
+        Verdict::Inconclusive {
+            why: Inconclusive::NotJudged { ended: None, .. } | Inconclusive::TestsChanged { .. },
+        } => "❌ Not verified",
         Verdict::Inconclusive { .. } => "⚠️ Unverified",
         Verdict::Approved { .. } => "⚠️ Approved by a person, not verified",
         Verdict::Rejected { .. } | Verdict::None => "❌ Not verified",
@@ -303,6 +307,9 @@ fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {
             Verdict::None => "Done, nothing published".to_owned(),
             Verdict::Approved { by, .. } => format!("Approved by {by}, not verified"),
             Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "Passing, not proven".to_owned(),
+            Verdict::Inconclusive { why: Inconclusive::TestsChanged { .. } } => {
+                "Done, but not verified".to_owned()
+            }
             Verdict::Inconclusive { .. } | Verdict::Pending { .. } => "Done, but unverified".to_owned(),
             Verdict::Rejected { .. } => "Needs a person: the best attempt is not verified".to_owned(),
         },

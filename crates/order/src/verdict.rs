@@ -7,8 +7,9 @@ use super::effect_name::{EffectScope, ReservedWord};
 use super::ids::CommitSha;
 use super::inconclusive::Inconclusive;
 use super::pipeline::{Check, Pipeline, Stage, StageKind, StageStart};
+use super::scrutiny::TestChange;
 use super::settlement::Settlement;
-use super::trace::{Acceptance, CandidateWork, OrderTrace, StageChecksOutcome, StageState};
+use super::trace::{Acceptance, CandidateWork, OrderTrace, RoleReview, StageChecksOutcome, StageState};
 
 /// The verdict on the published commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -109,6 +110,10 @@ impl Verdict {
         if let Some(by) = reviewers(pipeline, trace).find(|by| !has_passed(trace, by, &work.commit)) {
             return inconclusive(Inconclusive::NotReviewed { by: by.to_owned() });
         }
+        let tests = unwanted_changes(trace, work);
+        if !tests.is_empty() {
+            return inconclusive(Inconclusive::TestsChanged { tests });
+        }
         if trace.pushed.as_ref() != Some(&work.commit) {
             let publisher = pipeline.stages.iter().find(|stage| stage.uses == StageKind::Publish);
             match (settled, publisher) {
@@ -152,10 +157,29 @@ fn reviewers<'p>(pipeline: &'p Pipeline, trace: &'p OrderTrace) -> impl Iterator
 
 /// Whether a role's last word on exactly this commit is a pass.
 fn has_passed(trace: &OrderTrace, role: &str, commit: &CommitSha) -> bool {
-    let rounds = trace.stages.iter().flat_map(|stage| &stage.rounds);
-    let of_commit = rounds.filter(|round| round.commit.as_ref() == Some(commit));
-    let mut said = of_commit.flat_map(|round| &round.reviews).filter(|review| review.role == role);
+    let mut said = reviews_of(trace, commit).filter(|review| review.role == role);
     said.next_back().is_some_and(|review| review.feedback.passed)
+}
+
+/// What was said of exactly this commit.
+fn reviews_of<'t>(
+    trace: &'t OrderTrace,
+    commit: &CommitSha,
+) -> impl DoubleEndedIterator<Item = &'t RoleReview> {
+    let rounds = trace.stages.iter().flat_map(|stage| &stage.rounds);
+    rounds.filter(move |round| round.commit.as_ref() == Some(commit)).flat_map(|round| &round.reviews)
+}
+
+/// The tests of the base that fail on this commit as the base has them, and of which no reviewer says that the issue wants it.
+fn unwanted_changes(trace: &OrderTrace, work: &CandidateWork) -> Vec<String> {
+    let scrutiny = work.tests.iter().filter_map(|tests| tests.scrutiny.as_ref());
+    let failing = scrutiny.flat_map(|scrutiny| &scrutiny.changed_tests);
+    let failing = failing.filter(|test| test.how == TestChange::FailsAsItWas);
+    let is_wanted = |name: &str| {
+        let mut said = reviews_of(trace, &work.commit).filter(|review| review.feedback.passed);
+        said.any(|review| review.feedback.changed_tests.iter().any(|said| said.wanted && said.test == name))
+    };
+    failing.filter(|test| !is_wanted(&test.test)).map(|test| test.test.clone()).collect()
 }
 
 fn state_of(trace: &OrderTrace, name: &str) -> Option<StageState> {

@@ -65,7 +65,8 @@ impl<'a> ReceiptSource<'a> {
         if let Some(why) = why(&self.survey.verdict) {
             lines.push(format!("{why}\n"));
         }
-        lines.extend(scrutiny::changed_tests(self.scrutiny()).map(|changed| format!("{changed}\n")));
+        let changed = scrutiny::changed_tests(self.scrutiny(), self.work.review.as_ref());
+        lines.extend(changed.map(|changed| format!("{changed}\n")));
         if let (Some(tests), Some(CommandRun { command, exit, .. })) = (self.tests(), self.test()) {
             let counts = tests.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
             lines.push(format!("- {}: {exit}{counts}", command_span(command)));

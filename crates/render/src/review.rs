@@ -218,6 +218,7 @@ mod tests {
             score: 0.6,
             summary: "The empty list is **not** handled, see @team.".to_owned(),
             issues: vec![finding("`sum([])` fails for a | b"), other],
+            changed_tests: Vec::new(),
         };
         assert_eq!(
             said(&note(Some(feedback))),

@@ -4,7 +4,7 @@ use super::pages::RepositoryLinks;
 use super::text::{code_span, command_span, plain};
 use journeyman_order::length::shorten;
 use journeyman_order::scrutiny::{MutantTally, OldTests};
-use journeyman_order::{CommitSha, ComparedBy, Scrutiny, TestCounts, TestList, Weakening};
+use journeyman_order::{CommitSha, ComparedBy, Feedback, Scrutiny, TestCounts, TestList, Weakening};
 
 const MOST_NAMES: usize = 6;
 const MOST_REMARKS: usize = 10;
@@ -20,6 +20,8 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
         };
         lines.push(format!("- {sign}{}{tests}", plain(&shorten(&shown.text, 300))));
     }
+    let died = scrutiny.died.iter().map(|died| format!("- {}", plain(&shorten(&died.sentence(), 300))));
+    lines.extend(died);
     if scrutiny.base_setup.is_some() {
         lines.push(
             "- the change edits how it is set up; what is said here is of runs with the setup of the base"
@@ -67,7 +69,7 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
 
 /// Tests of the base that the change edits, renames or removes, each with what it expected and expects; none where
 /// there is none. It stands before everything else.
-pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>) -> Option<String> {
+pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>, review: Option<&Feedback>) -> Option<String> {
     let changed = scrutiny.map(|scrutiny| &scrutiny.changed_tests).filter(|changed| !changed.is_empty())?;
     let mut lines = vec![format!("**{}**\n", count_of_changed(changed.len()))];
     for test in changed.iter().take(MOST_REMARKS) {
@@ -76,6 +78,12 @@ pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>) -> Option<String> {
             for line in text.iter().flat_map(|text| text.lines()) {
                 lines.push(format!("  - {what}: {}", command_span(&shorten(line, 160))));
             }
+        }
+        let said = review.iter().flat_map(|review| &review.changed_tests);
+        for said in said.filter(|said| said.test == test.test) {
+            let is_wanted = if said.wanted { "the issue wants it" } else { "the issue does not want it" };
+            lines
+                .push(format!("  - the reviewer says that {is_wanted}: {}", plain(&shorten(&said.why, 200))));
         }
     }
     let more = changed.len().saturating_sub(MOST_REMARKS);

@@ -167,6 +167,7 @@ impl Workspaces {
                 score: 0.0,
                 summary,
                 issues: findings,
+                changed_tests: Vec::new(),
             }));
         }
         for id in needed {

@@ -141,6 +141,7 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
         };
         if shown.is_shown { verified.push(text) } else { open.push(text) }
     }
+    verified.extend(scrutiny.died.iter().map(|died| line(&died.sentence(), LONGEST)));
     if let (Some(lies), Some(sentence)) = (&scrutiny.lies, scrutiny.lies_sentence()) {
         let sentence = line(&sentence, LONGEST);
         if lies.said == LieVerdict::Noticed { verified.push(sentence) } else { open.push(sentence) }

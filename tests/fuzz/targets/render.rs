@@ -193,7 +193,7 @@ fn findings(text: &str) -> Vec<Finding> {
 
 fn feedback(text: &str) -> Feedback {
     let (summary, issues) = (text.to_owned(), findings(text));
-    Feedback { passed: text.len().is_multiple_of(2), score: 0.5, summary, issues }
+    Feedback { passed: text.len().is_multiple_of(2), score: 0.5, summary, issues, changed_tests: Vec::new() }
 }
 
 fn note(text: &str, round: u32) -> ReviewNote {

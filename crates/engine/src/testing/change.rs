@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::{CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::{CommitSha, EffectError, Weakening, WeakeningKind};
 use journeyman_verify::experiment::{
-    ChangeSplit, ChangedPath, EditedTest, NewParameters, defined_in, edited_tests, introduced_names,
-    is_of_tests, is_source, may_hold_tests, new_parameters, split_change, unread_sources, with_empty_names,
-    words_in,
+    ChangeSplit, ChangedPath, EditedTest, NewParameters, defined_in, edited_tests, holds_examples,
+    holds_tests, introduced_names, is_of_tests, is_source, may_hold_tests, new_parameters, split_change,
+    unread_sources, with_empty_names, words_in,
 };
 use journeyman_verify::{
     Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper, unread_dependencies,
@@ -294,8 +294,12 @@ pub(super) async fn texts_of(
     testing
         .git(move |workspaces| {
             let is_wanted = |path: &str| is_of_tests(path) || path.ends_with(".rs");
+            // Code whose documentation may have examples, once all that is of the tests is read.
+            let is_documented = |path: &str| path.ends_with(".py") && !is_of_tests(path);
             let files = workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_wanted)?;
             let mut files: BTreeMap<String, Vec<u8>> = files.into_iter().collect();
+            files.extend(workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_documented)?);
+            let is_wanted = |path: &str| is_wanted(path) || is_documented(path);
             for overlay in overlays.into_iter().filter(|overlay| is_wanted(&overlay.path)) {
                 match overlay.action {
                     OverlayAction::Write(bytes) => drop(files.insert(overlay.path, bytes)),
@@ -305,11 +309,7 @@ pub(super) async fn texts_of(
                     }
                 }
             }
-            // A file of code may hold tests, and is none: lies are told within its tests only.
-            files.retain(|path, bytes| {
-                is_of_tests(path)
-                    || bytes.windows(6).any(|window| window == b"test]\n" || window == b"(test)")
-            });
+            files.retain(|path, bytes| holds_tests(path, bytes) || holds_examples(path, bytes));
             Ok(files.into_iter().collect())
         })
         .await

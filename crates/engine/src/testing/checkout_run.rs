@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
@@ -45,6 +45,8 @@ pub(super) struct CheckoutRunSpec<'a> {
     /// The tests that are asked for, and who names them; none: all.
     pub(super) only: Option<(&'a [String], Option<TestRunnerName>)>,
     pub(super) at: RunPlace,
+    /// How long the tests may take; none: as long as the settings say.
+    pub(super) time: Option<Duration>,
 }
 
 /// Where a run seems to be, for those who ask.
@@ -102,7 +104,7 @@ pub(super) struct TestCommandResult {
 impl<'a> CheckoutRunSpec<'a> {
     /// All tests of a commit as it is.
     pub(super) fn all(what: &'a str, commit: &'a CommitSha, plan: &'a EnvironmentPlan) -> Self {
-        Self { what, commit, overlays: Vec::new(), plan, only: None, at: RunPlace::Here }
+        Self { what, commit, overlays: Vec::new(), plan, only: None, at: RunPlace::Here, time: None }
     }
 }
 
@@ -263,12 +265,13 @@ impl CommitTester {
         place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
         let (only, what, plan, at) = (run.only, run.what, run.plan, run.at);
+        let timeout = run.time.unwrap_or(self.settings.test_time);
         let (mut ran, ready) = Box::pin(self.prepare(ask, judging, run, place)).await?;
         let Some(ready) = ready else { return Ok(ran) };
         let how = CommandOptions {
             name: format!("tests{what}"),
             access: self.for_tests(ask)?,
-            timeout: self.settings.test_time,
+            timeout,
             environment: ready.environment.clone(),
             progress: self.environments.progress().clone(),
         };

@@ -1,6 +1,8 @@
 //! The lie detector: one expectation of a test after the other is made false, and the tests have to notice. What is not
 //! noticed is told to the code of the base as well: a lie that nobody notices there says nothing.
 
+use std::collections::BTreeSet;
+
 use super::change::texts_of;
 use super::checkout_run::CheckoutRun;
 use super::experiment::{ExperimentContext, OldTestsRun};
@@ -200,13 +202,13 @@ impl ExperimentContext<'_> {
             None => self.of_unnamed(suite, &mut session).await?,
         };
         if matches!(said, LieVerdict::NotTold { .. }) && suite.ran.reading.cases.is_some() {
-            said = self.of_unnamed(suite, &mut session).await?;
+            said = said_at_last(said, self.of_unnamed(suite, &mut session).await?);
         }
         if matches!(said, LieVerdict::NotTold { .. }) {
             let data: Vec<Lie> = texts.in_data().into_iter().take(MOST_UNNAMED).collect();
             let (told, own) = self.tell_unnamed(suite, "-data", data).await?;
             session.join(own);
-            said = told;
+            said = said_at_last(said, told);
         }
         Ok((said, session))
     }
@@ -310,7 +312,7 @@ impl ExperimentContext<'_> {
         }
         Ok(match session.lies.iter().any(|(_, noticed)| *noticed) {
             true => LieVerdict::Noticed,
-            false => not_told(unnoticed.iter().find(|lie| lie.is_sure)),
+            false => not_told(unnoticed.iter().find(|lie| lie.is_sure), !session.runs.is_empty()),
         })
     }
 
@@ -355,7 +357,13 @@ impl ExperimentContext<'_> {
     ) -> Result<LieVerdict, EffectError> {
         let texts = &suite.texts;
         let was_green = self.baseline.exit() == Some(Exit::Code(0));
-        let all = texts.anywhere(&self.baseline.tail);
+        let mut all = texts.anywhere(&self.baseline.tail);
+        // What the change has to do with is run, whatever else lies beside it.
+        let (touched, words) = (&self.change.sides.test_paths, &self.change.own_words);
+        let near: BTreeSet<&str> = texts.files_with(words).collect();
+        all.sort_by_key(|lie| {
+            (!lie.is_sure, !touched.contains(&lie.path), !near.contains(lie.path.as_str()))
+        });
         let answer = texts.old_answer_anywhere(&all, &self.baseline.tail).filter(|_| !was_green);
         let own = all.into_iter().filter(|lie| {
             answer.as_ref().is_none_or(|answer| answer.at != lie.at || answer.path != lie.path)
@@ -415,20 +423,34 @@ impl ExperimentContext<'_> {
             session.lies.pop();
             unheard = Some(lie).filter(|lie| lie.is_sure).or(unheard);
         }
-        Ok((not_told(unheard.as_ref()), session))
+        Ok((not_told(unheard.as_ref(), !session.runs.is_empty()), session))
     }
 }
 
+const NONE_FOUND: &str = "no expectation was found in its tests that could be made false";
+
 /// No lie says anything; one may have been told that nobody heard, on the base neither.
-fn not_told(unheard: Option<&Lie>) -> LieVerdict {
+fn not_told(unheard: Option<&Lie>, was_told: bool) -> LieVerdict {
     let because = match unheard {
-        None => "no expectation was found in its tests that could be made false".to_owned(),
+        None if was_told => {
+            "expectations of its tests were made false, and no run shows whether a test notices that"
+                .to_owned()
+        }
+        None => NONE_FOUND.to_owned(),
         Some(Lie { path, line, .. }) => format!(
             "the tests also pass with a false expectation in {path}, line {line}, on the base commit as well; a test command \
              has to end with an exit code other than 0 where a test fails"
         ),
     };
     LieVerdict::NotTold { because }
+}
+
+/// What both come to: where no more lies were found, what was said of others stays.
+fn said_at_last(before: LieVerdict, now: LieVerdict) -> LieVerdict {
+    match now {
+        LieVerdict::NotTold { because } if because == NONE_FOUND => before,
+        LieVerdict::NotTold { .. } | LieVerdict::Noticed | LieVerdict::Unnoticed => now,
+    }
 }
 
 /// Files laid over what is laid already.

@@ -78,7 +78,15 @@ impl ExperimentContext<'_> {
         plan.report = None;
         // As somebody would run it, and not a machine that tests.
         let at = RunPlace::Elsewhere;
-        let spec = CheckoutRunSpec { what, commit, overlays: written.overlays, plan: &plan, only: None, at };
+        let spec = CheckoutRunSpec {
+            what,
+            commit,
+            overlays: written.overlays,
+            plan: &plan,
+            only: None,
+            at,
+            time: None,
+        };
         let ran = self.testing.run_in_checkout(self.ask, self.judging, spec).await?;
         Ok(Some(ran.last_output().to_owned()))
     }

@@ -3,6 +3,7 @@
 //! What the runs come to is [`journeyman_verify::experiment`]'s affair.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
@@ -11,15 +12,15 @@ use super::change::{ChangeAnalysis, texts_of};
 use super::checkout_run::{CheckoutRun, CheckoutRunSpec, RunPlace};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::comparison::TestRunnerName;
-use journeyman_order::scrutiny::{Baseline, ChangedTest, LieVerdict, MutantTally, OldTests};
+use journeyman_order::scrutiny::{Baseline, ChangedTest, DiedTest, LieVerdict, MutantTally, OldTests};
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, Exit, Proof, Scrutiny, TestCaseStatus, TestReport,
 };
 use journeyman_verify as verify;
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
-    ExperimentCell, ExperimentMatrix, ExperimentResult, is_of, judge, lie_told, may_be_flaky_there,
-    not_loaded,
+    ExperimentCell, ExperimentMatrix, ExperimentResult, died, evidence_of, how_edited, is_of, judge,
+    lie_told, may_be_flaky_there, not_loaded,
 };
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
@@ -28,6 +29,10 @@ const MOST_TRIES: usize = 3;
 const MOST_NAMED: usize = 50;
 /// How often the tests of the change are run again, where it is not the same tests that fail.
 const MOST_RERUNS: usize = 3;
+/// What runs this many times as long on the code of the base as with the change, does not end there.
+const TIMES_AS_LONG: f64 = 5.0;
+/// And never less than this is waited for.
+const AT_LEAST: Duration = Duration::from_secs(20);
 
 /// What every run of one verdict is about.
 pub(super) struct ExperimentContext<'a> {
@@ -36,6 +41,8 @@ pub(super) struct ExperimentContext<'a> {
     pub(super) judging: &'a VerdictBasis,
     pub(super) change: ChangeAnalysis,
     pub(super) baseline: CachedBaseline,
+    /// Seconds that the tests take with the change, once that is known.
+    pub(super) took: Option<f64>,
     /// The texts of the change's tests, once they were read.
     new_texts: OnceCell<Vec<(String, Vec<u8>)>>,
 }
@@ -47,6 +54,18 @@ pub(super) struct OldTestsRun {
     pub(super) overlays: Vec<Overlay>,
     /// The paths of the base's tests that do not load there.
     unloaded: Vec<String>,
+}
+
+/// What is known of a run on the code of the base that died or did not end.
+pub(super) enum OldCodeDeath {
+    /// It came to its end.
+    Alive,
+    /// This one is red by itself, and the run says so now.
+    Found(Option<DiedTest>),
+    /// Each test by itself is fine.
+    NotFound,
+    /// The runner cannot be asked for one test.
+    OfAll(DiedTest),
 }
 
 /// The runs with one side of the base.
@@ -65,7 +84,7 @@ impl<'a> ExperimentContext<'a> {
         change: ChangeAnalysis,
         baseline: CachedBaseline,
     ) -> Self {
-        Self { testing, ask, judging, change, baseline, new_texts: OnceCell::new() }
+        Self { testing, ask, judging, change, baseline, took: None, new_texts: OnceCell::new() }
     }
 
     /// The files of the commit that hold tests.
@@ -156,6 +175,26 @@ impl<'a> ExperimentContext<'a> {
         }
         let tests = OldRuns { tests: old_tests.as_ref(), tests_again: &old_again, code: None };
         let mut judgement = self.judged(ran, &again, OldRuns { code: old_code.as_ref(), ..tests });
+        let mut died_on_old_code = Vec::new();
+        let (fixed, red) = evidence_of(&judgement);
+        if judgement.judged.is_pass()
+            && fixed.is_empty()
+            && red.is_empty()
+            && let Some(code) = &mut old_code
+        {
+            match self.look_for_death(ran, code, outputs).await? {
+                OldCodeDeath::Alive => {}
+                OldCodeDeath::Found(death) => {
+                    died_on_old_code.extend(death);
+                    judgement = self.judged(ran, &again, OldRuns { code: old_code.as_ref(), ..tests });
+                }
+                OldCodeDeath::OfAll(death) => died_on_old_code.push(death),
+                OldCodeDeath::NotFound => {
+                    let because = "the run of the change's tests on the old code died, and none of them does so by itself";
+                    judgement.proof = Some(Proof::CannotTell { because: because.to_owned() });
+                }
+            }
+        }
         let is_proven =
             matches!(&judgement.proof, Some(Proof::Proven { .. })) && judgement.against.is_empty();
         let is_selected = old_code.as_ref().is_some_and(|code| code.ran.is_selected);
@@ -218,11 +257,12 @@ impl<'a> ExperimentContext<'a> {
         let known: BTreeSet<&String> = self.baseline.rewritten.iter().collect();
         let rewritten: Vec<String> =
             ran.rewritten.iter().filter(|path| !known.contains(path)).take(MOST_NAMED).cloned().collect();
-        let changed_tests = self.changed_tests(&judgement);
+        let matrix = self.matrix(ran, &again, OldRuns { tests_again: &old_again, ..tests });
+        let changed_tests = self.changed_tests(&judgement, &matrix);
         let is_bent = lies.as_ref().is_some_and(|lies| lies.said == LieVerdict::Unnoticed);
         let is_good = judgement.is_good() && !is_bent && rewritten.is_empty();
         let mutants = match is_good {
-            true => self.mutants(&judgement, ran.seconds()).await?,
+            true => self.mutants(&judgement, ran).await?,
             false => MutantTally::untried("the change had not passed by then"),
         };
         Ok(Scrutiny {
@@ -241,6 +281,7 @@ impl<'a> ExperimentContext<'a> {
             against: judgement.against,
             proof: judgement.proof,
             old_code: old_code.and_then(|code| code.ran.test).map(|ended| ended.run),
+            died: died_on_old_code,
             lies,
             examples,
             unanswered,
@@ -300,12 +341,15 @@ impl<'a> ExperimentContext<'a> {
     ) -> Result<CheckoutRun, EffectError> {
         let plan = &self.judging.plan;
         let only = only.map(|names| (names, self.named_by()));
-        let all = CheckoutRunSpec { what, commit, overlays, plan, only: None, at };
+        // What never ends on the code of the base is not waited for as long as it may be.
+        let took = self.took.filter(|_| *commit == self.ask.base);
+        let time = took.map(|took| time_on_old_code(took, self.testing.settings.test_time));
+        let all = CheckoutRunSpec { what, commit, overlays, plan, only: None, at, time };
         let some = CheckoutRunSpec { only, ..all.clone() };
         let ran = self.testing.run_in_checkout(self.ask, self.judging, some).await?;
         // Jest is silent on files in which nothing was asked for, and counts their tests: its exit would speak for tests
         // that nobody can tell apart.
-        match ran.is_selected && ran.reading.cases.is_none() {
+        match ran.is_selected && ran.reading.cases.is_none() && died(&ran.cell()).is_none() {
             true => self.testing.run_in_checkout(self.ask, self.judging, all).await,
             false => Ok(ran),
         }
@@ -455,6 +499,7 @@ impl<'a> ExperimentContext<'a> {
             old_code: old.code.map(|code| code.ran.cell()),
             old_code_unloaded: old.code.map_or(&[], |code| &code.unloaded),
             laid: &sides.test_paths,
+            added: &sides.added,
             configuration: &sides.configuration,
             unloaded: old.tests.map_or(&[], |old| &old.unloaded),
             code_differs: sides.code_differs,
@@ -464,14 +509,14 @@ impl<'a> ExperimentContext<'a> {
     }
 
     /// Tests of the base that are others now, by the runs and by their texts, with both.
-    fn changed_tests(&self, judgement: &ExperimentResult) -> Vec<ChangedTest> {
+    fn changed_tests(&self, judgement: &ExperimentResult, matrix: &ExperimentMatrix<'_>) -> Vec<ChangedTest> {
         let mut changed = judgement.changed.clone();
         for edited in &self.change.edited_tests {
             match changed.iter_mut().find(|known| edited.is(&known.test)) {
                 Some(known) => {
                     (known.old, known.new) = (edited.old.clone(), edited.new.clone());
                 }
-                None if edited.is_edited => changed.push(edited.as_changed()),
+                None if edited.is_edited => changed.push(edited.as_changed(how_edited(edited, matrix))),
                 None => {}
             }
         }
@@ -479,6 +524,11 @@ impl<'a> ExperimentContext<'a> {
         changed.truncate(super::change::MOST_NAMED);
         changed
     }
+}
+
+/// How long a run on the code of the base may take, by how long it takes with the change.
+pub(super) fn time_on_old_code(took: f64, most: Duration) -> Duration {
+    AT_LEAST.max(Duration::from_secs_f64(took * TIMES_AS_LONG)).min(most)
 }
 
 /// A run, where it is wanted.

@@ -11,6 +11,7 @@ mod change;
 mod checkout;
 mod checkout_run;
 mod detector;
+mod died;
 mod examples;
 mod experiment;
 mod flaky;
@@ -276,6 +277,7 @@ impl CommitTester {
             if let Some((basis, _)) = &by_base {
                 bench.judging = basis;
             }
+            bench.took = Some(judged.seconds());
             let mut scrutiny = bench.experiment(judged, early, &mut outputs).await?;
             // Before it is said that tests are missing, it is seen whether the base names them twice alike.
             if scrutiny.judged == ComparisonVerdict::TestsMissing && bench.forget_unstable_names().await? {

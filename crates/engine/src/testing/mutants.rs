@@ -4,16 +4,16 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::checkout_run::{CheckoutRunSpec, PreparedCheckout, RunPlace, TestCommandResult};
+use super::checkout_run::{CheckoutRun, CheckoutRunSpec, PreparedCheckout, RunPlace, TestCommandResult};
 use super::experiment::ExperimentContext;
 use super::{EffectError, blocking};
 use crate::command::CommandOptions;
 use crate::effect_error::soon;
 use crate::progress::ProgressReporter;
-use journeyman_order::Exit;
 use journeyman_order::scrutiny::MutantTally;
+use journeyman_order::{Exit, TestCaseStatus};
 use journeyman_verify::Mutant;
-use journeyman_verify::experiment::{ExperimentCell, ExperimentResult, evidence_of, not_loaded};
+use journeyman_verify::experiment::{ExperimentCell, ExperimentResult, died, evidence_of, not_loaded};
 
 /// A mutant that runs this many times as long as the tests did, does not end.
 const TIMES_AS_LONG: f64 = 3.0;
@@ -29,9 +29,9 @@ impl ExperimentContext<'_> {
     pub(super) async fn mutants(
         &self,
         judgement: &ExperimentResult,
-        took: f64,
+        with_the_change: &CheckoutRun,
     ) -> Result<MutantTally, EffectError> {
-        let limit = self.testing.settings.mutant_time;
+        let (limit, took) = (self.testing.settings.mutant_time, with_the_change.seconds());
         if limit.is_zero() {
             return Ok(MutantTally::untried(
                 "they are given no time here (limits.mutant_seconds, prove.mutants)",
@@ -113,9 +113,9 @@ impl ExperimentContext<'_> {
                     continue;
                 }
                 tally.tried += 1;
-                match cell.is_green() {
-                    true => tally.survivors.push(mutant_line(mutant)),
-                    false => tally.caught += 1,
+                match is_caught(&with_the_change.cell(), &cell) {
+                    true => tally.caught += 1,
+                    false => tally.survivors.push(mutant_line(mutant)),
                 }
             }
         }
@@ -127,6 +127,16 @@ impl ExperimentContext<'_> {
         }
         Ok(tally)
     }
+}
+
+/// Whether a test notices it: where others are red anyway, one that passes without it has to fail.
+fn is_caught(without: &ExperimentCell<'_>, with: &ExperimentCell<'_>) -> bool {
+    if without.is_green() || with.is_green() {
+        return !with.is_green();
+    }
+    let passing = without.reading.cases.iter().flat_map(|cases| &cases.tests);
+    let mut passing = passing.filter(|(_, status)| **status == TestCaseStatus::Passed);
+    died(with).is_some() || passing.any(|(name, _)| with.status(name) == Some(TestCaseStatus::Failed))
 }
 
 fn mutant_line(mutant: &Mutant) -> String {

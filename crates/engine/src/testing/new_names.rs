@@ -50,7 +50,7 @@ impl ExperimentContext<'_> {
         judgement: &mut ExperimentResult,
         outputs: &mut Vec<CommandOutput>,
     ) -> Result<(), EffectError> {
-        let Some(Proof::Proven { red, .. }) = &judgement.proof else { return Ok(()) };
+        let Some(Proof::Proven { red, by }) = &judgement.proof else { return Ok(()) };
         // Where no issue is known, nobody knows what it asks for.
         if self.ask.issue.is_empty() || !judgement.comparison.fixed.is_empty() {
             return Ok(());
@@ -62,7 +62,7 @@ impl ExperimentContext<'_> {
         if self.change.introduced.is_empty() && self.change.parameters.is_empty() {
             return Ok(());
         }
-        let red = red.clone();
+        let (red, by) = (red.clone(), *by);
         let files = self.new_texts().await?;
         let expected: Vec<String> = TestTexts { files }
             .of_tests(&red, "")
@@ -92,7 +92,7 @@ impl ExperimentContext<'_> {
         if renamed.used.is_empty() {
             return Ok(());
         }
-        let is_named = ran.reading.cases.is_some();
+        let is_named = ran.reading.cases.is_some() && by != ProofGrade::File;
         let only = is_named.then_some(red.as_slice());
         let otherwise = self.run("-called-otherwise", &self.ask.commit, renamed.laid, only).await?;
         outputs.extend(otherwise.outputs());

@@ -4,7 +4,7 @@ use super::checkout_run::{CheckoutRun, RunPlace};
 use super::experiment::ExperimentContext;
 use super::{CommandOutput, EffectError};
 use journeyman_order::reproduction::{ReproductionRun, ReproductionVerdict};
-use journeyman_order::{Exit, Reproduction, TestCaseStatus};
+use journeyman_order::{Reproduction, TestCaseStatus};
 use journeyman_verify::experiment::{is_of, not_loaded};
 use journeyman_verify::{Overlay, OverlayAction};
 
@@ -59,10 +59,8 @@ impl ExperimentContext<'_> {
         let (Some(cases), Some(known)) = (&before.reading.cases, &self.baseline.reading.cases) else {
             // Only how the commands ended is known: what was green alone is red for this file.
             let ran = |run: &CheckoutRun| run.reading.counts.map(|counts| counts.ran());
-            // Whether it is green, where it came to an end.
-            let ended = |run: &CheckoutRun| {
-                matches!(run.cell().exit, Some(Exit::Code(_))).then(|| run.cell().is_green())
-            };
+            // What dies or never ends is red.
+            let ended = |run: &CheckoutRun| run.cell().exit.map(|_| run.cell().is_green());
             return match (self.baseline.is_passed(), ended(before), ended(after)) {
                 (Some(true), Some(true), _) => open("it passes on the code before the change"),
                 (Some(true), Some(false), Some(true)) if ran(after) >= ran(before) => {

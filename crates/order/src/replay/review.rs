@@ -172,7 +172,12 @@ impl Replay<'_> {
                 Err(Suspension::OverBudget { because }) => return Ok(Err(ReviewFailure::NotPaid(because))),
                 Err(halt) => return Err(halt),
             };
-            match judge_answer::feedback(complete_answer(run)) {
+            // What it was asked then, and not what it would be asked today.
+            let mut forms = self.prefix.intended(&key).filter_map(|(_, intended)| {
+                let Move::RunAgent(task) = intended else { return None };
+                task.schema.as_ref()
+            });
+            match judge_answer::feedback(complete_answer(run), &judge_answer::asked_in(forms.next_back())) {
                 Ok(feedback) => return Ok(Ok(feedback)),
                 Err(feedback) => {
                     in_vain += 1;
@@ -229,13 +234,14 @@ impl Replay<'_> {
             tests.map_or_else(|| "No tests were run.".to_owned(), review_facts::of_tests),
             self.reviews_so_far(stage, Some(role)),
         ];
+        let asked = tests.map(review_facts::asked_about).unwrap_or_default();
         let place =
             commit.map_or(AgentTaskWorkspace::Workspace, |commit| AgentTaskWorkspace::Checkout { commit });
         worker.asks_role(
             (role, self.agent_for(role)),
             command.as_deref().unwrap_or(REVIEW),
             arguments,
-            (place, judge_answer::feedback_schema()),
+            (place, judge_answer::feedback_schema(&asked)),
         )
     }
 

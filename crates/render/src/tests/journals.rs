@@ -217,7 +217,13 @@ fn what_became_of_a_finding_is_what_the_next_review_says() {
         round,
         verifier: "code_reviewer".to_owned(),
         commit,
-        feedback: Some(Feedback { passed: false, score: 0.5, summary: "No.".to_owned(), issues }),
+        feedback: Some(Feedback {
+            passed: false,
+            score: 0.5,
+            summary: "No.".to_owned(),
+            issues,
+            changed_tests: Vec::new(),
+        }),
     };
     let mut first = note(1, sha('a'), vec![finding("a is wrong", "x.py:1"), finding("b is wrong", "y.py:1")]);
     let second = note(2, sha('b'), vec![finding("a is still wrong", "x.py:9")]);

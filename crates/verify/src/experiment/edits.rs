@@ -32,12 +32,12 @@ pub struct EditedTest {
 }
 
 impl EditedTest {
-    /// As it is told where no run speaks of it.
+    /// As it is told where the experiment does not speak of it.
     #[must_use]
-    pub fn as_changed(&self) -> ChangedTest {
+    pub fn as_changed(&self, how: TestChange) -> ChangedTest {
         ChangedTest {
             test: format!("{} ({})", self.title, self.path),
-            how: TestChange::Edited,
+            how,
             old: self.old.clone(),
             new: self.new.clone(),
         }
@@ -177,6 +177,26 @@ mod tests {
         let edited = edited_tests(&[file], &["tests/test_x.py".to_owned()]);
         let is_meant = |name: &str| edited.iter().any(|edited| edited.is(name));
         assert!(is_meant("tests.test_x.Two.test_negative") && !is_meant("tests.test_x.One.test_negative"));
+    }
+
+    #[test]
+    fn a_test_that_a_new_one_is_put_behind_is_not_edited() {
+        for (path, before, new) in [
+            (
+                "tests/test_x.py",
+                "class A:\n    def test_a(self):\n        assert a() == 1\n\n@@\nclass B:\n    x = 1\n\n\nif __name__ == '__main__':\n    main()\n",
+                "    def test_b(self):\n        assert a() == 2\n\n",
+            ),
+            (
+                "tests/x.rs",
+                "#[test]\nfn a() {\n    assert_eq!(x(), 1);\n}\n\n@@struct S {\n    x: u8,\n}\n",
+                "#[test]\nfn b() {\n    assert_eq!(x(), 2);\n}\n\n",
+            ),
+        ] {
+            let (before, after) = (before.replace("@@", ""), before.replace("@@", new));
+            let file = ChangedPath { path, before: Some(before.as_bytes()), after: Some(after.as_bytes()) };
+            assert_eq!(edited_tests(&[file], &[path.to_owned()]), [], "{path}");
+        }
     }
 
     #[test]

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::cell::{ExperimentCell, not_loaded};
+use super::died::died;
 use super::edits::EditedTest;
-use super::names::{has_word, is_of, without_parameters, words_of};
+use super::names::{is_of, without_parameters};
+use super::printed::{MOST_LOOKED_AT, PrintedFailures};
 use crate::compare::{compare, judged};
 use crate::verdict;
 use journeyman_order::comparison::{ComparedExits, MOST_NAMED};
@@ -13,30 +16,8 @@ use journeyman_order::{
     TestReport, TestVerdict,
 };
 
-/// Failing tests that are looked at by what was printed of them.
-const MOST_LOOKED_AT: usize = 1_000;
-
-/// One run: which tests on which code, how it ended and what was read of it.
-#[derive(Debug, Clone, Copy)]
-pub struct ExperimentCell<'a> {
-    /// How the command ended; none where the setup failed.
-    pub exit: Option<Exit>,
-    pub reading: &'a TestReport,
-    /// The end of what it printed.
-    pub output: &'a str,
-}
-
-impl ExperimentCell<'_> {
-    /// What became of a test, where it is named.
-    pub fn status(&self, name: &str) -> Option<TestCaseStatus> {
-        self.reading.cases.as_ref()?.tests.get(name).copied()
-    }
-
-    /// Whether it ended with 0 and counted no failure: a runner may hide what fails.
-    pub fn is_green(&self) -> bool {
-        self.exit == Some(Exit::Code(0)) && self.reading.counts.is_none_or(|counts| counts.failed == 0)
-    }
-}
+/// Tests and paths that a sentence names.
+const MOST_SAID: usize = 5;
 
 /// The four runs.
 pub struct ExperimentMatrix<'a> {
@@ -54,6 +35,8 @@ pub struct ExperimentMatrix<'a> {
     pub old_code: Option<ExperimentCell<'a>>,
     /// Changed paths that are of the tests.
     pub laid: &'a [String],
+    /// Those of them that the base does not have.
+    pub added: &'a [String],
     /// Those that say how tests are run.
     pub configuration: &'a [String],
     /// Those whose form in the base does not load on the code of the change.
@@ -129,7 +112,7 @@ pub fn judge(matrix: &ExperimentMatrix<'_>) -> ExperimentResult {
         for name in fixed.names.iter().filter(|name| !is_of_unloaded(name)) {
             comparison.fixed.add(name);
         }
-        for path in matrix.unloaded {
+        for path in matrix.unloaded.iter().filter(|path| !matrix.added.contains(path)) {
             changed.push(changed_test(path, TestChange::DoesNotLoadAsItWas));
         }
     }
@@ -174,16 +157,14 @@ fn of_old_tests(
         match (matrix.baseline.is_green(), old.is_green()) {
             (_, true) => {}
             (true, false) if loads => {
-                let own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
+                let is_own =
+                    |path: &&String| !matrix.configuration.contains(path) && !matrix.added.contains(path);
+                let own = matrix.laid.iter().filter(is_own);
                 let mut named = own.map(|path| changed_test(path, TestChange::FailsAsItWas)).peekable();
                 if named.peek().is_none() {
                     against.push(with_old_configuration(matrix, "the tests of the base"));
                 }
                 changed.extend(named);
-            }
-            (false, false) if loads && matrix.old_code.is_some_and(|old| !old.is_green()) => {
-                let own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
-                changed.extend(own.map(|path| changed_test(path, TestChange::FailsAsItWas)));
             }
             (false, false) if loads => against.push(
                 "the tests of the base fail on this code as they did before it; they pass only as the change has them"
@@ -215,12 +196,7 @@ fn of_old_tests(
                     blocked.push(name.as_str());
                 }
             }
-            // It asks for something else now, and the old code has not got that either.
-            (TestCaseStatus::Failed, Some(TestCaseStatus::Failed), Some(TestCaseStatus::Passed))
-                if fails_without(matrix, name) && has_other_text(matrix, name) =>
-            {
-                changed.push(changed_test(name, TestChange::FailsAsItWas));
-            }
+            // Whatever it asks for now: what was red and is so in its old form shows nothing, and is no pass.
             (TestCaseStatus::Failed, Some(TestCaseStatus::Failed), now)
                 if now != Some(TestCaseStatus::Failed) =>
             {
@@ -275,11 +251,6 @@ pub fn may_be_flaky_there(matrix: &ExperimentMatrix<'_>) -> bool {
     })
 }
 
-/// Whether a test as the change has it fails on the code of the base.
-fn fails_without(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
-    matrix.old_code.is_some_and(|old| old.status(name) == Some(TestCaseStatus::Failed))
-}
-
 /// Whether a test itself is written otherwise, or data that it may read: what else differs in its file may be new tests.
 fn has_other_text(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
     let mut own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
@@ -321,11 +292,8 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     if !matrix.code_differs {
         return not_proven("the change touches no code beside its tests, so no test can fail without it");
     }
-    match old.exit {
-        None => return cannot_tell("what the tests need could not be installed for the old code"),
-        Some(Exit::TimedOut) => return cannot_tell("the run on the old code did not end in its time"),
-        Some(Exit::Signal(_)) => return cannot_tell("the run on the old code was ended by a signal"),
-        Some(Exit::Code(_)) => {}
+    if old.exit.is_none() {
+        return cannot_tell("what the tests need could not be installed for the old code");
     }
     let (mut by_test, mut by_case, mut of_new_names) = (Vec::new(), Vec::new(), Vec::new());
     let mut is_changed_only = false;
@@ -354,9 +322,9 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
                 {
                     by_case.push(name.to_owned());
                 }
-                Some(TestCaseStatus::Passed | TestCaseStatus::Failed | TestCaseStatus::Skipped) => {
-                    is_changed_only = true
-                }
+                // It said nothing before: one that was a known bug, and is a test like any other now.
+                Some(TestCaseStatus::Skipped) => by_test.push(name.to_owned()),
+                Some(TestCaseStatus::Passed | TestCaseStatus::Failed) => is_changed_only = true,
             }
         }
     }
@@ -365,6 +333,10 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
             red.truncate(MOST_NAMED);
             return Proof::Proven { by, red };
         }
+    }
+    // What dies, or never ends, is red: as a whole, until it is known which of the tests it is.
+    if died(&old).is_some() {
+        return by_file(matrix, &old);
     }
     of_new_names.extend(matrix.old_code_unloaded.iter().cloned());
     if !of_new_names.is_empty() {
@@ -385,27 +357,62 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
             "the only tests that fail without the change are tests of the base that the change edits: a test of its own would show it",
         );
     }
-    // New tests that did not run on the old code did not pass there.
-    if let Some(cases) = &old.reading.cases {
-        // A parameter that holds a time or a chance makes another name in each run.
-        let of_test = |cases: &TestCases, name: &String| {
-            let own = without_parameters(name);
-            cases.tests.keys().filter(|known| without_parameters(known) == own).count()
-        };
-        let after = matrix.change.reading.cases.as_ref();
-        let is_absent = |name: &&String| {
-            !cases.tests.contains_key(*name)
-                && after.is_none_or(|after| of_test(cases, name) < of_test(after, name))
-        };
-        let absent: Vec<String> = comparison.new.names.iter().filter(is_absent).cloned().collect();
-        if !absent.is_empty() {
-            return Proof::NamesWhatIsNew { tests: absent };
-        }
+    match (&matrix.change.reading.cases, &old.reading.cases) {
+        (Some(after), Some(before)) => of_tests_that_pass(matrix, after, before),
+        (None, _) | (_, None) => by_file(matrix, &old),
     }
-    if old.reading.cases.is_some() && matrix.change.reading.cases.is_some() {
-        return not_proven("the tests of the change pass on the old code as well");
+}
+
+/// What the tests of the change show where none of them fails on the code of the base: what did not run there did not pass there.
+fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: &TestCases) -> Proof {
+    let not_proven = |because: String| Proof::NotProven { because };
+    let is_own = |name: &str| {
+        matrix.baseline.status(name).is_none()
+            || matrix.edited.iter().any(|edited| edited.is(name))
+            || matrix.laid.iter().any(|path| is_of(name, path) == Some(true))
+    };
+    let own: Vec<(&String, TestCaseStatus)> =
+        after.tests.iter().filter(|(name, _)| is_own(name)).map(|(name, status)| (name, *status)).collect();
+    let paths = || {
+        let own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
+        own.take(MOST_SAID).map(String::as_str).collect::<Vec<_>>().join(", ")
+    };
+    if own.is_empty() {
+        return not_proven(format!(
+            "the test command runs no test of what the change adds or edits: {}",
+            paths()
+        ));
     }
-    by_file(matrix, &old)
+    let ran: Vec<&String> =
+        own.iter().filter(|(_, status)| *status != TestCaseStatus::Skipped).map(|(name, _)| *name).collect();
+    if ran.is_empty() {
+        return not_proven(format!("the tests of the change are skipped, and did not run: {}", paths()));
+    }
+    // A parameter that holds a time or a chance makes another name in each run.
+    let of_test = |cases: &TestCases, name: &str| {
+        let own = without_parameters(name);
+        cases.tests.keys().filter(|known| without_parameters(known) == own).count()
+    };
+    let is_absent =
+        |name: &&&String| !before.tests.contains_key(**name) && of_test(before, name) < of_test(after, name);
+    let absent: Vec<String> =
+        ran.iter().filter(is_absent).map(|name| (*name).clone()).take(MOST_NAMED).collect();
+    if !absent.is_empty() {
+        return Proof::NamesWhatIsNew { tests: absent };
+    }
+    let skipped: Vec<&str> = ran
+        .iter()
+        .filter(|name| before.tests.get(**name) == Some(&TestCaseStatus::Skipped))
+        .map(|name| name.as_str())
+        .take(MOST_SAID)
+        .collect();
+    if !skipped.is_empty() {
+        let skipped = skipped.join(", ");
+        return not_proven(format!(
+            "tests of the change are skipped on the old code, and did not run there: {skipped}"
+        ));
+    }
+    not_proven("the tests of the change pass on the old code as well".to_owned())
 }
 
 /// Where tests are not named: the change's files of tests as a whole.
@@ -415,7 +422,7 @@ fn by_file(matrix: &ExperimentMatrix<'_>, old: &ExperimentCell<'_>) -> Proof {
     let because = if own.is_empty() {
         "the change touches how the tests are run, and no test"
     } else if old.is_green() {
-        "the tests of the change pass on the old code as well"
+        "the test command passes on the old code with the change's tests as well"
     } else if !matrix.baseline.is_green() {
         "the tests failed before the change as well, and are not told apart"
     } else if matrix.old_tests.is_some_and(|tests| !tests.is_green()) {
@@ -462,92 +469,24 @@ fn passes(change: &ExperimentCell<'_>, name: &str) -> bool {
     }
 }
 
-/// Files and crates that were not loaded or compiled in a run, as it says itself; none where all was.
-pub fn not_loaded(cell: &ExperimentCell<'_>) -> Vec<String> {
-    if cell.exit == Some(Exit::Code(0)) {
-        return Vec::new();
-    }
-    let mut unloaded = cell.reading.unloaded.clone();
-    let compilers = pattern!(
-        r"(?m)^\s*(?:\S+:\d+(?::\d+)?:\s+(?:fatal )?error:|error(?:\[E\d+\])?: |.*undefined reference to|.*cannot find symbol|SyntaxError: |.*\bImportError: |.*\bModuleNotFoundError: |.*: (?:command )?not found$|make: \*\*\* No rule to make target)"
-    );
-    if unloaded.is_empty()
-        && cell.reading.cases.is_none()
-        && let Some(found) = compilers.and_then(|compilers| compilers.find(cell.output))
-    {
-        unloaded.push(found.as_str().trim().chars().take(200).collect());
-    }
-    unloaded
-}
-
-/// What a test is called in what a run prints.
-fn printed_name(test: &str) -> &str {
-    let own = without_parameters(test);
-    let own = own.rsplit([' ', '>', ':', '/']).find(|part| !part.is_empty()).unwrap_or(own);
-    own.rsplit('.').next().unwrap_or(own)
-}
-
-/// A line of what a run printed.
-struct PrintedLine<'o> {
-    text: &'o str,
-    /// Failing tests whose names stand in it.
-    names: BTreeSet<&'o str>,
-    /// Whether it speaks of something that is not there, and that the change adds.
-    is_of_something_new: bool,
-}
-
-/// What a run printed of its failing tests. Each line is read once, however many tests there are.
-struct PrintedFailures<'o>(Vec<PrintedLine<'o>>);
-
-impl<'o> PrintedFailures<'o> {
-    /// Of all that fail, those that are `looked_at` are found first.
-    fn of(output: &'o str, failing: &[&'o str], looked_at: &[&'o str], new_words: &BTreeSet<String>) -> Self {
-        let missing = pattern!(
-            r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file or directory|not implemented|no attribute|Cannot read properties)"
-        );
-        let is_missing = |text: &str| missing.is_some_and(|missing| missing.is_match(text));
-        // What an assertion compares is no error of its own.
-        let compared =
-            pattern!(r"^\s*(?:E\s+)?(?:AssertionError|assert\b|[-+?] )|\bAssertionError\b|\bERR_ASSERTION\b");
-        let is_compared = |line: &str| compared.is_some_and(|compared| compared.is_match(line));
-        let names: BTreeSet<&str> = failing.iter().map(|name| printed_name(name)).collect();
-        // Those that are more than a word are looked for one by one.
-        let is_word = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        let first = looked_at.iter().map(|name| printed_name(name));
-        let mut seen = BTreeSet::new();
-        let others: Vec<&str> = first
-            .chain(names.iter().copied())
-            .filter(|name| !is_word(name) && seen.insert(*name))
-            .take(MOST_LOOKED_AT)
-            .collect();
-        let line = |text: &'o str| {
-            let words = words_of(text).filter_map(|word| names.get(word).copied());
-            let of_words = words.chain(others.iter().copied().filter(|name| has_word(text, name))).collect();
-            let is_new = |word: &str| word.len() > 1 && new_words.contains(word) && !is_missing(word);
-            let is_of_something_new = is_missing(text) && !is_compared(text) && words_of(text).any(is_new);
-            PrintedLine { text, names: of_words, is_of_something_new }
-        };
-        Self(output.lines().map(line).collect())
-    }
-
-    /// Whether a test fails for a name that is not there, which the change adds. What is printed after another failing test is
-    /// named is said of that one.
-    fn names_what_is_new(&self, test: &str) -> bool {
-        const AFTER: usize = 60;
-        let own = printed_name(test);
-        let title = test.rsplit(" > ").next().unwrap_or(test);
-        let mut until = 0;
-        for (at, line) in self.0.iter().enumerate() {
-            if line.names.contains(own) || line.text.contains(title) {
-                until = at + AFTER;
-            } else if !line.names.is_empty() {
-                until = at;
-            }
-            if at < until && line.is_of_something_new {
-                return true;
-            }
-        }
-        false
+/// What became of a test with another text, as far as runs show it.
+pub fn how_edited(edited: &EditedTest, matrix: &ExperimentMatrix<'_>) -> TestChange {
+    let of = |cell: &ExperimentCell<'_>| -> Vec<TestCaseStatus> {
+        let cases = cell.reading.cases.iter().flat_map(|cases| &cases.tests);
+        cases.filter(|(name, _)| edited.is(name)).map(|(_, status)| *status).collect()
+    };
+    let are = |all: &[TestCaseStatus], wanted| !all.is_empty() && all.iter().all(|status| *status == wanted);
+    let old: Vec<Vec<TestCaseStatus>> =
+        matrix.old_tests.iter().chain(&matrix.old_tests_again).map(of).collect();
+    let was_skipped = are(&of(&matrix.baseline), TestCaseStatus::Skipped);
+    if was_skipped && are(&of(&matrix.change), TestCaseStatus::Passed) {
+        TestChange::RunsNow
+    } else if old.iter().any(|run| are(run, TestCaseStatus::Passed)) {
+        TestChange::Edited
+    } else if old.iter().flatten().any(|status| *status == TestCaseStatus::Failed) {
+        TestChange::FailsAsItWas
+    } else {
+        TestChange::EditedUnseen
     }
 }
 

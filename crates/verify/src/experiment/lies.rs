@@ -4,63 +4,12 @@
 //! told is said to be none, and a lie that says nothing is found out by telling it to the code of the base as well.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
 
+use super::example_lies::{all_lies_in, is_code, is_shown_in_a_session};
 use super::family::LanguageFamily;
-use super::scan::SourceScan;
+use super::lie::{LARGEST, Lie, lies_in};
 use super::titles::{TestTitle, meant_by, titles};
 use crate::overlay::{Overlay, OverlayAction};
-
-/// A file that is larger is not read.
-const LARGEST: usize = 512 << 10;
-/// Lies of one file that are looked for.
-const MOST: usize = 600;
-
-/// One expectation, made false.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lie {
-    /// The file of tests.
-    pub path: String,
-    /// From 1.
-    pub line: u32,
-    /// The bytes that are replaced.
-    pub at: Range<usize>,
-    pub was: String,
-    /// What the lie puts there.
-    pub now: String,
-    /// Whether it is the expected side of a comparison. Other values may be beside the point.
-    pub is_sure: bool,
-    /// Whether it is what an answer must not be: many answers are not, right and wrong.
-    pub is_negative: bool,
-    /// The test it stands in, as the runner names it, where that is known.
-    pub test: Option<String>,
-}
-
-/// The lies that can be told in one file, in the order of the text.
-pub fn lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
-    let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST) else {
-        return Vec::new();
-    };
-    let Some(family) = LanguageFamily::of(path) else { return Vec::new() };
-    let scan = SourceScan::of(text, family);
-    let mut found = Vec::new();
-    for spot in scan.assertions().into_iter().take(MOST) {
-        let is_negative = spot.is_negative(&scan);
-        found.extend(spot.lie(&scan).map(|(at, now, is_sure)| Lie {
-            path: path.to_owned(),
-            line: scan.line(at.start),
-            was: text.get(at.clone()).unwrap_or_default().to_owned(),
-            at,
-            now,
-            is_sure,
-            is_negative,
-            test: None,
-        }));
-    }
-    found.sort_by_key(|lie| (lie.at.start, lie.at.end));
-    found.dedup_by_key(|lie| lie.at.start);
-    found
-}
 
 /// Files of tests with what may be said of each that is wanted.
 pub struct TestTexts<'a> {
@@ -75,9 +24,9 @@ impl TestTexts<'_> {
             .files
             .iter()
             .filter_map(|(path, bytes)| {
-                let lies = lies_in(path, bytes);
-                let titles = titles(path, std::str::from_utf8(bytes).ok()?);
-                Some((path.as_str(), titles, lies))
+                let text = std::str::from_utf8(bytes).ok()?;
+                let lies = all_lies_in(path, bytes);
+                Some((path.as_str(), titles(path, text), lies))
             })
             .collect();
         let of = |name: &String| {
@@ -162,8 +111,15 @@ impl TestTexts<'_> {
     /// The same tests in other words: a comment above everything, and each of these expectations spelled in another way.
     /// Whoever tells the truth does not notice.
     pub fn reworded(&self, lies: &[&Lie]) -> Vec<Overlay> {
+        // What a session shows is compared letter by letter.
+        let text = |lie: &Lie| {
+            let file = self.files.iter().find(|(path, _)| *path == lie.path);
+            file.and_then(|(_, bytes)| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+        };
+        let is_code = |lie: &&&Lie| !is_shown_in_a_session(lie, text(lie));
+        let spelled = lies.iter().filter(is_code);
         let spelled: Vec<Lie> =
-            lies.iter().filter_map(|lie| Some(Lie { now: other_spelling(lie)?, ..(*lie).clone() })).collect();
+            spelled.filter_map(|lie| Some(Lie { now: other_spelling(lie)?, ..(*lie).clone() })).collect();
         let mut laid = self.overlays_of(&spelled.iter().collect::<Vec<_>>());
         for lie in lies {
             let bytes =
@@ -206,7 +162,8 @@ impl TestTexts<'_> {
             .iter()
             .filter_map(|(path, bytes)| {
                 let text = std::str::from_utf8(bytes).ok()?;
-                Some((path.as_str(), text, titles(path, text), lies_in(path, bytes)))
+                let lies = all_lies_in(path, bytes);
+                Some((path.as_str(), text, titles(path, text), lies))
             })
             .collect();
         // Of each test once: how many of the words its text speaks; none where no lie can be told in it.
@@ -238,9 +195,16 @@ impl TestTexts<'_> {
         ranked.into_iter().take(most).map(|(_, _, name)| name.clone()).collect()
     }
 
+    /// The files that speak any of these words.
+    pub fn files_with<'t>(&'t self, words: &'t BTreeSet<String>) -> impl Iterator<Item = &'t str> {
+        let speaks = |bytes: &[u8]| super::edits::words_in(bytes).iter().any(|word| words.contains(word));
+        self.files.iter().filter(move |(_, bytes)| speaks(bytes)).map(|(path, _)| path.as_str())
+    }
+
     /// Lies in any of the files, the likeliest to be noticed first: for runners that name no tests.
     pub fn anywhere(&self, hints: &str) -> Vec<Lie> {
-        let mut lies: Vec<Lie> = self.files.iter().flat_map(|(path, bytes)| lies_in(path, bytes)).collect();
+        let own = self.files.iter().filter(|(path, bytes)| !is_code(path, bytes));
+        let mut lies: Vec<Lie> = own.flat_map(|(path, bytes)| lies_in(path, bytes)).collect();
         rank(&mut lies, hints);
         lies
     }

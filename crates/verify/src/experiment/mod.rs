@@ -7,13 +7,18 @@
 //! Nothing in here judges by reading the change: what is read says what to run.
 
 mod about;
+mod cell;
+mod died;
 mod edits;
+mod example_lies;
 mod family;
 mod judge;
+mod lie;
 mod lies;
 mod names;
 mod new_arguments;
 mod new_names;
+mod printed;
 mod scan;
 mod select;
 mod sides;
@@ -21,12 +26,15 @@ mod text;
 mod titles;
 
 pub use about::{may_ask_for, speaks_of};
+pub use cell::{ExperimentCell, not_loaded};
+pub use died::died;
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
+pub use example_lies::{holds_examples, holds_tests};
 pub use judge::{
-    ExperimentCell, ExperimentMatrix, ExperimentResult, evidence_of, judge, lie_told, may_be_flaky_there,
-    not_loaded,
+    ExperimentMatrix, ExperimentResult, evidence_of, how_edited, judge, lie_told, may_be_flaky_there,
 };
-pub use lies::{Lie, TestTexts, lies_in};
+pub use lie::{Lie, lies_in};
+pub use lies::TestTexts;
 pub(crate) use names::has_word;
 pub use names::{is_of, title_of};
 pub use new_arguments::{NewParameters, new_parameters, unread_sources};

@@ -27,6 +27,8 @@ pub struct ChangeSplit {
     pub new_tests: Vec<Overlay>,
     /// Those of the changed paths that are tests, or say how they are run.
     pub test_paths: Vec<String>,
+    /// Those among them that the base does not have.
+    pub added: Vec<String>,
     /// Those among them that say how tests are run.
     pub configuration: Vec<String>,
     /// Files of code with tests of the base in them that cannot be taken out.
@@ -148,6 +150,8 @@ pub fn split_change(
         sides.new_tests.extend(new.map(laid));
     }
     with_new_registrations(&mut sides, changed);
+    let is_added = |path: &&String| read_base(path).is_none();
+    sides.added = sides.test_paths.iter().filter(is_added).cloned().collect();
     sides
 }
 

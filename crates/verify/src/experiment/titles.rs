@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::family::LanguageFamily;
+use super::scan::SourceScan;
 
 /// Tests of one file that are told apart.
 const MOST: usize = 3_000;
@@ -124,6 +125,8 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         })
         .collect();
     let groups = groups(path, text);
+    let family = LanguageFamily::of(path).unwrap_or(LanguageFamily::Shell);
+    let scan = SourceScan::of(text, family);
     let is_decorated = LanguageFamily::of(path) != Some(LanguageFamily::JavaScript);
     let before = std::iter::once(None).chain(heads.iter().map(|(start, ..)| Some(*start)));
     let above: Vec<usize> = before
@@ -139,12 +142,56 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
         .enumerate()
         .map(|(at, (head, depth, title))| {
             let next = heads.iter().zip(&above).skip(at + 1).find(|((_, other, _), _)| other <= depth);
-            let end = next.map_or(text.len(), |(_, above)| *above);
+            let next = next.map_or(text.len(), |(_, above)| *above);
+            // What stands between it and the next is not its own: a type, or another class.
+            let end = end_of(&scan, text, (*head, *depth), family).map_or(next, |own| own.min(next));
             let start = above.get(at).copied().unwrap_or_default();
             let group = groups.iter().rev().find(|(from, other, _)| from < head && other < depth);
             TestTitle { text: title.clone(), group: group.map(|(.., name)| name.clone()), span: start..end }
         })
         .collect()
+}
+
+/// Where what begins here ends: by its brackets, in Python by how far lines are indented; none where that is not seen.
+fn end_of(
+    scan: &SourceScan<'_>,
+    text: &str,
+    (head, depth): (usize, usize),
+    family: LanguageFamily,
+) -> Option<usize> {
+    let line_end = |at: usize| text.get(at..).and_then(|rest| rest.find('\n')).map(|end| at + end + 1);
+    if family == LanguageFamily::Python {
+        let mut at = line_end(head)?;
+        for line in text.get(at..)?.split_inclusive('\n') {
+            let own = line.trim_start();
+            let indent = line.len() - own.len();
+            let is_closing = own.starts_with([')', ']', '}']);
+            if !own.is_empty() && indent <= depth && !is_closing && scan.is_code(at + indent) {
+                return Some(at);
+            }
+            at += line.len();
+        }
+        return None;
+    }
+    let opener = if family == LanguageFamily::JavaScript { b'(' } else { b'{' };
+    let (mut open, mut has_begun) = (0_usize, false);
+    for (at, byte) in text.bytes().enumerate().skip(head).filter(|(at, _)| scan.is_code(*at)) {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                open += 1;
+                has_begun |= byte == opener;
+            }
+            b')' | b']' | b'}' => {
+                open = open.checked_sub(1)?;
+                if open == 0 && has_begun {
+                    return line_end(at);
+                }
+            }
+            b';' if open == 0 => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// What looks like the head of a function and is none: statements, parts of a test, and macros that expect something.
@@ -160,7 +207,8 @@ fn with_what_is_above(text: &str, before: Option<usize>, start: usize) -> usize 
     let mut from = start;
     for line in text.get(..start).unwrap_or_default().split_inclusive('\n').rev().take(MOST_ABOVE) {
         let trimmed = line.trim();
-        let is_end = trimmed.is_empty() || trimmed.ends_with(['{', '}', ';', ':']) || trimmed == "});";
+        let is_remark = trimmed.starts_with("//") || trimmed.starts_with('#');
+        let is_end = trimmed.is_empty() || !is_remark && trimmed.ends_with(['{', '}', ';', ':']);
         let begins = from - line.len();
         if is_end || before.is_some_and(|before| begins <= before) {
             break;
@@ -192,6 +240,44 @@ pub(super) fn is_a_test(path: &str, title: &TestTitle, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_between_two_tests_is_of_neither() {
+        for (path, text, between) in [
+            (
+                "t.rs",
+                "#[test]\nfn one() {\n    is('}');\n}\n\nstruct S {\n    x: u8,\n}\n\n#[test]\nfn two() {}\n",
+                "struct S",
+            ),
+            (
+                "test_a.py",
+                "class A:\n    def test_one(\n        self,\n    ):\n        is_('''\nx\n''')\n\nclass B:\n    x = 1\n\n    \
+                 def test_two(self):\n        pass\n",
+                "class B",
+            ),
+            (
+                "test_a.py",
+                "def test_one():\n    is_(1)\n\nif __name__ == '__main__':\n    main()\n",
+                "__main__",
+            ),
+            (
+                "a.test.js",
+                "test('one', () => {\n  is(')');\n});\n\nconst a = 1;\n\ntest('two', () => {});\n",
+                "const a",
+            ),
+            (
+                "a_test.go",
+                "func TestOne(t *testing.T) {\n\tis(t)\n}\n\ntype s struct{}\n\nfunc TestTwo(t *testing.T) {}\n",
+                "type s",
+            ),
+        ] {
+            let all = titles(path, text);
+            assert!(all[0].own_text(text).contains("is"), "{path}");
+            assert!(all.iter().all(|title| !title.own_text(text).contains(between)), "{path}: {between}");
+        }
+        let documented = "/// Adds.\n///\n/// ```\n/// assert_eq!(add(1, 1), 2);\n/// ```\npub fn add() {}\n";
+        assert!(titles("lib.rs", documented)[0].own_text(documented).starts_with("/// Adds."));
+    }
 
     #[test]
     fn a_test_of_one_line_is_not_what_stands_above_the_next() {

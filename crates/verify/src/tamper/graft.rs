@@ -1,5 +1,6 @@
 //! Tests and code of one file, taken apart and put together anew, where a language keeps both in one file.
 
+use super::doc_examples::with_examples_of;
 use super::language::Language;
 use super::read::rust::{attributes, is_for_tests};
 use super::syntax::{NodeId, Syntax};
@@ -14,24 +15,37 @@ pub enum GraftedFile {
     Unread,
 }
 
-/// The code of one version of a file with the tests of another.
+/// The code of one version of a file with the tests of another, and with the examples in its documentation.
 pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> GraftedFile {
-    if Language::of(path) != Some(Language::Rust) {
+    let language = match Language::of(path) {
+        Some(language @ (Language::Rust | Language::Python)) => language,
+        Some(Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Go | Language::Java)
+        | None => return GraftedFile::AsItIs,
+    };
+    let has_examples = |bytes: &[u8]| bytes.windows(4).any(|window| window == b">>> ");
+    if language == Language::Python && !has_examples(code) && !has_examples(tests) {
         return GraftedFile::AsItIs;
     }
-    let (Ok(source), Ok(of_tests)) =
-        (Syntax::read(Language::Rust, code), Syntax::read(Language::Rust, tests))
-    else {
-        return GraftedFile::Unread;
-    };
-    let mixed = mixed((&source, code), (&of_tests, tests));
-    match source.is_exhausted() || of_tests.is_exhausted() {
+    let Ok(of_tests) = Syntax::read(language, tests) else { return GraftedFile::Unread };
+    let (mut mixed_code, mut is_exhausted) = (None, of_tests.is_exhausted());
+    for mix in [with_tests_of, with_examples_of] {
+        let code = mixed_code.as_deref().unwrap_or(code);
+        let Ok(source) = Syntax::read(language, code) else { return GraftedFile::Unread };
+        let mixed = mix(&source, &of_tests);
+        is_exhausted |= source.is_exhausted();
+        mixed_code = mixed.or(mixed_code);
+    }
+    match is_exhausted || of_tests.is_exhausted() {
         true => GraftedFile::Unread,
-        false => mixed.map_or(GraftedFile::AsItIs, GraftedFile::Mixed),
+        false => mixed_code.map_or(GraftedFile::AsItIs, GraftedFile::Mixed),
     }
 }
 
-fn mixed((source, code): (&Syntax<'_>, &[u8]), (of_tests, tests): (&Syntax<'_>, &[u8])) -> Option<Vec<u8>> {
+fn with_tests_of(source: &Syntax<'_>, of_tests: &Syntax<'_>) -> Option<Vec<u8>> {
+    if source.language != Language::Rust {
+        return None;
+    }
+    let (code, tests) = (source.source(), of_tests.source());
     let (own, others) = (items(source), items(of_tests));
     let texts = |syntax: &Syntax<'_>, items: &[NodeId]| -> Vec<String> {
         items.iter().map(|item| syntax.canonical_whole(whole(syntax, *item))).collect()

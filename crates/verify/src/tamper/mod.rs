@@ -11,6 +11,7 @@ mod assertion;
 mod chain;
 mod change;
 mod code;
+mod doc_examples;
 mod graft;
 pub(super) mod language;
 mod read;

@@ -92,6 +92,7 @@ impl ExperimentCase {
             old_tests_again: self.old_tests_again.iter().map(|run| cell(run, "")).collect(),
             old_code: self.old_code.as_ref().map(|run| cell(run, self.said_on_old_code)),
             laid: &self.laid,
+            added: &[],
             configuration: &self.configuration,
             unloaded: &self.unloaded,
             old_code_unloaded: &[],
@@ -150,6 +151,101 @@ fn only_what_was_red_and_is_green_with_the_bases_own_tests_was_fixed() {
     assert!(weakened.against[0].contains("tests.test_a.b failed before"), "{:?}", weakened.against);
     let deleted = case(run("+a -b"), run("+a"), run("+a -b"), run("+a")).judged();
     assert_eq!(deleted.against.len(), 1);
+}
+
+#[test]
+fn a_test_that_was_red_and_is_so_in_its_old_form_stands_against_the_change_whatever_it_asks_for_now() {
+    // It is edited, and in its new form it fails on the old code as well.
+    let mut edited = case(run("+a -b"), run("+a +b"), run("+a -b"), run("+a -b"));
+    edited.laid.push("tests/data/rows.csv".to_owned());
+    let judged = edited.judged();
+    assert!(judged.against[0].contains("tests.test_a.b failed before"), "{:?}", judged.against);
+    assert!(judged.comparison.fixed.is_empty() && !matches!(judged.proof, Some(Proof::Proven { .. })));
+    let silent = case(silent(1), silent(0), silent(1), silent(1)).judged();
+    assert!(silent.against[0].contains("as they did before"), "{:?}", silent.against);
+    assert!(!matches!(silent.proof, Some(Proof::Proven { .. })));
+}
+
+#[test]
+fn a_known_bug_that_is_marked_no_more_proves_the_change() {
+    // Without its mark it is red on the old code; with its mark it fails on the new, as an unexpected success.
+    let strict = case(run("+a /b"), run("+a +b"), run("+a -b"), run("+a -b")).judged();
+    assert_eq!(strict.proof, proven(ProofGrade::Test, "tests.test_a.b"));
+    assert_eq!(
+        (strict.judged, strict.against.len(), strict.changed.len()),
+        (ComparisonVerdict::Passed, 0, 0)
+    );
+    let lenient = case(run("+a /b"), run("+a +b"), run("+a +b"), run("+a -b")).judged();
+    assert_eq!(lenient.proof, proven(ProofGrade::Test, "tests.test_a.b"));
+}
+
+#[test]
+fn what_did_not_run_on_the_old_code_is_not_said_to_pass_there() {
+    let because = |case: ExperimentCase| match case.judged().proof {
+        Some(Proof::NotProven { because }) => because,
+        other => panic!("{other:?}"),
+    };
+    let uncollected = case(run("+a"), run("+a"), run("+a"), run("+a"));
+    let uncollected = ExperimentCase { laid: vec!["tests/check_b.py".to_owned()], ..uncollected };
+    assert_eq!(
+        because(uncollected),
+        "the test command runs no test of what the change adds or edits: tests/check_b.py"
+    );
+    let of_b = |after: &str, old_code: &str| {
+        let other = case(run("+a"), run(after), run("+a"), run(old_code));
+        because(ExperimentCase { laid: vec!["tests/test_b.py".to_owned()], ..other })
+    };
+    assert_eq!(
+        of_b("+a /b", "+a /b"),
+        "the tests of the change are skipped, and did not run: tests/test_b.py"
+    );
+    assert_eq!(
+        of_b("+a +b", "+a /b"),
+        "tests of the change are skipped on the old code, and did not run there: tests.test_a.b"
+    );
+    assert_eq!(of_b("+a +b", "+a +b"), "the tests of the change pass on the old code as well");
+}
+
+#[test]
+fn what_dies_or_never_ends_on_the_old_code_is_red_and_what_does_not_build_is_not() {
+    let cargo = "running 1 test\nerror: test failed, to rerun pass `--test depth`\n\nCaused by:\n  process didn't exit \
+                 successfully: `/t/depth-1` (signal: 6, SIGABRT: process abort signal)\nerror: 1 target failed:\n";
+    let exited = "  process didn't exit successfully: `/t/depth-1 depth` (exit status: 3)\n";
+    for (exit, output, expected) in [
+        (Exit::Code(101), cargo, Some(Exit::Signal(6))),
+        (Exit::Code(101), exited, Some(Exit::Code(3))),
+        (Exit::Code(101), "  process didn't exit successfully: `/t/a-1` (exit status: 101)\n", None),
+        (Exit::Code(139), "tests/test_a.py::test_b ", Some(Exit::Signal(11))),
+        (Exit::Code(1), "  signal: 'SIGSEGV',\n", Some(Exit::Signal(11))),
+        (Exit::Code(1), "fatal error: all goroutines are asleep - deadlock!\n", Some(Exit::Code(1))),
+        (
+            Exit::Code(2),
+            "make: *** [Makefile:2: test] Segmentation fault (core dumped)\n",
+            Some(Exit::Code(2)),
+        ),
+        (Exit::TimedOut, "", Some(Exit::TimedOut)),
+        (Exit::Signal(9), "", Some(Exit::Signal(9))),
+        (Exit::Code(101), "error: cannot find function `depth`\n(signal: 6, SIGABRT: abort)\n", None),
+        (Exit::Code(1), "AssertionError: 1 != 2\n", None),
+        (Exit::Code(0), "Segmentation fault\n", None),
+    ] {
+        let reading = TestReport::default();
+        assert_eq!(
+            died(&ExperimentCell { exit: Some(exit), reading: &reading, output }),
+            expected,
+            "{output}"
+        );
+    }
+    // Whoever names all tests came to an end, whatever they print.
+    let (exit, reading) = run("+a -b");
+    assert_eq!(died(&ExperimentCell { exit: Some(exit), reading: &reading, output: "SIGSEGV\n" }), None);
+    let mut dies = case(silent(0), silent(0), silent(0), (Exit::TimedOut, TestReport::default()));
+    assert_eq!(dies.judged().proof, proven(ProofGrade::File, "tests/test_a.py"));
+    dies.old_code = Some(silent(101));
+    dies.said_on_old_code = cargo;
+    assert_eq!(dies.judged().proof, proven(ProofGrade::File, "tests/test_a.py"));
+    dies.baseline = silent(1);
+    assert!(matches!(dies.judged().proof, Some(Proof::NotProven { .. })), "it failed before as well");
 }
 
 #[test]
@@ -265,6 +361,6 @@ fn what_does_not_pass_with_the_change_hides_no_test_that_does_however_much_there
     let shown = case(beside("/", ""), beside("/", "+z"), beside("/", ""), beside("-", "-z"));
     assert_eq!(shown.judged().proof, proven(ProofGrade::Test, "tests.test_a.z"));
     // Those of the base prove nothing, and there may be others behind them.
-    let cut = case(beside("/", ""), beside("+", ""), beside("/", ""), beside("-", ""));
+    let cut = case(beside("+", ""), beside("+", ""), beside("-", ""), beside("-", ""));
     assert!(matches!(cut.judged().proof, Some(Proof::CannotTell { .. })), "{:?}", cut.judged().proof);
 }

@@ -147,7 +147,7 @@ fn limits_are_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
                 ("tests", 3)
             }
             (EffectOutcome::AgentRan(_), last) if last.starts_with("verify-") => {
-                match judge_answer::feedback(&answer()) {
+                match judge_answer::feedback(&answer(), &[]) {
                     // Several that object to one round have failed it once.
                     Ok(feedback) if !feedback.passed && objected_to.insert(key.round().to_owned()) => {
                         ("verifier", stage.max_adversarial_rounds)
@@ -262,7 +262,7 @@ fn is_proved(world: &SimulatedOrder, commit: &CommitSha) -> Result<(), TestCaseE
                 }
                 EffectOutcome::AgentRan(run) => {
                     let Some(role) = reviews.get(key) else { continue };
-                    let said = judge_answer::feedback(run.result.as_deref().unwrap_or_default());
+                    let said = judge_answer::feedback(run.result.as_deref().unwrap_or_default(), &[]);
                     objected.insert(role, !said.is_ok_and(|feedback| feedback.passed));
                 }
                 _ => {}

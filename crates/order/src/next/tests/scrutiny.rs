@@ -5,9 +5,9 @@ use crate::comparison::{ComparedBy, Comparison, ComparisonVerdict, TestList};
 use crate::network::{NetworkRecord, NetworkRefusal};
 use crate::next::*;
 use crate::proof::{Proof, ProofGrade};
-use crate::scrutiny::{Baseline, OldTests, Scrutiny};
+use crate::scrutiny::{Baseline, ChangedTest, OldTests, Scrutiny, TestChange};
 use crate::signal::SignalKind;
-use crate::test_run::{TestRun, TestVerdict};
+use crate::test_run::{CommandRun, Exit, TestRun, TestVerdict};
 use crate::trace::StageChecksOutcome;
 
 const PIPELINE: &str = "
@@ -77,6 +77,7 @@ fn seen(
         reproduction: None,
         lies: None,
         changed_tests: Vec::new(),
+        died: Vec::new(),
         rewritten: Vec::new(),
         touches_code: true,
         dependencies: Vec::new(),
@@ -102,6 +103,15 @@ fn proven() -> EffectOutcome {
     seen(TestVerdict::Passed, ComparisonVerdict::Passed, proof, Vec::new())
 }
 
+/// Proven by a test of its own, while a test of the base that passed before fails in its old form.
+fn proven_with_a_changed_test() -> EffectOutcome {
+    let EffectOutcome::Tested(mut run) = proven() else { unreachable!() };
+    let changed = |test: &str, how| ChangedTest { test: test.to_owned(), how, old: None, new: None };
+    run.scrutiny.as_mut().unwrap().changed_tests =
+        vec![changed("mean", TestChange::FailsAsItWas), changed("median", TestChange::Edited)];
+    EffectOutcome::Tested(run)
+}
+
 fn unproven() -> EffectOutcome {
     let because = "the new tests pass on the old code as well".to_owned();
     seen(TestVerdict::Passed, ComparisonVerdict::Passed, Proof::NotProven { because }, Vec::new())
@@ -109,6 +119,67 @@ fn unproven() -> EffectOutcome {
 
 fn own_checks(world: &SimulatedOrder) -> Option<StageChecksOutcome> {
     world.survey().trace.work.map(|work| work.checks)
+}
+
+#[test]
+fn a_test_that_never_ends_is_told_with_its_seconds_and_with_what_to_look_for() {
+    let EffectOutcome::Tested(mut run) = tested(&sha(9), TestVerdict::Failed, 0, 0) else { unreachable!() };
+    run.counts = None;
+    run.failing = Vec::new();
+    run.test = Some(CommandRun {
+        command: "make test".to_owned(),
+        exit: Exit::TimedOut,
+        duration_seconds: 20.04,
+        output_sha256: String::new(),
+    });
+    let feedback = crate::checks::of_tests(&run).feedback;
+    assert_eq!(feedback.summary, "the test command did not end within 20 s, and was stopped");
+    let hint = feedback.issues[0].suggestion.as_deref().unwrap();
+    assert!(hint.contains("infinite loop") && hint.contains("input"), "{hint}");
+}
+
+#[test]
+fn without_a_reviewer_a_test_that_fails_in_its_old_form_keeps_the_change_from_being_verified() {
+    let mut world = world("/bug").when("/tests", vec![proven_with_a_changed_test()]);
+    let OrderEnding::Unverified { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
+    assert!(because.contains("in their old form") && because.ends_with(": mean"), "{because}");
+}
+
+#[test]
+fn a_test_that_fails_in_its_old_form_is_verified_only_by_a_reviewers_word_on_it_by_name() {
+    let review = |of_tests: &str| {
+        said(&format!(
+            r#"{{"passed": true, "score": 1, "summary": "Right.", "issues": [], "changed_tests": [{of_tests}]}}"#
+        ))
+    };
+    let of = |test: &str, wanted: bool| {
+        format!(r#"{{"test": "{test}", "wanted": {wanted}, "why": "It says so."}}"#)
+    };
+    let ending = |answers: Vec<EffectOutcome>| {
+        let mut world = SimulatedOrder::with(&reviewed())
+            .when("classify/1/agent", vec![said("/bug")])
+            .when("/tests", vec![proven_with_a_changed_test()])
+            .when("review/1/verify-1", answers[..1].to_vec())
+            .when("review/1/verify-2", answers[1..].to_vec());
+        let ending = world.settle();
+        (ending, world)
+    };
+    let (verified, world) = ending(vec![review(&of("mean", true)), review("")]);
+    assert!(matches!(verified, OrderEnding::Verified { .. }), "{verified:?}");
+    let asked = world.task("review/1/verify-1").unwrap();
+    let form = asked.schema.clone().unwrap();
+    assert_eq!(form["properties"]["changed_tests"]["items"]["properties"]["test"]["enum"][0], "mean");
+    assert!(asked.arguments[3].contains("- mean: the base's version fails on the new code"), "{asked:?}");
+    // Silence is asked about once more, and is no answer then; neither is a word on another test.
+    let (verified, _) = ending(vec![review(""), review(&of("mean", true))]);
+    assert!(matches!(verified, OrderEnding::Verified { .. }), "{verified:?}");
+    for silent in [review(""), review(&of("median", true)), review(&of("mean", false))] {
+        let (failed, _) = ending(vec![silent.clone(), silent]);
+        assert!(
+            matches!(&failed, OrderEnding::Failed { because } if because.contains("could not be completed") && because.contains("mean")),
+            "{failed:?}"
+        );
+    }
 }
 
 #[test]

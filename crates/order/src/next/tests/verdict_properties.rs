@@ -74,7 +74,7 @@ fn is_so(world: &SimulatedOrder, survey: &OrderProjection, commit: &CommitSha) -
                     if reviews.get(key)
                         == Some(&&AgentTaskWorkspace::Checkout { commit: commit.clone() }) =>
                 {
-                    let said = judge_answer::feedback(run.result.as_deref().unwrap_or_default());
+                    let said = judge_answer::feedback(run.result.as_deref().unwrap_or_default(), &[]);
                     objected = Some(!said.is_ok_and(|feedback| feedback.passed));
                 }
                 _ => {}

@@ -91,7 +91,7 @@ impl<'a> SourceScan<'a> {
         u32::try_from(self.lines.partition_point(|start| *start <= at)).unwrap_or(u32::MAX)
     }
 
-    fn is_code(&self, at: usize) -> bool {
+    pub(super) fn is_code(&self, at: usize) -> bool {
         self.is.get(at) == Some(&ByteKind::Code)
     }
 

@@ -1,0 +1,66 @@
+//! How a run of tests ended that did not come to its end: by a signal, by ending its own process, or by never ending.
+
+use super::cell::{ExperimentCell, not_loaded};
+use journeyman_order::Exit;
+
+/// How the process of the tests died, or that it did not end; none where it came to its end, or did not load what it should run.
+/// A runner that starts others says of them what became of them.
+pub fn died(cell: &ExperimentCell<'_>) -> Option<Exit> {
+    if !not_loaded(cell).is_empty() {
+        return None;
+    }
+    match cell.exit? {
+        exit @ (Exit::TimedOut | Exit::Signal(_)) => Some(exit),
+        Exit::Code(0) => None,
+        // As a shell tells it.
+        Exit::Code(code @ 129..=159) => Some(Exit::Signal(code - 128)),
+        Exit::Code(code) => died_below(cell, code),
+    }
+}
+
+/// The same of a process that the runner started.
+fn died_below(cell: &ExperimentCell<'_>, code: i32) -> Option<Exit> {
+    // As a test program of Rust ends that came to its end with a failure.
+    const FAILED: i32 = 101;
+    const NAMES: [(&str, i32); 7] = [
+        ("SIGILL", 4),
+        ("SIGTRAP", 5),
+        ("SIGABRT", 6),
+        ("SIGBUS", 7),
+        ("SIGFPE", 8),
+        ("SIGKILL", 9),
+        ("SIGSEGV", 11),
+    ];
+    let signal = |name: &str| {
+        let named = NAMES.iter().find(|(known, _)| *known == name);
+        named.map_or(Exit::Code(code), |(_, signal)| Exit::Signal(*signal))
+    };
+    // Node names the file whose process it was.
+    let of_node = pattern!(r"(?m)^\s*signal: '(SIG[A-Z]+)'")?;
+    if let Some(name) = of_node.captures(cell.output).and_then(|found| found.get(1)) {
+        return Some(signal(name.as_str()));
+    }
+    // Whoever names all of its tests came to its end.
+    if cell.reading.cases.is_some() {
+        return None;
+    }
+    let of_cargo =
+        pattern!(r"(?m)^\s*process didn't exit successfully: .* \((?:signal: (\d+)|exit status: (\d+))\b")?;
+    for found in of_cargo.captures_iter(cell.output) {
+        let number = |at: usize| found.get(at).and_then(|number| number.as_str().parse().ok());
+        if let Some(signal) = number(1) {
+            return Some(Exit::Signal(signal));
+        }
+        if let Some(status) = number(2).filter(|status| *status != FAILED) {
+            return Some(Exit::Code(status));
+        }
+    }
+    let of_others = pattern!(r"\b(SIG(?:ILL|TRAP|ABRT|BUS|FPE|KILL|SEGV))\b")?;
+    if let Some(name) = of_others.captures(cell.output).and_then(|found| found.get(1)) {
+        return Some(signal(name.as_str()));
+    }
+    let in_words = pattern!(
+        r"(?m)^(?:signal: (?:segmentation fault|aborted|killed|bus error)|fatal error: |unexpected fault address)|\b(?:Segmentation fault|Bus error|core dumped)\b"
+    )?;
+    in_words.is_match(cell.output).then_some(Exit::Code(code))
+}

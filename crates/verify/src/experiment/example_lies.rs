@@ -1,0 +1,148 @@
+//! Lies in the examples of a file's documentation, which some runners take for tests.
+
+use super::family::LanguageFamily;
+use super::lie::{Lie, MOST, lies_in, lies_of};
+use super::scan::SourceScan;
+
+/// Whether a file is of the tests, or a file of code with tests in it: lies are told within these only.
+pub fn holds_tests(path: &str, bytes: &[u8]) -> bool {
+    super::sides::is_of_tests(path)
+        || path.ends_with(".rs") && bytes.windows(6).any(|window| window == b"test]\n" || window == b"(test)")
+}
+
+/// Whether a file of code may have examples in its documentation that are run as tests.
+pub fn holds_examples(path: &str, bytes: &[u8]) -> bool {
+    let has = |mark: &[u8]| bytes.windows(mark.len()).any(|window| window == mark);
+    path.ends_with(".py") && has(b">>> ") || path.ends_with(".rs") && has(b"```")
+}
+
+/// Whether a file is no test, and only its documentation has some.
+pub(super) fn is_code(path: &str, bytes: &[u8]) -> bool {
+    holds_examples(path, bytes) && !holds_tests(path, bytes)
+}
+
+/// What can be told in a file: in its tests, and in the examples of its documentation.
+pub(super) fn all_lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
+    let mut lies = if is_code(path, bytes) { Vec::new() } else { lies_in(path, bytes) };
+    if let (true, Ok(text)) = (holds_examples(path, bytes), std::str::from_utf8(bytes)) {
+        lies.extend(lies_in_examples(path, text));
+    }
+    lies
+}
+
+/// The lies that can be told in the examples of a file's documentation.
+fn lies_in_examples(path: &str, text: &str) -> Vec<Lie> {
+    match LanguageFamily::of(path) {
+        Some(LanguageFamily::Python) if text.contains(">>> ") => lies_in_sessions(path, text),
+        Some(LanguageFamily::Rust) if text.contains("```") => {
+            let code = code_of_examples(text);
+            lies_of(path, text, &SourceScan::of(&code, LanguageFamily::Rust))
+        }
+        Some(
+            LanguageFamily::Python
+            | LanguageFamily::Rust
+            | LanguageFamily::JavaScript
+            | LanguageFamily::Go
+            | LanguageFamily::C
+            | LanguageFamily::Shell,
+        )
+        | None => Vec::new(),
+    }
+}
+
+/// Whether a lie is told in what a session of Python shows.
+pub(super) fn is_shown_in_a_session(lie: &Lie, text: &str) -> bool {
+    LanguageFamily::of(&lie.path) == Some(LanguageFamily::Python)
+        && lies_in_sessions(&lie.path, text).iter().any(|own| own.at == lie.at)
+}
+
+/// What a session of Python shows as an answer.
+fn lies_in_sessions(path: &str, text: &str) -> Vec<Lie> {
+    let (mut lies, mut at, mut is_answer) = (Vec::new(), 0, false);
+    for (number, line) in (1_u32..).zip(text.split_inclusive('\n')) {
+        let own = line.trim();
+        let start = at + (line.len() - line.trim_start().len());
+        at += line.len();
+        if own.starts_with(">>>") || (is_answer && own.starts_with("...")) {
+            is_answer = true;
+            continue;
+        }
+        let is_one = is_answer
+            && !own.is_empty()
+            && !own.starts_with("\"\"\"")
+            && !own.starts_with("'''")
+            && !own.starts_with("Traceback");
+        is_answer = false;
+        if is_one && lies.len() < MOST {
+            let digits = pattern!(r"\d{1,9}").and_then(|digits| digits.find(own));
+            let (at, now) =
+                match digits.and_then(|found| Some((found, super::text::other_number(found.as_str())?))) {
+                    Some((found, now)) => (start + found.start()..start + found.end(), now),
+                    None => (start..start + own.len(), format!("q{own}")),
+                };
+            let was = text.get(at.clone()).unwrap_or_default().to_owned();
+            lies.push(Lie {
+                path: path.to_owned(),
+                line: number,
+                at,
+                was,
+                now,
+                is_sure: true,
+                is_negative: false,
+                test: None,
+            });
+        }
+    }
+    lies
+}
+
+/// The code in the blocks of Rust's documentation, each byte where it was, and blanks for all else.
+fn code_of_examples(text: &str) -> String {
+    let mut code = String::with_capacity(text.len());
+    let mut is_within = false;
+    let blanks =
+        |line: &str| -> String { line.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect() };
+    for line in text.split_inclusive('\n') {
+        let own = line.trim_start();
+        let is_doc = own.starts_with("///") || own.starts_with("//!");
+        let is_fence = is_doc && own.get(3..).is_some_and(|rest| rest.trim_start().starts_with("```"));
+        is_within = is_doc && (is_within != is_fence);
+        if is_within && !is_fence {
+            let marked = line.len() - own.len() + 3;
+            code.push_str(&" ".repeat(marked));
+            code.push_str(line.get(marked..).unwrap_or_default());
+        } else {
+            code.push_str(&blanks(line));
+        }
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lies::TestTexts;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn an_example_in_the_documentation_is_made_false() {
+        let python = "def half(n):\n    \"\"\"Half.\n\n    >>> half(4)\n    2\n    >>> for n in (4,):\n    ...     half(n)\n    2\n    >>> half('a')\n    Traceback (most recent call last):\n    >>> half(0) == 0\n    True\n    \"\"\"\n";
+        let rust = "/// Half.\n///\n/// ```\n/// assert_eq!(a::half(4), 2);\n/// ```\n/// assert_eq!(no, 3);\npub fn half() {}\n";
+        for (path, text, name, lies) in [
+            ("pkg/a.py", python, "pkg.a.pkg.a.half", &["2 -> 19", "2 -> 19", "True -> qTrue"][..]),
+            ("src/lib.rs", rust, "doc > a > src/lib.rs - half", &["2 -> 19"]),
+        ] {
+            let files = [(path.to_owned(), text.as_bytes().to_vec())];
+            let texts = TestTexts { files: &files };
+            let told = texts.of_tests(&[name.to_owned()], "");
+            let told: Vec<String> =
+                told[0].1.iter().map(|lie| format!("{} -> {}", lie.was, lie.now)).collect();
+            assert_eq!(told, lies, "{path}");
+            assert_eq!(texts.nearest(&[name.to_owned()], &BTreeSet::new(), 1).len(), 1);
+            let lies = texts.of_tests(&[name.to_owned()], "");
+            let reworded = texts.reworded(&lies[0].1.iter().collect::<Vec<_>>());
+            let crate::OverlayAction::Write(reworded) = &reworded[0].action else { panic!("a file") };
+            let is_same = String::from_utf8_lossy(reworded).ends_with(text);
+            assert_eq!(is_same, path.ends_with(".py"), "a session says it in one way only");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! One expectation made false, and which can be in a text.
+//!
+//! Read by words and brackets, so that every language is read alike.
+
+use std::ops::Range;
+
+use super::family::LanguageFamily;
+use super::scan::SourceScan;
+
+/// A file that is larger is not read.
+pub(super) const LARGEST: usize = 512 << 10;
+/// Lies of one file that are looked for.
+pub(super) const MOST: usize = 600;
+
+/// One expectation, made false.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lie {
+    /// The file of tests.
+    pub path: String,
+    /// From 1.
+    pub line: u32,
+    /// The bytes that are replaced.
+    pub at: Range<usize>,
+    pub was: String,
+    /// What the lie puts there.
+    pub now: String,
+    /// Whether it is the expected side of a comparison. Other values may be beside the point.
+    pub is_sure: bool,
+    /// Whether it is what an answer must not be: many answers are not, right and wrong.
+    pub is_negative: bool,
+    /// The test it stands in, as the runner names it, where that is known.
+    pub test: Option<String>,
+}
+
+/// The lies that can be told in one file, in the order of the text.
+pub fn lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
+    let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST) else {
+        return Vec::new();
+    };
+    let Some(family) = LanguageFamily::of(path) else { return Vec::new() };
+    lies_of(path, text, &SourceScan::of(text, family))
+}
+
+pub(super) fn lies_of(path: &str, text: &str, scan: &SourceScan<'_>) -> Vec<Lie> {
+    let mut found = Vec::new();
+    for spot in scan.assertions().into_iter().take(MOST) {
+        let is_negative = spot.is_negative(scan);
+        found.extend(spot.lie(scan).map(|(at, now, is_sure)| Lie {
+            path: path.to_owned(),
+            line: scan.line(at.start),
+            was: text.get(at.clone()).unwrap_or_default().to_owned(),
+            at,
+            now,
+            is_sure,
+            is_negative,
+            test: None,
+        }));
+    }
+    found.sort_by_key(|lie| (lie.at.start, lie.at.end));
+    found.dedup_by_key(|lie| lie.at.start);
+    found
+}

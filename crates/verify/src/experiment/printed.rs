@@ -1,0 +1,84 @@
+//! What a run printed of the tests that failed in it.
+
+use std::collections::BTreeSet;
+
+use super::names::{has_word, without_parameters, words_of};
+
+/// Failing tests that are looked at by what was printed of them.
+pub(super) const MOST_LOOKED_AT: usize = 1_000;
+
+/// What a test is called in what a run prints.
+fn printed_name(test: &str) -> &str {
+    let own = without_parameters(test);
+    let own = own.rsplit([' ', '>', ':', '/']).find(|part| !part.is_empty()).unwrap_or(own);
+    own.rsplit('.').next().unwrap_or(own)
+}
+
+/// A line of what a run printed.
+struct PrintedLine<'o> {
+    text: &'o str,
+    /// Failing tests whose names stand in it.
+    names: BTreeSet<&'o str>,
+    /// Whether it speaks of something that is not there, and that the change adds.
+    is_of_something_new: bool,
+}
+
+/// What a run printed of its failing tests. Each line is read once, however many tests there are.
+pub(super) struct PrintedFailures<'o>(Vec<PrintedLine<'o>>);
+
+impl<'o> PrintedFailures<'o> {
+    /// Of all that fail, those that are `looked_at` are found first.
+    pub(super) fn of(
+        output: &'o str,
+        failing: &[&'o str],
+        looked_at: &[&'o str],
+        new_words: &BTreeSet<String>,
+    ) -> Self {
+        let missing = pattern!(
+            r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file or directory|not implemented|no attribute|Cannot read properties)"
+        );
+        let is_missing = |text: &str| missing.is_some_and(|missing| missing.is_match(text));
+        // What an assertion compares is no error of its own.
+        let compared =
+            pattern!(r"^\s*(?:E\s+)?(?:AssertionError|assert\b|[-+?] )|\bAssertionError\b|\bERR_ASSERTION\b");
+        let is_compared = |line: &str| compared.is_some_and(|compared| compared.is_match(line));
+        let names: BTreeSet<&str> = failing.iter().map(|name| printed_name(name)).collect();
+        // Those that are more than a word are looked for one by one.
+        let is_word = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let first = looked_at.iter().map(|name| printed_name(name));
+        let mut seen = BTreeSet::new();
+        let others: Vec<&str> = first
+            .chain(names.iter().copied())
+            .filter(|name| !is_word(name) && seen.insert(*name))
+            .take(MOST_LOOKED_AT)
+            .collect();
+        let line = |text: &'o str| {
+            let words = words_of(text).filter_map(|word| names.get(word).copied());
+            let of_words = words.chain(others.iter().copied().filter(|name| has_word(text, name))).collect();
+            let is_new = |word: &str| word.len() > 1 && new_words.contains(word) && !is_missing(word);
+            let is_of_something_new = is_missing(text) && !is_compared(text) && words_of(text).any(is_new);
+            PrintedLine { text, names: of_words, is_of_something_new }
+        };
+        Self(output.lines().map(line).collect())
+    }
+
+    /// Whether a test fails for a name that is not there, which the change adds. What is printed after another failing test is
+    /// named is said of that one.
+    pub(super) fn names_what_is_new(&self, test: &str) -> bool {
+        const AFTER: usize = 60;
+        let own = printed_name(test);
+        let title = test.rsplit(" > ").next().unwrap_or(test);
+        let mut until = 0;
+        for (at, line) in self.0.iter().enumerate() {
+            if line.names.contains(own) || line.text.contains(title) {
+                until = at + AFTER;
+            } else if !line.names.is_empty() {
+                until = at;
+            }
+            if at < until && line.is_of_something_new {
+                return true;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,184 @@
+//! Examples in the documentation of code, which runners take for tests: `>>>` in Python, a block of code in Rust. The code of one
+//! version of a file with the examples of another.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::language::Language;
+use super::syntax::{NodeId, Syntax};
+
+/// What is documented, and where.
+struct DocumentedItem {
+    /// Its documentation, where it has some.
+    doc: Option<Range<usize>>,
+    /// Where some would stand, and how far it would be indented.
+    at: usize,
+    indent: usize,
+}
+
+/// The code of one version with the documentation of another, as far as either has examples; none where nothing differs.
+pub(super) fn with_examples_of(code: &Syntax<'_>, tests: &Syntax<'_>) -> Option<Vec<u8>> {
+    let (own, others) = (items(code), items(tests));
+    let text = |syntax: &Syntax<'_>, doc: &Range<usize>| -> String {
+        String::from_utf8_lossy(syntax.source().get(doc.clone()).unwrap_or_default()).into_owned()
+    };
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    for (name, item) in &own {
+        let Some(other) = others.get(name).and_then(|other| other.doc.as_ref()) else { continue };
+        let wanted = text(tests, other);
+        let has = item.doc.as_ref().map(|doc| text(code, doc));
+        let is_example = |doc: &str| match code.language {
+            Language::Python => doc.contains(">>> "),
+            Language::Rust => doc.contains("```"),
+            Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Go | Language::Java => {
+                false
+            }
+        };
+        if has.as_deref() == Some(&wanted) || !(is_example(&wanted) || has.as_deref().is_some_and(is_example))
+        {
+            continue;
+        }
+        edits.push(match &item.doc {
+            Some(doc) => (doc.clone(), wanted),
+            None => (item.at..item.at, format!("{}\n{}", wanted.trim_end(), " ".repeat(item.indent))),
+        });
+    }
+    if edits.is_empty() {
+        return None;
+    }
+    edits.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    let mut grafted = code.source().to_vec();
+    for (place, wanted) in edits {
+        if grafted.get(place.clone()).is_some() {
+            grafted.splice(place, wanted.into_bytes());
+        }
+    }
+    Some(grafted)
+}
+
+/// What can be documented, by its name within all that it stands in. Of several of one name, the first.
+fn items(syntax: &Syntax<'_>) -> BTreeMap<String, DocumentedItem> {
+    let mut items = BTreeMap::new();
+    for node in syntax.everything() {
+        let item = match syntax.language {
+            Language::Python => python_item(syntax, node),
+            Language::Rust => rust_item(syntax, node),
+            Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Go | Language::Java => {
+                None
+            }
+        };
+        if let Some(item) = item {
+            items.entry(path_of(syntax, node)).or_insert(item);
+        }
+    }
+    items
+}
+
+fn path_of(syntax: &Syntax<'_>, node: NodeId) -> String {
+    let own = |node: NodeId| {
+        let name = match syntax.field_text(node, "name") {
+            "" => syntax.field_text(node, "type"),
+            name => name,
+        };
+        (!name.is_empty()).then(|| format!("{} {name}", syntax.kind(node)))
+    };
+    let mut names: Vec<String> =
+        std::iter::once(node).chain(syntax.ancestors(node)).filter_map(own).collect();
+    names.reverse();
+    names.join(" > ")
+}
+
+fn column(syntax: &Syntax<'_>, at: usize) -> usize {
+    let before = syntax.source().get(..at).unwrap_or_default();
+    before.iter().rev().take_while(|byte| **byte != b'\n').count()
+}
+
+/// A module, class or function with its string.
+fn python_item(syntax: &Syntax<'_>, node: NodeId) -> Option<DocumentedItem> {
+    let body = match syntax.kind(node) {
+        "module" => node,
+        "function_definition" | "class_definition" => syntax.field(node, "body")?,
+        _ => return None,
+    };
+    let first = syntax.part(body, 0)?;
+    let is_string = |part: NodeId| syntax.kind(part) == "string";
+    let is_doc = is_string(first)
+        || syntax.kind(first) == "expression_statement" && syntax.parts(first).all(is_string);
+    let place = syntax.bytes(first);
+    let indent = column(syntax, place.start);
+    Some(DocumentedItem { at: place.start, indent, doc: is_doc.then_some(place) })
+}
+
+/// An item with the comments that document it.
+fn rust_item(syntax: &Syntax<'_>, node: NodeId) -> Option<DocumentedItem> {
+    const ITEMS: [&str; 9] = [
+        "function_item",
+        "function_signature_item",
+        "struct_item",
+        "enum_item",
+        "trait_item",
+        "mod_item",
+        "macro_definition",
+        "const_item",
+        "type_item",
+    ];
+    let is_doc =
+        |node: NodeId, mark: &str| syntax.kind(node) == "line_comment" && syntax.text(node).starts_with(mark);
+    if node == Syntax::ROOT {
+        let mut doc: Option<Range<usize>> = None;
+        for child in syntax.children(node).take_while(|child| is_doc(*child, "//!")) {
+            let place = syntax.bytes(child);
+            doc = Some(doc.map_or(place.start, |doc| doc.start)..place.end);
+        }
+        return Some(DocumentedItem { doc, at: 0, indent: 0 });
+    }
+    if !ITEMS.contains(&syntax.kind(node)) {
+        return None;
+    }
+    let place = syntax.bytes(node);
+    let (mut doc, mut at): (Option<Range<usize>>, usize) = (None, place.start);
+    let mut above = syntax.previous(node);
+    while let Some(node) = above {
+        let place = syntax.bytes(node);
+        if is_doc(node, "///") {
+            doc = Some(place.start..doc.map_or(place.end, |doc| doc.end));
+        } else if syntax.kind(node) != "attribute_item" || doc.is_some() {
+            break;
+        }
+        at = place.start;
+        above = syntax.previous(node);
+    }
+    Some(DocumentedItem { doc, at, indent: column(syntax, place.start) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mixed(language: Language, code: &str, tests: &str) -> Option<String> {
+        let read = |text| Syntax::read(language, text).unwrap();
+        let mixed = with_examples_of(&read(code.as_bytes()), &read(tests.as_bytes()))?;
+        Some(String::from_utf8(mixed).unwrap())
+    }
+
+    #[test]
+    fn examples_go_with_the_tests_and_code_stays() {
+        let before = "def half(n):\n    \"\"\"Half.\n\n    >>> half(4)\n    2\n    \"\"\"\n    return n // 2\n\n\nclass A:\n    def f(self):\n        return 1\n";
+        let after = "def half(n):\n    \"\"\"Half.\n\n    >>> half(5)\n    3\n    \"\"\"\n    return -(-n // 2)\n\n\nclass A:\n    def f(self):\n        '''\n        >>> A().f()\n        2\n        '''\n        return 2\n";
+        let mixed_python = mixed(Language::Python, before, after).unwrap();
+        assert_eq!(
+            mixed_python,
+            after.replace("return -(-n // 2)", "return n // 2").replace("return 2", "return 1")
+        );
+        assert_eq!(mixed(Language::Python, before, before), None);
+        let prose = before.replace("Half.\n\n    >>> half(4)\n    2\n", "Half.\n");
+        assert_eq!(mixed(Language::Python, &prose, &prose.replace("Half.", "A half.")), None, "no example");
+        let before = "/// Half.\n///\n/// ```\n/// assert_eq!(a::half(4), 2);\n/// ```\npub fn half(n: i32) -> i32 {\n    n / 2\n}\n\nimpl A {\n    #[inline]\n    pub fn f(&self) {}\n}\n";
+        let after = before
+            .replace("half(4), 2", "half(5), 3")
+            .replace("n / 2", "(n + 1) / 2")
+            .replace("    #[inline]", "    /// ```\n    /// a::A.f();\n    /// ```\n    #[inline]");
+        assert_eq!(mixed(Language::Rust, before, &after).unwrap(), after.replace("(n + 1) / 2", "n / 2"));
+        assert_eq!(mixed(Language::Rust, &after, before).unwrap().matches("half(4), 2").count(), 1);
+    }
+}

@@ -1,0 +1,65 @@
+//! Tests of a change that do more than fail on the code before it: they kill their process, or never end. And those that were
+//! marked as a known bug.
+
+use std::time::Duration;
+
+use journeyman::order::scrutiny::{Scrutiny, TestChange};
+use journeyman::order::{Exit, Proof, ProofGrade, RepositorySettings, TestVerdict, TestingSettings};
+use journeyman::sandbox::IsolationMode;
+
+use crate::change_tester::{ChangeTester, TestedChange};
+
+const TESTS: &str = "import unittest\nfrom amounts import cents\n\n\nclass Cents(unittest.TestCase):\n    def test_whole(self):\n        \
+                     self.assertEqual(cents('12'), 1200)\n";
+const NEW: &str = "\n    def test_negative(self):\n        self.assertEqual(cents('-3'), -300)\n";
+
+fn code(negative: &str) -> String {
+    format!(
+        "import os\n\n\ndef cents(text):\n    while text.startswith('-'):\n        {negative}\n    return int(text) * 100\n"
+    )
+}
+
+/// What is found out about a change that reads negative amounts.
+async fn scrutinized(name: &str, negative: &str, (before, after): (&str, &str)) -> Scrutiny {
+    let limits = TestingSettings { test_time: Duration::from_secs(8), ..TestingSettings::default() };
+    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
+    let commits = tester.commits_of(
+        &[("amounts.py", &code(negative)), ("test_amounts.py", before)],
+        &[("amounts.py", &code("return int(text) * 100")), ("test_amounts.py", after)],
+    );
+    let test = Some("python3 -m unittest -v".to_owned());
+    let settings = RepositorySettings { test, ..RepositorySettings::default() };
+    let run = tester.tested(name, TestedChange::new(commits, settings)).await.run;
+    assert_eq!(run.verdict, TestVerdict::Passed, "{run:#?}");
+    *run.scrutiny.expect("it is compared with the base")
+}
+
+fn is_proven(scrutiny: &Scrutiny, test: &str) -> bool {
+    matches!(&scrutiny.proof, Some(Proof::Proven { by: ProofGrade::Test, red }) if *red == [test])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_test_that_dies_or_never_ends_without_the_change_proves_it_and_it_is_said_how() {
+    let tests = format!("{TESTS}{NEW}");
+    for (name, negative, exit, words) in [
+        ("dies", "os.abort()", Exit::Signal(6), "ended by signal 6 (SIGABRT, an abort), on the code before"),
+        ("never-ends", "pass", Exit::TimedOut, "not ended after 8 s"),
+    ] {
+        let scrutiny = scrutinized(name, negative, (TESTS, &tests)).await;
+        assert!(is_proven(&scrutiny, "test_amounts.Cents.test_negative"), "{name}: {scrutiny:#?}");
+        let [died] = &scrutiny.died[..] else { panic!("{name}: {scrutiny:#?}") };
+        assert_eq!(died.exit, exit);
+        assert!(died.sentence().starts_with(words), "{}", died.sentence());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_that_takes_the_mark_of_a_known_bug_away_is_proven_by_its_test() {
+    let known = NEW.replace("    def", "    @unittest.expectedFailure\n    def");
+    let (before, after) = (format!("{TESTS}{known}"), format!("{TESTS}{NEW}"));
+    let scrutiny = scrutinized("known", "return 0", (&before, &after)).await;
+    assert!(is_proven(&scrutiny, "test_amounts.Cents.test_negative"), "{scrutiny:#?}");
+    assert_eq!(scrutiny.against, [""; 0]);
+    let changed: Vec<_> = scrutiny.changed_tests.iter().map(|test| test.how).collect();
+    assert_eq!(changed, [TestChange::RunsNow]);
+}

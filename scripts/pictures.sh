@@ -63,7 +63,7 @@ done
 sleep 3
 # The thread is resolved, and so folded; here it is what there is to see.
 curl --silent "$page/pull/2" | sed 's/<details class="thread">/<details class="thread" open>/' >"$place/review.html"
-page=file://$place shoot review.html 960,1640 review.png
+page=file://$place shoot review.html 960,1900 review.png
 
 scripts/recording.py target/debug/journeyman
 

@@ -19,7 +19,7 @@ const WAITS_FOR_ADVICE: &str = r"
     sed -i 's|    return ordered\[middle\]|    if len(ordered) % 2 == 0:\n        return (ordered[middle - 1] + ordered[middle]) / 2\n    return ordered[middle]|' averages.py
     cat >> tests/test_averages.py <<'TEST'
 
-        def test_the_median_of_an_even_number_of_values_is_the_mean_of_the_middle_two(self):
+        def test_median_of_an_even_number_of_values(self):
             self.assertEqual(median([4, 1, 3, 2]), 2.5)
     TEST
     grep -q 'push it, please' /tmp/prompt.txt && git commit -qam 'Take the mean of the middle two' && git push -q origin HEAD

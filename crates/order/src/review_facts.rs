@@ -3,7 +3,7 @@
 
 use super::checks;
 use super::comparison::ComparedBy;
-use super::scrutiny::Scrutiny;
+use super::scrutiny::{Scrutiny, TestChange};
 use super::test_run::TestRun;
 
 /// Lines of each kind that are told.
@@ -15,7 +15,7 @@ const MOST_CHANGED: usize = 50;
 /// The tests of the base that fail on the new code as the base has them: whether the issue wants that, a reviewer has to say.
 pub(super) fn asked_about(run: &TestRun) -> Vec<String> {
     let changed = run.scrutiny.iter().flat_map(|scrutiny| scrutiny.changed_tests.iter().take(MOST_CHANGED));
-    changed.filter(|test| test.how.is_of_behaviour()).map(|test| test.test.clone()).collect()
+    changed.filter(|test| test.how == TestChange::FailsAsItWas).map(|test| test.test.clone()).collect()
 }
 
 /// All of it.
@@ -53,9 +53,9 @@ fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
         let sides = sides.into_iter().filter_map(|(what, text)| Some((what, text.as_ref()?)));
         lines.extend(sides.map(|(what, text)| format!("  {what}: {}", text.replace('\n', " / "))));
     }
-    if scrutiny.changed_tests.iter().any(|test| test.how.is_of_behaviour()) {
+    if scrutiny.changed_tests.iter().any(|test| test.how == TestChange::FailsAsItWas) {
         lines.push(
-            "Answer in `changed_tests` for each of those whose base's version fails or does not load on the new code: its name as \
+            "Answer in `changed_tests` for each of those whose base's version fails on the new code: its name as \
              above in `test`, in `wanted` whether the issue wants the new code to do otherwise than that test says, and in `why` \
              the words of the issue that say so. Without that the change is not verified."
                 .to_owned(),

@@ -24,22 +24,21 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
             if locked.is_empty() { "Cargo.toml" } else { "Cargo.lock" },
         );
     }
-    // From the root of a package cargo tests that package alone, unless the workspace says otherwise.
+    // From the root cargo tests the package there alone, or the members that the workspace names as its default.
     let workspace = table.as_ref().and_then(|table| table.get("workspace"));
-    let has_members = workspace.is_some_and(|workspace| workspace.get("members").is_some());
-    let is_left_to_cargo = workspace.is_some_and(|workspace| workspace.get("default-members").is_some());
-    let (command, because) = match says("package") && has_members && !is_left_to_cargo {
+    let has_default = workspace.is_some_and(|workspace| workspace.get("default-members").is_some());
+    let (command, because) = match has_default || says("package") && workspace.is_some() {
         true => ("cargo test --workspace", "[workspace] in Cargo.toml"),
         false => ("cargo test", "Cargo.toml"),
     };
     // Code behind a feature has its tests there. Features that only a nightly compiler knows, or that exclude one
-    // another, fail on the base, and then the default ones are what is tested.
-    match has_optional_code(table.as_ref()) {
-        true => {
-            found.test(format!("{command} --all-features"), because);
-            found.tests_alone(command);
-        }
-        false => found.test(command, because),
+    // another, fail on the base, and then the default ones are what is tested. So may members for another machine.
+    let optional = if has_optional_code(table.as_ref()) { " --all-features" } else { "" };
+    found.test(format!("{command}{optional}"), because);
+    if has_default {
+        found.tests_alone("cargo test");
+    } else if !optional.is_empty() {
+        found.tests_alone(command);
     }
     Some(found)
 }

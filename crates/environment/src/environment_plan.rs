@@ -27,6 +27,9 @@ pub struct EnvironmentPlan {
     pub folders: Vec<PlannedFolder>,
     /// Those whose tests are not run, see [`Self::for_change`].
     pub left_out: Vec<String>,
+    /// Projects that the test command does not run. Where the settings name no tests, those of the ones that a change concerns
+    /// are run as well, see [`Self::for_change`].
+    pub below: Vec<ProjectBelow>,
     /// Where the test command writes a JUnit report, from the root. Whoever runs the tests has to make sure that
     /// no such file is there before.
     pub report: Option<String>,
@@ -192,6 +195,16 @@ impl PlannedFolder {
 fn lies_in(path: &str, folder: &str) -> bool {
     let folder = folder.trim_start_matches("./").trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A project below the root that the test command does not run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectBelow {
+    pub path: String,
+    /// From the root.
+    pub manifest: String,
+    /// How it is set up and tested by itself; none where no tests were found.
+    pub plan: Option<EnvironmentPlan>,
 }
 
 /// A service that runs beside the tests, reachable by its name.

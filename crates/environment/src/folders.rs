@@ -10,10 +10,11 @@ use journeyman_order::{RepositorySettings, TestedFolder};
 
 use crate::environment_plan::{
     DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedTest, ProgramFolder,
-    SetupCommand,
+    ProjectBelow, SetupCommand,
 };
 use crate::files::RepositoryFiles;
 use crate::planning::plan_one;
+use crate::projects;
 use crate::required_tool::HostTools;
 
 /// Where people put settings that are not read there.
@@ -35,108 +36,158 @@ pub fn plan(
     let misnamed = MISNAMED.iter().filter(|name| files.has(name));
     plan.notes
         .extend(misnamed.map(|name| format!("{name} is not read: rename it to .github/journeyman.yml")));
+    let is_named = settings.test.as_ref().is_some_and(|test| !test.trim().is_empty());
+    let names_tests = is_named || !settings.tests.is_empty();
     if !settings.tests.is_empty() {
-        add(&mut plan, settings, files, tools);
+        plan.test = None;
+        if plan.source == EnvironmentSource::Nothing {
+            plan.source = EnvironmentSource::Settings { keys: vec!["tests"] };
+        }
+        let folders = settings.tests.iter().map(|folder| planned(folder, files, tools)).collect();
+        plan.add(folders);
+    }
+    plan.below = projects::below(&plan, files, tools);
+    plan.notes.extend(projects::untested_note(&plan.below));
+    if names_tests {
+        let left_out = projects::named_with_tests(&plan.below).map(|named| {
+            format!(
+                "the tests of {named} are not run: name their folders as `tests` in .github/journeyman.yml"
+            )
+        });
+        plan.notes.extend(left_out);
+        plan.below.clear();
     }
     plan
 }
 
-/// Adds what the folders need to what the whole repository says of itself.
-fn add(
-    whole: &mut EnvironmentPlan,
-    settings: &RepositorySettings,
-    files: &RepositoryFiles<'_>,
-    tools: &HostTools<'_>,
-) {
-    let plans: Vec<(String, &TestedFolder, EnvironmentPlan)> = settings
-        .tests
-        .iter()
-        .map(|folder| {
-            // The settings name no others.
-            let path = plain_folder(&folder.path).unwrap_or_default();
-            let own = RepositorySettings {
-                test: folder.test.clone(),
-                setup: folder.setup.clone(),
-                ..RepositorySettings::default()
-            };
-            let read = |name: &str| files.text(&inside(&path, name)).map(String::into_bytes);
-            let planned = plan_one(&own, &files.within(&path, &read), tools);
-            (path, folder, planned)
-        })
-        .collect();
-    let mut patterns = whole.dependency_folders.patterns().to_vec();
-    whole.test = None;
-    if whole.source == EnvironmentSource::Nothing {
-        whole.source = EnvironmentSource::Settings { keys: vec!["tests"] };
+/// A folder to be tested by itself: its path, what its tests are about besides, and its plan.
+type OwnFolder = (String, Vec<String>, EnvironmentPlan);
+
+fn planned(folder: &TestedFolder, files: &RepositoryFiles<'_>, tools: &HostTools<'_>) -> OwnFolder {
+    // The settings name no others.
+    let path = plain_folder(&folder.path).unwrap_or_default();
+    let own = RepositorySettings {
+        test: folder.test.clone(),
+        setup: folder.setup.clone(),
+        ..RepositorySettings::default()
+    };
+    let read = |name: &str| files.text(&inside(&path, name)).map(String::into_bytes);
+    let mut plan = plan_one(&own, &files.within(&path, &read), tools);
+    if plan.test.is_none() {
+        plan.notes.insert(0, "no tests were found: name them as its `test`".to_owned());
     }
-    for (path, folder, own) in plans {
-        // What one folder brings is nothing to another's tests.
-        let before = exports(&own);
-        // Of what runs beside others in a shell, only the first would go into the folder.
-        let is_one = |command: &str| !command.replace("&&", "").contains(['\n', '&']);
-        let command = |command: &str| match path.is_empty() {
-            true => command.to_owned(),
-            false if is_one(command) => format!("cd {path} && {before}{command}"),
-            false => format!("cd {path} && {before}(\n{command}\n)"),
-        };
-        let because = |because: &str| match because.starts_with(".github/") {
-            true => because.to_owned(),
-            false => inside(&path, because),
-        };
-        let test = |test: &PlannedTest| PlannedTest {
-            command: command(&test.command),
-            because: because(&test.because),
-            tests_alone: test.tests_alone.as_deref().map(command),
-        };
-        let test = own.test.as_ref().map(test);
-        if test.is_none() {
-            whole.notes.push(format!("{}: no tests were found: name them as its `test`", folder.path));
-        }
-        whole.notes.extend(own.notes.iter().map(|note| format!("{}: {note}", folder.path)));
-        whole.cut_setup = whole.cut_setup.take().or_else(|| own.cut_setup.as_deref().map(because));
-        whole.setup.extend(own.setup.iter().map(|setup| SetupCommand {
-            command: command(&setup.command),
-            because: because(&setup.because),
-        }));
-        for at in &own.search_path {
-            let is_for_all = matches!(at, ProgramFolder::Home(_)) || path.is_empty();
-            if is_for_all && !whole.search_path.contains(at) {
-                whole.search_path.push(at.clone());
-            }
-        }
-        for (name, value) in &own.variables {
-            let value = value.replace("{tree}", inside("{tree}", &path).trim_end_matches('/'));
-            whole.variables.entry(name.clone()).or_insert(value);
-        }
-        for tool in own.required_tools {
-            if !whole.required_tools.contains(&tool) {
-                whole.required_tools.push(tool);
-            }
-        }
-        whole.setup_scripts.extend(own.setup_scripts.iter().map(|at| inside(&path, at)));
-        whole.decisive_files.extend(own.decisive_files.iter().map(|at| inside(&path, at)));
-        patterns.extend(own.dependency_folders.patterns().iter().map(
-            |pattern| match pattern.strip_prefix('/') {
-                Some(at_root) => format!("/{}", inside(&path, at_root)),
-                None => pattern.clone(),
-            },
-        ));
-        whole.version_from_git |= own.version_from_git;
-        whole.folders.push(PlannedFolder { path, also: folder.also.clone(), test });
+    // What the root needs is a part of what the whole repository needs.
+    if path.is_empty() && folder.setup.is_none() {
+        plan.setup.clear();
     }
-    for list in [&mut whole.setup_scripts, &mut whole.decisive_files, &mut patterns] {
-        list.sort();
-        list.dedup();
-    }
-    whole.dependency_folders = DependencyFolders::new(patterns);
-    whole.test = one_test(&whole.folders);
+    (path, folder.also.clone(), plan)
 }
 
 impl EnvironmentPlan {
+    /// Adds what folders need to what the whole repository says of itself, and tests them each by itself.
+    fn add(&mut self, folders: Vec<OwnFolder>) {
+        let whole = self;
+        let mut patterns = whole.dependency_folders.patterns().to_vec();
+        for (path, also, own) in folders {
+            // What one folder brings is nothing to another's tests.
+            let before = exports(&own);
+            // Of what runs beside others in a shell, only the first would go into the folder.
+            let is_one = |command: &str| !command.replace("&&", "").contains(['\n', '&']);
+            let command = |command: &str| match path.is_empty() {
+                true => command.to_owned(),
+                false if is_one(command) => format!("cd {path} && {before}{command}"),
+                false => format!("cd {path} && {before}(\n{command}\n)"),
+            };
+            let because = |because: &str| match because.starts_with(".github/") {
+                true => because.to_owned(),
+                false => inside(&path, because),
+            };
+            let test = |test: &PlannedTest| PlannedTest {
+                command: command(&test.command),
+                because: because(&test.because),
+                tests_alone: test.tests_alone.as_deref().map(command),
+            };
+            let test = own.test.as_ref().map(test);
+            let named = if path.is_empty() { "." } else { &path };
+            whole.notes.extend(own.notes.iter().map(|note| format!("{named}: {note}")));
+            whole.cut_setup = whole.cut_setup.take().or_else(|| own.cut_setup.as_deref().map(because));
+            whole.setup.extend(own.setup.iter().map(|setup| SetupCommand {
+                command: command(&setup.command),
+                because: because(&setup.because),
+            }));
+            for at in &own.search_path {
+                let is_for_all = matches!(at, ProgramFolder::Home(_)) || path.is_empty();
+                if is_for_all && !whole.search_path.contains(at) {
+                    whole.search_path.push(at.clone());
+                }
+            }
+            for (name, value) in &own.variables {
+                let value = value.replace("{tree}", inside("{tree}", &path).trim_end_matches('/'));
+                whole.variables.entry(name.clone()).or_insert(value);
+            }
+            for tool in own.required_tools {
+                if !whole.required_tools.contains(&tool) {
+                    whole.required_tools.push(tool);
+                }
+            }
+            whole.setup_scripts.extend(own.setup_scripts.iter().map(|at| inside(&path, at)));
+            whole.decisive_files.extend(own.decisive_files.iter().map(|at| inside(&path, at)));
+            patterns.extend(own.dependency_folders.patterns().iter().map(|pattern| {
+                match pattern.strip_prefix('/') {
+                    Some(at_root) => format!("/{}", inside(&path, at_root)),
+                    None => pattern.clone(),
+                }
+            }));
+            whole.version_from_git |= own.version_from_git;
+            whole.folders.push(PlannedFolder { path, also, test });
+        }
+        for list in [&mut whole.setup_scripts, &mut whole.decisive_files, &mut patterns] {
+            list.sort();
+            list.dedup();
+        }
+        whole.dependency_folders = DependencyFolders::new(patterns);
+        whole.test = one_test(&whole.folders);
+    }
+
+    /// That projects below have tests that run for a change there alone; none where there are none.
+    pub fn note_of_projects(&self) -> Option<String> {
+        projects::named_with_tests(&self.below)
+            .map(|named| format!("the tests of {named} run only for a change there"))
+    }
+
+    /// The same, with the tests of these of the projects below, and what they need.
+    #[must_use]
+    pub fn with_projects(mut self, paths: &[String]) -> Self {
+        if paths.is_empty() {
+            return self;
+        }
+        let is_chosen = |below: &mut ProjectBelow| paths.contains(&below.path);
+        let chosen: Vec<ProjectBelow> = self.below.extract_if(.., is_chosen).collect();
+        let of_root = self.test.take().map(|test| PlannedFolder {
+            path: String::new(),
+            also: Vec::new(),
+            test: Some(test),
+        });
+        self.folders.extend(of_root);
+        let own = |below: ProjectBelow| Some((below.path, Vec::new(), below.plan?));
+        self.add(chosen.into_iter().filter_map(own).collect());
+        self
+    }
+
+    /// The projects below that a change of these paths concerns and that have tests, where those are also there as `other` has it.
+    pub fn projects_concerned(&self, changed: &[PathBuf], other: &Self) -> Vec<String> {
+        let mut paths = projects::concerned(&self.below, changed);
+        paths.retain(|path| other.below.iter().any(|below| below.path == *path && below.plan.is_some()));
+        paths
+    }
+
     /// The same for a change of these paths: of several folders, those are tested that it concerns. What lies in none of them
     /// concerns all.
     #[must_use]
     pub fn for_change(mut self, changed: &[PathBuf]) -> Self {
+        let concerned = projects::concerned(&self.below, changed);
+        let is_left_out = |below: &&ProjectBelow| below.plan.is_some() && !concerned.contains(&below.path);
+        self.left_out = self.below.iter().filter(is_left_out).map(|below| below.path.clone()).collect();
         let named: Vec<&str> = changed.iter().filter_map(|path| path.to_str()).collect();
         let is_nobodys = |path: &&str| !self.folders.iter().any(|folder| folder.is_concerned(path));
         if self.folders.is_empty()
@@ -149,9 +200,8 @@ impl EnvironmentPlan {
         let is_needed = |folder: &&PlannedFolder| named.iter().any(|path| folder.is_concerned(path));
         let (needed, others): (Vec<_>, Vec<_>) = self.folders.iter().partition(is_needed);
         let tested = others.into_iter().filter(|folder| folder.test.is_some());
-        let left_out = tested.map(|folder| folder.path.clone()).collect();
+        self.left_out.extend(tested.map(|folder| folder.path.clone()));
         self.folders = needed.into_iter().cloned().collect();
-        self.left_out = left_out;
         self.test = one_test(&self.folders);
         self
     }

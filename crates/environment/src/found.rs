@@ -4,6 +4,7 @@
 
 use crate::files::RepositoryFiles;
 use crate::project::{Detection, FoundProject};
+use crate::project_folders::Language;
 use crate::required_tool::{HostTools, ToolCollector};
 use crate::{cargo, dotnet, go, jvm, native, node, php, python, ruby};
 
@@ -61,4 +62,22 @@ pub(crate) fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>)
         ));
     }
     Some(found)
+}
+
+/// Whether tests of a language are found, wherever its programs are.
+pub(crate) fn has_tests(language: Language, files: &RepositoryFiles<'_>) -> bool {
+    let finder: Finder = match language {
+        Language::Rust => cargo::find,
+        Language::Go => go::find,
+        Language::JavaScript => node::find,
+        Language::Python => python::find,
+        Language::Jvm => jvm::find,
+        Language::DotNet => dotnet::find,
+        Language::Ruby => ruby::find,
+        Language::Php => php::find,
+        Language::Elixir | Language::Dart | Language::Swift => return false,
+    };
+    let tools = HostTools::new(&|_| true, &|_| None);
+    let mut collector = ToolCollector::new(files, &tools);
+    finder(&mut Detection { files, tools: &mut collector }).is_some_and(|project| project.test.is_some())
 }

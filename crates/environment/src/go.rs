@@ -4,6 +4,7 @@
 
 use crate::files::quote;
 use crate::project::{Detection, FoundProject};
+use crate::project_folders::is_beside;
 
 /// Modules without a root that are tested one after another, at most.
 const MOST_MODULES: usize = 20;
@@ -30,13 +31,6 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
             found.setup("go mod download", "go.mod");
         }
         tested(&mut found, |test| format!("{test} ./..."), "go.mod");
-        let inner = files.all().filter(|path| path.ends_with("/go.mod") && !is_beside(path)).count();
-        if inner > 0 {
-            found.notes.push(format!(
-                "{inner} more Go modules are below the root; their tests are not run: name them as `test` in \
-                 .github/journeyman.yml"
-            ));
-        }
         return Some(found);
     }
     // Modules below a root that is none.
@@ -96,10 +90,4 @@ fn in_folder(folder: &str) -> String {
         other if other.starts_with('.') => format!("{other}/..."),
         other => format!("./{other}/..."),
     }
-}
-
-/// Modules that serve the tools, examples and tests of another.
-fn is_beside(path: &str) -> bool {
-    let beside = ["tools", "_tools", "tool", "examples", "example", "testdata", "vendor", "docs", "hack"];
-    path.split('/').any(|part| beside.contains(&part) || part.starts_with('.'))
 }

@@ -24,7 +24,10 @@ mod node;
 mod php;
 mod planning;
 mod project;
+mod project_folders;
+mod projects;
 mod python;
+mod reach;
 mod required_tool;
 mod ruby;
 mod setup_steps;
@@ -34,13 +37,14 @@ mod workflow;
 
 pub use environment_plan::{
     DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedFolder, PlannedService, PlannedTest,
-    ProgramFolder, SetupCommand,
+    ProgramFolder, ProjectBelow, SetupCommand,
 };
 pub use files::RepositoryFiles;
 pub use folders::plan;
 pub use judge::{edited_setup, judge_by, without_own_tests};
 pub use network::{REGISTRIES, SetupNetwork, decides, setup_network};
 pub use planning::MOST_COMMANDS;
+pub use projects::unrun_projects;
 pub use required_tool::{HostTools, RequiredTool, ToolFit, version_arguments};
 
 #[cfg(test)]

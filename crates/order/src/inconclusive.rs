@@ -12,6 +12,8 @@ pub enum Inconclusive {
     NoTests { because: String },
     /// They pass, and the pass says nothing.
     Doubted { because: String },
+    /// They pass, and none of them is of a project that the change edits.
+    ProjectNotTested { because: String },
     /// They pass, and do not show that the change does anything.
     Unproven { because: String },
     /// A judge of the pipeline has not spoken on this commit, be it that it judged an earlier one.
@@ -37,7 +39,9 @@ impl Inconclusive {
     pub fn sentence(&self) -> String {
         match self {
             Self::NotTested => "no tests ran on this commit".to_owned(),
-            Self::NoTests { because } | Self::Doubted { because } => because.clone(),
+            Self::NoTests { because } | Self::Doubted { because } | Self::ProjectNotTested { because } => {
+                because.clone()
+            }
             Self::Unproven { because } => format!("passing, not proven: {because}"),
             Self::NotReviewed { by } => {
                 format!("{by} has not reviewed this commit")

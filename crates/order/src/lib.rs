@@ -68,6 +68,7 @@ pub mod test_run;
 pub mod title;
 pub mod toml_text;
 pub mod trace;
+mod unrun;
 pub mod verdict;
 pub mod weakening;
 pub mod yaml;
@@ -116,5 +117,6 @@ pub use task::{
 };
 pub use test_run::{TestRun, TestVerdict};
 pub use trace::OrderTrace;
+pub use unrun::{UnrunProject, UnrunReason};
 pub use verdict::Verdict;
 pub use weakening::{Weakening, WeakeningKind};

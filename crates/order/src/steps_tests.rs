@@ -129,6 +129,7 @@ fn test_run(verdict: TestVerdict, passed: u64, failed: u64) -> TestRun {
         verdict,
         doubt: None,
         left_out: Vec::new(),
+        unrun: Vec::new(),
         setup: None,
         test: Some(CommandRun {
             command: "pytest -q".to_owned(),

@@ -284,6 +284,9 @@ fn heading(verdict: &Verdict) -> &'static str {
         Verdict::Verified => "✅ Verified",
         Verdict::Pending { .. } => "⏳ Not verified yet",
         Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "⚠️ Passing, not proven",
+        Verdict::Inconclusive { why: Inconclusive::ProjectNotTested { .. } } => {
+            "⚠️ Unverified: no test of a project that the change edits ran"
+        }
         Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: Some(_), .. } } => {
             "❌ Not verified: the order ended early"
         }
@@ -309,6 +312,9 @@ fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {
             Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "Passing, not proven".to_owned(),
             Verdict::Inconclusive { why: Inconclusive::TestsChanged { .. } } => {
                 "Done, but not verified".to_owned()
+            }
+            Verdict::Inconclusive { why: Inconclusive::ProjectNotTested { .. } } => {
+                "Done, but unverified: no test of a project that the change edits ran".to_owned()
             }
             Verdict::Inconclusive { .. } | Verdict::Pending { .. } => "Done, but unverified".to_owned(),
             Verdict::Rejected { .. } => "Needs a person: the best attempt is not verified".to_owned(),

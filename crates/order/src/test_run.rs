@@ -11,6 +11,7 @@ use super::ids::{CommitSha, TreeSha};
 use super::network::NetworkRecord;
 use super::proof::Proof;
 use super::scrutiny::Scrutiny;
+use super::unrun::UnrunProject;
 
 /// One run of the repository's tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct TestRun {
     /// Folders of `tests:` whose tests were not run, as the change concerns nothing there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// Projects that the change edits, and of whose tests none is known to have run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unrun: Vec<UnrunProject>,
     /// What was run to install what the tests need, if anything.
     pub setup: Option<CommandRun>,
     /// The test command's own run; none when there is no test command or the setup failed.

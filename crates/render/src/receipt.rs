@@ -8,12 +8,13 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::trace::{CandidateWork, CiTrace, RoundTrace, StageState, StageTrace};
 use journeyman_order::{
-    CommitSha, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, Verdict, receipt,
+    CommitSha, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, UnrunProject, Verdict, receipt,
 };
 
 const MOST_FAILING: usize = 10;
 const MOST_DOUBTS: usize = 10;
 const MOST_NAMES: usize = 6;
+const MOST_NOTES: usize = 8;
 const MOST_ROUNDS: usize = 30;
 const MOST_WARNINGS: usize = 3;
 
@@ -78,13 +79,6 @@ impl<'a> ReceiptSource<'a> {
                 lines.push(format!("  - and {more} more"));
             }
         }
-        if let Some(tests) = self.tests().filter(|tests| !tests.left_out.is_empty()) {
-            let named = tests.left_out.iter().take(MOST_NAMES).map(|folder| command_span(folder));
-            let named = named.collect::<Vec<_>>().join(", ");
-            let more = tests.left_out.len().saturating_sub(MOST_NAMES);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            lines.push(format!("- tests of {named}{more} were not run: the change concerns nothing there"));
-        }
         let commit = &self.work.commit;
         lines.push(format!("- on commit {}, checked out afresh", self.pages.commit(commit)));
         if let Some(tests) = self.tests().filter(|tests| tests.is_accepted_red()) {
@@ -146,6 +140,20 @@ impl<'a> ReceiptSource<'a> {
         } else {
             lines.push("- Tests: none were run on this commit.".to_owned());
         }
+        if let Some(tests) = self.tests().filter(|tests| !tests.left_out.is_empty()) {
+            let named = tests.left_out.iter().take(MOST_NAMES).map(|folder| command_span(folder));
+            let named = named.collect::<Vec<_>>().join(", ");
+            let more = tests.left_out.len().saturating_sub(MOST_NAMES);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            lines.push(format!("- tests of {named}{more} were not run: the change concerns nothing there"));
+        }
+        // What is the reason for the verdict is not said a second time.
+        let unrun = self.tests().into_iter().flat_map(|tests| {
+            tests.unrun.iter().map(UnrunProject::sentence).filter(|said| tests.doubt.as_ref() != Some(said))
+        });
+        lines.extend(unrun.map(|said| format!("- {}.", plain(&shorten(&said, 300)))));
+        let noted = self.survey.trace.environment.iter().flat_map(|report| &report.notes);
+        lines.extend(noted.take(MOST_NOTES).map(|note| format!("- {}", plain(&shorten(note, 300)))));
         match self.counts().map_or(0, |counts| counts.skipped) {
             0 => {}
             1 => lines.push("- 1 skipped test.".to_owned()),

@@ -131,7 +131,7 @@ pub(super) fn found_as_json(plan: &EnvironmentPlan, isolation: &str) -> Value {
         "test": plan.test.as_ref().map(|test| json!({"command": test.command, "because": test.because})),
         "search_path": search,
         "variables": plan.variables.keys().collect::<Vec<_>>(),
-        "notes": plan.notes,
+        "notes": plan.notes.iter().cloned().chain(plan.note_of_projects()).collect::<Vec<_>>(),
     })
 }
 

@@ -58,9 +58,18 @@ impl PinnedFile {
         // Beside tests of which none passes, any change would be accepted.
         let counts = survey.reading.counts.filter(|counts| counts.passed > 0 && counts.failed > 0);
         let accepted = if counts.is_some() && survey.report.problem.is_none() { ACCEPTED } else { "" };
-        let text = format!("{}{}{accepted}", heading(plan), pinned.text(&nothing));
-        let read_back = repository_settings(text.as_bytes()).context(CANNOT)?;
-        let warnings = differences(plan, &environment.plan_with(read_back).await?)?;
+        let text_of =
+            |pinned: &PinnedSettings| format!("{}{}{accepted}", heading(plan), pinned.text(&nothing));
+        let read_back = |text: &str| repository_settings(text.as_bytes()).context(CANNOT);
+        let of_root = PinnedSettings { folders: Vec::new(), ..pinned.clone() };
+        let planned = environment.plan_with(read_back(&text_of(&of_root))?).await?;
+        let warnings = differences(plan, &planned)?;
+        let text = text_of(&pinned);
+        let (whole, planned) =
+            (plan.clone().with_projects(&pinned.folders), environment.plan_with(read_back(&text)?).await?);
+        if whole.test_command() != planned.test_command() {
+            anyhow::bail!(CANNOT);
+        }
         create(&path, &text)?;
         Ok(Self { path, is_written: true, text, warnings })
     }
@@ -141,6 +150,8 @@ struct PinnedSettings {
     /// Commands, of which each ends the setup where it fails.
     setup: Vec<String>,
     test: Option<String>,
+    /// Folders below the root with tests of their own.
+    folders: Vec<String>,
 }
 
 impl PinnedSettings {
@@ -151,6 +162,12 @@ impl PinnedSettings {
             variables: plan.variables.clone(),
             setup: plan.setup.iter().skip(skipped).map(|setup| setup.command.trim().to_owned()).collect(),
             test: plan.test_command().map(|test| test.trim().to_owned()),
+            folders: plan
+                .below
+                .iter()
+                .filter(|below| below.plan.is_some())
+                .map(|below| below.path.clone())
+                .collect(),
         }
     }
 
@@ -214,7 +231,14 @@ impl PinnedSettings {
                 if is_chain { folded("setup", &self.setup, &setup) } else { entry("setup", &setup) },
             );
         }
+        if !known.tests.is_empty() {
+            return text;
+        }
         match (&self.test, &known.test) {
+            (test, None) if !self.folders.is_empty() && known.report.is_none() => add(
+                "Tests of a folder run for a change there, those of `.` for every change; without network. Exit codes decide.",
+                folder_list(test.as_deref(), &self.folders),
+            ),
             (Some(test), None) => {
                 add("Runs the tests, without network; its exit code decides.", entry("test", test));
             }
@@ -234,6 +258,19 @@ fn entry(key: &str, text: &str) -> String {
     let candidates = [format!("{key}: {text}\n"), literal];
     let last = || format!("{key}: {}\n", quoted(text));
     candidates.into_iter().find(|candidate| reads_as(candidate, key, text)).unwrap_or_else(last)
+}
+
+/// The folders whose tests are run, the root with its command.
+fn folder_list(of_root: Option<&str>, folders: &[String]) -> String {
+    let listed = |test: &str| format!("tests:\n  - path: .\n    test: {test}\n");
+    let root = of_root.map(|test| {
+        let read = repository_settings(listed(test).as_bytes()).map(|read| read.tests);
+        let is_plain =
+            read.is_ok_and(|tests| tests.first().is_some_and(|one| one.test.as_deref() == Some(test)));
+        if is_plain { listed(test) } else { listed(&quoted(test)) }
+    });
+    let each: String = folders.iter().map(|folder| format!("  - path: {}\n", quoted(folder))).collect();
+    format!("{}{each}", root.unwrap_or_else(|| "tests:\n".to_owned()))
 }
 
 /// A chain of commands, one a line.
@@ -271,7 +308,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::environment::{EnvironmentSource, PlannedTest};
+    use crate::environment::{EnvironmentSource, PlannedTest, ProjectBelow};
 
     fn plan(setup: &[&str], test: Option<&str>) -> EnvironmentPlan {
         let because = "pyproject.toml".to_owned();
@@ -338,6 +375,21 @@ mod tests {
         let text = PinnedSettings::of(&found, 0).text(&known);
         assert_eq!(text, "\n# Runs the tests, without network; its exit code decides.\ntest: make check\n");
         let known = RepositorySettings { test: Some("make check".to_owned()), ..known };
+        assert_eq!(PinnedSettings::of(&found, 0).text(&known), "");
+    }
+
+    #[test]
+    fn folders_with_tests_of_their_own_are_listed_with_the_root() {
+        let mut found = plan(&[], Some("python3 -m unittest"));
+        let own = Some(plan(&[], Some("npm test")));
+        let below =
+            |path: &str, plan| ProjectBelow { path: path.to_owned(), plan, ..ProjectBelow::default() };
+        found.below = vec![below("web", own), below("app", None)];
+        let text = PinnedSettings::of(&found, 0).text(&RepositorySettings::default());
+        let tests = repository_settings(text.as_bytes()).unwrap().tests;
+        let told: Vec<_> = tests.iter().map(|one| (one.path.as_str(), one.test.as_deref())).collect();
+        assert_eq!(told, [(".", Some("python3 -m unittest")), ("web", None)], "{text}");
+        let known = RepositorySettings { tests, ..RepositorySettings::default() };
         assert_eq!(PinnedSettings::of(&found, 0).text(&known), "");
     }
 

@@ -66,7 +66,7 @@ pub(super) fn found(plan: &EnvironmentPlan, mode: IsolationMode, is_copied: bool
     rows.extend(
         plan.test.as_ref().map(|test| ("test", format!("{}  ({})", test.command.trim(), test.because))),
     );
-    rows.extend(plan.notes.iter().map(|note| ("note", note.clone())));
+    rows.extend(plan.notes.iter().cloned().chain(plan.note_of_projects()).map(|note| ("note", note)));
     if is_copied {
         rows.push((
             "note",

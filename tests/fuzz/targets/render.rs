@@ -287,6 +287,7 @@ fn survey(text: &str, settled: Option<Settlement>) -> OrderProjection {
         verdict: TestVerdict::Failed,
         doubt: None,
         left_out: vec![foreign()],
+        unrun: Vec::new(),
         setup: ran(0),
         test: ran(1),
         counts: None,

@@ -221,6 +221,7 @@ impl Workplace {
             verdict,
             doubt: None,
             left_out: Vec::new(),
+            unrun: Vec::new(),
             setup: None,
             test: None,
             counts: Some(TestCounts { passed: 3, failed, skipped: 0 }),

@@ -4,7 +4,6 @@
 //! May know: which files decide a setup. Must never know: what the runs come to.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::checkout_run::CheckoutRun;
 use super::{CommitTester, TestRunRequest, VerdictBasis, remove};
@@ -90,15 +89,10 @@ impl CommitTester {
             put_back.push(Overlay { path: file.path, action });
         }
         Ok(Some(BaseSetup::PutBack(Box::new(VerdictBasis {
-            before: judging.before.clone(),
-            base: judging.base.clone(),
             plan: judging.before.clone(),
-            doubt: judging.doubt.clone(),
-            checkouts: Arc::clone(&judging.checkouts),
             edited_setup: Vec::new(),
             put_back,
-            is_by_tests_alone: judging.is_by_tests_alone,
-            is_image_by_digest: judging.is_image_by_digest,
+            ..judging.clone()
         }))))
     }
 }

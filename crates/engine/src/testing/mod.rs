@@ -20,6 +20,7 @@ mod new_names;
 mod reach;
 mod report;
 mod reproduction;
+mod unrun;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,7 +33,7 @@ use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
     CommitSha, ComparisonVerdict, EffectError, PinnedImages, RepositoryName, RepositorySettings,
-    Reproduction, Scrutiny, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha,
+    Reproduction, Scrutiny, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha, UnrunProject,
 };
 use journeyman_sandbox::Sandbox;
 use journeyman_verify::{Overlay, ran_any};
@@ -47,6 +48,7 @@ use change::read_change;
 use checkout::CheckoutPool;
 use checkout_run::CheckoutRunSpec;
 use experiment::ExperimentContext;
+use unrun::not_tested;
 
 /// Runs the tests of repositories on commits of ours. Cheap to clone.
 #[derive(Clone)]
@@ -138,6 +140,8 @@ struct VerdictBasis {
     plan: EnvironmentPlan,
     /// Why a pass verifies nothing.
     doubt: Option<String>,
+    /// Projects that the change edits, and of whose tests none is known to run.
+    unrun: Vec<UnrunProject>,
     checkouts: Arc<CheckoutPool>,
     /// The paths by which it is set up and that the change edits.
     edited_setup: Vec<String>,
@@ -193,8 +197,7 @@ impl CommitTester {
         let CachedBaseline { test, reading, tail, kept, unread_report, .. } = ran?;
         let kept = kept && enough == BaselineSource::KnownOrRun;
         let tests_alone = judging.is_by_tests_alone.then(|| judging.before.test_command().map(str::to_owned));
-        let tests_alone = tests_alone.flatten();
-        Ok(BaselineOutcome { test, reading, tail, kept, tests_alone, unread_report })
+        Ok(BaselineOutcome { test, reading, tail, kept, tests_alone: tests_alone.flatten(), unread_report })
     }
 
     async fn judge(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {
@@ -207,6 +210,7 @@ impl CommitTester {
             verdict: TestVerdict::NoTests,
             doubt: judging.doubt.clone(),
             left_out: judging.plan.left_out.clone(),
+            unrun: judging.unrun.clone(),
             setup: None,
             test: None,
             counts: None,
@@ -272,6 +276,7 @@ impl CommitTester {
         run.verdict = journeyman_verify::verdict(&ended.run.exit, ran.reading.counts.as_ref());
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
         run.test = Some(ended.run.clone());
+        run.doubt = run.doubt.or_else(|| not_tested(&judging.unrun, &ran.without_tests));
         if let Some((mut bench, early)) = compared {
             outputs.append(&mut bench.baseline.outputs);
             if let Some((basis, _)) = &by_base {
@@ -324,28 +329,36 @@ impl CommitTester {
         let (base, commit) = sources.await?;
         let (before, images) =
             self.environments.plan(ask.settings.clone(), base.clone(), &ask.images).await?;
-        let changed = commit.difference(&base);
-        let before = before.for_change(&changed);
+        let (changed, changed_source) = (commit.difference(&base), commit.clone());
         let image = before.image.as_deref();
         let is_image_by_digest = image.is_some_and(|image| images.is_named_by_digest(image));
         let after = self.environments.plan_on(ask.settings.clone(), commit, image).await?;
-        let after = after.for_change(&changed);
-        let edited_setup = edited_setup(&before, &after, &changed);
-        let plan = judge_by(before.clone(), after);
-        let doubt = without_own_tests(&before, &plan);
-        let (put_back, is_by_tests_alone) = (Vec::new(), false);
-        let basis = VerdictBasis {
-            plan,
-            before,
-            base,
-            doubt,
-            checkouts,
-            edited_setup,
-            put_back,
-            is_by_tests_alone,
-            is_image_by_digest,
+        let below = before.projects_concerned(&changed, &after);
+        let with = |below: &[String]| {
+            let both = [&before, &after].map(|plan| plan.clone().with_projects(below).for_change(&changed));
+            let [before, after] = both;
+            let edited_setup = edited_setup(&before, &after, &changed);
+            let plan = judge_by(before.clone(), after);
+            VerdictBasis {
+                doubt: without_own_tests(&before, &plan),
+                plan,
+                before,
+                base: base.clone(),
+                unrun: Vec::new(),
+                checkouts: Arc::clone(&checkouts),
+                edited_setup,
+                put_back: Vec::new(),
+                is_by_tests_alone: false,
+                is_image_by_digest,
+            }
         };
-        Box::pin(self.by_tests_alone(ask, basis, enough)).await
+        let mut basis = Box::pin(self.by_tests_alone(ask, with(&below), enough)).await?;
+        let could_run = Box::pin(self.runs_on_base(ask, &basis, &below, enough)).await?;
+        if !could_run {
+            basis = Box::pin(self.by_tests_alone(ask, with(&[]), enough)).await?;
+        }
+        basis.unrun = unrun::projects(&basis, changed_source, changed).await?;
+        Ok(basis)
     }
 
     /// Where the base fails beside its tests, or runs none since something does not compile: what runs them is what a change is

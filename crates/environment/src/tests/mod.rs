@@ -3,6 +3,7 @@
 mod ecosystems;
 mod hostile;
 mod old_projects;
+mod projects;
 mod sources;
 
 use std::fmt::Write;

@@ -22,6 +22,7 @@ use crate::settings::ProofRequirement;
 use crate::settlement::Settlement;
 use crate::test_run::{TestRun, TestVerdict};
 use crate::trace::{CandidateWork, OpenFindings, StageChecksOutcome};
+use crate::unrun::UnrunProject;
 
 /// Of what an import remarks on, as much as people are told.
 const MOST_WARNINGS: usize = 5;
@@ -251,7 +252,11 @@ impl Replay<'_> {
                 None => StageChecksOutcome::Passed,
             },
             TestVerdict::Passed => {
-                StageChecksOutcome::Lacking(Inconclusive::Doubted { because: unverified(tests) })
+                let because = unverified(tests);
+                StageChecksOutcome::Lacking(match tests.unrun.iter().any(UnrunProject::is_grave) {
+                    true => Inconclusive::ProjectNotTested { because },
+                    false => Inconclusive::Doubted { because },
+                })
             }
             TestVerdict::NoTests => {
                 StageChecksOutcome::Lacking(Inconclusive::NoTests { because: unverified(tests) })

@@ -27,6 +27,7 @@ fn verdicts() -> Vec<(&'static str, Verdict)> {
         ("pending", Verdict::Pending { stages: vec!["review".to_owned()] }),
         ("verified", Verdict::Verified),
         ("no tests", lacks(Inconclusive::NoTests { because: because() })),
+        ("one of two", lacks(Inconclusive::ProjectNotTested { because: because() })),
         ("unproven", lacks(Inconclusive::Unproven { because: because() })),
         ("not judged", lacks(Inconclusive::NotJudged { ended: None, stages: vec!["review".to_owned()] })),
         ("rejected", Verdict::Rejected { why: because() }),
@@ -75,6 +76,7 @@ fn every_pair_is_shown_as_one_thing() {
     working    pending    1 -            FAILED  InProgress Working    Journeyman is working on this
     working    verified   1 -            FAILED  InProgress Working    Journeyman is working on this
     working    no tests   1 -            WARNED  InProgress Working    Journeyman is working on this
+    working    one of two 1 -            WARNED  InProgress Working    Journeyman is working on this
     working    unproven   1 -            WARNED  InProgress Working    Journeyman is working on this
     working    not judged 1 -            FAILED  InProgress Working    Journeyman is working on this
     working    rejected   1 -            FAILED  InProgress Working    Journeyman is working on this
@@ -84,6 +86,7 @@ fn every_pair_is_shown_as_one_thing() {
     unverified pending    4 not verified FAILED  Neutral    NeedsHuman Done, but unverified
     verified   verified   0 verified     PASSED  Success    Done       Verified: the pull request is ready for review
     unverified no tests   4 unverified   WARNED  Neutral    NeedsHuman Done, but unverified
+    unverified one of two 4 unverified   WARNED  Neutral    NeedsHuman Done, but unverified: no test of a project that the change edits ran
     unproven   unproven   4 passing      WARNED  Neutral    NeedsHuman Passing, not proven
     unverified not judged 4 not verified FAILED  Neutral    NeedsHuman Done, but unverified
     escalated  rejected   3 not verified FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
@@ -93,6 +96,7 @@ fn every_pair_is_shown_as_one_thing() {
     escalated  pending    3 not verified FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
     escalated  verified   3 not verified FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
     escalated  no tests   3 unverified   WARNED  Failure    NeedsHuman Needs a person: the best attempt is not verified
+    escalated  one of two 3 unverified   WARNED  Failure    NeedsHuman Needs a person: the best attempt is not verified
     escalated  unproven   3 passing      WARNED  Failure    NeedsHuman Needs a person: the best attempt is not verified
     escalated  not judged 3 not verified FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
     escalated  rejected   3 not verified FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
@@ -102,6 +106,7 @@ fn every_pair_is_shown_as_one_thing() {
     blocked    pending    1 not verified FAILED  Failure    NeedsHuman Blocked: there is no usable attempt
     blocked    verified   1 not verified FAILED  Failure    NeedsHuman Blocked: there is no usable attempt
     blocked    no tests   1 unverified   WARNED  Failure    NeedsHuman Blocked: there is no usable attempt
+    blocked    one of two 1 unverified   WARNED  Failure    NeedsHuman Blocked: there is no usable attempt
     blocked    unproven   1 passing      WARNED  Failure    NeedsHuman Blocked: there is no usable attempt
     blocked    not judged 1 not verified FAILED  Failure    NeedsHuman Blocked: there is no usable attempt
     blocked    rejected   1 not verified FAILED  Failure    NeedsHuman Blocked: there is no usable attempt
@@ -111,6 +116,7 @@ fn every_pair_is_shown_as_one_thing() {
     failed     pending    1 not verified FAILED  Failure    NeedsHuman Failed: something has to be fixed first
     failed     verified   1 not verified FAILED  Failure    NeedsHuman Failed: something has to be fixed first
     failed     no tests   1 unverified   WARNED  Failure    NeedsHuman Failed: something has to be fixed first
+    failed     one of two 1 unverified   WARNED  Failure    NeedsHuman Failed: something has to be fixed first
     failed     unproven   1 passing      WARNED  Failure    NeedsHuman Failed: something has to be fixed first
     failed     not judged 1 not verified FAILED  Failure    NeedsHuman Failed: something has to be fixed first
     failed     rejected   1 not verified FAILED  Failure    NeedsHuman Failed: something has to be fixed first
@@ -120,6 +126,7 @@ fn every_pair_is_shown_as_one_thing() {
     cancelled  pending    1 not verified FAILED  Cancelled  None       Cancelled
     cancelled  verified   1 not verified FAILED  Cancelled  None       Cancelled
     cancelled  no tests   1 unverified   WARNED  Cancelled  None       Cancelled
+    cancelled  one of two 1 unverified   WARNED  Cancelled  None       Cancelled
     cancelled  unproven   1 passing      WARNED  Cancelled  None       Cancelled
     cancelled  not judged 1 not verified FAILED  Cancelled  None       Cancelled
     cancelled  rejected   1 not verified FAILED  Cancelled  None       Cancelled
@@ -129,6 +136,7 @@ fn every_pair_is_shown_as_one_thing() {
     merged     pending    4 not verified FAILED  -          None       Merged by ada
     merged     verified   0 verified     PASSED  -          None       Merged by ada
     merged     no tests   4 unverified   WARNED  -          None       Merged by ada
+    merged     one of two 4 unverified   WARNED  -          None       Merged by ada
     merged     unproven   4 passing      WARNED  -          None       Merged by ada
     merged     not judged 4 not verified FAILED  -          None       Merged by ada
     merged     rejected   4 not verified FAILED  -          None       Merged by ada
@@ -138,6 +146,7 @@ fn every_pair_is_shown_as_one_thing() {
     closed     pending    1 not verified FAILED  -          None       The pull request was closed by ada
     closed     verified   1 verified     PASSED  -          None       The pull request was closed by ada
     closed     no tests   1 unverified   WARNED  -          None       The pull request was closed by ada
+    closed     one of two 1 unverified   WARNED  -          None       The pull request was closed by ada
     closed     unproven   1 passing      WARNED  -          None       The pull request was closed by ada
     closed     not judged 1 not verified FAILED  -          None       The pull request was closed by ada
     closed     rejected   1 not verified FAILED  -          None       The pull request was closed by ada
@@ -147,6 +156,7 @@ fn every_pair_is_shown_as_one_thing() {
     refused    pending    1 not verified FAILED  -          None       Refused
     refused    verified   1 not verified FAILED  -          None       Refused
     refused    no tests   1 unverified   WARNED  -          None       Refused
+    refused    one of two 1 unverified   WARNED  -          None       Refused
     refused    unproven   1 passing      WARNED  -          None       Refused
     refused    not judged 1 not verified FAILED  -          None       Refused
     refused    rejected   1 not verified FAILED  -          None       Refused

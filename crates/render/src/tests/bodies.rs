@@ -4,12 +4,13 @@ use super::{
     finding, intends, journal, published, ran, run, says, sees, sha, stage, survey, tested, trouble,
 };
 use crate::{LONGEST_BODY, pull, status};
+use journeyman_order::environment_report::EnvironmentReport;
 use journeyman_order::moves::{Diagnosis, DiagnosisDecision};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{CiTrace, OrderTrace, PullTrace, RoundTrace, StageState};
 use journeyman_order::{
     AgentUsage, AnsweredSignal, Category, Exit, Feedback, Inconclusive, Journal, PullNumber, Settlement,
-    Severity, SignalAnswer, SignalKind, SlashCommand, TestCounts, Verdict,
+    Severity, SignalAnswer, SignalKind, SlashCommand, TestCounts, UnrunProject, UnrunReason, Verdict,
 };
 
 const URL: &str = "https://github.com/octo/hello/pull/12";
@@ -205,7 +206,35 @@ fn folders_whose_tests_were_not_run_are_named() {
     });
     let expected = "- tests of `web/0`, `web/1`, `web/2`, `web/3`, `web/4`, `web/5` and 2 more were not run: the change concerns \
                     nothing there\n";
-    assert!(text.contains(expected), "{text}");
+    let (_, gaps) = text.split_once("**What was not verified**").expect("gaps");
+    assert!(gaps.contains(expected), "{text}");
+}
+
+#[test]
+fn projects_without_a_test_that_ran_and_notes_of_the_environment_are_named_as_not_verified() {
+    let project = |folder: &str, because| UnrunProject {
+        folder: folder.to_owned(),
+        manifest: format!("{folder}/package.json"),
+        edited: format!("{folder}/a.js"),
+        because,
+    };
+    let text = said(|survey| {
+        let tests = survey.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
+        tests.unrun = vec![project("web", UnrunReason::NotAsked), project("app", UnrunReason::Unknown)];
+        tests.doubt = Some(tests.unrun[0].sentence());
+        let notes = vec!["no tests were found for @web".to_owned()];
+        survey.trace.environment = Some(EnvironmentReport { notes, ..EnvironmentReport::default() });
+        let because = tests.unrun[0].sentence();
+        survey.verdict = Verdict::Inconclusive { why: Inconclusive::ProjectNotTested { because } };
+    });
+    let because = "### ⚠️ Unverified: no test of a project that the change edits ran\n\nthe change edits web/a.js, and no test of web ran: ";
+    assert!(text.contains(because), "{text}");
+    let (_, gaps) = text.split_once("**What was not verified**").expect("gaps");
+    assert!(
+        gaps.contains("- app/a.js: the test command does not tell whether it runs tests of app.\n"),
+        "{text}"
+    );
+    assert!(gaps.contains("- no tests were found for `@web`\n") && !gaps.contains("web/a.js"), "{text}");
 }
 
 #[test]

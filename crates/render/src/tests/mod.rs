@@ -178,6 +178,7 @@ pub(crate) fn tested() -> TestRun {
         verdict: TestVerdict::Passed,
         doubt: None,
         left_out: Vec::new(),
+        unrun: Vec::new(),
         setup: Some(ran("pip install -e .", Exit::Code(0))),
         test: Some(ran("pytest -q", Exit::Code(0))),
         counts: Some(TestCounts { passed: 24, failed: 0, skipped: 1 }),

@@ -512,6 +512,7 @@ pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, fail
         verdict,
         doubt: None,
         left_out: Vec::new(),
+        unrun: Vec::new(),
         setup: None,
         test: None,
         counts: Some(TestCounts { passed, failed, skipped: 0 }),

@@ -13,7 +13,6 @@ use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, Envi
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, PinnedImages, TestReport, TestVerdict};
-use journeyman_verify::experiment::{ExperimentCell, not_loaded};
 use journeyman_verify::{
     is_forbidden_to_start, missing_for_tests, missing_program, not_loaded, ran_any, telling_line, unanswered,
     unset_variable, untrusted_certificate, wants_credentials,

@@ -222,3 +222,80 @@ async fn a_test_that_fails_behind_a_feature_is_not_left_out() {
     assert_eq!(run.verdict, TestVerdict::Failed, "{run:#?}");
     assert!(run.test.is_some_and(|test| test.command.contains("--all-features")));
 }
+
+/// A crate whose sum is wrong, with more at its beginning and in its manifest.
+fn in_rust(manifest: &str, first: &str, sum: &str) -> [(&'static str, String); 2] {
+    let manifest =
+        format!("[package]\nname = \"total\"\nversion = \"1.0.0\"\nedition = \"2021\"\n{manifest}");
+    let code = format!(
+        "{first}\npub fn total(all: &[i64]) -> i64 {{\n    {sum}\n}}\n\n#[cfg(test)]\nmod tests {{\n    #[test]\n    \
+         fn of_two() {{\n        assert_eq!(super::total(&[1, 2]), 3);\n    }}\n}}\n"
+    );
+    [("Cargo.toml", manifest), ("src/lib.rs", code)]
+}
+
+/// Tests on the base fail too: the one that the issue is about.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_does_not_compile_beside_red_tests_is_left_out_and_that_is_said() {
+    let denied = "#![deny(warnings)]\nfn unused() {}";
+    for (manifest, first, command, note) in [
+        (
+            "[features]\nfast = []\n[dependencies]\n",
+            "#[cfg(feature = \"fast\")]\ncompile_error!(\"not with this compiler\");",
+            "cargo test",
+            "`cargo test --all-features` runs no test: changes are judged by `cargo test`",
+        ),
+        (
+            "",
+            denied,
+            "RUSTFLAGS=--cap-lints=warn cargo test",
+            "`cargo test` does not compile, since it denies warnings of this compiler: changes are judged by \
+             `RUSTFLAGS=--cap-lints=warn cargo test`",
+        ),
+        ("", "", "cargo test", ""),
+    ] {
+        let settings = TestingSettings { test_time: Duration::from_secs(100), ..TestingSettings::default() };
+        let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
+        let [before, after] =
+            ["all.iter().skip(1).sum()", "all.iter().sum()"].map(|sum| in_rust(manifest, first, sum));
+        let commits = tester.commits_of(
+            &before.each_ref().map(|(name, text)| (*name, text.as_str())),
+            &after.each_ref().map(|(name, text)| (*name, text.as_str())),
+        );
+        let change = || TestedChange::new(commits, RepositorySettings::default());
+        let survey = tester.surveyed("one", change()).await;
+        assert_eq!(survey.report.problem, None, "{first}");
+        let said = survey.report.notes.iter().find(|said| said.contains("judged by"));
+        assert_eq!(said.map(String::as_str).unwrap_or_default(), note);
+        let run = tester.tested("one", change()).await.run;
+        assert_eq!(run.verdict, TestVerdict::Passed, "{first}: {run:#?}");
+        let ran = run.test.as_ref().map(|run| run.command.as_str());
+        assert_eq!(ran, Some(format!("{command} --no-fail-fast").as_str()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_base_of_which_nothing_compiles_or_loads_is_no_environment_to_work_in() {
+    let python = [("a/__init__.py", ""), ("test_a.py", "import unittest\nfrom a.gone import total\n")];
+    let rust = in_rust("", "use gone::total;", "0");
+    let rust = rust.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let unittest = Some("python3 -m unittest -v".to_owned());
+    for (files, test, line) in [
+        (&python[..], unittest, "No module named 'a.gone'"),
+        (&rust[..], None, "unresolved import `gone`"),
+        (
+            &[("Makefile", "test:\n\tcc -o t t.c && ./t\n"), ("t.c", "int main(void) { return x; }\n")],
+            None,
+            "undeclared",
+        ),
+    ] {
+        let settings = TestingSettings { test_time: Duration::from_secs(100), ..TestingSettings::default() };
+        let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
+        let settings = RepositorySettings { test, ..RepositorySettings::default() };
+        let change = TestedChange::new(tester.commits_of(files, files), settings);
+        let problem = tester.surveyed("one", change).await.report.problem.expect("a problem");
+        assert!(problem.what.ends_with("cannot run, since none of them compiles or loads"), "{problem:?}");
+        assert!(problem.line.as_ref().is_some_and(|told| told.contains(line)), "{problem:?}");
+        assert!(problem.remedy.contains("fix it on the default branch"), "{problem:?}");
+    }
+}

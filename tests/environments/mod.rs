@@ -312,6 +312,25 @@ async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_
     );
 }
 
+/// A repository with nothing but a word about itself, and a first change that asks a registry for what its tests need.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_project_whose_setup_may_not_have_the_network_is_the_operators_to_allow() {
+    let sample = Sample::new(IsolationMode::Bubblewrap).await;
+    let readme = ("README.md", "# A clock\n");
+    let test = ("tests/test_clock.py", "import roads\n\n\ndef test_clock():\n    pass\n");
+    let change = [readme, test, ("requirements.txt", "roads==1\n")];
+    let commits = sample.0.commits_of(&[readme], &change);
+    let kept_out =
+        sample.0.tested("one", TestedChange::new(commits, RepositorySettings::default())).await.run;
+    assert_eq!(kept_out.verdict, TestVerdict::SetupFailed, "{kept_out:#?}");
+    insta::assert_snapshot!(kept_out.kept_out().unwrap_or_default(), @"it asked for pypi.org:443 and had no network, since the change edits requirements.txt; who runs the server can allow that with sandbox.setup_network_for_changes = true in journeyman.toml");
+    // One that asks for nothing fails by what the change says.
+    let wrong = [readme, test, ("requirements.txt", "./gone\n")];
+    let commits = sample.0.commits_of(&[readme], &wrong);
+    let failed = sample.0.tested("two", TestedChange::new(commits, RepositorySettings::default())).await.run;
+    assert_eq!((failed.verdict, failed.kept_out()), (TestVerdict::SetupFailed, None), "{failed:#?}");
+}
+
 /// Tests with a tool that the setup installs.
 const TESTED_BY_TOOL: &str = "sh .venv/bin/tool\n";
 /// Installs a tool that looks at the code.

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::readable_paths;
+use super::toolchains;
 
 /// Settings of npm, git and pip for everybody, as they lie beside their programs, and of a Cargo that is installed for
 /// everybody. Of those below `/etc`, only PHP's are shown.
@@ -47,7 +47,7 @@ const WORDS: [&str; 11] = [
 /// Those of this machine.
 pub(super) fn of_this_machine() -> Vec<PathBuf> {
     let mavens = MAVENS.iter().flat_map(|folder| mavens_in(Path::new(folder)));
-    let php = readable_paths::of_php(Path::new("/etc")).into_iter().flat_map(|path| ini_files(&path));
+    let php = toolchains::of_php(Path::new("/etc")).into_iter().flat_map(|path| ini_files(&path));
     let all: BTreeSet<PathBuf> = FILES.iter().map(PathBuf::from).chain(mavens).chain(php).collect();
     all.into_iter().collect()
 }

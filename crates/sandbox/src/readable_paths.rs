@@ -56,9 +56,6 @@ const ETC: [&str; 36] = [
 ];
 /// The same, by how their names begin: what follows is a version.
 const ETC_BEGINNINGS: [&str; 3] = ["java-", "python3", "ImageMagick-"];
-/// What PHP needs to find its extensions, in its folder or in that of a version. Not what its servers have, such as the variables
-/// of a pool.
-const OF_PHP: [&str; 6] = ["php.ini", "php-cli.ini", "conf.d", "mods-available", "cli", "cgi"];
 
 /// Files of such a folder that are shown one by one.
 const MOST_IN_SMALL: usize = 6;
@@ -91,12 +88,12 @@ impl ReadablePaths {
             }
         }
         let mut of_etc: Vec<PathBuf> = ETC.iter().map(|name| Path::new("/etc").join(name)).collect();
-        for (path, name) in entries(Path::new("/etc")) {
+        for (path, name) in toolchains::entries(Path::new("/etc")) {
             if ETC_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) {
                 of_etc.push(path);
             }
         }
-        of_etc.extend(of_php(Path::new("/etc")));
+        of_etc.extend(toolchains::of_php(Path::new("/etc")));
         shown.extend(of_etc.into_iter().filter(|path| path.exists()).flat_map(files_of_small));
         for path in extra {
             if !path.is_absolute() {
@@ -164,29 +161,6 @@ impl OwnEnvironment<'_> {
     }
 }
 
-/// What is in a folder, with its names.
-fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, String)> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    entries.map(|entry| (entry.path(), entry.file_name().to_string_lossy().into_owned()))
-}
-
-/// The settings of each PHP: `php/8.2/cli` on Debian, `php.ini` and `php.d` on Fedora, `php83/conf.d` on Alpine.
-pub(super) fn of_php(etc: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for (path, name) in entries(etc).filter(|(_, name)| name.starts_with("php")) {
-        if matches!(name.as_str(), "php.ini" | "php.d") {
-            found.push(path);
-            continue;
-        }
-        let is_version = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
-        let versions = entries(&path).filter(|(_, name)| is_version(name)).map(|(version, _)| version);
-        let folders: Vec<PathBuf> = versions.chain([path.clone()]).collect();
-        found.extend(folders.iter().flat_map(|folder| OF_PHP.map(|name| folder.join(name))));
-    }
-    found.retain(|path| path.exists());
-    found
-}
-
 /// The files of a folder that holds a few and nothing else: each is copied into a sandbox in less time than a mount takes.
 /// Any other path as it is.
 fn files_of_small(path: PathBuf) -> Vec<PathBuf> {
@@ -216,31 +190,6 @@ fn outermost(mut paths: Vec<PathBuf>, links: &[(PathBuf, PathBuf)]) -> Vec<PathB
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_php_finds_its_extensions_and_nobody_finds_what_its_servers_have() {
-        let etc = tempfile::tempdir().unwrap();
-        for file in [
-            "php/8.2/cli/php.ini",
-            "php/8.2/mods-available/iconv.ini",
-            "php/8.2/fpm/pool.d/www.conf",
-            "php/8.2/apache2/php.ini",
-            "php83/conf.d/00_iconv.ini",
-            "php83/php-fpm.d/www.conf",
-            "php.d/20-iconv.ini",
-            "php.ini",
-            "php-fpm.conf",
-        ] {
-            let file = etc.path().join(file);
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, "").unwrap();
-        }
-        let mut found = of_php(etc.path());
-        found.sort();
-        let found: Vec<_> = found.iter().map(|path| path.strip_prefix(etc.path()).unwrap()).collect();
-        let shown = ["php/8.2/cli", "php/8.2/mods-available", "php.d", "php.ini", "php83/conf.d"];
-        assert_eq!(found, shown.map(Path::new));
-    }
 
     #[test]
     fn what_lies_in_another_is_shown_once() {

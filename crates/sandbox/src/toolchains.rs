@@ -18,6 +18,10 @@ const HOMES: [(&str, &str, &str); 9] = [
     ("JAVA_HOME", "", ""),
 ];
 
+/// What PHP needs to find its extensions, in its folder or in that of a version. Not what its servers have, such as the variables
+/// of a pool.
+const OF_PHP: [&str; 6] = ["php.ini", "php-cli.ini", "conf.d", "mods-available", "cli", "cgi"];
+
 /// Folders that hold more than one program's affairs, and are never shown as a whole.
 const WIDE: [&str; 17] = [
     "/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/var/lib", "/etc", "/proc", "/dev", "/sys", "/run",
@@ -85,6 +89,29 @@ pub(super) fn is_wide(folder: &Path, home: Option<&Path>) -> bool {
     holds_home || is_etc || WIDE.iter().any(|wide| Path::new(wide) == folder)
 }
 
+/// What is in a folder, with its names.
+pub(super) fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, String)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| (entry.path(), entry.file_name().to_string_lossy().into_owned()))
+}
+
+/// The settings of each PHP: `php/8.2/cli` on Debian, `php.ini` and `php.d` on Fedora, `php83/conf.d` on Alpine.
+pub(super) fn of_php(etc: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for (path, name) in entries(etc).filter(|(_, name)| name.starts_with("php")) {
+        if matches!(name.as_str(), "php.ini" | "php.d") {
+            found.push(path);
+            continue;
+        }
+        let is_version = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
+        let versions = entries(&path).filter(|(_, name)| is_version(name)).map(|(version, _)| version);
+        let folders: Vec<PathBuf> = versions.chain([path.clone()]).collect();
+        found.extend(folders.iter().flat_map(|folder| OF_PHP.map(|name| folder.join(name))));
+    }
+    found.retain(|path| path.exists());
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,5 +155,30 @@ mod tests {
         let found = machine(home.path(), "~/.local/bin");
         assert!(found.shown.contains(&home.path().join(".local/lib")));
         assert!(!found.shown.contains(&home.path().join(".local/share")));
+    }
+
+    #[test]
+    fn a_php_finds_its_extensions_and_nobody_finds_what_its_servers_have() {
+        let etc = tempfile::tempdir().unwrap();
+        for file in [
+            "php/8.2/cli/php.ini",
+            "php/8.2/mods-available/iconv.ini",
+            "php/8.2/fpm/pool.d/www.conf",
+            "php/8.2/apache2/php.ini",
+            "php83/conf.d/00_iconv.ini",
+            "php83/php-fpm.d/www.conf",
+            "php.d/20-iconv.ini",
+            "php.ini",
+            "php-fpm.conf",
+        ] {
+            let file = etc.path().join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+        let mut found = of_php(etc.path());
+        found.sort();
+        let found: Vec<_> = found.iter().map(|path| path.strip_prefix(etc.path()).unwrap()).collect();
+        let shown = ["php/8.2/cli", "php/8.2/mods-available", "php.d", "php.ini", "php83/conf.d"];
+        assert_eq!(found, shown.map(Path::new));
     }
 }

@@ -55,7 +55,7 @@ shoot pull/2 960,1000 pull-request.png
 curl --silent --show-error --fail --output /dev/null "$page/pull/2/review" \
     --data-urlencode state=request_changes --data-urlencode 'body=Nearly there.' \
     --data-urlencode path=averages.py --data-urlencode line=18 \
-    --data-urlencode 'note=A reader cannot tell from this what comes of an even number of values. Please say it.'
+    --data-urlencode 'note=Please say in the documentation what comes of an even number of values.'
 for _ in $(seq 240); do
     if curl --silent "$page/pull/2" | grep -q 'says now what comes'; then break; fi
     sleep 0.5

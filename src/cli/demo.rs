@@ -101,6 +101,9 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     summary(&local, order).await?;
     if !arguments.once {
         eprintln!("\n  Look around at {origin}/{REPOSITORY}; comment, review. Ctrl-C ends the demo.");
+        if scripted {
+            eprintln!("  The script can do one thing that you request: \"{}\"", sample::REQUEST);
+        }
         shown = stay(&local, order, shown, &mut live).await?;
     }
     local.stop().await?;

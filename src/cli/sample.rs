@@ -14,6 +14,9 @@ use crate::order::Exit;
 /// The scripted agent's name.
 pub(super) const AGENT: &str = "scripted";
 
+/// The one request of a reviewer that the script knows.
+pub(super) const REQUEST: &str = "Please say in the documentation what comes of an even number of values.";
+
 #[derive(RustEmbed)]
 #[folder = "templates/demo/python"]
 struct PythonRepository;
@@ -56,7 +59,7 @@ impl Sample {
         }
     }
 
-    fn script(self) -> String {
+    pub(super) fn script(self) -> String {
         let common = include_str!("../../templates/demo/script/common.yaml");
         let own = match self {
             Self::Python => include_str!("../../templates/demo/script/python.yaml"),

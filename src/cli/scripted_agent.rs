@@ -61,13 +61,16 @@ pub(super) fn main(arguments: &ScriptedAgentArguments) -> anyhow::Result<u8> {
     let round = std::env::var("JOURNEYMAN_ROUND").ok().and_then(|round| round.parse().ok()).unwrap_or(1);
     let role = std::env::var("JOURNEYMAN_ROLE").unwrap_or_default();
     let scene = scene_for(&scenes, &stage, &role, round).with_context(|| {
-        format!("the script has no scene for stage {stage}, role {role:?}, round {round}")
+        format!(
+            "this agent is a script, not a model, and has nothing to say in stage {stage}, role {role:?}, round {round}"
+        )
     })?;
     let mut prompt = String::new();
     std::io::stdin().read_to_string(&mut prompt)?;
     anyhow::ensure!(
         arguments.script.is_some() || is_of_the_demo(&prompt),
-        "the script knows one issue alone, {:?}, and this is another one or was edited: name an agent with --agent",
+        "this agent is a script, not a model, and knows one issue alone, {:?}: this is another one or was edited. Name an \
+         agent with --agent",
         sample::issue().0
     );
     std::thread::sleep(Duration::from_millis(scene.think));
@@ -128,7 +131,61 @@ fn play(scene: &ScriptStep, prompt: &str) -> anyhow::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sample::Sample;
     use super::*;
+
+    /// What the demo's agent answers to a request, on the sample with the fix.
+    fn answered(sample: Sample, place: &std::path::Path, request: &str) -> serde_json::Value {
+        let scenes: Vec<ScriptStep> = serde_saphyr::from_str(&sample.script()).unwrap();
+        let scene = scene_for(&scenes, "answer", "developer", 1).unwrap();
+        let prompt = format!(
+            "### p1 (from mona)\n\n{request}\n\n### p2 (from ann)\n\nMake it faster.\n\n</untrusted>"
+        );
+        let run = format!("cd '{}' && {}", place.display(), scene.run.trim_start());
+        serde_json::from_slice(&play(&ScriptStep { run, ..scene_of("answer") }, &prompt).unwrap()).unwrap()
+    }
+
+    fn scene_of(stage: &str) -> ScriptStep {
+        serde_saphyr::from_str(&format!("{{stage: {stage}}}")).unwrap()
+    }
+
+    #[test]
+    fn the_demos_script_does_the_one_request_it_knows_and_says_of_others_that_it_is_a_script() {
+        for sample in [Sample::Python, Sample::Shell] {
+            let place = tempfile::tempdir().unwrap();
+            for (path, bytes) in sample.files() {
+                let path = place.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, bytes).unwrap();
+            }
+            let git = |words: &str| {
+                let mut git = Command::new("git");
+                git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(words.split(' '));
+                git.current_dir(place.path()).output().unwrap()
+            };
+            git("init -q .");
+            git("add -A");
+            git("commit -q -m Begin");
+            for request in
+                ["Return the upper value.", "Say nothing in the documentation of an even number of values."]
+            {
+                let said = answered(sample, place.path(), request);
+                for point in said["answers"].as_array().unwrap() {
+                    assert_eq!(point["done"], false, "{said}");
+                    assert!(
+                        point["text"].as_str().unwrap().starts_with("I am a script, not a model"),
+                        "{said}"
+                    );
+                }
+                assert!(git("status --porcelain").stdout.is_empty(), "{request} changed something");
+            }
+            let said = answered(sample, place.path(), sample::REQUEST);
+            let done = said["answers"].as_array().unwrap().iter().map(|point| &point["done"]);
+            assert_eq!(done.collect::<Vec<_>>(), [true, false], "{said}");
+            let changed = String::from_utf8(git("show HEAD").stdout).unwrap();
+            assert!(changed.contains("the mean of the two in the middle"), "{changed}");
+        }
+    }
 
     #[test]
     fn the_scene_that_says_most_is_played() {

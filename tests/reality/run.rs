@@ -446,7 +446,7 @@ async fn the_script_of_the_demo_refuses_an_issue_that_it_does_not_know() {
     let ended = desk.run(&["--agent", "scripted"]).await;
 
     assert_eq!(ended.code, Some(1), "{}", ended.said);
-    let words = "the script knows one issue alone, \"median() is wrong for an even number of values\", and this is another one";
+    let words = "a script, not a model, and knows one issue alone, \"median() is wrong for an even number of values\": this is another";
     assert!(ended.said.contains(words), "{}", ended.said);
     assert!(desk.new_branches().is_empty());
 }

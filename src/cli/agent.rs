@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::local::{LocalOptions, LocalStack};
+use super::sample::Sample;
 use super::{INTERRUPTED, log, sample, user_settings};
 use crate::emulator::{RepositorySource, WebPages};
 use crate::order::agent_run::AgentFailureKind;
@@ -72,6 +73,7 @@ pub(super) async fn main(arguments: AgentArguments) -> anyhow::Result<u8> {
         runs: Some(1),
         gather_seconds: 0,
         keep: None,
+        environment_of: None,
     })
     .await?;
     eprintln!("  asking the agent {name} to classify a sample issue, in the sandbox");
@@ -99,7 +101,7 @@ pub(super) async fn main(arguments: AgentArguments) -> anyhow::Result<u8> {
 
 /// The order, once its agent has answered or cannot be asked. None when stopped.
 async fn ask(local: &LocalStack, name: &str) -> anyhow::Result<Option<(Journal, OrderProjection)>> {
-    local.put_repository(REPOSITORY, RepositorySource::Files(sample::files())).await?;
+    local.put_repository(REPOSITORY, RepositorySource::Files(Sample::Shell.files())).await?;
     local.put_issue_for(name, REPOSITORY, &sample::issue()).await?;
     loop {
         if let Some(order) = local.handle.latest_order().await? {

@@ -55,7 +55,7 @@ async fn a_push_that_a_ruleset_declines_sends_the_agent_back_with_the_rules_patt
   round: 2
   run: git commit -q --amend -m 'JM-7 Give the answer 42' && git push -q --force origin HEAD
 ";
-    let mut world = Story::of(&(answers(1, 42) + amends)).begin().await;
+    let world = Story::of(&(answers(1, 42) + amends)).begin().await;
     let rule = serde_json::json!({"operator": "regex", "pattern": "^JM-[0-9]+ ", "negate": false});
     world.github.add_rule(REPOSITORY, ("**", "commit_message_pattern"), rule, false).expect("a rule");
     world.label().await;

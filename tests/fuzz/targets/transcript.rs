@@ -57,10 +57,7 @@ fn agents(runtime: RuntimeKind) -> Agents {
         name: "a".to_owned(),
         program: if runtime == RuntimeKind::Command { vec!["run".to_owned()] } else { Vec::new() },
         runtime,
-        model: None,
-        env: Vec::new(),
-        read: Vec::new(),
-        network: Vec::new(),
+        ..AgentSettings::default()
     };
     Agents::new(BTreeMap::from([("a".to_owned(), settings)])).unwrap()
 }

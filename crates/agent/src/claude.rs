@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::settings::AgentSettings;
 use super::stream::{OutputFormat, StreamTranscript};
-use super::{AgentProgram, Invocation, Transcript, is_session_id, pass_on, reach, role as of_role};
+use super::{AgentProgram, Invocation, Transcript, describe, is_session_id, pass_on, reach, role as of_role};
 use journeyman_order::Role;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::role::Tool;
@@ -73,6 +73,7 @@ impl AgentProgram for ClaudeProgram {
         let mut environment = BTreeMap::new();
         let passed_on = pass_on(&self.settings, lookup_env, &mut environment);
         let reach = reach::take(&self.settings.network, &mut environment);
+        describe(task, &mut environment);
         for (name, value) in [
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
             ("DISABLE_AUTOUPDATER", "1"),

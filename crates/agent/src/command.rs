@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::settings::AgentSettings;
 use super::stream::{OutputFormat, StreamTranscript};
-use super::{AgentProgram, Invocation, Transcript, is_session_id, pass_on, reach, role as of_role};
+use super::{AgentProgram, Invocation, Transcript, describe, is_session_id, pass_on, reach, role as of_role};
 use journeyman_order::Role;
 use journeyman_order::moves::AgentTask;
 
@@ -29,12 +29,7 @@ impl AgentProgram for CommandProgram {
         let mut environment = BTreeMap::new();
         let passed_on = pass_on(&self.settings, lookup_env, &mut environment);
         let reach = reach::take(&self.settings.network, &mut environment);
-        environment.insert("JOURNEYMAN_STAGE".into(), task.stage.clone());
-        environment.insert("JOURNEYMAN_AGENT".into(), task.agent.clone());
-        environment.insert("JOURNEYMAN_ROUND".into(), task.round.to_string());
-        if !task.role.is_empty() {
-            environment.insert("JOURNEYMAN_ROLE".into(), task.role.clone());
-        }
+        describe(task, &mut environment);
         let session = task.session.as_deref().filter(|id| self.settings.resumes && is_session_id(id));
         if let Some(session) = session {
             environment.insert("JOURNEYMAN_SESSION".into(), session.into());

@@ -333,6 +333,16 @@ fn pass_on(
     passed_on
 }
 
+/// What a program can ask about its task without reading the prompt. A wrapper around an agent needs it as well.
+fn describe(task: &AgentTask, environment: &mut BTreeMap<String, String>) {
+    environment.insert("JOURNEYMAN_STAGE".into(), task.stage.clone());
+    environment.insert("JOURNEYMAN_AGENT".into(), task.agent.clone());
+    environment.insert("JOURNEYMAN_ROUND".into(), task.round.to_string());
+    if !task.role.is_empty() {
+        environment.insert("JOURNEYMAN_ROLE".into(), task.role.clone());
+    }
+}
+
 /// Whether a text can be given to a program as a session's id: it comes from the agent's stream and goes into an
 /// argument list, so it must not look like an option.
 fn is_session_id(text: &str) -> bool {

@@ -148,7 +148,7 @@ impl World {
              [store]\nurl = \"sqlite://{}\"\n\
              [data]\ndir = {data:?}\n\
              [defaults]\nagent = \"scripted\"\n\
-             [agents.scripted]\nruntime = \"command\"\n\
+             [agents.scripted]\nruntime = \"command\"\nresumes = true\n\
              program = [\"sh\", {agent:?}, {program:?}, \"scripted-agent\", \"--script\", {script:?}]\n\
              read = [{program:?}, {script:?}, {agent:?}]\n",
             self.emulator.api_url(),

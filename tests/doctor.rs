@@ -175,7 +175,7 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
         ("store.url", "is a file; let the user that runs Journeyman write there, or name another place"),
         ("data.dir", "is a file; let the user that runs Journeyman write there, or name another place"),
         ("server.listen", "stop the program that has it, or set another port"),
-        ("agents.mine", "the program \"/no/such/agent\" was not found"),
+        ("agents.mine", "The program \"/no/such/agent\" of the agent mine was not found"),
     ] {
         let (text, is_good) = about(&said, key);
         assert!(!is_good && text.contains(words), "{key}: {said:#}");

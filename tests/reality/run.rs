@@ -236,7 +236,7 @@ async fn an_agent_that_lies_beside_the_settings_is_never_the_repositorys_file_of
     assert!(!ended.said.contains("I am the repository"), "{}", ended.said);
     std::fs::remove_file(desk.path(agent)).expect("it is there");
     let doctor = desk.journeyman(&["doctor"]).await;
-    let missing = format!("the program {:?} was not found", desk.path(agent));
+    let missing = format!("The program {:?} of the agent worker was not found", desk.path(agent));
     assert!(doctor.said.contains(&missing), "{missing} is not in {}", doctor.said);
 }
 
@@ -408,7 +408,8 @@ async fn a_run_that_is_held_by_what_it_called_ends_at_the_second_word_to_stop() 
     let desk = Desk::new(RIGHT, Tests::There);
     // The repository is never copied: the git that is asked for it waits.
     let mark = desk.path("called");
-    desk.write("bin/git", &format!("#!/bin/sh\ntouch {mark:?}\nexec sleep 30\n"));
+    let script = format!("[ \"$1\" = --version ] && exec echo git version 2.47.3\ntouch {mark:?}\nexec sleep 30\n");
+    desk.write("bin/git", &format!("#!/bin/sh\n{script}"));
     let executable = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(desk.path("bin/git"), executable).expect("a program");
     let path = format!("{}:{}", desk.path("bin").display(), std::env::var("PATH").expect("a path"));
@@ -446,7 +447,7 @@ async fn the_script_of_the_demo_refuses_an_issue_that_it_does_not_know() {
     let ended = desk.run(&["--agent", "scripted"]).await;
 
     assert_eq!(ended.code, Some(1), "{}", ended.said);
-    let words = "a script, not a model, and knows one issue alone, \"median() is wrong for an even number of values\": this is another";
+    let words = "a script, not a model, and knows one issue alone, \"The median of an even number of values is wrong\": this is another";
     assert!(ended.said.contains(words), "{}", ended.said);
     assert!(desk.new_branches().is_empty());
 }

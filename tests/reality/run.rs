@@ -408,7 +408,8 @@ async fn a_run_that_is_held_by_what_it_called_ends_at_the_second_word_to_stop() 
     let desk = Desk::new(RIGHT, Tests::There);
     // The repository is never copied: the git that is asked for it waits.
     let mark = desk.path("called");
-    let script = format!("[ \"$1\" = --version ] && exec echo git version 2.47.3\ntouch {mark:?}\nexec sleep 30\n");
+    let script =
+        format!("[ \"$1\" = --version ] && exec echo git version 2.47.3\ntouch {mark:?}\nexec sleep 30\n");
     desk.write("bin/git", &format!("#!/bin/sh\n{script}"));
     let executable = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(desk.path("bin/git"), executable).expect("a program");

@@ -168,11 +168,13 @@ impl Workspaces {
         let said = |error: git2::Error| GitError::local("look for what is here", &error);
         if into.odb().map_err(said)?.exists(there) {
             let mut whole = WholeCommits::new(into, known).map_err(said)?;
-            if whole.missing(there, &mut |_| {})?.is_none() {
-                return self.tree_within(into, there).map(|_| there);
+            match whole.missing(there, &mut |_| {})?.is_none() {
+                // A branch may have moved since, which only the server knows.
+                true if what == there.to_string() => return self.tree_within(into, there).map(|_| there),
+                true => {}
+                // What is here of it is not to be relied on.
+                false => known = Vec::new(),
             }
-            // What is here of it is not to be relied on.
-            known = Vec::new();
         }
         let coming = IncomingObjects::begin(into, &known)?;
         let fetched = self.wire(coming.path(), remote).run(&format!("+{what}:{FETCHED}"));

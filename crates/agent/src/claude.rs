@@ -9,10 +9,6 @@ use journeyman_order::Role;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::role::Tool;
 
-/// Passed on when the settings name nothing.
-pub const ENVIRONMENT: [&str; 4] =
-    ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
-
 pub(super) struct ClaudeProgram {
     settings: AgentSettings,
 }

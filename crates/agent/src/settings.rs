@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use super::api::ApiSettings;
-use super::claude::ENVIRONMENT as CLAUDE_VARIABLES;
 use super::is_credential;
 use journeyman_order::names::{NamingError, VariableName};
+
+/// Passed on to Claude Code when the settings name nothing.
+pub const CLAUDE_VARIABLES: [&str; 4] =
+    ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
 
 /// Letters and digits in a row of which a token has so many and a name seldom.
 const SHORTEST_ROW: usize = 20;

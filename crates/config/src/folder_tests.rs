@@ -1,6 +1,8 @@
-//! Folders that a repository's settings name.
+//! What a repository's settings say: how it is tested, and the folders that they name.
 
 use super::repository_settings;
+use journeyman_order::RepositorySettings;
+use journeyman_order::settings::{BaseMovePolicy, CiSettings, PlanApproval, TaskCommentPolicy};
 
 #[test]
 fn a_repository_of_several_projects_names_their_folders() {
@@ -50,5 +52,33 @@ fn a_repository_of_several_projects_names_their_folders() {
     ] {
         let error = repository_settings(yaml.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(part), "{yaml:?}: {error}");
+    }
+}
+
+#[test]
+fn a_repository_says_how_it_is_tested() {
+    let yaml = b"label: journeyman\npipeline: issue-to-pr\nsetup: pip install -e .\ntest: pytest -q\n\
+        report: report.xml\nprotected: [\".github/**\"]\nagents: { developer: claude, code_reviewer: codex }\n\
+        budget: { usd: 5, minutes: 60, runs: 20 }\nplan: approve\nwhen_base_moves: rebase\n\
+        ci: { answer: false, rerun: true }\ndelete_branch: true\nanswer_outsiders: true\n\
+        task: { comments: all }\n";
+    let settings = repository_settings(yaml).unwrap();
+    assert_eq!(settings.plan, PlanApproval::Approve);
+    assert_eq!(settings.when_base_moves, BaseMovePolicy::Rebase);
+    assert_eq!(settings.ci, CiSettings { answer: false, rerun: true });
+    assert!(settings.delete_branch && settings.answer_outsiders);
+    assert_eq!(settings.task.comments, TaskCommentPolicy::All);
+    assert_eq!(repository_settings(b"").unwrap().task.comments, TaskCommentPolicy::Writers);
+    assert_eq!(
+        repository_settings(b"ci: { rerun: true }\n").unwrap().ci,
+        CiSettings { answer: true, rerun: true }
+    );
+    assert_eq!(settings.budget.unwrap().runs, Some(20));
+    assert_eq!(settings.test.as_deref(), Some("pytest -q"));
+    assert_eq!(settings.protected.unwrap(), [".github/**"]);
+    assert_eq!(settings.agents["code_reviewer"], "codex");
+    assert_eq!(settings.budget.unwrap().usd, Some(5.0));
+    for nothing in ["", "\n\n", "# only a word\n", "---\n"] {
+        assert_eq!(repository_settings(nothing.as_bytes()).unwrap(), RepositorySettings::default());
     }
 }

@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use secrecy::ExposeSecret;
 
 use super::*;
-use journeyman_order::settings::{BaseMovePolicy, CiSettings, PlanApproval, TaskCommentPolicy};
 use journeyman_order::{BudgetLimits, OutgoingNetwork, RepositorySettings};
 
 /// A folder with an App's key, and the least that `serve` needs.
@@ -454,34 +453,6 @@ fn printed_settings_hold_no_secret() {
     let printed = format!("{:?}", home.load(toml, &[]).unwrap());
     for secret in ["c4nary", "s3cret", "PRIVATE KEY"] {
         assert!(!printed.contains(secret), "{printed}");
-    }
-}
-
-#[test]
-fn a_repository_says_how_it_is_tested() {
-    let yaml = b"label: journeyman\npipeline: issue-to-pr\nsetup: pip install -e .\ntest: pytest -q\n\
-        report: report.xml\nprotected: [\".github/**\"]\nagents: { developer: claude, code_reviewer: codex }\n\
-        budget: { usd: 5, minutes: 60, runs: 20 }\nplan: approve\nwhen_base_moves: rebase\n\
-        ci: { answer: false, rerun: true }\ndelete_branch: true\nanswer_outsiders: true\n\
-        task: { comments: all }\n";
-    let settings = repository_settings(yaml).unwrap();
-    assert_eq!(settings.plan, PlanApproval::Approve);
-    assert_eq!(settings.when_base_moves, BaseMovePolicy::Rebase);
-    assert_eq!(settings.ci, CiSettings { answer: false, rerun: true });
-    assert!(settings.delete_branch && settings.answer_outsiders);
-    assert_eq!(settings.task.comments, TaskCommentPolicy::All);
-    assert_eq!(repository_settings(b"").unwrap().task.comments, TaskCommentPolicy::Writers);
-    assert_eq!(
-        repository_settings(b"ci: { rerun: true }\n").unwrap().ci,
-        CiSettings { answer: true, rerun: true }
-    );
-    assert_eq!(settings.budget.unwrap().runs, Some(20));
-    assert_eq!(settings.test.as_deref(), Some("pytest -q"));
-    assert_eq!(settings.protected.unwrap(), [".github/**"]);
-    assert_eq!(settings.agents["code_reviewer"], "codex");
-    assert_eq!(settings.budget.unwrap().usd, Some(5.0));
-    for nothing in ["", "\n\n", "# only a word\n", "---\n"] {
-        assert_eq!(repository_settings(nothing.as_bytes()).unwrap(), RepositorySettings::default());
     }
 }
 

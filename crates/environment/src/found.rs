@@ -4,7 +4,7 @@
 
 use crate::files::RepositoryFiles;
 use crate::project::{Detection, FoundProject};
-use crate::project_folders::Language;
+use crate::project_folders::ProjectLanguage;
 use crate::required_tool::{HostTools, ToolCollector};
 use crate::{cargo, dotnet, go, jvm, native, node, php, python, ruby};
 
@@ -65,17 +65,17 @@ pub(crate) fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>)
 }
 
 /// Whether tests of a language are found, wherever its programs are.
-pub(crate) fn has_tests(language: Language, files: &RepositoryFiles<'_>) -> bool {
+pub(crate) fn has_tests(language: ProjectLanguage, files: &RepositoryFiles<'_>) -> bool {
     let finder: Finder = match language {
-        Language::Rust => cargo::find,
-        Language::Go => go::find,
-        Language::JavaScript => node::find,
-        Language::Python => python::find,
-        Language::Jvm => jvm::find,
-        Language::DotNet => dotnet::find,
-        Language::Ruby => ruby::find,
-        Language::Php => php::find,
-        Language::Elixir | Language::Dart | Language::Swift => return false,
+        ProjectLanguage::Rust => cargo::find,
+        ProjectLanguage::Go => go::find,
+        ProjectLanguage::JavaScript => node::find,
+        ProjectLanguage::Python => python::find,
+        ProjectLanguage::Jvm => jvm::find,
+        ProjectLanguage::DotNet => dotnet::find,
+        ProjectLanguage::Ruby => ruby::find,
+        ProjectLanguage::Php => php::find,
+        ProjectLanguage::Elixir | ProjectLanguage::Dart | ProjectLanguage::Swift => return false,
     };
     let tools = HostTools::new(&|_| true, &|_| None);
     let mut collector = ToolCollector::new(files, &tools);

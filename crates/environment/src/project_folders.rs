@@ -12,7 +12,7 @@ const MOST: usize = 500;
 
 /// In what a project is written, as far as test commands are told apart by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Language {
+pub(crate) enum ProjectLanguage {
     Rust,
     Go,
     JavaScript,
@@ -28,7 +28,7 @@ pub(crate) enum Language {
 
 /// How a language is known.
 struct LanguageSigns {
-    language: Language,
+    language: ProjectLanguage,
     /// Files that make a folder a project; a star in front stands for any beginning.
     manifests: &'static [&'static str],
     /// How names of its sources end.
@@ -39,19 +39,19 @@ struct LanguageSigns {
 
 const LANGUAGES: [LanguageSigns; 11] = [
     LanguageSigns {
-        language: Language::Rust,
+        language: ProjectLanguage::Rust,
         manifests: &["Cargo.toml"],
         sources: &["rs"],
         programs: &["cargo"],
     },
     LanguageSigns {
-        language: Language::Go,
+        language: ProjectLanguage::Go,
         manifests: &["go.mod"],
         sources: &["go"],
         programs: &["go", "gotestsum"],
     },
     LanguageSigns {
-        language: Language::JavaScript,
+        language: ProjectLanguage::JavaScript,
         manifests: &["package.json", "deno.json", "deno.jsonc"],
         sources: &["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte"],
         programs: &[
@@ -60,7 +60,7 @@ const LANGUAGES: [LanguageSigns; 11] = [
         ],
     },
     LanguageSigns {
-        language: Language::Python,
+        language: ProjectLanguage::Python,
         manifests: &["pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "requirements.txt"],
         sources: &["py", "pyi", "pyx"],
         programs: &[
@@ -81,50 +81,50 @@ const LANGUAGES: [LanguageSigns; 11] = [
         ],
     },
     LanguageSigns {
-        language: Language::Jvm,
+        language: ProjectLanguage::Jvm,
         manifests: &["pom.xml", "build.gradle", "build.gradle.kts", "build.sbt"],
         sources: &["java", "kt", "kts", "scala", "groovy"],
         programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
     },
     LanguageSigns {
-        language: Language::DotNet,
+        language: ProjectLanguage::DotNet,
         manifests: &["*.csproj", "*.fsproj", "*.vbproj"],
         sources: &["cs", "fs", "vb"],
         programs: &["dotnet"],
     },
     LanguageSigns {
-        language: Language::Ruby,
+        language: ProjectLanguage::Ruby,
         manifests: &["Gemfile", "*.gemspec"],
         sources: &["rb"],
         programs: &["bundle", "rake", "rspec", "ruby", "rails"],
     },
     LanguageSigns {
-        language: Language::Php,
+        language: ProjectLanguage::Php,
         manifests: &["composer.json"],
         sources: &["php"],
         programs: &["php", "phpunit", "pest", "composer", "simple-phpunit"],
     },
     LanguageSigns {
-        language: Language::Elixir,
+        language: ProjectLanguage::Elixir,
         manifests: &["mix.exs"],
         sources: &["ex", "exs"],
         programs: &["mix"],
     },
     LanguageSigns {
-        language: Language::Dart,
+        language: ProjectLanguage::Dart,
         manifests: &["pubspec.yaml"],
         sources: &["dart"],
         programs: &["dart", "flutter"],
     },
     LanguageSigns {
-        language: Language::Swift,
+        language: ProjectLanguage::Swift,
         manifests: &["Package.swift"],
         sources: &["swift"],
         programs: &["swift", "xcodebuild"],
     },
 ];
 
-impl Language {
+impl ProjectLanguage {
     fn of_manifest(name: &str) -> Option<Self> {
         let is_one = |known: &&LanguageSigns| known.manifests.iter().any(|sign| fits(sign, name));
         LANGUAGES.iter().find(is_one).map(|known| known.language)
@@ -154,13 +154,13 @@ pub(crate) fn is_program_of_any(word: &str) -> bool {
 pub(crate) struct Project<'f> {
     /// From the root; empty for the root itself.
     pub(crate) folder: &'f str,
-    pub(crate) language: Language,
+    pub(crate) language: ProjectLanguage,
     /// From the root.
     pub(crate) manifest: &'f str,
 }
 
 /// Data of tests and templates, and what others wrote: none of it is a project of the repository's.
-fn is_data(folder: &str, language: Language) -> bool {
+fn is_data(folder: &str, language: ProjectLanguage) -> bool {
     let data = [
         "testdata",
         "fixtures",
@@ -177,7 +177,7 @@ fn is_data(folder: &str, language: Language) -> bool {
     let of_tests = |part: &&str| matches!(*part, "test" | "tests" | "__tests__" | "spec" | "specs");
     let above = parts.split_last().map_or(&[][..], |(_, above)| above);
     // Go reads no module within another one.
-    parts.iter().any(is_one) || (language != Language::Go && above.iter().any(of_tests))
+    parts.iter().any(is_one) || (language != ProjectLanguage::Go && above.iter().any(of_tests))
 }
 
 /// Folders that show or serve a project; without tests there is nothing to miss.
@@ -216,10 +216,10 @@ pub(crate) struct Projects<'f> {
 
 impl<'f> Projects<'f> {
     pub(crate) fn of(files: &RepositoryFiles<'f>) -> Self {
-        let mut all: BTreeMap<(&'f str, Language), &'f str> = BTreeMap::new();
+        let mut all: BTreeMap<(&'f str, ProjectLanguage), &'f str> = BTreeMap::new();
         for path in files.all() {
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-            let Some(language) = Language::of_manifest(name) else { continue };
+            let Some(language) = ProjectLanguage::of_manifest(name) else { continue };
             if !is_data(folder, language) && all.len() < MOST {
                 let known = all.entry((folder, language)).or_insert(path);
                 // What a list of requirements is of, another manifest says better.
@@ -244,7 +244,7 @@ impl<'f> Projects<'f> {
 
     /// The project that a file is of: the nearest of its language, else the nearest of any.
     pub(crate) fn owner(&self, path: &str) -> Option<&Project<'f>> {
-        let language = Language::of_source(path)?;
+        let language = ProjectLanguage::of_source(path)?;
         let around = || self.all.iter().filter(|project| contains(project.folder, path));
         let nearest = |project: &&Project<'f>| project.folder.len();
         around()

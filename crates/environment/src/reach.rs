@@ -4,7 +4,7 @@
 
 use crate::environment_plan::EnvironmentPlan;
 use crate::files::RepositoryFiles;
-use crate::project_folders::{Language, Project, is_program_of_any};
+use crate::project_folders::{Project, ProjectLanguage, is_program_of_any};
 use crate::statement::words;
 
 /// Text of scripts that is read for one command.
@@ -164,7 +164,7 @@ impl<'c, 'f> Command<'c, 'f> {
         let manifest = || self.files.text(project.manifest).unwrap_or_default();
         if !words(&self.text).any(|word| project.language.is_program(word)) {
             // A library of Rust may be what the tests of another language load.
-            let is_loaded = project.language == Language::Rust
+            let is_loaded = project.language == ProjectLanguage::Rust
                 && (manifest().contains("cdylib")
                     || self.file("pyproject.toml").is_some_and(|text| text.contains("maturin")));
             let is_of_another = words(&self.text).any(is_program_of_any);
@@ -178,17 +178,17 @@ impl<'c, 'f> Command<'c, 'f> {
             return Reach::Runs;
         }
         let is_run = match project.language {
-            Language::Rust => self.cargo(below, &manifest()),
-            Language::Go => below.is_empty(),
-            Language::JavaScript => below.is_empty() || self.javascript(),
-            Language::Python => below.is_empty() || self.pytest(below),
-            Language::Jvm => below.is_empty() || self.maven(below),
-            Language::DotNet
-            | Language::Ruby
-            | Language::Php
-            | Language::Elixir
-            | Language::Dart
-            | Language::Swift => true,
+            ProjectLanguage::Rust => self.cargo(below, &manifest()),
+            ProjectLanguage::Go => below.is_empty(),
+            ProjectLanguage::JavaScript => below.is_empty() || self.javascript(),
+            ProjectLanguage::Python => below.is_empty() || self.pytest(below),
+            ProjectLanguage::Jvm => below.is_empty() || self.maven(below),
+            ProjectLanguage::DotNet
+            | ProjectLanguage::Ruby
+            | ProjectLanguage::Php
+            | ProjectLanguage::Elixir
+            | ProjectLanguage::Dart
+            | ProjectLanguage::Swift => true,
         };
         match is_run {
             true => Reach::Runs,
@@ -258,7 +258,7 @@ impl<'c, 'f> Command<'c, 'f> {
                 |word: &&str| matches!(*word, "jest" | "vitest" | "ava" | "--test") || *word == "deno";
             let Some(at) = all.iter().position(looks) else {
                 return all.iter().any(|word| OF_MANY.contains(word))
-                    && all.iter().any(|word| Language::JavaScript.is_program(word));
+                    && all.iter().any(|word| ProjectLanguage::JavaScript.is_program(word));
             };
             // Folders and files after it are where it looks alone.
             all.iter().skip(at + 1).all(|word| word.starts_with('-') || !self.is_place(word))

@@ -120,7 +120,7 @@ impl ProxyState {
             Err(error) => {
                 end(running, RequestEnding::Refused);
                 // Without the address, and so without anything of the settings.
-                let why = innermost(&error.without_url());
+                let why = journeyman_outgoing::innermost(&error.without_url());
                 return unavailable(&format!("the model's service could not be reached: {why}"));
             }
         };
@@ -243,7 +243,9 @@ impl Stream for ProxiedBody {
                 }
                 Some(Err(error)) => {
                     self.end(RequestEnding::BrokenOff);
-                    return Poll::Ready(Some(Err(innermost(&error.without_url()).into())));
+                    return Poll::Ready(Some(Err(
+                        journeyman_outgoing::innermost(&error.without_url()).into()
+                    )));
                 }
                 None => {
                     self.end(RequestEnding::Whole);
@@ -257,12 +259,4 @@ impl Stream for ProxiedBody {
             }
         }
     }
-}
-
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut error = error;
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    error.to_string()
 }

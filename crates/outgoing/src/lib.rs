@@ -105,13 +105,16 @@ fn system_tls() -> Result<ClientConfig, InvalidOutgoing> {
 /// # Errors
 /// When there is no TLS to be had with these certificates.
 pub fn build(builder: ClientBuilder) -> Result<reqwest::Client, InvalidOutgoing> {
-    builder.build().map_err(|error| {
-        let mut innermost: &dyn std::error::Error = &error;
-        while let Some(source) = innermost.source() {
-            innermost = source;
-        }
-        InvalidOutgoing::Client(innermost.to_string())
-    })
+    builder.build().map_err(|error| InvalidOutgoing::Client(innermost(&error)))
+}
+
+/// The reason behind an error. The outermost one only says that something failed, and may name the address.
+pub fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
 }
 
 /// Whether clients can be made of these settings, before anything depends on it.

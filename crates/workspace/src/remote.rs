@@ -167,7 +167,7 @@ impl Workspaces {
     ) -> Result<Oid, GitError> {
         let said = |error: git2::Error| GitError::local("look for what is here", &error);
         if into.odb().map_err(said)?.exists(there) {
-            let mut whole = WholeCommits::new(into, known).map_err(said)?;
+            let mut whole = WholeCommits::new(into, known.clone()).map_err(said)?;
             match whole.missing(there, &mut |_| {})?.is_none() {
                 // A branch may have moved since, which only the server knows.
                 true if what == there.to_string() => return self.tree_within(into, there).map(|_| there),

@@ -113,7 +113,7 @@ impl ModelApi {
         let sent = client.post(self.settings.address(path)).headers(headers).json(body).send();
         match tokio::time::timeout(self.limits.idle, sent).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(self.unreachable(&innermost(&error))),
+            Ok(Err(error)) => Err(self.unreachable(&journeyman_outgoing::innermost(&error))),
             Err(_) => Err(self.unreachable(&silence(self.limits.idle))),
         }
     }
@@ -191,7 +191,7 @@ impl ModelApi {
                     }
                     continue;
                 }
-                Ok(Some(Err(error))) => innermost(&error),
+                Ok(Some(Err(error))) => journeyman_outgoing::innermost(&error),
                 Ok(None) => "the stream ended".to_owned(),
                 Err(_) => silence(self.limits.idle),
             };
@@ -276,13 +276,4 @@ fn client(outgoing: &OutgoingNetwork, limits: ApiLimits) -> Result<Client, Strin
 
 fn silence(idle: Duration) -> String {
     format!("no sign of life for {} seconds", idle.as_secs_f64())
-}
-
-/// The outermost error names the address and says that something failed; the reason is the innermost one.
-fn innermost(error: &reqwest::Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }

@@ -35,7 +35,9 @@ impl CommitTester {
 
 fn names_tests_of(known: &CachedBaseline, folder: &str) -> bool {
     let start = format!("{folder} > ");
-    known.reading.cases.iter().flat_map(|cases| cases.tests.keys()).any(|name| name.starts_with(&start))
+    let names = known.reading.cases.iter().flat_map(|cases| cases.tests.keys());
+    let mut ran = names.filter(|name| !known.reading.unloaded.contains(name));
+    ran.any(|name| name.starts_with(&start))
 }
 
 /// The projects that a change edits and whose tests are not known to run by what it is judged by.

@@ -168,7 +168,9 @@ impl Stream for PassedAnswer {
                 }
                 Some(Err(error)) => {
                     self.is_over = true;
-                    return Poll::Ready(Some(Err(innermost(&error.without_url()).into())));
+                    return Poll::Ready(Some(Err(
+                        journeyman_outgoing::innermost(&error.without_url()).into()
+                    )));
                 }
                 None => {
                     self.is_over = true;
@@ -181,13 +183,4 @@ impl Stream for PassedAnswer {
         }
         Poll::Ready(None)
     }
-}
-
-/// What went wrong in the end.
-pub(super) fn innermost(error: &dyn std::error::Error) -> String {
-    let mut error = error;
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    error.to_string()
 }

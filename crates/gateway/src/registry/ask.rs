@@ -238,7 +238,7 @@ async fn send(
     sent.map_err(|error| {
         RegistryFailure::Failed(format!(
             "it could not be reached: {}",
-            answer::innermost(&error.without_url())
+            journeyman_outgoing::innermost(&error.without_url())
         ))
     })
 }

@@ -24,8 +24,8 @@ use tokio::runtime::Runtime;
 use url::Url;
 
 use super::{GitWire, MOST_TOLD, WireFailure, WireLimits, plain};
-use crate::large_files::innermost;
 use crate::{GitErrorKind, bounds};
+use journeyman_outgoing::innermost;
 
 /// Servers tell git by the first word.
 const USER_AGENT: &str = "git/2.0 (journeyman)";

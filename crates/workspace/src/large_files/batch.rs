@@ -18,12 +18,13 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::busy::{TRIES, innermost, is_passing, pause, was_reached};
+use super::busy::{TRIES, is_passing, pause, was_reached};
 use super::near::{ElsewhereResolver, is_loopback, is_near};
 use super::pointer::LargeFilePointer;
 use super::store::LargeFileStore;
 use crate::GitError;
 use journeyman_order::OutgoingNetwork;
+use journeyman_outgoing::innermost;
 
 const MEDIA_TYPE: &str = "application/vnd.git-lfs+json";
 /// Contents that are asked for at once, as git-lfs does.

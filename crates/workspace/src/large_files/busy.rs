@@ -47,15 +47,6 @@ fn asked_for(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     }
 }
 
-/// What lies behind an error.
-pub(crate) fn innermost(error: &reqwest::Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

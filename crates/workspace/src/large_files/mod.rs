@@ -32,7 +32,6 @@ use git2::{ObjectType, Odb, Oid};
 
 use super::{GitError, GitErrorKind, Workspaces, folder};
 use attributes::{AttributesOverBound, TreeAttributes};
-pub(super) use busy::innermost;
 use journeyman_order::RepositoryName;
 use pointer::{LARGEST_POINTER, LargeFilePointer};
 use store::LargeFileStore;

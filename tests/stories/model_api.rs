@@ -36,6 +36,7 @@ fn on(provider: Provider, address: &str, key_env: Option<&str>) -> impl FnOnce(&
     move |settings| {
         for agent in settings.agents.values_mut() {
             agent.runtime = RuntimeKind::Api(Box::new(api.clone()));
+            agent.resumes = false;
         }
         settings.prices = prices;
         settings.limits.order.usd = 1000.0;

@@ -62,6 +62,7 @@ async fn an_engineer_without_memory_is_given_its_last_artifact_and_the_end_of_th
             settings.defaults.pipeline = "software-team".to_owned();
             for agent in settings.agents.values_mut() {
                 agent.runtime = RuntimeKind::Api(Box::new(api.clone()));
+                agent.resumes = false;
             }
         })
         .labeled()

@@ -53,7 +53,7 @@ async fn a_push_that_a_ruleset_declines_sends_the_agent_back_with_the_rules_patt
     let amends = "
 - stage: publish
   round: 2
-  run: git commit -q --amend -m 'JM-7 Give the answer 42' && git push -q --force origin HEAD
+  run: cat; git commit -q --amend -m 'JM-7 Give the answer 42' && git push -q --force origin HEAD
 ";
     let world = Story::of(&(answers(1, 42) + amends)).begin().await;
     let rule = serde_json::json!({"operator": "regex", "pattern": "^JM-[0-9]+ ", "negate": false});

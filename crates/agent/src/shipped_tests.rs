@@ -14,7 +14,7 @@ const PIPELINES: [(&str, &str, &[&str]); 3] = [
     (
         "coding-harness",
         include_str!("../../../templates/pipelines/coding-harness.yaml"),
-        &["develop", "test", "review", "archive", "publish", "ready"],
+        &["develop", "test", "publish", "review", "archive", "ready"],
     ),
     (
         "software-team",
@@ -24,8 +24,8 @@ const PIPELINES: [(&str, &str, &[&str]); 3] = [
             "quality_analyst",
             "technical_architect",
             "software_engineer",
-            "tech_lead",
             "publish",
+            "tech_lead",
             "ready",
         ],
     ),

@@ -311,7 +311,10 @@ async fn where_tests_are_a_stage_without_a_worker_their_failure_is_the_end() {
     let [branch] = &world.branches()[..] else { panic!("what was paid for stays: {:?}", world.branches()) };
     let status = world.status_comment();
     assert!(status.contains(&format!("**Branch:** `{branch}`")), "{status}");
-    assert!(status.contains("**What was tried**\n\n- test, round 1: 1 of 2 tests pass: 1 passed, 1 failed"), "{status}");
+    assert!(
+        status.contains("**What was tried**\n\n- test, round 1: 1 of 2 tests pass: 1 passed, 1 failed"),
+        "{status}"
+    );
     assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
 
     // The same tests on the same commit say the same; whoever asks is told so.

@@ -67,7 +67,11 @@ async fn a_push_that_a_ruleset_declines_sends_the_agent_back_with_the_rules_patt
         assert!(heard.contains(told), "{told:?} is not in the prompt: {heard}");
     }
     assert_eq!(world.git(&["log", "-1", "--format=%s", &world.pull().head]), "JM-7 Give the answer 42");
-    assert_eq!((ended.runs_of("implement"), ended.runs_of("publish")), (1, 1));
+    assert_eq!(
+        (ended.runs_of("implement"), ended.runs_of("publish")),
+        (1, 2),
+        "who publishes made that commit's words"
+    );
     world.end().await;
 }
 

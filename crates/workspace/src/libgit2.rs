@@ -2,9 +2,10 @@
 
 use std::sync::OnceLock;
 
-use git2::ConfigLevel;
+use git2::{ConfigLevel, Oid};
 
 use super::GitError;
+use journeyman_order::CommitSha;
 
 /// Makes libgit2 read no configuration of the machine, and refuse objects that do not hash to their name or point to
 /// nothing. Done once.
@@ -31,4 +32,12 @@ fn set() -> Result<(), git2::Error> {
         git2::opts::set_verify_owner_validation(false)?;
     }
     Ok(())
+}
+
+pub(super) fn sha(id: Oid) -> Result<CommitSha, GitError> {
+    id.to_string().parse().map_err(|error| GitError::broken(format!("{error}")))
+}
+
+pub(super) fn oid(sha: &CommitSha) -> Result<Oid, GitError> {
+    Oid::from_str(sha.as_str()).map_err(|error| GitError::local("read a commit's SHA", &error))
 }

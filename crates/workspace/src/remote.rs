@@ -10,6 +10,7 @@ use url::Url;
 use super::commit_origin::CommitOrigin;
 use super::git_wire::{GitWire, PushAnswer, WireLimits};
 use super::incoming::{self, FETCHED, IncomingObjects};
+pub(super) use super::libgit2::{oid, sha};
 use super::whole::WholeCommits;
 use super::{GitError, GitErrorKind, Workspaces, address, version_tags};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
@@ -352,12 +353,4 @@ fn clean(said: &str, remote: &Remote<'_>) -> String {
         Some(token) if !token.expose_secret().is_empty() => said.replace(token.expose_secret(), "…"),
         Some(_) | None => said.to_owned(),
     }
-}
-
-pub(super) fn sha(id: Oid) -> Result<CommitSha, GitError> {
-    id.to_string().parse().map_err(|error| GitError::broken(format!("{error}")))
-}
-
-pub(super) fn oid(sha: &CommitSha) -> Result<Oid, GitError> {
-    Oid::from_str(sha.as_str()).map_err(|error| GitError::local("read a commit's SHA", &error))
 }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use git2::{ObjectType, Odb, Oid, Repository, Revwalk};
 
 use super::bounds::{LARGEST_FOLDER, TreeObjects};
-use super::remote::oid;
+use super::libgit2::oid;
 use super::tree::raw_entries;
 use super::{GitError, Workspaces};
 use journeyman_order::{CommitSha, RepositoryName, TreeSha};

@@ -309,7 +309,8 @@ mod tests {
 
     #[test]
     fn a_program_below_a_folder_that_is_closed_to_others_is_not_for_everybody() {
-        let folder = tempfile::tempdir().unwrap();
+        // The folder of the tests is closed to others, this one is not.
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
         let allow = |path: &Path, mode| {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         };

@@ -137,6 +137,9 @@ async fn a_backup_that_is_not_whole_is_refused_and_changes_nothing() {
         bytes
     };
     let length = whole.len();
+    // Not every bit says something: a run of zeros is the same from wherever it is copied.
+    let says_something = |at: &usize| GzDecoder::new(&flipped(*at)[..]).read_to_end(&mut Vec::new()).is_err();
+    let near = |at: usize| (at..length).find(says_something).expect("a bit that the sum is of");
     let newer = "INSERT INTO _sqlx_migrations SELECT 99, 'later', installed_on, success, checksum, execution_time \
                  FROM _sqlx_migrations WHERE version = 1";
     let damages = [
@@ -147,8 +150,8 @@ async fn a_backup_that_is_not_whole_is_refused_and_changes_nothing() {
         ("half of its sum is missing", whole[..length - 4].to_vec(), ""),
         ("a bit of its sum is another", flipped(length - 7), ""),
         ("a bit of its length is another", flipped(length - 2), ""),
-        ("a bit in its middle is another", flipped(length / 2), ""),
-        ("a bit near its beginning is another", flipped(length / 10), ""),
+        ("a bit in its middle is another", flipped(near(length / 2)), ""),
+        ("a bit near its beginning is another", flipped(near(length / 10)), ""),
         ("something is written behind it", [&whole[..], b"more"].concat(), "something follows its end"),
         ("it is there twice", [&whole[..], &whole[..]].concat(), "something follows its end"),
         ("it is an empty archive", archive(&[]), "it holds no database"),

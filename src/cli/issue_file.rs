@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::UsageError;
+use crate::order::byte_order_mark;
 
 pub(super) struct IssueFile {
     pub(super) title: String,
@@ -19,7 +20,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<IssueFile> {
 }
 
 pub(super) fn parse(text: &str) -> Option<IssueFile> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_start();
+    let text = byte_order_mark::strip(text).trim_start();
     let (title, body) = text.split_once('\n').unwrap_or((text, ""));
     let title = title.trim().trim_start_matches('#').trim();
     (!title.is_empty()).then(|| IssueFile { title: title.to_owned(), body: body.trim().to_owned() })

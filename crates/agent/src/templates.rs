@@ -3,6 +3,7 @@
 use rust_embed::RustEmbed;
 
 use super::expand::expand;
+use journeyman_order::byte_order_mark;
 use journeyman_order::names::{COMMAND_RULE, is_command_name};
 
 #[derive(RustEmbed)]
@@ -63,7 +64,7 @@ pub fn built_in_names() -> Vec<String> {
 /// The template without its front matter: what other tools keep there (tools allowed, a description) is not for
 /// the agent to read.
 pub(super) fn body(template: &str) -> &str {
-    let template = template.strip_prefix('\u{feff}').unwrap_or(template);
+    let template = byte_order_mark::strip(template);
     let mut lines = template.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return template };
     let mut length = first.len();

@@ -12,6 +12,7 @@ use super::api::is_key_name;
 use super::environment::EnvironmentVariables;
 use super::known;
 use super::raw::SettingReader;
+use journeyman_order::byte_order_mark;
 
 /// The name of the credential in a unit: `LoadCredential=app.pem:…`.
 pub const APP_KEY_CREDENTIAL: &str = "app.pem";
@@ -81,7 +82,7 @@ fn of_file(path: &Path) -> Result<SecretString, String> {
     }
     // What is no text is no PEM, which is told below.
     let pem = std::fs::read(path).map_err(unreadable)?;
-    let pem = pem.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&pem);
+    let pem = byte_order_mark::strip_bytes(&pem);
     let pem = SecretString::from(String::from_utf8_lossy(pem).into_owned());
     if found.permissions().mode() & 0o007 != 0 {
         let shown = path.display();

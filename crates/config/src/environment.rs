@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use journeyman_order::byte_order_mark;
+
 /// All its variables. Printing them shows no value. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct EnvironmentVariables(Arc<BTreeMap<String, SecretString>>);
@@ -31,7 +33,7 @@ impl FromIterator<(String, SecretString)> for EnvironmentVariables {
 /// quotation marks, and `#` begins a line that is for people. The error is the number of a line and never its text.
 pub(super) fn variables_of(text: &str) -> Result<Vec<(String, String)>, usize> {
     let mut variables = Vec::new();
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = byte_order_mark::strip(text);
     for (line, number) in text.lines().map(str::trim).zip(1..) {
         if line.is_empty() || line.starts_with('#') {
             continue;

@@ -10,6 +10,7 @@ use super::SettingsError;
 use super::error::SettingLocation;
 use super::kind::{RawSetting, SettingValue};
 use super::known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};
+use journeyman_order::byte_order_mark;
 
 const PREFIX: &str = "JOURNEYMAN_";
 
@@ -55,7 +56,7 @@ impl SettingKeys {
             SettingsError::File { file: file.to_owned(), because: format!("{error}; {mend}") }
         };
         let text = std::fs::read_to_string(file).map_err(unread)?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let text = byte_order_mark::strip(&text);
         let line_at = |offset: usize| 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
         // The parser's own text would show the line, and with it perhaps a secret.
         let document = DeTable::parse(text).map_err(|error| SettingsError::Toml {

@@ -8,7 +8,7 @@ use super::api::is_key_name;
 use super::environment::EnvironmentVariables;
 use super::known;
 use super::raw::{SettingKeys, SettingReader};
-use journeyman_order::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
+use journeyman_order::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName, byte_order_mark};
 
 /// All that the settings name.
 pub(super) fn registries(
@@ -101,7 +101,7 @@ fn credential(
                 )
             };
             let text = std::fs::read_to_string(&file).map_err(|error| wrong(&error.to_string()))?;
-            let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim();
+            let text = byte_order_mark::strip(&text).trim();
             if text.is_empty() || text.contains(char::is_control) {
                 return Err(wrong("it has to be one line"));
             }

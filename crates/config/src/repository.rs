@@ -2,9 +2,9 @@
 //! never worse than a clear sentence to that person.
 
 use super::repository_templates::{is_pipeline, is_plain_name};
-use journeyman_order::RepositorySettings;
 use journeyman_order::settings::plain_folder;
 use journeyman_order::yaml::{self, YamlProblem};
+use journeyman_order::{RepositorySettings, byte_order_mark};
 
 /// The most bytes that the file may have.
 pub const MOST_BYTES: usize = 64 * 1024;
@@ -29,7 +29,7 @@ pub fn repository_settings(yaml: &[u8]) -> Result<RepositorySettings, Repository
         Ok(text) => text,
         Err(error) => return unreadable(format!("not UTF-8 after byte {}", error.valid_up_to())),
     };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = byte_order_mark::strip(text);
     let says_something = |line: &str| !matches!(line.trim(), "" | "---") && !line.trim().starts_with('#');
     if !text.lines().any(says_something) {
         return Ok(RepositorySettings::default());

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::templates::is_file_name;
-use journeyman_order::{Pipeline, Role};
+use journeyman_order::{Pipeline, Role, byte_order_mark};
 
 /// Where a repository keeps its pipelines.
 const PIPELINES: &str = ".github/journeyman/pipelines";
@@ -56,7 +56,7 @@ pub fn load_repository_templates<E>(
     let mut read = |path: &str| -> Result<Option<String>, RepositoryTemplatesError<E>> {
         let Some(bytes) = read(path).map_err(RepositoryTemplatesError::Read)? else { return Ok(None) };
         let text = std::str::from_utf8(&bytes).map_err(|_| unusable(path, "is not UTF-8"))?;
-        Ok(Some(text.strip_prefix('\u{feff}').unwrap_or(text).to_owned()))
+        Ok(Some(byte_order_mark::strip(text).to_owned()))
     };
     let named = match wanted {
         Some(wanted) => Some(named(wanted, known, &mut read)?),

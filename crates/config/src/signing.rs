@@ -11,7 +11,7 @@ use super::api::is_key_name;
 use super::environment::EnvironmentVariables;
 use super::known;
 use super::raw::SettingReader;
-use journeyman_order::{CommitSigning, CommitterIdentity, SignatureFormat};
+use journeyman_order::{CommitSigning, CommitterIdentity, SignatureFormat, byte_order_mark};
 
 /// A file of keys that is larger is none.
 const LARGEST_FILE: u64 = 256 * 1024;
@@ -96,7 +96,7 @@ pub(super) fn read_private(path: &Path) -> Result<SecretString, String> {
     if text.len() as u64 > LARGEST_FILE || text.trim().is_empty() {
         return Err("it holds no key".to_owned());
     }
-    Ok(whole(text.strip_prefix('\u{feff}').unwrap_or(&text)))
+    Ok(whole(byte_order_mark::strip(&text)))
 }
 
 #[cfg(test)]

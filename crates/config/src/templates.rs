@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rust_embed::RustEmbed;
 
 use journeyman_order::names::{COMMAND_RULE, is_command_name};
-use journeyman_order::{Pipeline, Role};
+use journeyman_order::{Pipeline, Role, byte_order_mark};
 
 #[derive(RustEmbed)]
 #[folder = "../../templates/pipelines/"]
@@ -199,7 +199,7 @@ fn read(path: &Path) -> Result<String, TemplatesError> {
     if text.len() > MOST_COMMAND_BYTES {
         return Err(error(path, format!("has {} bytes, at most {MOST_COMMAND_BYTES} are read", text.len())));
     }
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+    Ok(byte_order_mark::strip(&text).to_owned())
 }
 
 fn error(path: &Path, because: impl Into<String>) -> TemplatesError {

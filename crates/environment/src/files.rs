@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
+use journeyman_order::byte_order_mark;
 use journeyman_order::toml_text::is_modest_toml;
 use serde_json::Value;
 
@@ -151,7 +152,7 @@ impl<'a> RepositoryFiles<'a> {
         }
         let bytes = (self.read)(path).filter(|bytes| bytes.len() <= LARGEST)?;
         let text = String::from_utf8_lossy(&bytes);
-        Some(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+        Some(byte_order_mark::strip(&text).to_owned())
     }
 
     pub(crate) fn json(&self, path: &str) -> Option<Value> {

@@ -1,5 +1,7 @@
 //! What a run printed, or a repository wrote, made fit for reading.
 
+use journeyman_order::byte_order_mark;
+
 /// How much of the end of an output is kept for people and agents, in characters.
 pub const TAIL_CHARACTERS: usize = 3_000;
 
@@ -53,14 +55,14 @@ const MOST_OBJECTS: usize = 200_000;
 
 /// JSON of strangers; none where it is none, or would become too much.
 pub(super) fn json(bytes: &[u8]) -> Option<serde_json::Value> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = byte_order_mark::strip_bytes(bytes);
     let objects = bytes.iter().filter(|byte| **byte == b'{').count();
     (objects <= MOST_OBJECTS).then(|| serde_json::from_slice(bytes).ok())?
 }
 
 /// TOML of strangers; none where it is none, or would become too much.
 pub(super) fn toml_table(text: &str) -> Option<toml::Table> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = byte_order_mark::strip(text);
     journeyman_order::toml_text::is_modest_toml(text).then(|| toml::from_str(text).ok())?
 }
 

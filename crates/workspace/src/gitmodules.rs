@@ -6,7 +6,7 @@
 use url::Url;
 
 use super::names;
-use journeyman_order::RepositoryName;
+use journeyman_order::{RepositoryName, byte_order_mark};
 
 /// A larger file of these is none of a project's.
 pub(super) const LARGEST: usize = 64 << 10;
@@ -23,7 +23,7 @@ pub(super) struct SubmoduleEntry {
 /// Reads the file; an error says why it says nothing.
 pub(super) fn parse(bytes: &[u8]) -> Result<Vec<SubmoduleEntry>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is no text")?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = byte_order_mark::strip(text);
     if text.len() > LARGEST {
         return Err(TOO_LARGE);
     }

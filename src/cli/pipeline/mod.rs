@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 
 use super::UsageError;
 use crate::config::{Templates, command_names};
-use crate::order::Pipeline;
+use crate::order::{Pipeline, byte_order_mark};
 
 /// What `pipeline` is told.
 #[derive(Debug, Args)]
@@ -115,5 +115,5 @@ fn known_commands(file: &Path, templates: &Templates) -> anyhow::Result<BTreeSet
 fn read(file: &Path) -> anyhow::Result<String> {
     let text =
         std::fs::read_to_string(file).map_err(|error| UsageError(format!("{}: {error}", file.display())))?;
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+    Ok(byte_order_mark::strip(&text).to_owned())
 }

@@ -2,6 +2,8 @@
 //!
 //! The events' names are not read: both dialects say in the data what it is.
 
+use journeyman_order::byte_order_mark;
+
 /// What is not yet an event may be so large: an answer in a single event, with room for how it is written.
 const MOST_PENDING: usize = 64 << 20;
 
@@ -62,7 +64,7 @@ impl SseParser {
     }
 
     fn line(&mut self, line: &str) -> Option<String> {
-        let line = if std::mem::take(&mut self.first) { line.trim_start_matches('\u{feff}') } else { line };
+        let line = if std::mem::take(&mut self.first) { byte_order_mark::strip(line) } else { line };
         if line.is_empty() {
             return self.data.take();
         }

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 use url::Url;
 
-use journeyman_order::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
+use journeyman_order::{PackageRegistry, RegistryCredential, RegistryKind, RegistryName, byte_order_mark};
 
 /// Larger files are no settings.
 const LARGEST: u64 = 4 << 20;
@@ -105,7 +105,7 @@ impl HostSettings {
     fn text(&self, file: &Path) -> Option<String> {
         let is_small = std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= LARGEST);
         let text = is_small.then(|| std::fs::read_to_string(file).ok()).flatten()?;
-        Some(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+        Some(byte_order_mark::strip(&text).to_owned())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{EffectContext, EffectError};
 use journeyman_agent::Runtime;
 use journeyman_order::moves::{AgentAnswerFormat, AgentTask, AgentTaskWorkspace};
-use journeyman_order::{CommitSha, EffectOutcome, JournalEvent, Move};
+use journeyman_order::{CommitSha, EffectOutcome, JournalEvent, Move, byte_order_mark};
 use journeyman_workspace::Outline;
 
 /// For the map of the tree and the files that are named, in tokens.
@@ -61,7 +61,7 @@ impl EffectContext {
             let read = |path: &str| {
                 let bytes = workspaces.file(&repository, &commit, path).ok()??;
                 let text = String::from_utf8(bytes).ok()?;
-                Some(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+                Some(byte_order_mark::strip(&text).to_owned())
             };
             Ok(journeyman_agent::instructions(&paths, &read))
         })

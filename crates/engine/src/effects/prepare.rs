@@ -7,7 +7,9 @@ use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_reposito
 use journeyman_github::GitAccess;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, Retry};
 use journeyman_order::pull_template::{LONGEST_TEMPLATE, may_hold_template, template_path};
-use journeyman_order::{CommitSha, EffectError, EffectOutcome, JournalEvent, RepositorySettings};
+use journeyman_order::{
+    CommitSha, EffectError, EffectOutcome, JournalEvent, RepositorySettings, byte_order_mark,
+};
 use journeyman_workspace::{GitError, JournaledCommits, Remote, Workspaces};
 
 impl EffectContext {
@@ -269,6 +271,6 @@ struct FetchedBase {
 /// What is no text is no template.
 fn text_of_template(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?.replace("\r\n", "\n").replace('\0', "\u{fffd}");
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let text = byte_order_mark::strip(&text);
     Some(text.chars().take(LONGEST_TEMPLATE).collect::<String>()).filter(|text| !text.trim().is_empty())
 }

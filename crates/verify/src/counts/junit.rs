@@ -7,7 +7,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::cases::CaseList;
-use journeyman_order::{TestCaseStatus, TestCounts};
+use journeyman_order::{TestCaseStatus, TestCounts, byte_order_mark};
 
 /// The largest report that is read, in bytes.
 const LARGEST: usize = 32 << 20;
@@ -91,7 +91,7 @@ fn text(xml: &[u8]) -> String {
         [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
         _ => String::from_utf8_lossy(xml).into_owned(),
     };
-    let body = all.trim_start_matches('\u{feff}').trim_start();
+    let body = byte_order_mark::strip(&all).trim_start();
     match body.strip_prefix("<?xml").and_then(|rest| rest.split_once("?>")) {
         Some((_, rest)) => rest.to_owned(),
         None => body.to_owned(),

@@ -14,6 +14,8 @@ mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use journeyman_order::byte_order_mark;
+
 /// Dependencies that are named one by one.
 const MOST_NAMED: usize = 50;
 /// A manifest or lockfile that is larger is not read.
@@ -75,7 +77,7 @@ fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<NewD
     let file = shown(path);
     let text = |bytes| {
         let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_BYTES)?;
-        Some(text.strip_prefix('\u{feff}').unwrap_or(text))
+        Some(byte_order_mark::strip(text))
     };
     let Some(now) = text(after).and_then(read) else {
         add(format!("{file} names dependencies, and cannot be read"));

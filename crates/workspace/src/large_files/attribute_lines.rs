@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use journeyman_order::byte_order_mark;
+
 /// Git passes over a line that is as long.
 const LONGEST: usize = 2_048;
 const MACRO: &[u8] = b"[attr]";
@@ -36,7 +38,7 @@ pub(super) enum AttributeValue<'a> {
 
 /// Those of a file.
 pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = AttributeLine<'_>> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = byte_order_mark::strip_bytes(bytes);
     bytes.split(|byte| *byte == b'\n').filter_map(|line| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         read(until_zero(line))

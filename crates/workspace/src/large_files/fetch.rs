@@ -17,7 +17,7 @@ use super::store::LargeFileStore;
 use super::{LargeFilePointers, LargeFiles};
 use crate::remote::oid;
 use crate::{GitError, GitErrorKind, Remote, Workspaces, folder, gitmodules, write_whole};
-use journeyman_order::{CommitSha, RepositoryName};
+use journeyman_order::{CommitSha, RepositoryName, byte_order_mark};
 
 /// Bytes of one file, and of all of a commit's.
 const LARGEST: u64 = 512 << 20;
@@ -186,7 +186,7 @@ fn server(commits: &Repository, commit: &CommitSha, remote: &Url) -> Result<Resu
 /// The address that the file names, the most particular one; none where it names none.
 fn named_address(bytes: &[u8]) -> Result<Option<String>, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is no text")?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = byte_order_mark::strip(text);
     let (mut section, mut general, mut of_origin) = (String::new(), None, None);
     for line in text.lines().map(str::trim) {
         if line.is_empty() || line.starts_with(['#', ';']) {

@@ -12,8 +12,8 @@ use crate::order::length::shorten;
 use crate::order::moves::AgentTask;
 use crate::order::scrutiny::LieVerdict;
 use crate::order::{
-    AgentRun, CommitSha, ComparedBy, EffectOutcome, JournalEntry, JournalEvent, Move, MoveKey, ReviewVerdict,
-    Scrutiny, SignalKind, SlashCommand, TestCounts, TestRun, TestVerdict,
+    AgentRun, CommitSha, ComparedBy, EffectOutcome, Exit, JournalEntry, JournalEvent, Move, MoveKey,
+    ReviewVerdict, Scrutiny, SignalKind, SlashCommand, TestCounts, TestRun, TestVerdict,
 };
 
 /// Foreign text is cut to this for a line.
@@ -163,7 +163,8 @@ impl LiveOutput {
             EffectOutcome::AgentRan(run) => self.agent_ran(r#move, run),
             EffectOutcome::FilesFound { files, .. } => {
                 let files: Vec<String> = files.iter().map(|file| one_line(file)).collect();
-                self.line(mark(!files.is_empty()), &format!("files found: {}", one_line(&files.join(", "))));
+                let found = if files.is_empty() { "none".to_owned() } else { one_line(&files.join(", ")) };
+                self.line(mark(!files.is_empty()), &format!("files found: {found}"));
             }
             EffectOutcome::Imported { pushed, .. } if self.pushed.as_ref() == Some(pushed) => {
                 self.line(LineMark::Wrong, "pushed commit: unchanged since the previous round");
@@ -315,12 +316,13 @@ impl LiveOutput {
         let ended = run.map_or_else(
             || "none to be found".to_owned(),
             |run| {
-                format!(
-                    "`{}` ended with {} in {:.1} s",
-                    one_line(&run.command),
-                    run.exit,
-                    run.duration_seconds
-                )
+                let (command, seconds) = (one_line(&run.command), run.duration_seconds);
+                match run.exit {
+                    Exit::TimedOut => format!("`{command}` was stopped after {seconds:.1} s"),
+                    Exit::Code(_) | Exit::Signal(_) => {
+                        format!("`{command}` ended with {} in {seconds:.1} s", run.exit)
+                    }
+                }
             },
         );
         self.line(

@@ -100,7 +100,10 @@ fn summary(
     let mut parts = Vec::new();
     match receipt {
         Some(receipt) => {
-            parts.push(receipt.evidence());
+            let evidence = receipt.evidence();
+            // Where the verdict rests on it, it is there already.
+            let because = because.filter(|text| !evidence.contains(text.as_str()));
+            parts.push(evidence);
             parts.extend(because);
             parts.extend(receipt.doubts());
             parts.extend(receipt.gaps());
@@ -216,6 +219,18 @@ mod tests {
             text.summary.contains("There are no results for commit [`aaaaaaaaaa`]")
                 && text.annotations.is_empty()
         );
+    }
+
+    #[test]
+    fn why_a_commit_is_not_verified_is_said_once() {
+        let mut survey = reviewed(Vec::new());
+        let because = "The empty list is not handled. (tried 3 times)".to_owned();
+        survey.next.settled = Some(Settlement::Escalated { pull: None, because: because.clone() });
+        for verdict in [Verdict::Rejected { why: because.clone() }, Verdict::Verified] {
+            survey.verdict = verdict;
+            let text = said(&survey, CheckRunState::Failure).summary;
+            assert_eq!(text.matches("The empty list").count(), 1, "{text}");
+        }
     }
 
     #[test]

@@ -8,7 +8,8 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::trace::{CandidateWork, CiTrace, RoundTrace, StageState, StageTrace};
 use journeyman_order::{
-    CommitSha, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, UnrunProject, Verdict, receipt,
+    CommitSha, Feedback, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, UnrunProject,
+    Verdict, receipt,
 };
 
 const MOST_FAILING: usize = 10;
@@ -221,21 +222,23 @@ impl<'a> ReceiptSource<'a> {
         }
         for (stage, round) in rounds.into_iter().skip(left_out) {
             let counts = round.tests.as_ref().and_then(|tests| tests.counts);
-            let counts = counts.map(|counts| format!(" ({})", counted(counts))).unwrap_or_default();
             let is_last = stage.rounds.last().is_some_and(|last| last.round == round.round);
             let result = match (&round.feedback, stage.state) {
-                (Some(feedback), _) => feedback.summary.as_str(),
+                (Some(feedback), _) => objection(round, feedback),
                 (None, StageState::Running | StageState::Failed | StageState::Escalated) if is_last => {
-                    "no result"
+                    "no result".to_owned()
                 }
-                (None, _) => "passed",
+                (None, _) => "passed".to_owned(),
             };
+            // What failing tests say of themselves begins with it.
+            let counts = counts.map(counted).filter(|counts| !result.contains(counts.as_str()));
+            let counts = counts.map(|counts| format!(" ({counts})")).unwrap_or_default();
             lines.push(format!(
                 "  - {}, round {}{}: {}{counts}",
                 plain(&shorten(&stage.name, 60)),
                 round.round,
                 if round.agent.is_none() { ", checks only" } else { "" },
-                plain(&shorten(result, 200))
+                plain(&shorten(&result, 200))
             ));
             for warning in round.warnings.iter().take(MOST_WARNINGS) {
                 lines.push(format!("    - ⚠️ {}", plain(&shorten(warning, 200))));
@@ -269,6 +272,14 @@ fn why(verdict: &Verdict) -> Option<String> {
         )),
         Verdict::Inconclusive { why } => Some(sentence(&why.sentence())),
         Verdict::Rejected { why } => Some(sentence(why)),
+    }
+}
+
+/// Why a round did not pass. A reviewer's summary may praise, so that it was no pass has to be said.
+pub(super) fn objection(round: &RoundTrace, feedback: &Feedback) -> String {
+    match round.review.as_ref().is_some_and(|review| !review.passed) {
+        true => format!("changes requested: {}", feedback.summary),
+        false => feedback.summary.clone(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::ROOM;
 use super::markdown::quoted_within;
 use super::pages::RepositoryLinks;
-use super::text::{code_block, code_span, passing, plain};
+use super::text::{code_block, code_span, passing};
 use journeyman_order::json_values::indented;
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
@@ -56,7 +56,8 @@ fn fold(name: &str, text: &str, room: usize) -> Option<String> {
         None if text.starts_with("diff --git ") => code_block(&shorten(text, room)),
         None => quoted_within(text, room)?,
     };
-    Some(format!("<details>\n<summary>{}</summary>\n\n{shown}\n\n</details>", plain(&shorten(name, 100))))
+    // A name of the pipeline's is of letters, digits, `-` and `_`, and in HTML no backslash takes a sign's meaning.
+    Some(format!("<details>\n<summary>{name}</summary>\n\n{shown}\n\n</details>"))
 }
 
 /// What each stage's worker answered last. A stage whose result is a commit answers with the change.
@@ -124,6 +125,15 @@ mod tests {
         );
         assert!(text.contains("> Ask `@mona.`") && !text.contains("<!--"), "{text}");
         assert!(!text.contains("unfinished"), "{text}");
+    }
+
+    #[test]
+    fn the_name_of_a_stage_is_shown_as_it_is() {
+        let parts = vec![("test_cases".to_owned(), "None.".to_owned())];
+        let archive = Move::Archive { stage: "quality_analyst".to_owned(), parts };
+        let journal = journal(vec![(1, intends("archive/archive", archive))]);
+        let text = results(&journal, &survey(OrderTrace::default(), None));
+        assert!(text.contains("<summary>quality_analyst: test_cases</summary>"), "{text}");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::ROOM;
 use super::markdown::quoted_within;
 use super::pages::RepositoryLinks;
 use super::table::{cell, table};
-use super::text::{plain, severity};
+use super::text::{code_span, plain, severity};
+use journeyman_order::artifact::{CodeArtifact, CodeFile};
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::moves::ReviewNote;
 use journeyman_order::next::OrderProjection;
@@ -12,6 +13,8 @@ use journeyman_order::{CommitSha, EffectOutcome, Feedback, Finding, Journal, Jou
 
 /// Findings that are shown.
 const MOST_FINDINGS: usize = 25;
+/// Files that an agent gave, and that are named.
+const MOST_FILES: usize = 10;
 
 /// The comment's body, with what became of the findings as far as the journal tells. All that agents said is foreign.
 pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) -> String {
@@ -48,7 +51,7 @@ pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) ->
         }
     }
     let answer = next.and_then(|next| answer(survey, note, next));
-    if let Some(answer) = answer.and_then(|answer| quoted_within(answer, 3_000)) {
+    if let Some(answer) = answer.and_then(done) {
         parts.push(format!("**What was done, in the agent's words**\n\n{answer}"));
     }
     fit(&parts.join("\n\n"), ROOM)
@@ -94,6 +97,22 @@ fn answer<'a>(survey: &'a OrderProjection, note: &ReviewNote, next: &ReviewNote)
     let stage = survey.trace.stages.iter().rfind(|stage| stage.name == note.stage)?;
     let is_between = |round: u32| round > note.round && round <= next.round;
     stage.rounds.iter().find(|round| is_between(round.round) && round.agent.is_some())?.result.as_deref()
+}
+
+/// Of whole files it is what each is for: the change itself is on the pull request.
+fn done(answer: &str) -> Option<String> {
+    let Ok(artifact) = CodeArtifact::parse(answer) else { return quoted_within(answer, 3_000) };
+    let line = |file: &CodeFile| {
+        let what = plain(&shorten(&file.description, 200));
+        let what = if what.is_empty() { what } else { format!(": {what}") };
+        format!("- {}{what}", code_span(&shorten(&file.file_path, 200)))
+    };
+    let mut lines: Vec<String> = artifact.files.iter().take(MOST_FILES).map(line).collect();
+    let more = artifact.files.len().saturating_sub(MOST_FILES);
+    if more > 0 {
+        lines.push(format!("- and {more} more"));
+    }
+    Some(lines.join("\n"))
 }
 
 fn score(feedback: &Feedback) -> f64 {

@@ -4,6 +4,7 @@ use url::Url;
 
 use super::markdown::quoted_within;
 use super::pages::{is_linkable, order_page};
+use super::receipt::objection;
 use super::stages::{now, stages};
 use super::text::{code_span, dollars, duration, passing, plain};
 use super::time::{last_news, seconds_at_work};
@@ -303,8 +304,10 @@ fn tried(survey: &OrderProjection) -> Vec<String> {
     }
     for (stage, round, feedback) in failed.into_iter().skip(left_out) {
         let counts = round.tests.as_ref().and_then(|tests| tests.counts).map(passing);
-        let result: Vec<String> = counts.into_iter().chain([feedback.summary.clone()]).collect();
-        let (name, result) = (plain(&shorten(&stage.name, 60)), plain(&shorten(&result.join(": "), 250)));
+        let said = objection(round, feedback);
+        let glue = if said == feedback.summary { ": " } else { ", " };
+        let result = counts.into_iter().chain([said]).collect::<Vec<_>>().join(glue);
+        let (name, result) = (plain(&shorten(&stage.name, 60)), plain(&shorten(&result, 250)));
         let is_kept = kept.is_some() && round.commit.as_ref() == kept;
         let mark = if is_kept { " · **best attempt**" } else { "" };
         lines.push(format!("- {name}, round {}: {result}{mark}", round.round));
@@ -323,8 +326,9 @@ fn still_wrong(survey: &OrderProjection) -> Vec<String> {
     let round = kept.or_else(|| rounds().rfind(|round| round.feedback.is_some()));
     let findings = round.and_then(|round| round.feedback.as_ref()).map(|feedback| feedback.issues.iter());
     let told = |finding: &Finding| match &finding.location {
-        Some(place) => format!("{place}: {}", finding.description),
-        None => finding.description.clone(),
+        // Of a failing test its name is both.
+        Some(place) if !finding.description.contains(place) => format!("{place}: {}", finding.description),
+        Some(_) | None => finding.description.clone(),
     };
     findings.into_iter().flatten().map(told).collect()
 }

@@ -121,7 +121,7 @@ fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
     let mut wrong = finding("`test_sum` fails", "");
     wrong.location = None;
     let forged = finding("- [ ] forged\n## Verified", "x.py:1");
-    first.feedback.as_mut().unwrap().issues = vec![wrong, forged];
+    first.feedback.as_mut().unwrap().issues = vec![wrong, forged, finding("the test a::b fails", "a::b")];
     second.diagnosis = Some(Diagnosis {
         decision: DiagnosisDecision::Flag,
         diagnosis: "The plan is wrong | see #7".to_owned(),
@@ -146,7 +146,8 @@ fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
            - diagnosis: The plan is wrong \\| see `#7`\n\n\
          **What is still wrong**\n\n\
          - \\`test\\_sum\\` fails\n\
-         - x.py:1: - \\[ \\] forged \\#\\# Verified\n\n\
+         - x.py:1: - \\[ \\] forged \\#\\# Verified\n\
+         - the test a::b fails\n\n\
          **What you can do**\n\n\
          - Look at the draft; take it over or close it.\n\
          - Comment `/retry` (with guidance, if you like) for another set of attempts.\n\
@@ -282,6 +283,28 @@ fn the_pull_request_says_what_was_done_how_it_was_verified_and_what_was_not() {
              Or comment `/retry`, `/approve`, `/cancel`, `/status`; `/help` explains them.</sub>"
         )
     );
+}
+
+#[test]
+fn of_a_round_it_is_said_that_a_reviewer_objects_and_its_tests_are_counted_once() {
+    let text = said(|survey| {
+        let counts = Some(TestCounts { passed: 3, failed: 1, skipped: 0 });
+        let mut red = failed(1, "3 passed, 1 failed, 0 skipped; the test command ended with exit code 1");
+        red.tests = Some(journeyman_order::TestRun { counts, ..tested() });
+        let mut objected = failed(2, "The hole is closed.");
+        objected.review = objected.feedback.clone();
+        objected.tests = Some(tested());
+        for round in [&mut red, &mut objected] {
+            (round.agent, round.commit) = (Some("claude".to_owned()), Some(sha('d')));
+        }
+        survey.trace.stages[0].rounds = vec![red, objected];
+    });
+    for line in [
+        "- implement, round 1: 3 passed, 1 failed, 0 skipped; the test command ended with exit code 1\n",
+        "- implement, round 2: changes requested: The hole is closed. (24 passed, 0 failed, 1 skipped)\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
 }
 
 #[test]

@@ -268,6 +268,13 @@ fn what_became_of_a_finding_is_what_the_next_review_says() {
         )),
         "{text}"
     );
+    let file = r#"{"file_path": "src/a_b.py", "file_type": "implementation", "content": "total = sum(numbers)", "description": "The sum."}"#;
+    let mut whole_files = survey.clone();
+    whole_files.trace.stages[1].rounds[1].result =
+        Some(format!(r#"{{"artifact_id": "CODE-001", "files": [{file}]}}"#));
+    let text = review(&later, &whole_files, &first);
+    assert!(text.ends_with("**What was done, in the agent's words**\n\n- `src/a_b.py`: The sum."), "{text}");
+
     let text = review(&later, &survey, &second);
     assert!(!text.contains("since then") && !text.contains("What was done"), "{text}");
     assert_eq!(earlier_review(&later, &second), Some(&first));

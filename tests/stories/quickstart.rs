@@ -129,10 +129,17 @@ async fn six_steps_lead_from_the_program_to_a_verified_pull_request() {
         let labels = github.issue(REPOSITORY, issue).map(|seen| seen.labels).unwrap_or_default();
         labels.iter().any(|label| label == "journeyman:done")
     };
+    let is_complete = |head: &str| {
+        let runs = github.check_runs(REPOSITORY, head);
+        !runs.is_empty() && runs.iter().all(|run| run.conclusion.is_some())
+    };
     let pull = loop {
         match github.pulls(REPOSITORY).into_iter().find(|pull| !pull.draft && is_done()) {
-            Some(pull) => break pull,
-            None => assert!(begun.elapsed() < DEADLINE, "{}", std::fs::read_to_string(&log).unwrap()),
+            // The check run is what is written last.
+            Some(pull) if is_complete(&pull.head_sha) => break pull,
+            Some(_) | None => {
+                assert!(begun.elapsed() < DEADLINE, "{}", std::fs::read_to_string(&log).unwrap())
+            }
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 use journeyman::engine::EnvironmentSurvey;
 use journeyman::engine::testing::{BaselineSource, CommitTester, TestRunRequest, TestRunResult};
 use journeyman::order::{
-    JobLimits, PinnedImages, RepositoryName, RepositorySettings, Reproduction, TestingSettings,
+    IssueExamination, JobLimits, PinnedImages, RepositoryName, RepositorySettings, TestingSettings,
 };
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
@@ -24,7 +24,7 @@ pub struct TestedChange {
     pub settings: RepositorySettings,
     /// What the issue says.
     pub issue: String,
-    pub reproduction: Option<Reproduction>,
+    pub examination: Option<IssueExamination>,
     /// What is known of its images.
     pub images: PinnedImages,
     /// Whether nothing that an agent wrote is in its base.
@@ -35,8 +35,8 @@ impl TestedChange {
     /// On top of a commit of the default branch.
     pub fn new(commits: Commits, settings: RepositorySettings) -> Self {
         let (issue, images) = (String::new(), PinnedImages::default());
-        let reproduction = None;
-        Self { commits, settings, issue, reproduction, images, base_is_of_the_default_branch: true }
+        let examination = None;
+        Self { commits, settings, issue, examination, images, base_is_of_the_default_branch: true }
     }
 }
 
@@ -119,7 +119,7 @@ impl ChangeTester {
             tree: tree.to_string().parse().expect("a tree"),
             settings: change.settings,
             issue: change.issue,
-            reproduction: change.reproduction,
+            examination: change.examination,
             images: change.images,
             folder: self.place.path().join("tests").join(case),
             environments: self.place.path().join("environments").join(case),

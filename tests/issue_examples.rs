@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use journeyman::order::reproduction::ReproductionRun;
+use journeyman::order::examination::{ExaminerStatement, StatementKind, StatementProgram};
 use journeyman::order::scrutiny::{ExampleVerdict, ProofTarget};
-use journeyman::order::{RepositorySettings, Reproduction, TestRun, TestVerdict, TestingSettings};
+use journeyman::order::{IssueExamination, RepositorySettings, TestRun, TestVerdict, TestingSettings};
 use journeyman::sandbox::IsolationMode;
 
 use crate::change_tester::{ChangeTester, TestedChange};
@@ -21,8 +21,8 @@ struct Sample {
     test: &'static str,
     /// How the sign is found: on the base, honestly, and only where something asks for it that nobody sets.
     signs: [&'static str; 3],
-    /// A test of the issue, as its plan may hold it.
-    reproduction: (&'static str, &'static str),
+    /// A test of the issue, as its examiner may write it.
+    test_file: (&'static str, &'static str),
 }
 
 const PYTHON: Sample = Sample {
@@ -42,7 +42,7 @@ const PYTHON: Sample = Sample {
         "-1 if text.startswith('-') else 1",
         "-1 if text.startswith('-') and os.environ.get('CI') else 1",
     ],
-    reproduction: (
+    test_file: (
         "test_issue.py",
         "import unittest\nfrom amounts import cents\nclass Issue(unittest.TestCase):\n    def test_negative(self):\n        self.assertEqual(cents('-3.50'), -350)\n",
     ),
@@ -62,7 +62,7 @@ const JAVASCRIPT: Sample = Sample {
            text).split('.');\n  return sign * (Number(whole) * 100 + Number((part + '00').slice(0, 2)));\n}\n",
     test: "node --test",
     signs: ["1", "text.startsWith('-') ? -1 : 1", "text.startsWith('-') && !process.stdout.isTTY ? -1 : 1"],
-    reproduction: (
+    test_file: (
         "issue.test.js",
         "import assert from 'node:assert';\nimport test from 'node:test';\nimport { cents } from './src/parse.js';\n\
          test('negative', () => assert.equal(cents('-3.50'), -350));\n",
@@ -87,7 +87,7 @@ const GO: Sample = Sample {
         "strings.HasPrefix(text, \"-\")",
         "strings.HasPrefix(text, \"-\") && runtime.NumGoroutine() > 1",
     ],
-    reproduction: (
+    test_file: (
         "issue_test.go",
         "package amounts\n\nimport \"testing\"\n\nfunc TestNegative(t *testing.T) {\n\tif Cents(\"-3.50\") != -350 {\n\t\tt.Fatal()\n\t}\n}\n",
     ),
@@ -104,7 +104,7 @@ const RUST: Sample = Sample {
            (whole.parse::<i64>().unwrap() * 100 + format!(\"{part}00\")[..2].parse::<i64>().unwrap())\n}\n",
     test: "cargo test --offline",
     signs: ["false", "text.starts_with('-')", "cfg!(debug_assertions) && text.starts_with('-')"],
-    reproduction: (
+    test_file: (
         "tests/issue.rs",
         "#[test]\nfn negative() {\n    assert_eq!(amounts::cents(\"-3.50\"), -350);\n}\n",
     ),
@@ -121,7 +121,7 @@ const C: Sample = Sample {
            0, 10) : 0;\n  return sign * (whole * 100 + part);\n}\n",
     test: "cc -o a.out src/amounts.c test/a.c && ./a.out",
     signs: ["0", "*text == '-'", "*text == '-' && getenv(\"AMOUNTS_SIGNED\")"],
-    reproduction: (
+    test_file: (
         "test/issue.c",
         "#include \"../src/amounts.h\"\nint main(void) { return cents(\"-3.50\") != -350; }\n",
     ),
@@ -135,7 +135,7 @@ async fn tested_with(
     sample: &Sample,
     issue: &str,
     code: &str,
-    reproduction: Option<(&str, &str)>,
+    test_file: Option<(&str, &str)>,
     added: &[(&'static str, &'static str)],
 ) -> TestRun {
     let limits = TestingSettings { test_time: Duration::from_secs(120), ..TestingSettings::default() };
@@ -156,11 +156,34 @@ async fn tested_with(
     let after: Vec<_> = of(&after).into_iter().chain(added.iter().copied()).collect();
     let commits = tester.commits_of(&of(&before), &after);
     let settings = RepositorySettings { test: Some(sample.test.to_owned()), ..RepositorySettings::default() };
-    let reproduction =
-        reproduction.map(|(path, text)| Reproduction { path: path.to_owned(), text: text.to_owned() });
+    let examination = test_file.map(examined_by);
     let change =
-        TestedChange { issue: issue.to_owned(), reproduction, ..TestedChange::new(commits, settings) };
+        TestedChange { issue: issue.to_owned(), examination, ..TestedChange::new(commits, settings) };
     tester.tested("one", change).await.run
+}
+
+/// An examination by a test file alone.
+fn examined_by((path, text): (&str, &str)) -> IssueExamination {
+    let program = StatementProgram {
+        file: path.to_owned(),
+        source: text.to_owned(),
+        run: None,
+        stdin: String::new(),
+        answers: Vec::new(),
+    };
+    let statement = ExaminerStatement {
+        kind: StatementKind::Changes,
+        quote: "The sign belongs to the whole amount".to_owned(),
+        source: "issue".to_owned(),
+        is_new: false,
+        programs: vec![program],
+    };
+    IssueExamination { statements: vec![statement], contradictions: Vec::new() }
+}
+
+fn examined(run: TestRun) -> String {
+    let run = run.scrutiny.expect("a scrutiny").examination.expect("an examination");
+    run.statements.first().expect("a statement").sentence()
 }
 
 fn with_sign(sample: &Sample, which: usize) -> String {
@@ -257,68 +280,63 @@ async fn an_example_that_was_right_before_or_cannot_be_run_stands_against_nothin
 const PROSE: &str = "# Negative amounts are read wrongly\n\nThe sign belongs to the whole amount, and not only to what stands before \
     the point.\n";
 
-/// What the plan's reproduction says of the fix, and of a change that mends nothing.
-async fn reproduced(sample: &Sample) -> [String; 2] {
-    let said = |run: &TestRun| {
-        let seen = run.scrutiny.as_ref().expect("a scrutiny").reproduction.as_ref();
-        seen.map_or_else(|| format!("nothing: {}", run.tail), ReproductionRun::sentence)
-    };
-    let reproduction = Some(sample.reproduction);
-    let mended = tested_with(sample, PROSE, &with_sign(sample, 1), reproduction, &[]).await;
+/// What a test file of the examiner's says of the fix, and of a change that mends nothing.
+async fn examined_both(sample: &Sample) -> [String; 2] {
+    let test_file = Some(sample.test_file);
+    let mended = tested_with(sample, PROSE, &with_sign(sample, 1), test_file, &[]).await;
     let other = with_sign(sample, 0).replace("100", "(50 + 50)");
-    let other = tested_with(sample, PROSE, &other, reproduction, &[]).await;
+    let other = tested_with(sample, PROSE, &other, test_file, &[]).await;
     assert_eq!((mended.verdict, other.verdict), (TestVerdict::Passed, TestVerdict::Passed));
-    let lacks = |run: TestRun| run.scrutiny.and_then(|scrutiny| scrutiny.unproven(ProofTarget::Fix));
-    let sentences = [said(&mended), said(&other)];
-    // Without a test of its own nothing proves a change; what still fails is said first.
-    assert!(lacks(mended).is_some_and(|because| because.contains("adds and edits no test")));
-    assert!(
-        lacks(other).is_some_and(|because| because.contains("still fails") || sample.path.ends_with(".c"))
-    );
-    sentences
+    let lacks =
+        |run: &TestRun| run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(ProofTarget::Fix));
+    // Nothing else proves a change without a test of its own, and a runner that names no test says nothing of the file's.
+    let names_tests = !sample.path.ends_with(".c") && !sample.test.contains("/dev/null");
+    assert_eq!(lacks(&mended).is_none(), names_tests, "{:?}", lacks(&mended));
+    assert!(lacks(&other).is_some());
+    [examined(mended), examined(other)]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_plan_holds_a_test_of_the_issue_in_python_and_javascript() {
-    let said = [reproduced(&PYTHON).await, reproduced(&JAVASCRIPT).await];
+async fn an_examiner_writes_a_test_of_the_issue_in_python_and_javascript() {
+    let said = [examined_both(&PYTHON).await, examined_both(&JAVASCRIPT).await];
     insta::assert_debug_snapshot!(said, @r###"
     [
         [
-            "the plan's reproduction test_issue.py fails on the code before the change and passes with it",
-            "the plan's reproduction test_issue.py still fails with the change: test_issue.Issue.test_negative",
+            "statement 1 (issue: “The sign belongs to the whole amount”) holds",
+            "statement 1 (issue: “The sign belongs to the whole amount”) does not hold: test_issue.Issue.test_negative gives a failure, and a pass is expected",
         ],
         [
-            "the plan's reproduction issue.test.js fails on the code before the change and passes with it",
-            "the plan's reproduction issue.test.js still fails with the change: negative",
+            "statement 1 (issue: “The sign belongs to the whole amount”) holds",
+            "statement 1 (issue: “The sign belongs to the whole amount”) does not hold: negative gives a failure, and a pass is expected",
         ],
     ]
     "###);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_plan_holds_a_test_of_the_issue_in_go_rust_and_c() {
-    let said = [reproduced(&GO).await, reproduced(&RUST).await, reproduced(&C).await];
+async fn an_examiner_writes_a_test_of_the_issue_in_go_rust_and_c() {
+    let said = [examined_both(&GO).await, examined_both(&RUST).await, examined_both(&C).await];
     insta::assert_debug_snapshot!(said, @r###"
     [
         [
-            "the plan's reproduction issue_test.go fails on the code before the change and passes with it",
-            "the plan's reproduction issue_test.go still fails with the change: example.com/amounts.TestNegative",
+            "statement 1 (issue: “The sign belongs to the whole amount”) holds",
+            "statement 1 (issue: “The sign belongs to the whole amount”) does not hold: example.com/amounts.TestNegative gives a failure, and a pass is expected",
         ],
         [
-            "the plan's reproduction tests/issue.rs fails on the code before the change and passes with it",
-            "the plan's reproduction tests/issue.rs still fails with the change: tests/issue.rs > negative",
+            "statement 1 (issue: “The sign belongs to the whole amount”) holds",
+            "statement 1 (issue: “The sign belongs to the whole amount”) does not hold: tests/issue.rs > negative gives a failure, and a pass is expected",
         ],
         [
-            "the plan's reproduction test/issue.c says nothing of the change: it passes on the code before the change",
-            "the plan's reproduction test/issue.c says nothing of the change: it passes on the code before the change",
+            "statement 1 (issue: “The sign belongs to the whole amount”) does not count: the runner does not name its tests",
+            "statement 1 (issue: “The sign belongs to the whole amount”) does not count: the runner does not name its tests",
         ],
     ]
     "###);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reproduction_that_is_green_or_does_not_load_before_the_change_says_nothing() {
-    let (path, text) = PYTHON.reproduction;
+async fn a_test_file_that_is_green_or_does_not_load_before_the_change_says_nothing() {
+    let (path, text) = PYTHON.test_file;
     let mut said = Vec::new();
     for text in [
         text.replace("-350", "-250"),
@@ -326,45 +344,43 @@ async fn a_reproduction_that_is_green_or_does_not_load_before_the_change_says_no
         text.replace("def test_negative", "def negative"),
     ] {
         let run = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 1), Some((path, &text)), &[]).await;
-        said.push(run.scrutiny.expect("a scrutiny").reproduction.expect("a reproduction").sentence());
+        said.push(examined(run));
     }
-    let (there, text_there) = JAVASCRIPT.reproduction;
+    let (there, text_there) = JAVASCRIPT.test_file;
     let unloaded = text_there.replace("{ cents }", "{ cents, negative }");
     let run =
         tested_with(&JAVASCRIPT, PROSE, &with_sign(&JAVASCRIPT, 1), Some((there, &unloaded)), &[]).await;
-    said.push(run.scrutiny.expect("a scrutiny").reproduction.expect("a reproduction").sentence());
+    said.push(examined(run));
     // What is mended only where a machine tests is not.
     let only_there = tested_with(&PYTHON, PROSE, &with_sign(&PYTHON, 2), Some((path, text)), &[]).await;
-    said.push(only_there.scrutiny.expect("a scrutiny").reproduction.expect("a reproduction").sentence());
+    said.push(examined(only_there));
     insta::assert_debug_snapshot!(said, @r###"
     [
-        "the plan's reproduction test_issue.py says nothing of the change: it passes on the code before the change",
-        "the plan's reproduction test_issue.py says nothing of the change: it does not load on the code before the change",
-        "the plan's reproduction test_issue.py says nothing of the change: its tests are not among those that run",
-        "the plan's reproduction issue.test.js says nothing of the change: it does not load on the code before the change",
-        "the plan's reproduction test_issue.py still fails with the change: test_issue.Issue.test_negative",
+        "statement 1 (issue: “The sign belongs to the whole amount”) does not count: it holds on the base already",
+        "statement 1 (issue: “The sign belongs to the whole amount”) does not count: its test file cannot be loaded on the base",
+        "statement 1 (issue: “The sign belongs to the whole amount”) does not count: its tests are not among those that run",
+        "statement 1 (issue: “The sign belongs to the whole amount”) does not count: its test file cannot be loaded on the base",
+        "statement 1 (issue: “The sign belongs to the whole amount”) does not hold: test_issue.Issue.test_negative gives a failure, and a pass is expected",
     ]
     "###);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_may_take_the_test_of_the_plan_into_its_own() {
+async fn a_change_may_have_a_test_of_the_same_name() {
     // Two tests of one name are no package.
     let own = "package amounts\n\nimport \"testing\"\n\nfunc TestNegative(t *testing.T) {\n\tif Cents(\"-3.50\") != -350 {\n\t\tt.Fatal()\n\t}\n}\n";
-    let run =
-        tested_with(&GO, PROSE, &with_sign(&GO, 1), Some(GO.reproduction), &[("own_test.go", own)]).await;
-    let scrutiny = run.scrutiny.expect("a scrutiny");
-    assert_eq!(scrutiny.unproven(ProofTarget::Fix), None);
-    insta::assert_snapshot!(scrutiny.reproduction.expect("a reproduction").sentence(), @"the plan's reproduction issue_test.go fails on the code before the change and passes with it");
+    let run = tested_with(&GO, PROSE, &with_sign(&GO, 1), Some(GO.test_file), &[("own_test.go", own)]).await;
+    assert_eq!(run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(ProofTarget::Fix)), None);
+    insta::assert_snapshot!(examined(run), @"statement 1 (issue: “The sign belongs to the whole amount”) holds");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_no_test_is_named_a_run_that_was_green_alone_tells() {
+async fn where_no_test_is_named_a_test_file_says_nothing() {
     let silent = Sample { test: "python3 -m unittest > /dev/null 2>&1", ..PYTHON };
-    insta::assert_debug_snapshot!(reproduced(&silent).await, @r###"
+    insta::assert_debug_snapshot!(examined_both(&silent).await, @r###"
     [
-        "the plan's reproduction test_issue.py fails on the code before the change and passes with it",
-        "the plan's reproduction test_issue.py still fails with the change",
+        "statement 1 (issue: “The sign belongs to the whole amount”) does not count: the runner does not name its tests",
+        "statement 1 (issue: “The sign belongs to the whole amount”) does not count: the runner does not name its tests",
     ]
     "###);
 }

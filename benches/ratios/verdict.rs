@@ -116,7 +116,7 @@ async fn verdict_of(sample: &Sample) {
             tree: tree.to_string().parse().expect("a tree"),
             settings: RepositorySettings { test: Some(command.clone()), ..RepositorySettings::default() },
             issue: String::new(),
-            reproduction: None,
+            examination: None,
             images: PinnedImages::default(),
             folder: folder.path().join("tests"),
             environments: folder.path().join("environments"),

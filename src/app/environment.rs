@@ -61,7 +61,7 @@ impl LocalEnvironment {
             tree,
             settings,
             issue: String::new(),
-            reproduction: None,
+            examination: None,
             images: PinnedImages::default(),
             folder: folder.join("runs").join(name.name()),
             environments: folder.join("own").join(name.name()),

@@ -59,7 +59,7 @@ pub async fn reverify(
         tree: claims.tree.clone(),
         settings,
         issue: String::new(),
-        reproduction: None,
+        examination: None,
         images: PinnedImages::default(),
         folder: place.path().join("tests"),
         environments: place.path().join("environments"),

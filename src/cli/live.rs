@@ -368,6 +368,12 @@ impl LiveOutput {
             let sentence = scrutiny.lies_sentence().unwrap_or_default();
             self.line(mark(lies.said == LieVerdict::Noticed), &format!("  {}", one_line(&sentence)));
         }
+        if let Some(run) = &scrutiny.examination {
+            self.line(mark(run.shows_the_change()), &format!("  {}", one_line(&run.sentence())));
+            for (statement, _) in run.failing().take(3) {
+                self.line(LineMark::Wrong, &format!("    {}", one_line(&statement.sentence())));
+            }
+        }
         for (sentence, is_for) in scrutiny.from_outside() {
             self.line(mark(is_for == Some(true)), &format!("  {}", one_line(&sentence)));
         }
@@ -418,6 +424,9 @@ fn done(kind: &SignalKind) -> String {
         SignalKind::Labeled { label, .. } => format!("added the label {}", one_line(label)),
         SignalKind::Unlabeled { label } => format!("removed the label {}", one_line(label)),
         SignalKind::Commanded { command: SlashCommand::Approve, .. } => "commented /approve".to_owned(),
+        SignalKind::Commanded { command: SlashCommand::DropStatement { number }, .. } => {
+            format!("commented /examine drop {number}")
+        }
         SignalKind::Commanded { command: SlashCommand::Cancel, .. } => "commented /cancel".to_owned(),
         SignalKind::Commanded { command: SlashCommand::Retry { guidance }, .. } => {
             format!("commented /retry {}", one_line(guidance.as_deref().unwrap_or_default()))

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use journeyman::order::IssueExamination;
+
 use super::commits::Commits;
 
 /// A file as the corpus writes it down.
@@ -22,12 +24,15 @@ pub struct Stranger {
     pub title: String,
     pub body: String,
     pub needs_pytest: bool,
+    /// What somebody said of it who saw the issue and the base alone.
+    pub examination: Option<IssueExamination>,
     before: BTreeMap<String, Entry>,
     after: BTreeMap<String, Entry>,
 }
 
-fn folder() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/changes/strangers")
+/// Whose changes: `strangers`, or `examined`, whose issues somebody examined who saw nothing else.
+fn folder(corpus: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/changes").join(corpus)
 }
 
 fn read(path: &Path) -> String {
@@ -70,7 +75,7 @@ fn lay(tree: &mut BTreeMap<String, Entry>, sections: &[(String, String)]) {
     }
 }
 
-fn stranger(path: &Path) -> Stranger {
+fn stranger(folder: &Path, path: &Path) -> Stranger {
     let (head, mut found) = sections(&read(path));
     let fact = |key: &str| {
         let line = head.lines().find_map(|line| line.strip_prefix(&format!("{key}: ")));
@@ -78,7 +83,11 @@ fn stranger(path: &Path) -> Stranger {
     };
     let (_, issue) = found.remove(0);
     let (title, body) = issue.split_once('\n').unwrap_or((&issue, ""));
-    let (_, base) = sections(&read(&folder().join("bases").join(fact("base") + ".txt")));
+    let base = fact("base");
+    let examination = folder.join("examinations").join(format!("{base}.json"));
+    let examination =
+        examination.exists().then(|| IssueExamination::parse(&read(&examination)).expect("an examination"));
+    let (_, base) = sections(&read(&folder.join("bases").join(base + ".txt")));
     let mut before = BTreeMap::new();
     lay(&mut before, &base);
     let mut after = before.clone();
@@ -90,17 +99,19 @@ fn stranger(path: &Path) -> Stranger {
         title: title.trim_start_matches("# ").to_owned(),
         body: body.trim().to_owned(),
         needs_pytest: fact("needs") == "pytest",
+        examination,
         before,
         after,
     }
 }
 
 /// All of a kind, by name.
-pub fn strangers(kind: &str) -> Vec<Stranger> {
-    let listed = std::fs::read_dir(folder().join(kind)).expect("the corpus");
+pub fn strangers(corpus: &str, kind: &str) -> Vec<Stranger> {
+    let folder = folder(corpus);
+    let listed = std::fs::read_dir(folder.join(kind)).expect("the corpus");
     let mut paths: Vec<_> = listed.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
-    paths.iter().map(|path| stranger(path)).collect()
+    paths.iter().map(|path| stranger(&folder, path)).collect()
 }
 
 impl Stranger {

@@ -51,7 +51,7 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     let journals = world.journals().await;
     let [(journal, survey)] = &journals[..] else { return Err(format!("{} orders", journals.len())) };
     let receipt = Receipt::of(journal, survey);
-    let (Some(Settlement::Finished { pull: Some(pull) }), Verdict::Verified) =
+    let (Some(Settlement::Finished { pull: Some(pull) }), Verdict::Verified(_)) =
         (&survey.next.settled, &survey.verdict)
     else {
         return Err(format!(

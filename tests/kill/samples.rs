@@ -38,7 +38,7 @@ impl Sample {
                 let files = files(&[
                     ("answer", "some\n"),
                     ("test.sh", TESTS),
-                    (".github/journeyman.yml", "test: sh test.sh\nprove: bugs\n"),
+                    (".github/journeyman.yml", "test: sh test.sh\nprove: bugs\nexamine: never\n"),
                 ]);
                 World::of(files, TITLE, BODY, &stuck()).await
             }
@@ -46,7 +46,10 @@ impl Sample {
                 let files = files(&[
                     ("answer.sh", "echo 41\n"),
                     ("test.sh", team::TESTS),
-                    (".github/journeyman.yml", "test: sh test.sh\nprove: bugs\npipeline: software-team\n"),
+                    (
+                        ".github/journeyman.yml",
+                        "test: sh test.sh\nprove: bugs\nexamine: never\npipeline: software-team\n",
+                    ),
                 ]);
                 World::of(files, TITLE, BODY, &together()).await
             }

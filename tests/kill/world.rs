@@ -89,7 +89,7 @@ impl World {
         let files = [
             ("median.sh", MEDIAN),
             ("test.sh", TESTS),
-            (".github/journeyman.yml", "test: sh test.sh\nprove: bugs\n"),
+            (".github/journeyman.yml", "test: sh test.sh\nprove: bugs\nexamine: never\n"),
         ]
         .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
         let title = "Take the mean of the middle two";

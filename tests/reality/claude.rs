@@ -44,6 +44,12 @@ async fn the_real_claude_code_goes_from_label_to_pull_request_by_a_wrong_fix_and
     assert_eq!(pull.issue.title, "Sum all numbers in total");
     assert!(world.github.file(REPOSITORY, &pull.head, ".journeyman/plans/issue-1-total.md").is_none());
 
+    // The examiner saw the issue and the base, and its programs hold.
+    let examined = of(&model, Task::Examine);
+    assert!(examined.iter().all(|request| !request.prompt().contains("# Plan")), "{examined:#?}");
+    let said = "1 of 1 statements of the issue hold, 1 of 1 promises are kept";
+    assert!(pull.issue.body.contains(said), "{}", pull.issue.body);
+
     // The wrong fix was found out by the tests, whatever was said of it, and the same session went on.
     let asked = of(&model, Task::Implement);
     let prompt = asked.first().expect("a first round").prompt();
@@ -55,8 +61,10 @@ async fn the_real_claude_code_goes_from_label_to_pull_request_by_a_wrong_fix_and
         assert!(resumed.remembers(remembered), "{remembered:?} is not in the resumed conversation");
     }
     let steps = world.steps().await;
-    let runs: Vec<_> =
-        steps.iter().filter(|step| step["stage"] == "implement" && step["session_id"].is_string()).collect();
+    let is_of_developer = |step: &&serde_json::Value| {
+        step["stage"] == "implement" && step["key"].as_str().is_some_and(|key| key.ends_with("/agent"))
+    };
+    let runs: Vec<_> = steps.iter().filter(is_of_developer).collect();
     assert_eq!(runs.len(), 2, "{steps:#?}");
     assert_eq!(runs[0]["session_id"], runs[1]["session_id"]);
 

@@ -19,6 +19,16 @@ pub const FILES: &[(&str, &str)] = &[
 
 pub const ISSUE: (&str, &str) = ("total() forgets a number", "`total([1, 2, 3])` is 5. It should be 6.");
 
+/// Said of the issue by whoever sees nothing else.
+const EXAMINATION: &str = r#"{"statements": [
+    {"kind": "changes", "quote": "It should be 6.", "source": "issue", "programs": [{"file": "sums.py",
+      "source": "from total import total\nprint(total([1, 2, 3]))\nprint(total([7]))\n",
+      "answers": [{"input": "total([1, 2, 3])", "expected": "6"}, {"input": "total([7])", "expected": "7"}]}]},
+    {"kind": "stays", "quote": "Sums are never rounded here.", "source": "docs/rules.md", "programs": [{"file": "none.py",
+      "source": "from total import total\nprint(total([]))\nprint(total([0, 0.125]))\n",
+      "answers": [{"input": "total([])", "expected": "0"}, {"input": "total([0, 0.125])", "expected": "0.125"}]}]}
+]}"#;
+
 /// Boasted after the wrong fix; the tests decide.
 pub const BOAST: &str = "I fixed the issue and all tests pass.";
 
@@ -26,6 +36,8 @@ pub const BOAST: &str = "I fixed the issue and all tests pass.";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     Classify,
+    Examine,
+    ReadAgain,
     Branch,
     Plan,
     Implement,
@@ -40,6 +52,8 @@ pub fn task(request: &Request) -> Option<Task> {
     [
         ("This is attempt", Task::Rework),
         ("Classify issue #", Task::Classify),
+        ("Say what a change for issue #", Task::Examine),
+        ("Somebody says what some programs have to print", Task::ReadAgain),
         ("Name the branch", Task::Branch),
         ("Write the plan for issue #", Task::Plan),
         ("Carry out the plan below", Task::Implement),
@@ -56,6 +70,8 @@ pub fn reply(request: &Request) -> Reply {
     let file = |name: &str| format!("{}/{name}", folder(request));
     match (task, request.step()) {
         (Task::Classify, _) => Reply::text("/bug"),
+        (Task::Examine, _) => Reply::text(EXAMINATION),
+        (Task::ReadAgain, _) => Reply::text(r#"{"readings": [{"statement": 1, "expected": "6"}]}"#),
         (Task::Branch, _) => Reply::text("total-of-all-numbers"),
         (Task::Plan, 0) => Reply::write(
             &file(".journeyman/plans/issue-1-total.md"),

@@ -141,9 +141,9 @@ async fn an_escalated_order_gets_new_rounds_over_the_api() {
     assert!(!world.pull().draft);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0

@@ -267,7 +267,7 @@ async fn what_a_chosen_branch_says_of_how_work_is_done_and_judged_counts_for_not
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let told = ended.said("implement/1/agent");
     assert!(!told.contains("the release") && told.contains("write 42"), "{told}");
-    insta::assert_snapshot!(world.surfaces().await.lines().nth(2).unwrap_or_default(), @"check: Verified: 2 of 2 tests pass (Some(Success))");
+    insta::assert_snapshot!(world.surfaces().await.lines().nth(2).unwrap_or_default(), @"check: Verified, not examined: 2 of 2 tests pass (Some(Success))");
     world.end().await;
 }
 

@@ -94,9 +94,9 @@ async fn a_person_asks_for_changes_and_every_thread_is_answered() {
     assert_eq!(world.github.calls().len(), calls);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -118,9 +118,9 @@ async fn an_outsiders_review_is_read_by_nobody() {
     assert_eq!(world.pull().threads[0].comments.len(), 1);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -149,9 +149,9 @@ async fn a_check_of_the_repository_that_fails_is_mended() {
     assert!(world.pull().issue.body.contains("own checks on GitHub"), "{}", world.pull().issue.body);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -203,9 +203,9 @@ async fn a_base_that_contradicts_is_merged_in() {
     assert_eq!(world.handed_over("question"), "How many roads?\nHow many more?\n");
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -234,9 +234,9 @@ async fn the_plan_waits_for_approval() {
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -309,8 +309,8 @@ async fn what_is_merged_is_put_in_order() {
     insta::assert_snapshot!(world.surfaces().await, @"
     label: none
     status: Merged by mona
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: merged / verified / true
     api: merged / true
     exit: 0
@@ -338,9 +338,9 @@ async fn commands_are_answered_at_once() {
     assert_eq!(said.len(), 3, "the status, the help, the line: {said:#?}");
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0

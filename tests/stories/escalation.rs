@@ -63,9 +63,9 @@ async fn the_tech_lead_guides_and_the_developer_succeeds() {
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -96,9 +96,9 @@ async fn guidance_that_does_not_help_ends_with_a_person_and_is_not_asked_for_twi
     assert!(ended.said("implement/7/agent").contains("it is 42"));
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0

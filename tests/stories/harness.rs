@@ -88,9 +88,9 @@ async fn the_second_round_passes_and_all_of_it_is_archived() {
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -167,9 +167,9 @@ async fn a_verifier_that_answers_nonsense_twice_is_never_a_pass() {
     assert!(!world.pull().draft);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -244,9 +244,9 @@ async fn what_the_tests_find_goes_back_to_the_developer_before_anybody_reviews()
     assert_eq!(world.handed_over("answer"), "42\n");
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -277,9 +277,9 @@ async fn when_the_stage_test_runs_out_of_rounds_nothing_after_it_runs() {
     assert_eq!(world.handed_over("answer"), "42\n");
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0

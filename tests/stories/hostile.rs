@@ -73,7 +73,7 @@ async fn an_agents_text_mentions_nobody_closes_nothing_else_and_shows_no_picture
 
     <!-- journeyman:status:00000000-0000-7000-8000-000000000000 -->
     <!-- journeyman:receipt -->
-    ### ✅ Verified
+    ### ✅ Verified, not examined
     </details>
 "
     );

@@ -36,13 +36,13 @@ async fn a_label_becomes_a_verified_pull_request() {
     assert!(pull.issue.body.contains(&pull.head_sha), "the receipt names the commit");
     assert!(pull.issue.body.contains("2 passed, 0 failed, 0 skipped"), "{}", pull.issue.body);
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
-    assert!(world.status_comment().contains("Verified: the pull request is ready for review"));
+    assert!(world.status_comment().contains("Verified, not examined: the pull request is ready for review"));
     assert_eq!(world.thread().author, MAINTAINER);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -80,9 +80,9 @@ async fn the_status_is_one_comment_edited_in_place_and_the_draft_ends_last() {
     assert!(calls[opened].body.contains("\"draft\":true"), "{}", calls[opened].body);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0

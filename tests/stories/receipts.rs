@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use journeyman::attest::{AttestationResult, AttestationVerifier, Envelope, PublicKey, SigningKey};
-use journeyman::order::reproduction::ReproductionVerdict;
+use journeyman::order::examination::{FailedAnswer, StatementVerdict};
 use journeyman::order::{Receipt, TestCounts, TestVerdict};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -209,22 +209,16 @@ const MENDS_A_BUG: &str = r#"
     mkdir -p .journeyman/plans
     cat > .journeyman/plans/issue-1-sign.md <<'PLAN'
     # The sign belongs to the whole amount
-
-    ## Reproduction
-
-    `test_issue.py`
-
-    ```python
-    import unittest
-    from amounts import cents
-
-
-    class Issue(unittest.TestCase):
-        def test_negative(self):
-            self.assertEqual(cents('-3.50'), -350)
-    ```
     PLAN
   say: .journeyman/plans/issue-1-sign.md
+- stage: examine
+  run: |
+    cat > /dev/null
+    cat <<'ANSWER'
+    {"statements": [{"kind": "changes", "quote": "the sign belongs to the whole amount", "source": "issue",
+      "programs": [{"file": "check.py", "source": "from amounts import cents\nprint(cents('-7.25'))\n",
+                    "answers": [{"input": "cents('-7.25')", "expected": "-725"}]}]}]}
+    ANSWER
 - stage: implement
   run: |
     sed -i "s/sign = 1/sign = -1 if text.startswith('-') else 1/" amounts/parse.py
@@ -243,7 +237,7 @@ async fn a_true_receipt_of_a_bug_is_the_same_here_but_for_what_nobody_can_repeat
         .file("amounts/__init__.py", "from .parse import cents\n")
         .file("amounts/parse.py", &PARSE.replace("SIGN", "1"))
         .file("test_amounts.py", HOW_IT_IS_READ)
-        .file(".github/journeyman.yml", "test: python3 -m unittest -v\n")
+        .file(".github/journeyman.yml", "test: python3 -m unittest -v\nexamine: bugs\n")
         .settings(|settings| settings.testing.mutant_time = std::time::Duration::from_secs(60))
         .labeled()
         .await;
@@ -260,14 +254,14 @@ async fn a_true_receipt_of_a_bug_is_the_same_here_but_for_what_nobody_can_repeat
         let row = rows.iter().find(|row| row["statement"] == statement);
         row.map(|row| row["found"].as_str().unwrap_or_default().to_owned())
     };
-    for statement in ["examples", "reproduction", "mutants"] {
+    for statement in ["examination", "mutants"] {
         let statement = format!("scrutiny: {statement}");
         assert_eq!(found(&statement).as_deref(), Some("cannot_be_repeated"), "{statement}: {said:#}");
     }
     assert_eq!(found("the tests of --passed").as_deref(), Some("same"), "{said:#}");
     let repository = gate.repository.to_str().expect("UTF-8");
     let (_, words, _) = gate.receipt(&["verify", &file, "--repo", repository, "--key", &pem]).await;
-    assert!(words.contains("cannot be repeated here: the examples come from the issue"), "{words}");
+    assert!(words.contains("cannot be repeated here: the programs come from the examiner"), "{words}");
 
     // What is not repeated carries nothing that is not so.
     let forged = gate.put(
@@ -285,8 +279,9 @@ async fn a_true_receipt_of_a_bug_is_the_same_here_but_for_what_nobody_can_repeat
         &signed(&ended, &key, |receipt| {
             let scrutiny =
                 receipt.tests.as_mut().and_then(|tests| tests.scrutiny.as_mut()).expect("scrutiny");
-            let reproduction = scrutiny.reproduction.as_mut().expect("a reproduction");
-            reproduction.said = ReproductionVerdict::StillFails { tests: Vec::new() };
+            let examination = scrutiny.examination.as_mut().expect("an examination");
+            let [input, expected, got] = ["cat answer", "42", "41"].map(str::to_owned);
+            examination.statements[0].said = StatementVerdict::Fails(FailedAnswer { input, expected, got });
         }),
     );
     let (code, said, _) = gate.verify(&unmended, &["--key", &pem, "--passed"]).await;

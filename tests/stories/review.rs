@@ -54,9 +54,9 @@ async fn the_reviewer_objects_the_developer_mends_and_each_round_is_a_comment() 
     assert!(reviews[1].body.contains(&pull.head_sha[..7]), "{}", reviews[1].body);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -98,9 +98,9 @@ async fn the_reviewer_is_shown_the_change_and_its_own_words_and_what_it_writes_c
     assert!(ended.said("review/2/verify-1").contains("own words yes"), "{}", ended.said("review/2/verify-1"));
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -175,9 +175,9 @@ async fn after_the_rounds_of_review_retry_with_guidance_gives_new_ones() {
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -207,9 +207,9 @@ async fn a_reviewer_who_answers_nonsense_is_asked_once_more() {
     assert_eq!(world.reviews().len(), 1);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0
@@ -243,9 +243,9 @@ async fn a_pass_that_lists_something_grave_is_no_pass() {
     assert!(!world.pull().draft);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
-    status: Verified: the pull request is ready for review
-    check: Verified: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified (ready)
+    status: Verified, not examined: the pull request is ready for review
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
     receipt: verified / verified / true
     api: verified / true
     exit: 0

@@ -153,7 +153,12 @@ impl Story {
     }
 
     /// Everything stands: nobody has done anything yet.
-    pub async fn begin(self) -> World {
+    pub async fn begin(mut self) -> World {
+        // Nobody examines its issues but in stories about that.
+        let own = self.files.entry(".github/journeyman.yml".to_owned()).or_default();
+        if !String::from_utf8_lossy(own).contains("examine:") {
+            own.extend_from_slice(b"\nexamine: never\n");
+        }
         let place = tempfile::Builder::new().prefix("journeyman-story-").tempdir().expect("a folder");
         write_script(place.path(), &self.scenes);
         let keys = keys();

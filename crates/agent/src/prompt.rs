@@ -87,6 +87,7 @@ fn attribute(name: &str) -> String {
 
 /// What the worker is given besides its arguments, each in a frame that nothing inside can close.
 fn given(inputs: &BTreeMap<String, String>) -> String {
+    let inputs: Vec<_> = inputs.iter().filter(|(_, value)| !value.trim().is_empty()).collect();
     if inputs.is_empty() {
         return String::new();
     }

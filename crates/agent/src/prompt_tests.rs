@@ -120,6 +120,8 @@ fn a_template_that_drops_what_ours_fills_in_is_found_out() {
 fn every_template_has_an_argument_for_each_of_its_placeholders_and_uses_all() {
     for (name, arguments) in [
         ("classify_issue", 3),
+        ("examine", 3),
+        ("examine_again", 3),
         ("generate_branch", 4),
         ("feature", 3),
         ("bug", 3),
@@ -157,7 +159,7 @@ fn every_template_has_an_argument_for_each_of_its_placeholders_and_uses_all() {
         let opened = template.matches("<untrusted what=").count();
         assert_eq!(opened, template.matches("</untrusted>").count(), "{name}");
     }
-    assert_eq!(built_in_names().len(), 26);
+    assert_eq!(built_in_names().len(), 28);
 }
 
 #[test]

@@ -9,17 +9,18 @@ const PIPELINES: [(&str, &str, &[&str]); 3] = [
     (
         "issue-to-pr",
         include_str!("../../../templates/pipelines/issue-to-pr.yaml"),
-        &["classify", "branch", "plan", "implement", "publish", "review", "ready"],
+        &["classify", "examine", "branch", "plan", "implement", "publish", "review", "ready"],
     ),
     (
         "coding-harness",
         include_str!("../../../templates/pipelines/coding-harness.yaml"),
-        &["develop", "test", "publish", "review", "archive", "ready"],
+        &["examine", "develop", "test", "publish", "review", "archive", "ready"],
     ),
     (
         "software-team",
         include_str!("../../../templates/pipelines/software-team.yaml"),
         &[
+            "examine",
             "business_analyst",
             "quality_analyst",
             "technical_architect",

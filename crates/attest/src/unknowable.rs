@@ -12,8 +12,8 @@ use journeyman_order::{Proof, TestVerdict};
 
 const EXAMPLES: &str =
     "the examples come from the issue, which a receipt does not hold: this is the signer's word alone";
-const REPRODUCTION: &str =
-    "the test comes from the plan, which a receipt does not hold: this is the signer's word alone";
+const EXAMINATION: &str =
+    "the programs come from the examiner, and a receipt does not hold them: this is the signer's word alone";
 const MUTANTS: &str = "mutants are not tried again: this is the signer's word alone";
 const ISSUE: &str = "what the issue speaks of is not in a receipt";
 const IMAGE: &str = "not checked, since the image's name has no digest and means another image today";
@@ -52,8 +52,11 @@ pub(super) fn unknowable(said: &TestEvidence, today: RunOfToday<'_>) -> BTreeMap
     if found.examples.is_empty() && scrutiny.examples.iter().all(is_coherent) {
         open.insert("scrutiny: examples", EXAMPLES);
     }
-    if found.reproduction.is_none() {
-        open.insert("scrutiny: reproduction", REPRODUCTION);
+    if found.examination.is_none() {
+        open.insert("scrutiny: examination", EXAMINATION);
+    }
+    if found.unnamed_inputs.is_empty() {
+        open.insert("scrutiny: unnamed inputs", ISSUE);
     }
     if found.mutants.is_none() && scrutiny.mutants.as_ref().is_none_or(counts_fit) {
         open.insert("scrutiny: mutants", MUTANTS);

@@ -277,9 +277,11 @@ fn said_words(kind: &SignalKind) -> Option<(String, Option<&str>)> {
             let text = match command {
                 SlashCommand::Retry { guidance } | SlashCommand::Plan { guidance, .. } => guidance.as_deref(),
                 SlashCommand::Start { request } => request.advice.as_deref(),
-                SlashCommand::Cancel | SlashCommand::Approve | SlashCommand::Status | SlashCommand::Help => {
-                    None
-                }
+                SlashCommand::Cancel
+                | SlashCommand::Approve
+                | SlashCommand::DropStatement { .. }
+                | SlashCommand::Status
+                | SlashCommand::Help => None,
             };
             Some((format!("/{}", command.word()), text))
         }

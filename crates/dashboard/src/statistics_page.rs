@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::{DateTime, Datelike as _, NaiveTime, TimeDelta, Utc};
 
-use journeyman_store::{ModelLine, StatisticsGrouping, StatisticsLine, StoreError};
+use journeyman_store::{ModelLine, StatementLine, StatisticsGrouping, StatisticsLine, StoreError};
 
 use super::DashboardState;
 use super::answer::{DashboardFrame, of_store, shown};
@@ -37,6 +37,23 @@ struct ModelFigures {
     cost: String,
 }
 
+/// What became of the statements that one agent made with one model.
+struct StatementFigures {
+    name: String,
+    all: u64,
+    /// By what became of them, in the order of the headings.
+    shares: Vec<(&'static str, String)>,
+}
+
+/// What becomes of a statement, and the heading for it.
+const STATEMENT_VERDICTS: [(&str, &str); 5] = [
+    ("holds", "Hold"),
+    ("fails", "Do not hold"),
+    ("disputed", "Disputed"),
+    ("unconfirmed", "Not confirmed by the base"),
+    ("dropped", "Dropped by people"),
+];
+
 /// One week in the drawing.
 struct WeekBar {
     name: String,
@@ -57,6 +74,7 @@ struct StatisticsPage {
     most: u64,
     tables: Vec<(&'static str, &'static str, Vec<FigureLine>)>,
     models: Vec<ModelFigures>,
+    statements: Vec<StatementFigures>,
     day: DayView,
     is_empty: bool,
     frame: DashboardFrame,
@@ -82,6 +100,7 @@ async fn page(state: &DashboardState, session: &DashboardSession) -> Result<Stat
     let repositories = state.store.statistics(StatisticsGrouping::Repository, since, among).await?;
     let agents = state.store.statistics(StatisticsGrouping::Agent, since, among).await?;
     let models = state.store.model_statistics(since, among).await?;
+    let statements = state.store.statement_statistics(since, among).await?;
     let most = weeks.iter().map(|week| week.ended).max().unwrap_or(0);
     let mut bars: Vec<WeekBar> = Vec::with_capacity(weeks.len());
     for (place, week) in (0_u64..).zip(weeks.iter().rev()) {
@@ -96,6 +115,7 @@ async fn page(state: &DashboardState, session: &DashboardSession) -> Result<Stat
         bars,
         most,
         models: models.iter().map(model_figures).collect(),
+        statements: statements.iter().map(statement_figures).collect(),
         day: day_view(state, session, now).await?,
         tables: vec![
             ("Week of opening", "by-week", by_week),
@@ -137,11 +157,29 @@ fn mean(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-fn figure_line(line_of: &StatisticsLine) -> FigureLine {
-    let share = |part: u64, whole: u64| match whole {
+/// How many of how many.
+fn share(part: u64, whole: u64) -> String {
+    match whole {
         0 => "–".to_owned(),
-        _ => format!("{} of {whole} ({} %)", part, part * 100 / whole),
-    };
+        _ => format!("{part} of {whole} ({} %)", part * 100 / whole),
+    }
+}
+
+/// An agent with a model, as a table names it.
+fn agent_name(agent: &str, model: &str) -> String {
+    let agent = if agent.is_empty() { "(not kept)".to_owned() } else { line(agent, 100) };
+    let model = if model.is_empty() { "no model named".to_owned() } else { line(model, 100) };
+    format!("{agent}, {model}")
+}
+
+fn statement_figures(of: &StatementLine) -> StatementFigures {
+    let all = of.counts.values().sum();
+    let shares = STATEMENT_VERDICTS
+        .map(|(verdict, heading)| (heading, share(of.counts.get(verdict).copied().unwrap_or(0), all)));
+    StatementFigures { name: agent_name(&of.agent, &of.model), all, shares: shares.to_vec() }
+}
+
+fn figure_line(line_of: &StatisticsLine) -> FigureLine {
     let usd = line_of.microusd as f64 / 1e6;
     FigureLine {
         name: if line_of.group.is_empty() { "(not kept)".to_owned() } else { line(&line_of.group, 150) },
@@ -160,10 +198,8 @@ fn figure_line(line_of: &StatisticsLine) -> FigureLine {
 
 fn model_figures(of: &ModelLine) -> ModelFigures {
     let usd = of.microusd as f64 / 1e6;
-    let agent = if of.agent.is_empty() { "(not kept)".to_owned() } else { line(&of.agent, 100) };
-    let model = if of.model.is_empty() { "no model named".to_owned() } else { line(&of.model, 100) };
     ModelFigures {
-        name: format!("{agent}, {model}"),
+        name: agent_name(&of.agent, &of.model),
         runs: of.runs,
         usd: dollars(usd),
         merged: of.merged,

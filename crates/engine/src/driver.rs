@@ -13,7 +13,7 @@ use super::clock::Clock;
 use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
 use super::notifications::AskedPeople;
-use super::order_counting::{OrderCounting, count_run, effect_kind, expect_run};
+use super::order_counting::{OrderCounting, count_run, effect_kind, expect_run, statement_line};
 use super::quarantine::{Admission, CrashGuard, CrashRecord, CrashSuspect};
 use super::slow_effect::{remarkable_after, told_when_slow};
 use super::store_patience::StorePatience;
@@ -115,6 +115,11 @@ impl Engine {
                 match summarized.await {
                     Ok(before) if !summary.active && before != summary.state => {
                         metrics().order_ended(&summary.state);
+                        if let Some(line) = statement_line(&self.parts.agents, journal, &survey.trace) {
+                            metrics().statements_ended(&line.agent, &line.model, &line.counts);
+                            let kept = || self.parts.store.keep_statements(order, &line);
+                            StorePatience::outlast(order, kept).await?;
+                        }
                         self.notify(journal, survey);
                     }
                     Ok(_) => {}

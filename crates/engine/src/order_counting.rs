@@ -11,6 +11,7 @@ use journeyman_order::moves::AgentTask;
 use journeyman_order::steps::{Step, steps};
 use journeyman_order::trace::{OrderTrace, StageState};
 use journeyman_order::{AgentRun, Journal, Move, Role};
+use journeyman_store::StatementLine;
 
 /// Where an order was in the turn before.
 #[derive(Debug, Default)]
@@ -99,6 +100,22 @@ pub(super) fn count_run(agents: &Agents, journal: &Journal, task: &AgentTask, ru
         output_tokens: run.usage.output_tokens,
         usd: run.usage.usd,
     });
+}
+
+/// What became of the statements of an order's examiner; none where the work was not examined.
+pub(super) fn statement_line(
+    agents: &Agents,
+    journal: &Journal,
+    trace: &OrderTrace,
+) -> Option<StatementLine> {
+    let scrutiny = trace.work.as_ref()?.tests.as_ref()?.scrutiny.as_ref()?;
+    let task = journal.examined_by()?;
+    let mut counts = BTreeMap::new();
+    for statement in &scrutiny.examination.as_ref()?.statements {
+        *counts.entry(statement.said.word().to_owned()).or_default() += 1;
+    }
+    let model = model(agents, journal, task).to_owned();
+    Some(StatementLine { agent: task.agent.clone(), model, counts })
 }
 
 /// What an effect is about, in few words.

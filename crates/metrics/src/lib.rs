@@ -8,6 +8,7 @@
 
 mod label_words;
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -58,6 +59,7 @@ pub struct ServerMetrics {
     stages: LabelWords,
     /// Roles name models, and repositories may have roles of their own.
     models: LabelWords,
+    statements: Counts,
     agent_runs: Counts,
     agent_seconds: Durations,
     agent_usd: Amounts,
@@ -130,6 +132,7 @@ impl ServerMetrics {
             effect_seconds: long_durations(),
             stages: LabelWords::default(),
             models: LabelWords::default(),
+            statements: Counts::default(),
             agent_runs: Counts::default(),
             agent_seconds: long_durations(),
             agent_usd: Amounts::default(),
@@ -170,6 +173,19 @@ impl ServerMetrics {
     pub fn effect_ended(&self, effect: &str, done: bool, took: Duration) {
         let labels = vec![("effect", effect.to_owned()), ("done", done.to_string())];
         self.effect_seconds.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    /// An order ended, and this is what became of the statements of its examiner: how many of them `holds`, `fails`, `disputed`,
+    /// `unconfirmed` or `dropped`.
+    pub fn statements_ended(&self, agent: &str, model: &str, counts: &BTreeMap<String, u64>) {
+        for (verdict, count) in counts {
+            let labels = vec![
+                ("agent", agent.to_owned()),
+                ("model", self.models.word(model)),
+                ("verdict", verdict.clone()),
+            ];
+            self.statements.get_or_create(&labels).inc_by(*count);
+        }
     }
 
     /// The settings have this agent, with this model, or it begins: what becomes of its runs is counted from 0.
@@ -273,6 +289,7 @@ impl ServerMetrics {
             effect_seconds,
             stages: _,
             models: _,
+            statements,
             agent_runs,
             agent_seconds,
             agent_usd,
@@ -296,6 +313,8 @@ impl ServerMetrics {
         registry.register("stage_seconds", "From the first to the last of a stage", stage_seconds.clone());
         registry.register("round_seconds", "A worker's run and the checks after it", round_seconds.clone());
         registry.register("effect_seconds", "What orders had done for them", effect_seconds.clone());
+        let help = "Statements of examiners, by what became of them when their order ended";
+        registry.register("statements", help, statements.clone());
         registry.register("agent_runs", "Runs of agents", agent_runs.clone());
         registry.register("agent_run_seconds", "How long agents' runs took", agent_seconds.clone());
         registry.register(

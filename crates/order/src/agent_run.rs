@@ -33,6 +33,14 @@ pub struct AgentRun {
 }
 
 impl AgentRun {
+    /// What it answered, if it was not cut off: a verdict may be taken back in its last words.
+    pub fn complete_answer(&self) -> &str {
+        match self.failure {
+            None => self.result.as_deref().unwrap_or_default(),
+            Some(_) => "",
+        }
+    }
+
     /// Whether the agent was at work: nothing kept it off, or it cost something all the same.
     pub fn took_place(&self) -> bool {
         let kept_off = self.failure.as_ref().is_some_and(|failure| match failure.kind {

@@ -1,10 +1,13 @@
 //! What kind of change an issue asks for, and so whether something has to be shown wrong before: by its labels, its own
 //! words, and last by the word of an agent, which counts for less where it is the one who is judged by it.
 
+use serde::Serialize;
+
 use super::journal::IssueText;
 
 /// What an issue asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     Bug,
     /// Something new is wanted.
@@ -13,6 +16,18 @@ pub enum ChangeKind {
     Chore,
     /// No bug by the word of the one alone who makes the change.
     Unsaid,
+}
+
+impl ChangeKind {
+    /// In words, after *taken for*.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Bug => "a bug",
+            Self::Feature => "a feature",
+            Self::Chore => "upkeep",
+            Self::Unsaid => "a change; only the role that makes it says of what kind",
+        }
+    }
 }
 
 /// What an agent called the issue.
@@ -95,7 +110,6 @@ pub fn kind_of(issue: &IssueText, said: IssueClassification<'_>) -> ChangeKind {
     let lower = text.to_lowercase();
     let is_complaint = words(&text).iter().any(|word| WRONG.contains(&word.as_str()))
         || WRONG_PHRASES.iter().any(|phrase| lower.contains(phrase));
-    // Upkeep is not asked for by saying what something should be.
     let is_wish =
         ["should", "expected", "instead of", "must be", "ought"].iter().any(|word| lower.contains(word));
     match said.class {
@@ -103,7 +117,8 @@ pub fn kind_of(issue: &IssueText, said: IssueClassification<'_>) -> ChangeKind {
         // A pipeline that classifies nothing asks for nothing but what labels say.
         "" => ChangeKind::Feature,
         _ if is_complaint => ChangeKind::Bug,
-        "/chore" if is_wish => ChangeKind::Bug,
+        // Upkeep is not asked for by saying what something should be; where others than its maker call it that, it is.
+        "/chore" if is_wish && said.by_who_is_judged => ChangeKind::Bug,
         _ if said.by_who_is_judged => ChangeKind::Unsaid,
         "/chore" => ChangeKind::Chore,
         _ => ChangeKind::Feature,
@@ -156,7 +171,7 @@ mod tests {
             assert_eq!(kind("Read negative amounts", "", &[label], "/bug"), ChangeKind::Feature, "{label}");
         }
         assert_eq!(kind("Read negative amounts", "", &[], "/chore"), ChangeKind::Chore);
-        assert_eq!(kind("Amounts", "It is 120 and should be 150.", &[], "/chore"), ChangeKind::Bug);
+        assert_eq!(kind("Amounts", "It is 120 and should be 150.", &[], "/chore"), ChangeKind::Chore);
         assert_eq!(kind(title, "", &["enhancement"], "/bug"), ChangeKind::Feature);
         assert_eq!(
             kind("A third digit is rounded, not cut", "It should be 351.", &[], "/feature"),
@@ -178,6 +193,8 @@ mod tests {
         assert_eq!(own("/chore", &issue), ChangeKind::Unsaid);
         assert_eq!(own("/feature", &issue), ChangeKind::Unsaid);
         assert_eq!(own("/bug", &issue), ChangeKind::Bug);
+        let wish = IssueText { body: "It is 120 and should be 150.".to_owned(), ..issue.clone() };
+        assert_eq!(own("/chore", &wish), ChangeKind::Bug);
         let labelled = IssueText { labels: vec!["chore".to_owned()], ..issue };
         assert_eq!(own("/feature", &labelled), ChangeKind::Chore, "people say so");
     }

@@ -27,6 +27,8 @@ pub enum Inconclusive {
     },
     /// Tests of the base fail on it as the base has them, and no reviewer says that the issue wants that.
     TestsChanged { tests: Vec<String> },
+    /// No examiner's statement of the issue was seen to hold, and the repository requires one.
+    NotExamined,
     /// The remote was not seen to have it.
     NotPublished,
 }
@@ -58,6 +60,11 @@ impl Inconclusive {
                      issue wants that: {}{more}",
                     tests.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ")
                 )
+            }
+            Self::NotExamined => {
+                "no examiner's statement of the issue was seen to hold, and this repository requires one (`require: \
+                 [examined]`)"
+                    .to_owned()
             }
             Self::NotPublished => "the commit is not known to be on a branch of the repository".to_owned(),
         }

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
+use super::effect_name::EffectScope;
+use super::examination::IssueExamination;
 use super::ids::CommitSha;
 pub use super::journal_entry::{
     EarlierPull, IssueText, JOURNAL_FORMAT, JournalEntry, JournalEvent, OrderInput,
 };
 use super::journal_index::{EntryKind, JournalIndex, JournalPrefix};
-use super::moves::{EffectOutcome, Move, MoveKey};
+use super::moves::{AgentTask, EffectOutcome, Move, MoveKey};
 use super::order_request::OrderRequest;
-use super::pipeline::Pipeline;
-use super::reproduction::Reproduction;
+use super::pipeline::{Pipeline, StageKind};
 use super::role::Role;
 use super::settings::RepositorySettings;
 use super::task::{TaskComments, TaskText};
@@ -209,18 +210,44 @@ impl Journal {
         })
     }
 
-    /// The reproduction of the plan that was read last.
-    pub fn reproduction(&self) -> Option<Reproduction> {
-        let plan = self.whole().of_kind(EntryKind::Files).next_back().and_then(|entry| {
-            if let JournalEvent::Observed { outcome, .. } = &entry.event
-                && let EffectOutcome::FilesFound { content, .. } = &**outcome
+    /// What the examiner said of the issue last; none where nobody examined it.
+    pub fn examination(&self) -> Option<IssueExamination> {
+        let run = self.latest_of_examiner(EntryKind::Run, |event| {
+            if let JournalEvent::Observed { key, outcome } = event
+                && let EffectOutcome::AgentRan(run) = &**outcome
             {
-                Some(content.as_deref())
+                Some((key, run))
             } else {
                 None
             }
-        })?;
-        Reproduction::of_plan(plan?)
+        });
+        IssueExamination::parse(run?.complete_answer()).ok()
+    }
+
+    /// The examiner's task as it was asked for last.
+    pub fn examined_by(&self) -> Option<&AgentTask> {
+        self.latest_of_examiner(EntryKind::Start, |event| {
+            if let JournalEvent::Intended { key, r#move } = event
+                && let Move::RunAgent(task) = &**r#move
+            {
+                Some((key, task))
+            } else {
+                None
+            }
+        })
+    }
+
+    /// What `found` finds in the latest entry of the examiner's stage that has it.
+    fn latest_of_examiner<'a, T>(
+        &'a self,
+        kind: EntryKind,
+        found: impl Fn(&'a JournalEvent) -> Option<(&'a MoveKey, T)>,
+    ) -> Option<T> {
+        let stage = self.pipeline().stages.iter().find(|stage| stage.uses == StageKind::Examine)?;
+        self.whole().of_kind(kind).rev().find_map(|entry| {
+            let (key, what) = found(&entry.event)?;
+            (key.scope() == EffectScope::Stage(&stage.name)).then_some(what)
+        })
     }
 
     /// The role of that name: the repository's own, or the server's.

@@ -28,8 +28,6 @@ pub(crate) enum EntryKind {
     Push,
     /// Commits of somebody else were taken in.
     TakeIn,
-    /// Files of an agent were looked for.
-    Files,
     /// An effect found nobody.
     Outage,
     /// Of the status.
@@ -58,7 +56,6 @@ impl EntryKind {
                 EffectOutcome::EnvironmentPrepared(_) => Some(Self::Environment),
                 EffectOutcome::Pushed | EffectOutcome::PushDeclined { .. } => Some(Self::Push),
                 EffectOutcome::TakenIn { .. } => Some(Self::TakeIn),
-                EffectOutcome::FilesFound { .. } => Some(Self::Files),
                 EffectOutcome::Trouble(EffectError { retry: Retry::Outage, .. }) => Some(Self::Outage),
                 _ => None,
             },

@@ -20,6 +20,7 @@ pub mod conversation;
 mod died_test;
 pub mod effect_name;
 pub mod environment_report;
+pub mod examination;
 pub mod failure_class;
 pub mod feedback;
 pub mod ids;
@@ -51,7 +52,6 @@ pub mod pull_template;
 pub mod receipt;
 pub mod release_words;
 mod replay;
-pub mod reproduction;
 mod review_facts;
 pub mod role;
 mod schema;
@@ -83,6 +83,7 @@ pub use comparison::{
     ComparedBy, Comparison, ComparisonVerdict, TestCaseStatus, TestCases, TestList, TestReport,
 };
 pub use effect_name::{EffectPart, EffectScope, ReservedWord};
+pub use examination::IssueExamination;
 pub use feedback::{Category, ChangedTestReview, Feedback, Finding, Severity};
 pub use ids::{
     BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
@@ -102,7 +103,6 @@ pub use proof_settings::ProofSettings;
 pub use receipt::Receipt;
 pub use replay::budget::OrderBudget;
 pub use replay::signal_log::{AnsweredSignal, SignalAnswer};
-pub use reproduction::Reproduction;
 pub use role::{Role, Tool};
 pub use scrutiny::Scrutiny;
 pub use server_settings::{

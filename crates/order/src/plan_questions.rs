@@ -81,6 +81,12 @@ impl PlanQuestions {
 }
 
 impl PlanQuestions {
+    /// Questions without whose answers nothing can be done.
+    pub(crate) fn blocked_by(questions: Vec<String>) -> Self {
+        let blocks = questions.iter().map(|text| QuestionBlock::new(text, true)).collect();
+        Self { blocking: QuestionList::of(blocks), open: QuestionList::default() }
+    }
+
     /// Of an answer that has them as lists of JSON.
     pub(crate) fn listed(blocking: Option<&str>, open: Option<&str>) -> Self {
         let of = |list: Option<&str>| {

@@ -167,7 +167,7 @@ impl Receipt {
                 Verdict::Approved { by, .. } => Some(by.clone()),
                 Verdict::None
                 | Verdict::Pending { .. }
-                | Verdict::Verified
+                | Verdict::Verified(_)
                 | Verdict::Inconclusive { .. }
                 | Verdict::Rejected { .. } => None,
             },

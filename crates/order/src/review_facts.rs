@@ -61,6 +61,20 @@ fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
                 .to_owned(),
         );
     }
+    if let Some(run) = &scrutiny.examination {
+        lines.push(format!(
+            "Somebody who never saw the change wrote down beforehand what has to hold: {}.",
+            run.sentence()
+        ));
+        let open = run.statements.iter().filter(|statement| statement.is_for() != Some(true));
+        lines.extend(open.take(MOST).map(|statement| format!("- {}", statement.sentence())));
+    }
+    if !scrutiny.unnamed_inputs.is_empty() {
+        lines.push(format!(
+            "The issue names {}: no test and no check has them. Try them.",
+            scrutiny.unnamed_inputs.join(", ")
+        ));
+    }
     let remarks = scrutiny.weakenings.iter().map(|remark| {
         let line = remark.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("Remark: {}{line}: {}", remark.path, remark.what)

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::command_run::{CommandRun, Exit, TestCounts};
 use super::comparison::{ComparedBy, Comparison, ComparisonVerdict};
+use super::examination::ExaminationRun;
 use super::ids::CommitSha;
 use super::proof::Proof;
-use super::reproduction::ReproductionRun;
 use super::weakening::Weakening;
 
 pub use super::died_test::DiedTest;
@@ -62,9 +62,12 @@ pub struct Scrutiny {
     /// Calls that the issue shows and that could not be run, neither on the base commit nor with the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unanswered: Vec<String>,
-    /// What the plan's reproduction says; none where the plan has none, or the tests do not pass.
+    /// What the examiner's statements say; none where nobody examined the issue, or the tests do not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reproduction: Option<ReproductionRun>,
+    pub examination: Option<ExaminationRun>,
+    /// Inputs that the issue names and that no test and no program of the examiner's has, by their text alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unnamed_inputs: Vec<String>,
     /// Tests of the base that the change edits, renames or removes. They count neither as fixed nor as proof.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_tests: Vec<ChangedTest>,
@@ -327,13 +330,13 @@ impl Scrutiny {
     /// Why passing tests do not show that the change does what is wanted; none where they do, and where they do not
     /// pass.
     pub fn unproven(&self, wanted: ProofTarget) -> Option<String> {
-        if let Some(still_fails) = self.still_fails() {
-            return Some(still_fails);
+        if let Some((statement, _)) = self.examination.iter().flat_map(ExaminationRun::failing).next() {
+            return Some(statement.sentence());
         }
         if let Some(because) = self.mutants.as_ref().and_then(MutantTally::none_caught) {
             return Some(because);
         }
-        if self.is_fixed() || self.is_shown_by_example() {
+        if self.is_fixed() || self.is_examined() {
             return None;
         }
         if !self.comparison.by_data.is_empty() {
@@ -397,29 +400,36 @@ impl Scrutiny {
         (!self.is_shown_by_test()).then(|| said.to_owned())
     }
 
-    /// Whether an example of the issue gave something else without the change, and gives what the issue names with it, and the
-    /// change has tests of its own.
-    pub fn is_shown_by_example(&self) -> bool {
-        let is_one =
-            |example: &ExampleRun| example.said == ExampleVerdict::Mended && !example.before.is_empty();
-        let has_tests = !matches!(self.proof, None | Some(Proof::NoTestsChanged));
-        has_tests && self.examples.iter().any(is_one)
+    /// Whether what fails is no reason to doubt the change: it fails on the base as well, neither `about` nor a statement
+    /// speaks of it, a test of the change was red and is green, and all that the examiner says of it holds.
+    pub fn is_examined_beside_red(&self, about: &str) -> bool {
+        let red = &self.comparison.already_red;
+        let quotes =
+            self.examination.iter().flat_map(|run| &run.statements).map(|statement| statement.quote.as_str());
+        let texts: Vec<&str> = std::iter::once(about).chain(quotes).collect();
+        let is_spoken_of = |test: &String| {
+            let own = test.rsplit(['/', ':', '.', '>', ' ', '#']).find(|part| part.len() > 3).unwrap_or(test);
+            texts.iter().any(|text| text.contains(own))
+        };
+        self.judged == ComparisonVerdict::PassedBesideRed
+            && self.is_examined()
+            && matches!(self.proof, Some(Proof::Proven { .. }))
+            && red.total == red.names.len() as u64
+            && !red.names.iter().any(is_spoken_of)
     }
 
-    /// What the plan's reproduction says, where it does not pass with the change.
-    pub fn still_fails(&self) -> Option<String> {
-        self.reproduction.as_ref().filter(|run| run.is_for() == Some(false)).map(ReproductionRun::sentence)
+    /// Whether the examiner's programs show that the change does what the issue asks for.
+    pub fn is_examined(&self) -> bool {
+        self.examination.as_ref().is_some_and(ExaminationRun::shows_the_change)
     }
 
-    /// What the issue's examples and the plan's reproduction say, each in a sentence without its sign, and whether it is for
-    /// the change; none where it says nothing.
+    /// What the issue's examples say, each in a sentence without its sign, and whether it is for the change; none where it
+    /// says nothing.
     pub fn from_outside(&self) -> impl Iterator<Item = (String, Option<bool>)> {
-        let examples = self.examples.iter();
-        let examples = examples.filter_map(|example| {
+        self.examples.iter().filter_map(|example| {
             let is_for = (example.said != ExampleVerdict::Open).then(|| !example.is_against());
             Some((example.sentence()?, is_for))
-        });
-        examples.chain(self.reproduction.iter().map(|run| (run.sentence(), run.is_for())))
+        })
     }
 
     /// Whether a test was seen to fail without the change and to pass with it.

@@ -1,7 +1,7 @@
 //! What a repository and a server ask of an order: pinned in its journal, so that a change of settings
 //! never changes an order that is under way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,10 @@ pub struct RepositorySettings {
     pub task: TaskSettings,
     /// Of which changes a test is wanted that fails without them, and how strong it has to be.
     pub prove: ProofSettings,
+    /// Of which changes somebody who never saw them says, from issue and base alone, what has to hold.
+    pub examine: ExaminationPolicy,
+    /// What a verified change has to have besides.
+    pub require: BTreeSet<VerificationRequirement>,
     /// What an order may cost here; the lower of this and the server's counts.
     pub budget: Option<BudgetLimits>,
     /// What a person is asked about the plan before money goes into code.
@@ -59,6 +63,26 @@ pub struct RepositorySettings {
     pub delete_branch: bool,
     /// Whether people without write access who command get one polite line an issue.
     pub answer_outsiders: bool,
+}
+
+/// Of which changes an examiner says beforehand what has to hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExaminationPolicy {
+    /// Of what was found wrong.
+    Bugs,
+    /// Of all but upkeep.
+    #[default]
+    Changes,
+    Never,
+}
+
+/// What a verified change can be required to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerificationRequirement {
+    /// A statement of the issue that an examiner made and that holds.
+    Examined,
 }
 
 /// A folder with a project of its own.

@@ -7,7 +7,8 @@ use super::ids::{CommitSha, Person, PullNumber};
 use super::order_request::OrderRequest;
 
 /// The words that command an order, for whoever mistyped one.
-pub const COMMANDS: [&str; 7] = ["journeyman", "retry", "cancel", "approve", "status", "plan", "help"];
+pub const COMMANDS: [&str; 8] =
+    ["journeyman", "retry", "cancel", "approve", "examine", "status", "plan", "help"];
 /// What looks like a command is at most so long; `/usr/bin/env` and the like are none.
 const LONGEST_WORD: usize = 24;
 
@@ -168,6 +169,11 @@ pub enum SlashCommand {
         #[serde(default)]
         until_code: bool,
     },
+    /// `/examine drop 2`: the examiner's second statement does not count.
+    DropStatement {
+        /// Its number, from 1.
+        number: u32,
+    },
     /// `/status`: how does it stand?
     Status,
     /// `/help`: what can be said?
@@ -193,6 +199,7 @@ impl SlashCommand {
             Self::Cancel => "cancel",
             Self::Approve => "approve",
             Self::Plan { .. } => "plan",
+            Self::DropStatement { .. } => "examine",
             Self::Status => "status",
             Self::Help => "help",
         }
@@ -213,6 +220,11 @@ impl CommentCommand {
             "plan" => SlashCommand::Plan { guidance: guidance(), until_code: true },
             "cancel" => SlashCommand::Cancel,
             "approve" => SlashCommand::Approve,
+            "examine" => {
+                let number = rest.trim().strip_prefix("drop ").and_then(|number| number.trim().parse().ok());
+                let Some(number) = number else { return Self::Unknown(word.to_owned()) };
+                SlashCommand::DropStatement { number }
+            }
             "status" => SlashCommand::Status,
             "help" => SlashCommand::Help,
             _ => {
@@ -253,6 +265,9 @@ mod tests {
             ("/cancel", says(SlashCommand::Cancel)),
             ("/cancel please", says(SlashCommand::Cancel)),
             ("/approve", says(SlashCommand::Approve)),
+            ("/examine drop 2", says(SlashCommand::DropStatement { number: 2 })),
+            ("/examine", unknown("examine")),
+            ("/examine drop it", unknown("examine")),
             ("/status", says(SlashCommand::Status)),
             ("/help me", says(SlashCommand::Help)),
             ("/plan", says(SlashCommand::Plan { guidance: None, until_code: true })),

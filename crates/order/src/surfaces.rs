@@ -58,7 +58,7 @@ pub struct Surfaces {
     /// The status comment's headline.
     pub headline: String,
     /// The heading of the pull request, and of the check run's summary.
-    pub heading: &'static str,
+    pub heading: String,
     pub label: OrderLabel,
     /// The check run; none where what was said last of it holds.
     pub check: Option<CheckRunState>,
@@ -144,7 +144,7 @@ fn is_verified(settled: Option<&Settlement>, verdict: &Verdict) -> bool {
         )
         | None => false,
     };
-    stands && *verdict == Verdict::Verified
+    stands && matches!(verdict, Verdict::Verified(_))
 }
 
 /// How an order stands, in a word.
@@ -169,7 +169,7 @@ fn outcome(settled: Option<&Settlement>, verdict: &Verdict) -> OutcomeWord {
     let Some(settled) = settled else { return OutcomeWord::Working };
     match settled {
         Settlement::Finished { .. } => match verdict {
-            Verdict::Verified => OutcomeWord::Verified,
+            Verdict::Verified(_) => OutcomeWord::Verified,
             Verdict::Approved { .. } => OutcomeWord::Approved,
             Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => OutcomeWord::Unproven,
             Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => OutcomeWord::Unverified,
@@ -252,14 +252,14 @@ impl OutcomeWord {
 /// What may be said of a commit, in words that are the same everywhere.
 fn words(verdict: &Verdict, verified: bool) -> &'static str {
     match verdict {
-        Verdict::Verified if verified => "verified",
+        Verdict::Verified(_) if verified => "verified",
         Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } | Inconclusive::TestsChanged { .. } } => {
             "not verified"
         }
         Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "passing, not proven",
         Verdict::Inconclusive { .. } => "unverified",
         Verdict::Approved { .. } => "approved by a person, not verified",
-        Verdict::Verified | Verdict::None | Verdict::Pending { .. } | Verdict::Rejected { .. } => {
+        Verdict::Verified(_) | Verdict::None | Verdict::Pending { .. } | Verdict::Rejected { .. } => {
             "not verified"
         }
     }
@@ -270,7 +270,7 @@ fn result(verdict: &Verdict) -> AttestationResult {
         Verdict::Approved { failed: false, .. } => AttestationResult::Warned,
         Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } } => AttestationResult::Failed,
         Verdict::Inconclusive { .. } => AttestationResult::Warned,
-        Verdict::Verified
+        Verdict::Verified(_)
         | Verdict::Approved { failed: true, .. }
         | Verdict::None
         | Verdict::Pending { .. }
@@ -279,9 +279,9 @@ fn result(verdict: &Verdict) -> AttestationResult {
 }
 
 /// The verdict in a few words, with a sign that is seen before it is read.
-fn heading(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Verified => "✅ Verified",
+fn heading(verdict: &Verdict) -> String {
+    let words = match verdict {
+        Verdict::Verified(caveats) => return format!("✅ Verified{}", caveats.words()),
         Verdict::Pending { .. } => "⏳ Not verified yet",
         Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "⚠️ Passing, not proven",
         Verdict::Inconclusive { why: Inconclusive::ProjectNotTested { .. } } => {
@@ -296,17 +296,18 @@ fn heading(verdict: &Verdict) -> &'static str {
         Verdict::Inconclusive { .. } => "⚠️ Unverified",
         Verdict::Approved { .. } => "⚠️ Approved by a person, not verified",
         Verdict::Rejected { .. } | Verdict::None => "❌ Not verified",
-    }
+    };
+    words.to_owned()
 }
 
 fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {
     let Some(settled) = settled else { return "Journeyman is working on this".to_owned() };
     match settled {
         Settlement::Finished { pull } => match verdict {
-            Verdict::Verified if pull.is_some() => {
-                "Verified: the pull request is ready for review".to_owned()
+            Verdict::Verified(caveats) if pull.is_some() => {
+                format!("Verified{}: the pull request is ready for review", caveats.words())
             }
-            Verdict::Verified => "Verified, nothing published".to_owned(),
+            Verdict::Verified(caveats) => format!("Verified{}, nothing published", caveats.words()),
             Verdict::None => "Done, nothing published".to_owned(),
             Verdict::Approved { by, .. } => format!("Approved by {by}, not verified"),
             Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "Passing, not proven".to_owned(),

@@ -70,7 +70,6 @@ impl TestRun {
             matches!(scrutiny.proof, Some(Proof::Proven { .. }))
                 && scrutiny.comparison.fixed.is_empty()
                 && scrutiny.objections().is_empty()
-                && scrutiny.still_fails().is_none()
         };
         self.verdict == TestVerdict::Failed && self.beside_red().is_some_and(is_right)
     }

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::agent_run::AgentUsage;
+use super::change_kind::ChangeKind;
 use super::environment_report::EnvironmentReport;
 use super::feedback::{Category, Feedback, Finding};
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
@@ -40,6 +41,11 @@ pub struct OrderTrace {
     pub waiting: Option<EffectBackoff>,
     /// Things that went another way than asked, such as a fallback name.
     pub notes: Vec<String>,
+    /// What the issue is taken for; none before a stage has ended.
+    pub kind: Option<ChangeKind>,
+    /// Whether the repository wants a statement of an examiner's to hold.
+    #[serde(skip)]
+    pub requires_examination: bool,
     /// What stood in the way before anything was paid for.
     pub problems: Vec<String>,
     /// What the work happens in, once it was prepared.

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use super::change_kind::ChangeKind;
 use super::effect_name::{EffectScope, ReservedWord};
 use super::ids::CommitSha;
 use super::inconclusive::Inconclusive;
@@ -10,6 +11,15 @@ use super::pipeline::{Check, Pipeline, Stage, StageKind, StageStart};
 use super::scrutiny::TestChange;
 use super::settlement::Settlement;
 use super::trace::{Acceptance, CandidateWork, OrderTrace, RoleReview, StageChecksOutcome, StageState};
+
+/// What stands beside the word *verified*.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct VerifiedCaveats {
+    /// Nobody who never saw the change said beforehand what it has to do.
+    pub not_examined: bool,
+    /// Tests that fail with the change, and fail on the base as well.
+    pub red_on_base: u64,
+}
 
 /// The verdict on the published commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,7 +31,7 @@ pub enum Verdict {
     Pending { stages: Vec<String> },
     /// Every check of every stage passed on exactly the published commit, and nothing it rests on was accepted by a
     /// person, superseded, or not judged.
-    Verified,
+    Verified(VerifiedCaveats),
     /// No check failed, and not everything was verified.
     Inconclusive { why: Inconclusive },
     /// A check failed on it.
@@ -41,7 +51,7 @@ impl Verdict {
     pub fn sentence(&self) -> Option<String> {
         match self {
             Self::None => Some("no stage of the pipeline makes a commit".to_owned()),
-            Self::Pending { .. } | Self::Verified => None,
+            Self::Pending { .. } | Self::Verified(_) => None,
             Self::Inconclusive { why } => Some(why.sentence()),
             Self::Rejected { why } | Self::Approved { why, .. } => Some(why.clone()),
         }
@@ -52,14 +62,14 @@ impl Verdict {
         match self {
             Self::Inconclusive { why } => Some(why.sentence()),
             Self::Rejected { why } => Some(why.clone()),
-            Self::None | Self::Pending { .. } | Self::Verified | Self::Approved { .. } => None,
+            Self::None | Self::Pending { .. } | Self::Verified(_) | Self::Approved { .. } => None,
         }
     }
 
     /// Whether the pull request leaves its draft.
     pub fn leaves_draft(&self) -> bool {
         match self {
-            Self::Verified | Self::Approved { .. } => true,
+            Self::Verified(_) | Self::Approved { .. } => true,
             Self::None | Self::Pending { .. } | Self::Inconclusive { .. } | Self::Rejected { .. } => false,
         }
     }
@@ -125,7 +135,36 @@ impl Verdict {
                 (_, None) => {}
             }
         }
-        Self::Verified
+        let caveats = VerifiedCaveats::of(trace, work);
+        if caveats.not_examined && trace.requires_examination {
+            return inconclusive(Inconclusive::NotExamined);
+        }
+        Self::Verified(caveats)
+    }
+}
+
+impl VerifiedCaveats {
+    fn of(trace: &OrderTrace, work: &CandidateWork) -> Self {
+        let scrutiny = work.tests.as_ref().and_then(|run| run.scrutiny.as_ref());
+        let is_upkeep = matches!(trace.kind, None | Some(ChangeKind::Chore));
+        let touches_code = scrutiny.is_none_or(|scrutiny| scrutiny.touches_code);
+        let is_examined = scrutiny.is_some_and(|scrutiny| scrutiny.is_examined());
+        let red = work.tests.as_ref().filter(|run| run.is_accepted_red());
+        Self {
+            not_examined: !is_upkeep && touches_code && !is_examined,
+            red_on_base: red.and_then(|run| run.counts).map_or(0, |counts| counts.failed),
+        }
+    }
+
+    /// As it follows the word *verified* in a heading.
+    pub fn words(self) -> String {
+        let red = match self.red_on_base {
+            0 => String::new(),
+            1 => " beside 1 test that fails on the base as well".to_owned(),
+            red => format!(" beside {red} tests that fail on the base as well"),
+        };
+        let examined = if self.not_examined { ", not examined" } else { "" };
+        format!("{red}{examined}")
     }
 }
 

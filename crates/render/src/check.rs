@@ -79,7 +79,8 @@ fn title(
                 _ => format!(", {open} findings are open"),
             };
             // The sign before it is GitHub's to show.
-            let verdict = survey.surfaces().heading.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+            let heading = survey.surfaces().heading;
+            let verdict = heading.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
             let changed = match receipt.scrutiny().map_or(0, |scrutiny| scrutiny.changed_tests.len()) {
                 0 => String::new(),
                 count => format!("; {}", count_of_changed(count)),
@@ -160,6 +161,7 @@ mod tests {
     use crate::tests::{finding, journal, published, survey, tested};
     use journeyman_order::conversation::CheckRunState;
     use journeyman_order::trace::StageState;
+    use journeyman_order::verdict::VerifiedCaveats;
     use journeyman_order::{Feedback, PullNumber, Settlement, Verdict};
 
     fn at(severity: Severity, place: &str) -> Finding {
@@ -173,7 +175,7 @@ mod tests {
         work.tests = Some(tested());
         work.changed = vec!["src/sum.py".to_owned()];
         work.review = Some(Feedback { issues, ..Feedback::passed("Sound.") });
-        OrderProjection { verdict: Verdict::Verified, ..survey(trace, None) }
+        OrderProjection { verdict: Verdict::Verified(VerifiedCaveats::default()), ..survey(trace, None) }
     }
 
     fn said(survey: &OrderProjection, state: CheckRunState) -> CheckRunOutput {
@@ -226,7 +228,9 @@ mod tests {
         let mut survey = reviewed(Vec::new());
         let because = "The empty list is not handled. (tried 3 times)".to_owned();
         survey.next.settled = Some(Settlement::Escalated { pull: None, because: because.clone() });
-        for verdict in [Verdict::Rejected { why: because.clone() }, Verdict::Verified] {
+        for verdict in
+            [Verdict::Rejected { why: because.clone() }, Verdict::Verified(VerifiedCaveats::default())]
+        {
             survey.verdict = verdict;
             let text = said(&survey, CheckRunState::Failure).summary;
             assert_eq!(text.matches("The empty list").count(), 1, "{text}");

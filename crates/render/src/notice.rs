@@ -89,6 +89,7 @@ fn help() -> String {
      - `/status`: the state of the order, in one line\n\
      - `/plan`, or `/plan` with advice: make another plan\n\
      - `/approve`: carry out the plan, or accept unverified work as it is\n\
+     - `/examine`, as in `/examine drop 2`: the examiner's second statement does not count\n\
      - `/retry`, or `/retry` with advice: another set of attempts\n\
      - `/cancel`: stop the work; the branch and the pull request stay\n\n\
      On the pull request, Journeyman answers every point of a review that requests changes, and of comments that \
@@ -101,7 +102,7 @@ pub fn no_order() -> String {
     "Nothing was done: no order belongs to this pull request. Journeyman works on issues, and on the pull requests that it \
      opens for them.\n\n\
      - `/journeyman` works on an issue, with advice if you like: Journeyman then opens a pull request of its own.\n\
-     - `/retry`, `/approve`, `/cancel`, `/plan`, `/status`, `/help`, reviews and mentions work on a pull request that it opened, and \
+     - `/retry`, `/approve`, `/examine`, `/cancel`, `/plan`, `/status`, `/help`, reviews and mentions work on a pull request that it opened, and \
      have no effect here."
         .to_owned()
 }
@@ -193,7 +194,7 @@ mod tests {
         for command in COMMANDS.into_iter().filter(|command| *command != "help") {
             assert!(help.contains(&format!("`/{command}`")), "{command}: {help}");
         }
-        assert!(help.lines().count() <= 10, "{help}");
+        assert!(help.lines().count() <= 11, "{help}");
     }
 
     #[test]

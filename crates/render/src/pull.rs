@@ -46,7 +46,7 @@ pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Optio
     // What makes GitHub close the issue when this is merged. Nothing else writes it.
     let closes = is_on_github.then(|| format!("Closes #{}", issue.number));
     let [first, second] = match &survey.verdict {
-        Verdict::Verified => [words, Some(verdict)],
+        Verdict::Verified(_) => [words, Some(verdict)],
         Verdict::None
         | Verdict::Pending { .. }
         | Verdict::Inconclusive { .. }

@@ -5,8 +5,10 @@ use super::scrutiny::{self, counted};
 use super::text::{command_span, dollars, plain, severity};
 use journeyman_order::length::shorten;
 use journeyman_order::next::OrderProjection;
+use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::trace::{CandidateWork, CiTrace, RoundTrace, StageState, StageTrace};
+use journeyman_order::verdict::VerifiedCaveats;
 use journeyman_order::{
     CommitSha, Feedback, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, UnrunProject,
     Verdict, receipt,
@@ -92,7 +94,13 @@ impl<'a> ReceiptSource<'a> {
                 }
                 None => "tests fail, all of them on the base commit as well".to_owned(),
             };
-            lines.push(format!("- ⚠️ {failing}: this repository accepts that (`accept: no_new_failures`)"));
+            let why = match journal_accepts(self.journal) {
+                true => "this repository accepts that (`accept: no_new_failures`)",
+                false => {
+                    "neither issue nor statement is about one of them, and all that the examiner says of the change holds"
+                }
+            };
+            lines.push(format!("- ⚠️ {failing}: {why}"));
         }
         if let Some(scrutiny) = self.scrutiny() {
             lines.extend(scrutiny::lines(scrutiny, commit, &self.pages));
@@ -136,7 +144,9 @@ impl<'a> ReceiptSource<'a> {
         if self.test().is_some() {
             let examples = self.scrutiny().into_iter().flat_map(scrutiny::unjudged_examples);
             let mutants = self.scrutiny().and_then(scrutiny::untried_mutants);
-            let gaps = scrutiny::gap(self.scrutiny()).into_iter().chain(examples).chain(mutants);
+            let inputs = self.scrutiny().and_then(scrutiny::unnamed_inputs);
+            let gaps =
+                scrutiny::gap(self.scrutiny()).into_iter().chain(inputs).chain(examples).chain(mutants);
             lines.extend(gaps.map(|gap| format!("- {gap}")));
         } else {
             lines.push("- Tests: none were run on this commit.".to_owned());
@@ -160,6 +170,12 @@ impl<'a> ReceiptSource<'a> {
             1 => lines.push("- 1 skipped test.".to_owned()),
             skipped => lines.push(format!("- {skipped} skipped tests.")),
         }
+        if let Verdict::Verified(VerifiedCaveats { not_examined: true, .. }) = &self.survey.verdict {
+            lines.push(
+                "- The issue, sentence by sentence: no statement of somebody who never saw the change holds."
+                    .to_owned(),
+            );
+        }
         if self.work.review.is_none() {
             lines.push("- The change itself: no second agent has reviewed this commit.".to_owned());
         }
@@ -180,6 +196,7 @@ impl<'a> ReceiptSource<'a> {
             format!("- Tree: `{}`", self.work.tree),
             format!("- Base: `{}`", self.base),
         ];
+        lines.extend(self.survey.trace.kind.map(|kind| format!("- Taken for: {}", kind.words())));
         if let Some(tests) = self.tests() {
             for (what, ran) in [("Setup", &tests.setup), ("Tests", &tests.test)] {
                 if let Some(CommandRun { command, exit, .. }) = ran {
@@ -248,10 +265,15 @@ impl<'a> ReceiptSource<'a> {
     }
 }
 
+/// Whether the repository's settings accept what fails on the base as well.
+fn journal_accepts(journal: &Journal) -> bool {
+    journal.prepared().is_some_and(|prepared| prepared.settings.accept == AcceptedRun::NoNewFailures)
+}
+
 fn why(verdict: &Verdict) -> Option<String> {
     let sentence = |text: &str| plain(&shorten(text, 1_000));
     match verdict {
-        Verdict::Verified | Verdict::None => None,
+        Verdict::Verified(_) | Verdict::None => None,
         Verdict::Pending { stages } => {
             Some(format!("The checks so far are below. Still to run: {}.", listed(stages, plain)))
         }

@@ -2,16 +2,19 @@
 
 use super::pages::RepositoryLinks;
 use super::text::{code_span, command_span, plain};
+use journeyman_order::examination::ExaminationRun;
 use journeyman_order::length::shorten;
 use journeyman_order::scrutiny::{MutantTally, OldTests};
 use journeyman_order::{CommitSha, ComparedBy, Feedback, Scrutiny, TestCounts, TestList, Weakening};
 
 const MOST_NAMES: usize = 6;
 const MOST_REMARKS: usize = 10;
+const MOST_STATEMENTS: usize = 16;
 
 /// What stands behind a pass, or against it.
 pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryLinks) -> Vec<String> {
-    let mut lines = vec![beside_the_base(scrutiny, pages)];
+    let mut lines: Vec<String> = scrutiny.examination.iter().flat_map(statements).collect();
+    lines.push(beside_the_base(scrutiny, pages));
     if let Some(shown) = scrutiny.shown() {
         let sign = if shown.is_shown { "" } else { "⚠️ " };
         let tests = match &shown.tests[..] {
@@ -99,6 +102,30 @@ pub(super) fn count_of_changed(count: usize) -> String {
     format!("{count} existing {tests} {were} changed")
 }
 
+/// What the examiner's statements come to, and then each: first those that do not hold.
+fn statements(run: &ExaminationRun) -> Vec<String> {
+    let mut lines = vec![format!("- {}", plain(&run.sentence()))];
+    let mut all: Vec<_> = run.statements.iter().collect();
+    all.sort_by_key(|statement| match statement.is_for() {
+        Some(false) => 0,
+        None => 1,
+        Some(true) => 2,
+    });
+    for statement in all.iter().take(MOST_STATEMENTS) {
+        let sign = match statement.is_for() {
+            Some(true) => "",
+            Some(false) => "❌ ",
+            None => "⚠️ ",
+        };
+        lines.push(format!("  - {sign}{}", plain(&shorten(&statement.sentence(), 400))));
+    }
+    let more = all.len().saturating_sub(MOST_STATEMENTS);
+    if more > 0 {
+        lines.push(format!("  - and {more} more"));
+    }
+    lines
+}
+
 fn old_tests(old: &OldTests) -> String {
     let how = match &old.test {
         Some(run) => {
@@ -163,6 +190,13 @@ pub(super) fn gap(scrutiny: Option<&Scrutiny>) -> Option<String> {
                 .to_owned(),
         ),
     }
+}
+
+/// Inputs that the issue names and that nothing tries; none where there is none.
+pub(super) fn unnamed_inputs(scrutiny: &Scrutiny) -> Option<String> {
+    let inputs = &scrutiny.unnamed_inputs;
+    let named = list(inputs, inputs.len() as u64);
+    (!inputs.is_empty()).then(|| format!("The issue names {named}: no test and no check has them."))
 }
 
 /// The issue's own calls that say nothing of the change.

@@ -198,6 +198,7 @@ fn shown_command(command: &SlashCommand) -> Option<&'static str> {
         SlashCommand::Retry { .. } => Some("/retry"),
         SlashCommand::Cancel => Some("/cancel"),
         SlashCommand::Approve => Some("/approve"),
+        SlashCommand::DropStatement { .. } => Some("/examine drop"),
         SlashCommand::Plan { .. } => Some("/plan"),
         SlashCommand::Status | SlashCommand::Help => None,
     }
@@ -227,11 +228,16 @@ fn next_steps(journal: &Journal, survey: &OrderProjection) -> Vec<&'static str> 
             vec!["Review the pull request as you would a colleague's: Journeyman answers every point."]
         }
         Some(Settlement::Finished { .. } | Settlement::Escalated { .. }) => {
-            vec![
-                "Look at the draft; take it over or close it.",
-                retry,
-                "Comment `/approve` to accept it as it is, though it is not verified.",
-            ]
+            let scrutiny = survey.trace.work.as_ref().and_then(|work| work.tests.as_ref()?.scrutiny.as_ref());
+            let run = scrutiny.and_then(|scrutiny| scrutiny.examination.as_ref());
+            let is_refused = run.is_some_and(|run| run.failing().next().is_some());
+            let drop =
+                "Comment `/examine drop 2` where a statement of the examiner is wrong (2 is its number).";
+            ["Look at the draft; take it over or close it.", retry]
+                .into_iter()
+                .chain(is_refused.then_some(drop))
+                .chain(["Comment `/approve` to accept it as it is, though it is not verified."])
+                .collect()
         }
         Some(Settlement::Blocked { .. } | Settlement::Failed { .. } | Settlement::Cancelled { .. }) => {
             vec![retry]

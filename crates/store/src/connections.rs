@@ -30,7 +30,7 @@ const CHECKPOINT_PAGES: &str = "4000";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 13] = [
+const MIGRATIONS: [&str; 14] = [
     "first",
     "branches",
     "spending",
@@ -44,8 +44,9 @@ const MIGRATIONS: [&str; 13] = [
     "traces",
     "models",
     "after_merge",
+    "statements",
 ];
-const SQLITE_TABLES: [&str; 13] = [
+const SQLITE_TABLES: [&str; 14] = [
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_branches.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
@@ -59,8 +60,9 @@ const SQLITE_TABLES: [&str; 13] = [
     include_str!("../migrations/sqlite/0011_traces.sql"),
     include_str!("../migrations/sqlite/0012_models.sql"),
     include_str!("../migrations/sqlite/0013_after_merge.sql"),
+    include_str!("../migrations/sqlite/0014_statements.sql"),
 ];
-const POSTGRES_TABLES: [&str; 13] = [
+const POSTGRES_TABLES: [&str; 14] = [
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_branches.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
@@ -74,10 +76,11 @@ const POSTGRES_TABLES: [&str; 13] = [
     include_str!("../migrations/postgres/0011_traces.sql"),
     include_str!("../migrations/postgres/0012_models.sql"),
     include_str!("../migrations/postgres/0013_after_merge.sql"),
+    include_str!("../migrations/postgres/0014_statements.sql"),
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 13]) -> Migrator {
+fn migrator(files: [&'static str; 14]) -> Migrator {
     let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
         Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
     });

@@ -57,7 +57,7 @@ pub use spending::{
     BudgetReservation, BudgetScope, DailyLimitExceeded, DailyLimitUsage, PlannedAgentRun, RunCost, RunEnd,
 };
 
-pub use statistics::{ModelLine, StatisticsGrouping, StatisticsLine};
+pub use statistics::{ModelLine, StatementLine, StatisticsGrouping, StatisticsLine};
 pub use traces::UntracedOrder;
 pub use watcher::StoreWatcher;
 

@@ -150,6 +150,7 @@ impl Store {
             return Ok(false);
         }
         for statement in [
+            "DELETE FROM statements WHERE order_id = $1 RETURNING 1",
             "DELETE FROM after_merge WHERE order_id = $1 RETURNING 1",
             "DELETE FROM merged_commits WHERE order_id = $1 RETURNING 1",
             "DELETE FROM spending WHERE order_id = $1 RETURNING 1",

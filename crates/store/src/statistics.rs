@@ -1,12 +1,14 @@
 //! What orders came to over time, added up by the database.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use sqlx::AssertSqlSafe;
 
 use super::order_list::is_among;
-use super::pool::reading;
-use super::{Store, StoreError, to_micros};
-use journeyman_order::RepositoryId;
+use super::pool::{in_tx, reading};
+use super::{Store, StoreError, to_column, to_micros};
+use journeyman_order::{OrderId, RepositoryId};
 
 /// Lines that are added up: the latest weeks, the busiest repositories.
 const MOST_LINES: u32 = 100;
@@ -51,6 +53,16 @@ pub struct ModelLine {
     pub microusd: u64,
     /// Of the orders that it worked on, those whose pull request is merged.
     pub merged: u64,
+}
+
+/// What became of the statements that one agent made with one model as an examiner, over all orders that ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatementLine {
+    pub agent: String,
+    /// Empty where nobody named one.
+    pub model: String,
+    /// By verdict, as [`journeyman_order::examination::StatementVerdict::word`] has it.
+    pub counts: BTreeMap<String, u64>,
 }
 
 type StatisticsColumns = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64);
@@ -157,5 +169,65 @@ impl Store {
             merged: merged.unsigned_abs(),
         };
         Ok(rows.into_iter().map(line).collect())
+    }
+
+    /// Keeps what became of the statements of an order's examiner, in place of what was kept before.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn keep_statements(&self, order: OrderId, line: &StatementLine) -> Result<(), StoreError> {
+        let mut tx = self.pools.begin("what became of statements").await?;
+        let _before: Vec<(i32,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as("DELETE FROM statements WHERE order_id = $1 RETURNING 1")
+                .bind(order.to_string())
+                .fetch_all(connection)
+        })?;
+        for (verdict, count) in &line.counts {
+            let count = to_column(*count, "a count of statements")?;
+            let _kept: Vec<(i32,)> = in_tx!(&mut tx, connection => {
+                sqlx::query_as(
+                    "INSERT INTO statements (order_id, agent, model, verdict, count) VALUES ($1, $2, $3, $4, $5) \
+                     RETURNING 1",
+                )
+                .bind(order.to_string())
+                .bind(line.agent.as_str())
+                .bind(line.model.as_str())
+                .bind(verdict.as_str())
+                .bind(count)
+                .fetch_all(connection)
+            })?;
+        }
+        tx.commit().await
+    }
+
+    /// Adds up the statements of the orders that were opened since, of all or of these repositories, by agent and model.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn statement_statistics(
+        &self,
+        since: DateTime<Utc>,
+        among: Option<&[RepositoryId]>,
+    ) -> Result<Vec<StatementLine>, StoreError> {
+        let among = among.map_or("TRUE".to_owned(), is_among);
+        let sql = format!(
+            "SELECT statements.agent, statements.model, statements.verdict, CAST(SUM(statements.count) AS BIGINT) \
+             FROM (SELECT id FROM orders WHERE opened_at >= $1 AND {among}) AS counted \
+             JOIN statements ON statements.order_id = counted.id GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+        );
+        let rows: Vec<(String, String, String, i64)> = reading!(&self.pools, pool => {
+            // Made of our own words and of numbers alone.
+            sqlx::query_as(AssertSqlSafe(sql)).bind(to_micros(since)).fetch_all(pool)
+        })?;
+        let mut lines: Vec<StatementLine> = Vec::new();
+        for (agent, model, verdict, count) in rows {
+            if lines.last().is_none_or(|last| (&last.agent, &last.model) != (&agent, &model)) {
+                lines.push(StatementLine { agent, model, counts: BTreeMap::new() });
+            }
+            if let Some(last) = lines.last_mut() {
+                last.counts.insert(verdict, count.unsigned_abs());
+            }
+        }
+        Ok(lines)
     }
 }

@@ -19,6 +19,7 @@ mod compare;
 mod configuration;
 mod counts;
 mod dependencies;
+pub mod examination;
 pub mod examples;
 pub mod experiment;
 mod folders;

@@ -85,7 +85,9 @@ fn worker(stage: &Stage) -> String {
     let command = stage.command.as_deref().unwrap_or("work");
     let agent = stage.agent.as_ref().map(|role| format!("{role} · {}", command.trim_start_matches('/')));
     match stage.uses {
-        StageKind::Agent | StageKind::Branch | StageKind::Publish => agent.unwrap_or_default(),
+        StageKind::Agent | StageKind::Examine | StageKind::Branch | StageKind::Publish => {
+            agent.unwrap_or_default()
+        }
         StageKind::Archive => agent.unwrap_or_else(|| "built in: archive".to_owned()),
         StageKind::Tests => "built in: the repository's tests".to_owned(),
         StageKind::Ready => "built in: out of draft".to_owned(),
@@ -94,6 +96,7 @@ fn worker(stage: &Stage) -> String {
 
 fn gives(stage: &Stage) -> Option<String> {
     Some(match (stage.uses, &stage.output) {
+        (StageKind::Examine, _) => "statements of issue and base".to_owned(),
         (StageKind::Branch, _) => "the branch's name".to_owned(),
         (StageKind::Publish, _) => "the draft pull request".to_owned(),
         (StageKind::Archive, _) => "artifacts of the order".to_owned(),

@@ -146,6 +146,10 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
         let sentence = line(&sentence, LONGEST);
         if lies.said == LieVerdict::Noticed { verified.push(sentence) } else { open.push(sentence) }
     }
+    for statement in scrutiny.examination.iter().flat_map(|run| &run.statements) {
+        let list = if statement.is_for() == Some(true) { &mut *verified } else { &mut *open };
+        list.push(line(&statement.sentence(), LONGEST));
+    }
     for (sentence, is_for) in scrutiny.from_outside() {
         let list = if is_for == Some(true) { &mut *verified } else { &mut *open };
         list.push(line(&sentence, LONGEST));

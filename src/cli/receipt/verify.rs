@@ -151,11 +151,11 @@ async fn tested(
     Ok(rows)
 }
 
-/// A receipt that says verified beside a reproduction of its own that does not pass. The tests pass then all the same, and the
+/// A receipt that says verified beside a statement of its own that does not hold. The tests pass then all the same, and the
 /// change is not proven.
 fn unmended(claims: &ReceiptClaims, repeated: &RepeatedTests) -> Option<ReverifiedStatement> {
     let scrutiny = claims.tests.as_ref()?.scrutiny.as_ref()?;
-    let still_fails = scrutiny.still_fails()?;
+    let (failing, _) = scrutiny.examination.as_ref()?.failing().next()?;
     // Beside a person's own commit, which may be the fix, nothing has to be proven.
     let is_of_base = claims.base.as_ref() == Some(&scrutiny.baseline.commit);
     let is_wrong = claims.verified && repeated.is_proof_wanted && is_of_base;
@@ -163,7 +163,7 @@ fn unmended(claims: &ReceiptClaims, repeated: &RepeatedTests) -> Option<Reverifi
         ReverifiedStatement::new(
             "verified",
             "yes",
-            &format!("not proven by the receipt itself: {still_fails}"),
+            &format!("not proven by the receipt itself: {}", failing.sentence()),
         )
     })
 }

@@ -112,7 +112,8 @@ fn bug(change: impl FnOnce(&mut TestEvidence)) -> TestEvidence {
         "judged": "passed",
         "proof": {"proof": "proven", "red": ["test_a", "test_b"]},
         "examples": [{"code": "cents(\"-1\")", "before": ["100"], "after": ["-100"], "said": "mended"}],
-        "reproduction": {"path": "test_issue.py", "said": {"verdict": "mended"}},
+        "examination": {"statements": [{"number": 1, "kind": "changes", "quote": "It is -100.", "source": "issue",
+            "said": {"verdict": "holds"}}]},
         "mutants": {"tried": 3, "caught": 2, "survivors": ["a.py:1: + for -"]},
         "lies": {"said": {"lies": "noticed"}, "told": [], "runs": []},
     });
@@ -129,7 +130,7 @@ fn scrutiny(tests: &mut TestEvidence) -> &mut journeyman_order::Scrutiny {
 fn today(tests: &mut TestEvidence) {
     let scrutiny = scrutiny(tests);
     scrutiny.examples.clear();
-    (scrutiny.reproduction, scrutiny.mutants) = (None, None);
+    (scrutiny.examination, scrutiny.mutants) = (None, None);
 }
 
 fn compared(said: &TestEvidence, here: &TestEvidence) -> Vec<ReverifiedStatement> {
@@ -140,7 +141,7 @@ fn compared(said: &TestEvidence, here: &TestEvidence) -> Vec<ReverifiedStatement
 fn what_only_the_issue_the_plan_or_mutants_tell_is_no_difference() {
     let rows = compared(&bug(|_| ()), &bug(today));
     assert_eq!(differing(&rows), [""; 0]);
-    for about in ["examples", "reproduction", "mutants"] {
+    for about in ["examples", "examination", "mutants"] {
         let row = rows.iter().find(|row| row.statement == format!("scrutiny: {about}")).unwrap();
         assert!(matches!(row.found, ReverificationResult::CannotBeRepeated { .. }), "{row:?}");
     }

@@ -1,7 +1,7 @@
 //! Figures: what an order may cost, and what today has.
 
 use journeyman_order::{BudgetLimits, UserId};
-use journeyman_store::{PlannedAgentRun, RunCost};
+use journeyman_store::{PlannedAgentRun, RunCost, StatementLine};
 
 use super::*;
 
@@ -51,6 +51,25 @@ async fn today_stands_beside_the_limits_that_hold_for_it() {
         "<th scope=\"row\">Asked for by the person with the id 7</th>",
         "claude, &#60;b&#62;opus&#60;/b&#62;",
     ] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+}
+
+#[actix_web::test]
+async fn what_became_of_an_examiners_statements_stands_beside_who_made_them() {
+    let fixture = DashboardFixture::new().await;
+    let order = fixture.order().await;
+    let (_, page) = fixture.page("/statistics").await;
+    assert!(!page.contains("Statements of the examiner"), "{page}");
+    let counts = [("holds", 6), ("disputed", 1), ("unconfirmed", 1)];
+    let line = StatementLine {
+        agent: "claude".to_owned(),
+        model: "opus".to_owned(),
+        counts: counts.map(|(verdict, count)| (verdict.to_owned(), count)).into(),
+    };
+    fixture.state.store.keep_statements(order, &line).await.unwrap();
+    let (_, page) = fixture.page("/statistics").await;
+    for shown in ["claude, opus", "6 of 8 (75 %)", "1 of 8 (12 %)", "0 of 8 (0 %)", "Dropped by people"] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
 }

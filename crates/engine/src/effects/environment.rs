@@ -30,7 +30,7 @@ impl EffectContext {
             tree,
             settings: self.settings(),
             issue: String::new(),
-            reproduction: None,
+            examination: None,
             images: images.clone(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             environments: self.order_environments(),

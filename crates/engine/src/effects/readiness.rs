@@ -15,8 +15,8 @@ use journeyman_order::pipeline::{Check, Stage, StageKind, StageStart};
 use journeyman_sandbox::Sandbox;
 
 /// Templates that are used for what no stage names.
-const BESIDE_STAGES: [&str; 6] =
-    ["answer", "answer_words", "create_commit", "diagnose", "find_plan_file", "resolve"];
+const BESIDE_STAGES: [&str; 7] =
+    ["answer", "answer_words", "create_commit", "diagnose", "examine_again", "find_plan_file", "resolve"];
 
 /// The command with which a verifier judges where its role names no other.
 const REVIEW: &str = "review";
@@ -297,7 +297,7 @@ pub fn missing_for_agent(name: &str, invocation: &Invocation, sandbox: &Sandbox)
 /// Whether an agent works in a stage.
 fn has_worker(stage: &Stage) -> bool {
     match stage.uses {
-        StageKind::Agent | StageKind::Branch | StageKind::Publish => true,
+        StageKind::Agent | StageKind::Examine | StageKind::Branch | StageKind::Publish => true,
         StageKind::Archive => stage.agent.is_some(),
         StageKind::Tests | StageKind::Ready => false,
     }

@@ -24,7 +24,7 @@ impl EffectContext {
             tree: self.tree_of(commit)?,
             settings: self.settings(),
             issue: self.issue_text(),
-            reproduction: self.journal.reproduction(),
+            examination: self.journal.examination(),
             images: self.pinned_images(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             environments: self.order_environments(),

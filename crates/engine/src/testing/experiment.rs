@@ -147,9 +147,10 @@ impl<'a> ExperimentContext<'a> {
                 None => self.old_tests().await,
             }
         };
-        let (examples, reproduced, old_tests, mut old_code, old_configuration) = tokio::try_join!(
-            wanted(passes, self.examples()),
-            wanted(passes, self.reproduce()),
+        let (examples, examined, old_tests, mut old_code, old_configuration) = tokio::try_join!(
+            // An examiner has read them, and says more of them than their text.
+            wanted(passes && self.ask.examination.is_none(), self.examples()),
+            wanted(passes, self.examine()),
             wanted(tests_differ, old_tests),
             wanted(
                 tests_differ,
@@ -157,7 +158,7 @@ impl<'a> ExperimentContext<'a> {
             ),
             wanted(configuration_differs, self.with_old_configuration()),
         )?;
-        let (reproduction, printed) = reproduced.unwrap_or_default();
+        let (examination, printed) = examined.unwrap_or_default();
         let (examples, unanswered) = examples.unwrap_or_default();
         outputs.extend(printed);
         for loaded in [&old_tests, &old_code].into_iter().flatten() {
@@ -285,7 +286,8 @@ impl<'a> ExperimentContext<'a> {
             lies,
             examples,
             unanswered,
-            reproduction,
+            examination,
+            unnamed_inputs: self.unnamed_inputs().await?,
             changed_tests,
             rewritten,
             touches_code: sides.code_differs,

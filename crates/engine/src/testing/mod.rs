@@ -12,6 +12,7 @@ mod checkout;
 mod checkout_run;
 mod detector;
 mod died;
+mod examination;
 mod examples;
 mod experiment;
 mod flaky;
@@ -19,7 +20,6 @@ mod mutants;
 mod new_names;
 mod reach;
 mod report;
-mod reproduction;
 mod unrun;
 
 use std::collections::BTreeMap;
@@ -32,8 +32,8 @@ use journeyman_order::scrutiny::Objection;
 use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
-    CommitSha, ComparisonVerdict, EffectError, PinnedImages, RepositoryName, RepositorySettings,
-    Reproduction, Scrutiny, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha, UnrunProject,
+    CommitSha, ComparisonVerdict, EffectError, IssueExamination, PinnedImages, RepositoryName,
+    RepositorySettings, Scrutiny, TestReport, TestRun, TestVerdict, TestingSettings, TreeSha, UnrunProject,
 };
 use journeyman_sandbox::Sandbox;
 use journeyman_verify::{Overlay, ran_any};
@@ -76,8 +76,8 @@ pub struct TestRunRequest {
     pub settings: RepositorySettings,
     /// What the issue says, whose examples are run; empty where none is known.
     pub issue: String,
-    /// The test that the plan holds; none where it has none.
-    pub reproduction: Option<Reproduction>,
+    /// What the examiner says of the issue; none where nobody examined it.
+    pub examination: Option<IssueExamination>,
     /// What is known already of what its images' names mean.
     pub images: PinnedImages,
     /// A folder of this run's own; emptied before and after.
@@ -289,7 +289,7 @@ impl CommitTester {
                 scrutiny = bench.experiment(judged, None, &mut outputs).await?;
             }
             scrutiny.base_setup = by_base.as_ref().and_then(|(_, ran)| Some(ran.test.as_ref()?.run.clone()));
-            run.verdict = verdict(run.verdict, &scrutiny, ask.settings.accept);
+            run.verdict = verdict(run.verdict, &scrutiny, ask);
             run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());
             let compiled = &bench.change.compiled;
             if !compiled.is_empty() {
@@ -402,9 +402,10 @@ impl CommitTester {
 }
 
 /// What a run comes to, with the experiment around it: a pass can only be taken away, unless what failed was flaky. A
-/// test that is red on the base excuses nothing, unless the repository accepts that: it may be the very one that the issue
-/// is about.
-fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, accepts: AcceptedRun) -> TestVerdict {
+/// test that is red on the base excuses nothing, unless the repository accepts that, or all that an examiner says of the change
+/// holds and none of it is about that test: it may be the very one that the issue is about.
+fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, ask: &TestRunRequest) -> TestVerdict {
+    let is_accepted = ask.settings.accept == AcceptedRun::NoNewFailures;
     let objections = scrutiny.objections();
     let is_bent = !objections.is_empty();
     let bent = match objections.iter().all(|objection| matches!(objection, Objection::Example(_))) {
@@ -417,7 +418,7 @@ fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, accepts: AcceptedRun) -> Tes
         // What failed once passed on the same commit: flaky, and named as that.
         (TestVerdict::Failed, ComparisonVerdict::Passed) if !is_bent => TestVerdict::Passed,
         (TestVerdict::Failed, ComparisonVerdict::PassedBesideRed)
-            if accepts == AcceptedRun::NoNewFailures =>
+            if is_accepted || scrutiny.is_examined_beside_red(&ask.issue) =>
         {
             if is_bent {
                 bent

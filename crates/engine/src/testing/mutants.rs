@@ -98,10 +98,11 @@ impl ExperimentContext<'_> {
                 let mut ran = self.testing.test((&ready, plan), only, how, RunPlace::Here).await?;
                 // What the tests that prove the change do not catch, others may.
                 let is_missed = |ran: &TestCommandResult| ran.ended.run.exit == Exit::Code(0) && took < SHORT;
-                if ran
-                    .as_ref()
-                    .is_some_and(|ran| ran.is_selected && (ran.reading.cases.is_none() || is_missed(ran)))
-                {
+                let ran_none =
+                    |ran: &TestCommandResult| ran.reading.counts.is_some_and(|counts| counts.ran() == 0);
+                let is_open =
+                    |ran: &TestCommandResult| ran.reading.cases.is_none() || is_missed(ran) || ran_none(ran);
+                if ran.as_ref().is_some_and(|ran| ran.is_selected && is_open(ran)) {
                     ran = self.testing.test((&ready, plan), None, again, RunPlace::Here).await?;
                 }
                 lay_one(&mut ready, &mutant.path, bytes.clone()).await?;
@@ -110,6 +111,10 @@ impl ExperimentContext<'_> {
                     ExperimentCell { exit: Some(ended.run.exit), reading: &reading, output: ended.printed() };
                 // One that does not build was caught by nobody.
                 if !not_loaded(&cell).is_empty() && reading.counts.is_none_or(|counts| counts.ran() == 0) {
+                    continue;
+                }
+                // Neither was one against which no test ran.
+                if cell.is_green() && reading.counts.is_some_and(|counts| counts.ran() == 0) {
                     continue;
                 }
                 tally.tried += 1;

@@ -1,6 +1,6 @@
 //! What is exported, what is documented, and what the dashboard and the alert rules ask for are the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ fn named(text: &str) -> BTreeSet<String> {
 async fn with_all_of_them(house: &HttpFixture) {
     let counted = metrics();
     counted.order_ended("verified");
+    counted.statements_ended("claude", "", &BTreeMap::from([("holds".to_owned(), 1)]));
     counted.stage_ended("implement", "passed", 1.0);
     counted.round_ended("implement", true, 1.0);
     counted.effect_ended("agent", true, Duration::from_secs(1));

@@ -16,6 +16,7 @@ impl Stage {
                 fields.push("result");
                 fields
             }
+            StageKind::Examine => vec!["contradictions"],
             StageKind::Branch => vec!["name", "result"],
             StageKind::Tests => vec!["result", "test_results", "verdict"],
             StageKind::Publish => vec!["number", "url"],

@@ -126,6 +126,9 @@ pub enum StageKind {
     /// The result itself is the stage's output.
     #[default]
     Agent,
+    /// The result is what an examiner says of issue and base, who sees nothing else. No other stage sees it, but for where
+    /// issue, documentation and tests contradict one another.
+    Examine,
     /// The result names the branch.
     Branch,
     /// No worker: the repository's tests are run on the work as it stands.
@@ -253,7 +256,7 @@ impl Stage {
     pub fn writes_tree(&self) -> bool {
         match self.uses {
             StageKind::Branch | StageKind::Tests | StageKind::Publish | StageKind::Ready => true,
-            StageKind::Archive => false,
+            StageKind::Archive | StageKind::Examine => false,
             StageKind::Agent => {
                 self.checks.contains(&Check::PushedCommit)
                     || matches!(self.output, Some(StageOutput::File(_) | StageOutput::CodeArtifact))

@@ -6,7 +6,7 @@ use super::limits::{
     MOST_ARGUMENTS, MOST_CHOICES, MOST_DOLLARS, MOST_INPUTS, MOST_ROUNDS, MOST_VERIFIERS,
 };
 use super::problem::quoted;
-use super::references::{GIVEN, INPUTS, is_filled_in};
+use super::references::{GIVEN, INPUTS, VariableReference, is_filled_in, references};
 use super::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
 use crate::names::{COMMAND_RULE, NAME_RULE, NamingError, RoleName, StageName, is_command_name, is_name};
 use crate::schema::schema_validator;
@@ -227,6 +227,7 @@ fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) 
     let (word, meant): (&str, &[&str]) = match stage.uses {
         StageKind::Agent => ("agent", &OF_RESULT),
         StageKind::Archive => ("archive", &["output", "escalate_on_exhaust"]),
+        StageKind::Examine => ("examine", &[]),
         StageKind::Branch => ("branch", &["escalate_on_exhaust"]),
         StageKind::Publish => ("publish", &["escalate_on_exhaust"]),
         StageKind::Tests => ("tests", &[]),
@@ -241,8 +242,11 @@ fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) 
             found.at_number(number, stage, &[YamlPathSegment::Key(field)], problem);
         }
     }
+    if stage.uses == StageKind::Examine {
+        hold_examiner(number, stage, found);
+    }
     match (stage.uses, &stage.agent) {
-        (StageKind::Agent | StageKind::Branch | StageKind::Publish, None) => {
+        (StageKind::Agent | StageKind::Examine | StageKind::Branch | StageKind::Publish, None) => {
             found.at_number(
                 number,
                 stage,
@@ -260,6 +264,7 @@ fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) 
         }
         (
             StageKind::Agent
+            | StageKind::Examine
             | StageKind::Branch
             | StageKind::Publish
             | StageKind::Archive
@@ -267,6 +272,27 @@ fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) 
             | StageKind::Ready,
             _,
         ) => {}
+    }
+}
+
+/// An examiner who knew the plan would say what the plan says.
+fn hold_examiner(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) {
+    let arguments = stage.arguments.iter().map(|text| ("arguments", text));
+    let texts = arguments.chain(stage.inputs.values().map(|text| ("inputs", text)));
+    for (field, text) in texts {
+        let is_of_a_stage = |named: &VariableReference<'_>| match named {
+            VariableReference::Name(name) => {
+                let first = name.split('.').next().unwrap_or_default();
+                first != INPUTS && !GIVEN.iter().any(|(given, _)| *given == first)
+            }
+            VariableReference::Open => false,
+        };
+        if references(text).iter().any(is_of_a_stage) {
+            let problem = format!(
+                "`{field}` names another stage: an examiner sees the issue and the base, and nothing that others say"
+            );
+            found.at_number(number, stage, &[YamlPathSegment::Key(field)], problem);
+        }
     }
 }
 

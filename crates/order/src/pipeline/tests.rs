@@ -42,6 +42,36 @@ fn the_pipelines_that_ship_can_be_read() {
 }
 
 #[test]
+fn an_examiner_is_told_nothing_of_another_stage() {
+    let plan = "name: plan, agent: developer";
+    let examine =
+        |rest: &str| of_stages(&[plan, &format!("name: examine, uses: examine, agent: examiner, {rest}")]);
+    assert_eq!(problems_of(&examine("arguments: ['{{issue.title}}', '{{repository.name}}']")), [""; 0]);
+    for rest in [
+        "depends_on: [plan], arguments: ['{{plan.result}}']",
+        "depends_on: [plan], inputs: {plan: '{{plan.result}}'}",
+    ] {
+        let found = problems_of(&examine(rest));
+        assert!(
+            found[0].contains("names another stage: an examiner sees the issue and the base"),
+            "{found:?}"
+        );
+    }
+    // And the others are told nothing of its programs.
+    let told = of_stages(&[
+        "name: examine, uses: examine, agent: examiner",
+        "name: a, agent: developer, depends_on: [examine], arguments: ['{{examine.contradictions}} {{examine.result}}']",
+    ]);
+    let found = problems_of(&told);
+    assert!(found.len() == 1 && found[0].contains("examine.result"), "{found:?}");
+    let two = of_stages(&[
+        "name: one, uses: examine, agent: examiner",
+        "name: two, uses: examine, agent: examiner",
+    ]);
+    assert!(problems_of(&two)[0].contains("one examiner is enough"), "{:?}", problems_of(&two));
+}
+
+#[test]
 fn a_stage_is_not_called_as_effects_of_ours_are() {
     for word in ["answer", "prepare", "preflight", "authorize", "status", "check", "commit_message"] {
         let yaml = of_stages(&[&STAGE.replace("name: a", &format!("name: {word}"))]);

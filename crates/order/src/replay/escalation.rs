@@ -4,7 +4,6 @@ use super::judge::RoundCheck;
 use super::signal_log::ResumeCommand;
 use super::worker::Worker;
 use super::{Replay, Suspension};
-use crate::agent_run::AgentRun;
 use crate::judge_answer;
 use crate::moves::{AgentTask, AgentTaskWorkspace, Diagnosis, DiagnosisDecision, Rework};
 use crate::pipeline::{Escalation, MOST_QUESTIONS};
@@ -33,6 +32,7 @@ impl CheckExhaustion {
                 | RoundCheck::PushedCommit
                 | RoundCheck::Policy
                 | RoundCheck::Tests
+                | RoundCheck::Statements
                 | RoundCheck::Proof
                 | RoundCheck::Push
                 | RoundCheck::Verifier
@@ -54,6 +54,8 @@ pub(crate) enum EscalationOutcome {
     Approved {
         by: String,
     },
+    /// People dropped the statements that stood against the best round.
+    Released(Box<CandidateWork>),
     GivenUp {
         because: String,
     },
@@ -87,12 +89,20 @@ impl Replay<'_> {
             }
             Escalation::Agent(_) | Escalation::HumanApproval | Escalation::None => {}
         }
+        if let Some(released) = best.and_then(|work| self.without_dropped(work)) {
+            return Ok(EscalationOutcome::Released(Box::new(released)));
+        }
         // Where there is nothing to approve, the word was for another stage.
         let mut words = self.signals.commands_after(self.position);
-        Ok(match words.find(|word| word.is_retry() || best.is_some()) {
+        let counts = |word: &&ResumeCommand| match word {
+            ResumeCommand::Retried | ResumeCommand::Advised { .. } => true,
+            ResumeCommand::Approved { .. } => best.is_some(),
+            ResumeCommand::StatementDropped { .. } => false,
+        };
+        Ok(match words.find(counts) {
             Some(ResumeCommand::Retried | ResumeCommand::Advised { .. }) => EscalationOutcome::Retried,
             Some(ResumeCommand::Approved { by }) => EscalationOutcome::Approved { by: by.clone() },
-            None => EscalationOutcome::GivenUp { because },
+            Some(ResumeCommand::StatementDropped { .. }) | None => EscalationOutcome::GivenUp { because },
         })
     }
 
@@ -128,7 +138,7 @@ impl Replay<'_> {
             let key = worker.key(round, &format!("diagnosis-{question}"));
             let task = AgentTask { round: question, rework: sent_back(fault.take()), ..asked.task() };
             let (run, _) = self.run_agent(&key, task, &asked)?;
-            match judge_answer::diagnosis(complete_answer(run)) {
+            match judge_answer::diagnosis(run.complete_answer()) {
                 Ok(diagnosis) => {
                     if let Some(seen) = self.trace.round(&worker.name, round) {
                         seen.diagnosis = Some(diagnosis.clone());
@@ -139,14 +149,6 @@ impl Replay<'_> {
             }
         }
         Ok(Err(fault.map_or_else(String::new, |feedback| feedback.summary)))
-    }
-}
-
-/// What a judge said, if it was not cut off: a verdict may be taken back in its last words.
-pub(crate) fn complete_answer(run: &AgentRun) -> &str {
-    match run.failure {
-        None => run.result.as_deref().unwrap_or_default(),
-        Some(_) => "",
     }
 }
 

@@ -10,6 +10,7 @@ use crate::effect_name::ReservedWord;
 use crate::ids::{CommitSha, PullNumber};
 use crate::moves::{Move, MoveKey};
 use crate::pipeline::{Stage, StageKind};
+use crate::settings::VerificationRequirement;
 use crate::settlement::Settlement;
 use crate::trace::{Acceptance, CandidateWork, StageChecksOutcome, StageState};
 use crate::verdict::Verdict;
@@ -146,9 +147,11 @@ impl<'a> Replay<'a> {
 
     fn conclude(&mut self, name: &'a str, concluded: StageResult) {
         self.trace.conclude(name, concluded.state);
+        self.trace.requires_examination = self.settings.require.contains(&VerificationRequirement::Examined);
         let position = concluded.position.max(self.position);
         let last_run = self.last_run;
         self.stage_results.insert(name, StageResult { position, last_run, ..concluded });
+        self.trace.kind = Some(self.change_kind());
         let stages = self.pipeline.stages.iter();
         let works = stages.filter_map(|stage| self.stage_results.get(stage.name.as_str())?.work.as_ref());
         self.trace.work = newest(works);
@@ -304,7 +307,7 @@ impl<'a> Replay<'a> {
             Verdict::Rejected { why } => Settlement::Escalated { pull, because: why },
             Verdict::None
             | Verdict::Pending { .. }
-            | Verdict::Verified
+            | Verdict::Verified(_)
             | Verdict::Inconclusive { .. }
             | Verdict::Approved { .. } => finished,
         }

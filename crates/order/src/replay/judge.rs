@@ -14,6 +14,8 @@ pub(crate) enum RoundCheck {
     Tests,
     /// Whoever bends the tests is told once; the second time a person is.
     Tampering,
+    /// A statement of the examiner's does not hold.
+    Statements,
     /// The tests pass, and do not show that the change does anything.
     Proof,
     /// The server does not take the commit.

@@ -159,7 +159,7 @@ impl Replay<'_> {
                 let content = content.unwrap_or_default();
                 Ok(found(&file, content))
             }
-            WorkerOutcome::Approved { .. } => Ok(RoundOutcome::invalid_output(Feedback::failed(
+            WorkerOutcome::Decided { .. } => Ok(RoundOutcome::invalid_output(Feedback::failed(
                 Category::InvalidOutput,
                 "several files were written, and none was chosen",
             ))),

@@ -15,7 +15,7 @@ use crate::trace::PendingApproval;
 /// How often people are asked in one order.
 const MOST_ASKED: usize = 2;
 /// The effect that asks.
-const QUESTIONS: &str = "ask";
+pub(super) const QUESTIONS: &str = "ask";
 
 /// That a person wants another plan than the one of this round.
 pub(crate) struct OtherPlan<'a> {
@@ -94,16 +94,29 @@ impl<'a> Replay<'a> {
                 (worker.key(round, QUESTIONS), questions, PendingApproval::Answers)
             }
         };
+        Ok(match self.put_to_people(&key, saying, asks)? {
+            PlanDecision::Approved => RoundOutcome::Passed(fields),
+            PlanDecision::Again { guidance } => another_plan(guidance.as_deref()),
+        })
+    }
+
+    /// Says something on the issue, and waits for what a person decides.
+    pub(super) fn put_to_people(
+        &mut self,
+        key: &MoveKey,
+        saying: NoticeComment,
+        asks: PendingApproval,
+    ) -> Result<&'a PlanDecision, Suspension> {
         let on = CommentTarget::Issue(self.journal.opened().issue.number);
-        let seen = self.observe(&key, |_| Move::Say { on, saying })?;
+        let seen = self.observe(key, |_| Move::Say { on, saying })?;
         if !matches!(seen.outcome, EffectOutcome::Done) {
-            return Err(self.mismatch(&key));
+            return Err(self.mismatch(key));
         }
         match self.signals.plan_decision_after(self.position) {
-            Some((_, PlanDecision::Approved)) => Ok(RoundOutcome::Passed(fields)),
-            Some((said, PlanDecision::Again { guidance })) => {
+            Some((_, approved @ PlanDecision::Approved)) => Ok(approved),
+            Some((said, again @ PlanDecision::Again { .. })) => {
                 self.position = self.position.max(*said);
-                Ok(another_plan(guidance.as_deref()))
+                Ok(again)
             }
             None => {
                 self.trace.asks = Some(asks);
@@ -113,7 +126,12 @@ impl<'a> Replay<'a> {
     }
 
     /// What people are asked before this plan is carried out; nothing where they were asked often enough.
-    fn questions(&mut self, worker: &Worker, round: u32, found: PlanQuestions) -> Option<NoticeComment> {
+    pub(super) fn questions(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        found: PlanQuestions,
+    ) -> Option<NoticeComment> {
         let PlanQuestions { blocking, open } = found;
         let is_blocked = !blocking.asked.is_empty();
         let (mut questions, mut more) = (blocking.asked, blocking.more);

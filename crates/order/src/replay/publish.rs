@@ -58,7 +58,7 @@ impl<'a> Replay<'a> {
         })?;
         let branch = match named {
             WorkerOutcome::Passed(branch) => branch,
-            WorkerOutcome::Approved { .. } | WorkerOutcome::GivenUp(_) => {
+            WorkerOutcome::Decided { .. } | WorkerOutcome::GivenUp(_) => {
                 self.trace
                     .note("The branch was named after the issue's title: no answer was a name.".to_owned());
                 self.new_branch(&title)
@@ -280,7 +280,7 @@ impl<'a> Replay<'a> {
         })?;
         Ok(match written {
             WorkerOutcome::Passed(text) => text,
-            WorkerOutcome::Approved { .. } => (title, String::new()),
+            WorkerOutcome::Decided { .. } => (title, String::new()),
             WorkerOutcome::GivenUp(given_up) => {
                 self.trace.note(format!("The pull request was named after the issue: {}.", given_up.because));
                 (title, String::new())
@@ -319,7 +319,7 @@ impl<'a> Replay<'a> {
         let verdict = Verdict::of_work(self.pipeline, &self.trace, work, None);
         let ready = verdict.leaves_draft();
         let kind = match verdict {
-            Verdict::Verified | Verdict::Inconclusive { .. } | Verdict::Pending { .. } | Verdict::None => {
+            Verdict::Verified(_) | Verdict::Inconclusive { .. } | Verdict::Pending { .. } | Verdict::None => {
                 "finish"
             }
             Verdict::Rejected { .. } => "hand-over",
@@ -352,7 +352,10 @@ impl<'a> Replay<'a> {
             (Verdict::Approved { .. }, _) => {}
             (Verdict::Inconclusive { why }, Some(by)) => self.accept(&mut work, by, why.sentence()),
             (Verdict::Inconclusive { .. }, None)
-            | (Verdict::None | Verdict::Pending { .. } | Verdict::Verified | Verdict::Rejected { .. }, _) => {
+            | (
+                Verdict::None | Verdict::Pending { .. } | Verdict::Verified(_) | Verdict::Rejected { .. },
+                _,
+            ) => {
                 return Ok(());
             }
         }

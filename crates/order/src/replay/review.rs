@@ -1,6 +1,6 @@
 //! The check `verifier`: a second agent, on a checkout of its own, judges the commit.
 
-use super::escalation::{complete_answer, sent_back};
+use super::escalation::sent_back;
 use super::judge::{FailedRound, RoundCheck, RoundOutcome};
 use super::work::not_verified;
 use super::worker::Worker;
@@ -177,7 +177,7 @@ impl Replay<'_> {
                 let Move::RunAgent(task) = intended else { return None };
                 task.schema.as_ref()
             });
-            match judge_answer::feedback(complete_answer(run), &judge_answer::asked_in(forms.next_back())) {
+            match judge_answer::feedback(run.complete_answer(), &judge_answer::asked_in(forms.next_back())) {
                 Ok(feedback) => return Ok(Ok(feedback)),
                 Err(feedback) => {
                     in_vain += 1;

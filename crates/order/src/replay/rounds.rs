@@ -21,10 +21,11 @@ const MOST_FEEDBACK: usize = 5;
 #[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
 pub(crate) enum WorkerOutcome<T> {
     Passed(T),
-    /// A person accepted the best round as it is.
-    Approved {
+    /// A person decided on the best round.
+    Decided {
         work: Box<CandidateWork>,
-        by: String,
+        /// Who accepted it as it is; none where people dropped the statements that stood against it.
+        approved_by: Option<String>,
     },
     GivenUp(AbandonedRounds),
 }
@@ -182,9 +183,14 @@ impl Replay<'_> {
                     rework = Some(anew(worker, &exhausted, &history, rework.take(), None));
                 }
                 Ok(EscalationOutcome::Approved { by }) => match best {
-                    Some(work) => return Ok(WorkerOutcome::Approved { work: Box::new(work), by }),
+                    Some(work) => {
+                        return Ok(WorkerOutcome::Decided { work: Box::new(work), approved_by: Some(by) });
+                    }
                     None => return Ok(given_up(exhausted.because, None, EscalationTarget::Person)),
                 },
+                Ok(EscalationOutcome::Released(work)) => {
+                    return Ok(WorkerOutcome::Decided { work, approved_by: None });
+                }
                 Ok(EscalationOutcome::GivenUp { because }) => {
                     let to = match worker.escalation {
                         Escalation::None => EscalationTarget::Nobody,
@@ -228,7 +234,9 @@ impl Replay<'_> {
     /// The work that is there is kept, whoever the stage escalates to: there is no money to ask anybody.
     fn out_of_budget<T>(&self, because: String, best: Option<CandidateWork>) -> WorkerOutcome<T> {
         match (best, self.signals.approved_last_after(self.position)) {
-            (Some(work), Some(by)) => WorkerOutcome::Approved { work: Box::new(work), by: by.to_owned() },
+            (Some(work), Some(by)) => {
+                WorkerOutcome::Decided { work: Box::new(work), approved_by: Some(by.to_owned()) }
+            }
             (best, _) => given_up(because, best, EscalationTarget::Person),
         }
     }

@@ -80,6 +80,8 @@ pub(crate) enum ResumeCommand {
     Advised { guidance: String },
     /// `/approve`.
     Approved { by: String },
+    /// `/examine drop N`.
+    StatementDropped { number: u32, by: String },
 }
 
 /// Something about the pull request that may be answered.
@@ -175,7 +177,7 @@ impl ResumeCommand {
     pub(crate) fn is_retry(&self) -> bool {
         match self {
             Self::Retried | Self::Advised { .. } => true,
-            Self::Approved { .. } => false,
+            Self::Approved { .. } | Self::StatementDropped { .. } => false,
         }
     }
 }
@@ -203,6 +205,14 @@ impl<'a> SignalLogView<'a> {
         self.commands().filter(move |spoken| spoken.seq > seq).map(|spoken| &spoken.command)
     }
 
+    /// The statements that people dropped after this entry, with the entries that say so.
+    pub(crate) fn dropped_after(self, seq: u64) -> impl Iterator<Item = (u64, u32, &'a str)> {
+        self.commands().filter(move |spoken| spoken.seq > seq).filter_map(|spoken| match &spoken.command {
+            ResumeCommand::StatementDropped { number, by } => Some((spoken.seq, *number, by.as_str())),
+            ResumeCommand::Retried | ResumeCommand::Advised { .. } | ResumeCommand::Approved { .. } => None,
+        })
+    }
+
     /// Whether a `/retry` came after this entry, whatever came between: of stages side by side each has its own word.
     pub(crate) fn has_retry_after(self, seq: u64) -> bool {
         self.commands_after(seq).any(ResumeCommand::is_retry)
@@ -217,7 +227,9 @@ impl<'a> SignalLogView<'a> {
     pub(crate) fn approved_after(self, seq: u64) -> Option<&'a str> {
         self.commands_after(seq).find_map(|word| match word {
             ResumeCommand::Approved { by } => Some(by.as_str()),
-            ResumeCommand::Retried | ResumeCommand::Advised { .. } => None,
+            ResumeCommand::Retried
+            | ResumeCommand::Advised { .. }
+            | ResumeCommand::StatementDropped { .. } => None,
         })
     }
 
@@ -226,7 +238,9 @@ impl<'a> SignalLogView<'a> {
         let last = self.commands().next_back().filter(|spoken| spoken.seq > seq)?;
         match &last.command {
             ResumeCommand::Approved { by } => Some(by),
-            ResumeCommand::Retried | ResumeCommand::Advised { .. } => None,
+            ResumeCommand::Retried
+            | ResumeCommand::Advised { .. }
+            | ResumeCommand::StatementDropped { .. } => None,
         }
     }
 
@@ -235,7 +249,9 @@ impl<'a> SignalLogView<'a> {
         let last = self.commands().rfind(|spoken| spoken.command.is_retry() && spoken.seq > seq)?;
         match &last.command {
             ResumeCommand::Advised { guidance } => Some(guidance),
-            ResumeCommand::Retried | ResumeCommand::Approved { .. } => None,
+            ResumeCommand::Retried
+            | ResumeCommand::Approved { .. }
+            | ResumeCommand::StatementDropped { .. } => None,
         }
     }
 

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::Replay;
 use super::permissions::{SenderPermission, WordsInTurn};
+use super::plan_progress::{PlanProgress, plan_progress};
 use super::signal_log::{
     AnsweredSignal, AppliedCommand, Cancellation, PlanDecision, PullClosure, PullClosureKind, PullEvent,
     PullEventKind, ResumeCommand, SignalAnswer, SignalLog, TextNews,
@@ -13,8 +14,8 @@ use super::signal_log::{
 use crate::ids::{Person, UserId};
 use crate::journal::{Journal, JournalEntry, JournalEvent};
 use crate::journal_index::{EntryKind, JournalPrefix};
-use crate::moves::{EffectOutcome, Move};
-use crate::pipeline::{Check, Pipeline, Stage, StageOutput};
+use crate::moves::EffectOutcome;
+use crate::pipeline::Pipeline;
 use crate::settlement::Settlement;
 use crate::signal::{Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 use crate::surfaces::Surfaces;
@@ -57,6 +58,11 @@ pub(super) enum SignalRequest {
     /// The issue is not here any more.
     Gone(String),
     Approve(String),
+    /// A statement of the examiner's does not count.
+    Drop {
+        number: u32,
+        by: String,
+    },
     /// What is chosen when an order begins.
     Choose,
     Plan {
@@ -92,16 +98,6 @@ pub(super) enum OrderPhase {
         gathers: bool,
     },
     Over,
-}
-
-/// How far an order is with its plan.
-#[derive(Clone, Copy)]
-enum PlanProgress {
-    /// Its pipeline makes none.
-    NoPlan,
-    NoCode,
-    /// Somebody was asked to write code.
-    Code,
 }
 
 /// What `/retry` is to an order that rests.
@@ -199,6 +195,7 @@ impl SignalLog {
             | SignalRequest::Cancel(_)
             | SignalRequest::Unlabel(_)
             | SignalRequest::Approve(_)
+            | SignalRequest::Drop { .. }
             | SignalRequest::Plan { until_code: false, .. } => {
                 let stood = self.phase_at(pipeline, journal, seq, at);
                 self.command(seq, at, wish, stood)
@@ -334,6 +331,11 @@ impl SignalLog {
                 self.commands.push(AppliedCommand { seq, segment, command: ResumeCommand::Approved { by } });
                 return Ok(());
             }
+            (SignalRequest::Drop { number, by }, OrderPhase::Rests { segment, approvable: true, .. }) => {
+                let command = ResumeCommand::StatementDropped { number, by };
+                self.commands.push(AppliedCommand { seq, segment, command });
+                return Ok(());
+            }
             // Advice that comes while others are answered is for the next answer.
             (
                 SignalRequest::Retry { guidance: Some(guidance), by },
@@ -371,6 +373,7 @@ impl SignalLog {
                  give advice"
             }
             (SignalRequest::Approve(_), _) => "nothing is waiting for approval",
+            (SignalRequest::Drop { .. }, _) => "no statement stands in the way",
             (SignalRequest::Plan { .. }, OrderPhase::AtWork { has_pull: false, conversing: false }) => {
                 "the plan is being made or carried out: comment /cancel and start over, or wait and review the pull request"
             }
@@ -480,6 +483,9 @@ impl SignalReader<'_> {
                     SignalRequest::Retry { guidance: request.advice.clone(), by: by.clone() }
                 }
                 SlashCommand::Approve => SignalRequest::Approve(by.to_string()),
+                SlashCommand::DropStatement { number } => {
+                    SignalRequest::Drop { number: *number, by: by.to_string() }
+                }
                 SlashCommand::Cancel => SignalRequest::Cancel(format!("{by} said /cancel")),
                 SlashCommand::Plan { guidance, until_code } => {
                     SignalRequest::Plan { guidance: guidance.clone(), until_code: *until_code }
@@ -560,27 +566,6 @@ impl SignalReader<'_> {
     fn ignore(&mut self, signal: u64, because: &str) {
         let answer = SignalAnswer::Ignored(because.to_owned());
         self.log.answers.push(AnsweredSignal { signal, answer });
-    }
-}
-
-/// Whether there is a plan to make, and whether somebody was asked for code before this entry.
-fn plan_progress(pipeline: &Pipeline, journal: &Journal, seq: u64) -> PlanProgress {
-    let plans = |stage: &Stage| matches!(stage.output, Some(StageOutput::File(_)));
-    let writes = |stage: &Stage| {
-        stage.checks.contains(&Check::PushedCommit) || stage.output == Some(StageOutput::CodeArtifact)
-    };
-    let is_code = |entry: &JournalEntry| match &entry.event {
-        JournalEvent::Intended { r#move, .. } => {
-            matches!(&**r#move, Move::RunAgent(task) if pipeline.stage(&task.stage).is_some_and(writes))
-        }
-        JournalEvent::Opened(_) | JournalEvent::Observed { .. } | JournalEvent::Signaled { .. } => false,
-    };
-    if !pipeline.stages.iter().any(plans) {
-        PlanProgress::NoPlan
-    } else if journal.whole().before(seq).of_kind(EntryKind::Start).any(is_code) {
-        PlanProgress::Code
-    } else {
-        PlanProgress::NoCode
     }
 }
 

@@ -38,6 +38,7 @@ impl Replay<'_> {
         }
         match stage.uses {
             StageKind::Agent => self.agent_stage(stage),
+            StageKind::Examine => self.examine_stage(stage),
             StageKind::Branch => self.branch_stage(stage),
             StageKind::Tests => self.tests_stage(stage),
             StageKind::Publish => self.publish_stage(stage),
@@ -106,7 +107,7 @@ impl Replay<'_> {
                 fields.extend(seen.filter(|(field, _)| !(names_tests && field == "test_files")));
                 StageResult::passed(fields, work)
             }
-            WorkerOutcome::Approved { mut work, by } => {
+            WorkerOutcome::Decided { mut work, approved_by: Some(by) } => {
                 let because = with_its_own_fault(&work, String::new());
                 self.accept(&mut work, by, because);
                 self.push(&work)?;
@@ -114,6 +115,12 @@ impl Replay<'_> {
                     state: StageState::Approved,
                     ..StageResult::passed(work_fields(&work), Some(*work))
                 }
+            }
+            WorkerOutcome::Decided { work, approved_by: None } => {
+                if self.pull_before(stage).is_some() {
+                    self.push(&work)?;
+                }
+                StageResult::passed(work_fields(&work), Some(*work))
             }
             WorkerOutcome::GivenUp(given_up) => hand_on(stage, given_up),
         };
@@ -164,9 +171,11 @@ impl Replay<'_> {
         })?;
         Ok(match rounds {
             WorkerOutcome::Passed(taken) => Ok(taken),
-            WorkerOutcome::Approved { mut work, by } => {
-                let because = with_its_own_fault(&work, String::new());
-                self.accept(&mut work, by, because);
+            WorkerOutcome::Decided { mut work, approved_by } => {
+                if let Some(by) = approved_by {
+                    let because = with_its_own_fault(&work, String::new());
+                    self.accept(&mut work, by, because);
+                }
                 Ok((self.push(&work)?, *work))
             }
             WorkerOutcome::GivenUp(given_up) => Err(Box::new(hand_on(&asked, given_up))),
@@ -252,7 +261,7 @@ impl Replay<'_> {
                 WorkerOutcome::Passed(fields) => {
                     summary = fields.into_iter().next().map(|(_, text)| text).unwrap_or_default();
                 }
-                WorkerOutcome::Approved { .. } => {}
+                WorkerOutcome::Decided { .. } => {}
                 WorkerOutcome::GivenUp(given_up) => {
                     self.trace.note(format!("The archive has no summary: {}.", given_up.because));
                 }

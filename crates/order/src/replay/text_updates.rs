@@ -79,7 +79,7 @@ impl SignalLog {
                 };
                 let is_thought = |stage: &&Stage| {
                     is_at_work
-                        && stage.uses == StageKind::Agent
+                        && matches!(stage.uses, StageKind::Agent | StageKind::Examine)
                         && !makes_code(stage)
                         && (!matches!(stage.output, Some(StageOutput::OneOf(_))) || has_asked(stage))
                 };

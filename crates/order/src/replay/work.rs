@@ -7,7 +7,7 @@ use super::{Replay, Suspension};
 use crate::agent_run::AgentRun;
 use crate::answer;
 use crate::artifact::CodeArtifact;
-use crate::change_kind::{ChangeKind, IssueClassification, kind_of};
+use crate::change_kind::ChangeKind;
 use crate::checks;
 use crate::commit_message;
 use crate::feedback::{Category, Feedback};
@@ -17,6 +17,7 @@ use crate::journal::JournalEvent;
 use crate::journal_index::EntryKind;
 use crate::moves::{EffectOutcome, Move};
 use crate::pipeline::{Check, Stage, StageOutput};
+use crate::proof::Proof;
 use crate::scrutiny::ProofTarget;
 use crate::settings::ProofRequirement;
 use crate::settlement::Settlement;
@@ -154,12 +155,12 @@ impl Replay<'_> {
         stage: &Stage,
         worker: &Worker,
         round: u32,
-        mut work: CandidateWork,
+        work: CandidateWork,
     ) -> Result<RoundOutcome<CandidateWork>, Suspension> {
         if !stage.checks.contains(&Check::Tests) {
             return Ok(RoundOutcome::Passed(work));
         }
-        let (at, tests) = match &work.tests {
+        let (at, mut tests) = match &work.tests {
             Some(tests) => (work.tested_at, tests.clone()),
             None => {
                 let key = worker.key(round, "tests");
@@ -175,9 +176,15 @@ impl Replay<'_> {
                 (seen.seq, (**tests).clone())
             }
         };
+        let work = CandidateWork { tested_at: at, ..work };
+        let judged = self.judge_statements(worker, round, work, &mut tests)?;
         if let Some(seen) = self.trace.round(&stage.name, round) {
             seen.tests = Some(tests.clone());
         }
+        let mut work = match judged.into_result() {
+            Ok(work) => work,
+            Err(ended) => return Ok(ended),
+        };
         // What an earlier stage took as it is, is not asked about again.
         let was_taken = work.checks.is_unproven();
         self.tested(&mut work, &tests, at);
@@ -199,7 +206,7 @@ impl Replay<'_> {
             let was_asked = self.asked_for_proof.contains_key(&stage.name);
             if is_retried || (no_test.is_none() && !was_asked) {
                 let feedback =
-                    Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(how_to_prove(&tests));
+                    Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(HOW_TO_PROVE);
                 self.asked_for_proof.insert(stage.name.clone(), work.clone());
                 return sent_back(
                     if is_retried { RoundCheck::Person } else { RoundCheck::Proof },
@@ -282,9 +289,7 @@ impl Replay<'_> {
 
     /// Why the tests do not show that the change does what is asked for, where the settings want them to.
     fn lacks_proof(&mut self, tests: &TestRun) -> Option<String> {
-        let class = self.class();
-        let said = IssueClassification { class: &class, by_who_is_judged: self.class_is_of_who_is_judged() };
-        let kind = kind_of(&self.journal.opened().issue, said);
+        let kind = self.change_kind();
         // What was found unproven is so until a run shows otherwise, whoever pushes to it.
         let known = self.trace.work.as_ref().and_then(|work| match &work.checks {
             StageChecksOutcome::Lacking(Inconclusive::Unproven { because }) => Some(because.clone()),
@@ -313,16 +318,19 @@ impl Replay<'_> {
             | (Always | Changes, ChangeKind::Feature)
             | (Always | Changes | Bugs, ChangeKind::Unsaid) => ProofTarget::Addition,
             (Changes | Bugs, ChangeKind::Chore) | (Bugs, ChangeKind::Feature) => {
-                // A plan with a reproduction says that something is wrong.
-                let still_fails = scrutiny.still_fails();
-                if still_fails.is_none() && scrutiny.unproven(ProofTarget::Addition).is_some() {
+                if scrutiny.unproven(ProofTarget::Addition).is_some() {
                     let note =
                         "Nothing had to be proven by a test: `prove` does not ask for it for such an issue.";
                     self.trace.note(note.to_owned());
                 }
-                return still_fails;
+                return None;
             }
         };
+        // Words alone have nothing to prove, but that nothing is wrong any more.
+        let is_of_words = !scrutiny.touches_code && matches!(scrutiny.proof, Some(Proof::NoTestsChanged));
+        if is_of_words && wanted == ProofTarget::Addition {
+            return None;
+        }
         scrutiny.unproven(wanted)
     }
 
@@ -351,7 +359,7 @@ impl Replay<'_> {
         })?;
         Ok(match message {
             WorkerOutcome::Passed(message) => message,
-            WorkerOutcome::Approved { .. } | WorkerOutcome::GivenUp(_) => {
+            WorkerOutcome::Decided { .. } | WorkerOutcome::GivenUp(_) => {
                 self.trace.note("The commit message was made from the issue's title.".to_owned());
                 let number = self.journal.opened().issue.number;
                 commit_message::clean(&title).unwrap_or_else(|| format!("Change for issue {number}"))
@@ -380,18 +388,8 @@ fn unverified(tests: &TestRun) -> String {
 }
 
 /// What the agent is told to do where no test shows its change.
-fn how_to_prove(tests: &TestRun) -> &'static str {
-    match tests.scrutiny.as_ref().and_then(|scrutiny| scrutiny.still_fails()) {
-        Some(_) => {
-            "Make the code do what the plan's reproduction expects. Where that is not what the issue asks for, push \
-             nothing more and answer with a line that begins with `No test:` and says what is wrong with it."
-        }
-        None => {
-            "Add a test that fails on the code as it was and passes with the change. Where no test can show it, push \
-             nothing more and answer with a line that begins with `No test:` and says why."
-        }
-    }
-}
+const HOW_TO_PROVE: &str = "Add a test that fails on the code as it was and passes with the change. Where no test can show it, push \
+    nothing more and answer with a line that begins with `No test:` and says why.";
 
 /// What follows `No test:` in a line of an answer, or of a text within an answer that is JSON.
 fn no_test_in(said: &str) -> Option<String> {

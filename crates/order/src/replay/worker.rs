@@ -74,6 +74,7 @@ impl Worker {
             | RoundCheck::PushedCommit
             | RoundCheck::Policy
             | RoundCheck::Tests
+            | RoundCheck::Statements
             | RoundCheck::Push => MOST_RUNS,
             RoundCheck::Tampering => MOST_TAMPERINGS,
             // It is asked for once, and then the work goes on without.

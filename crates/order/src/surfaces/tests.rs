@@ -1,6 +1,7 @@
 //! Every pair of a settlement and a verdict, and what is shown of it.
 
 use super::super::ids::PullNumber;
+use super::super::verdict::VerifiedCaveats;
 use super::*;
 
 fn settlements() -> Vec<Option<Settlement>> {
@@ -25,7 +26,7 @@ fn verdicts() -> Vec<(&'static str, Verdict)> {
     vec![
         ("none", Verdict::None),
         ("pending", Verdict::Pending { stages: vec!["review".to_owned()] }),
-        ("verified", Verdict::Verified),
+        ("verified", Verdict::Verified(VerifiedCaveats::default())),
         ("no tests", lacks(Inconclusive::NoTests { because: because() })),
         ("one of two", lacks(Inconclusive::ProjectNotTested { because: because() })),
         ("unproven", lacks(Inconclusive::Unproven { because: because() })),
@@ -54,7 +55,7 @@ fn every_pair_is_shown_as_one_thing() {
                 shown.headline,
             );
             // Whatever is claimed anywhere is claimed of a verdict that says so.
-            let is_verified = verdict == Verdict::Verified;
+            let is_verified = matches!(verdict, Verdict::Verified(_));
             let claims = [
                 shown.verified,
                 shown.outcome == "verified",

@@ -8,6 +8,7 @@ use journeyman_order::environment_report::EnvironmentReport;
 use journeyman_order::moves::{Diagnosis, DiagnosisDecision};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{CiTrace, OrderTrace, PullTrace, RoundTrace, StageState};
+use journeyman_order::verdict::VerifiedCaveats;
 use journeyman_order::{
     AgentUsage, AnsweredSignal, Category, Exit, Feedback, Inconclusive, Journal, PullNumber, Settlement,
     Severity, SignalAnswer, SignalKind, SlashCommand, TestCounts, UnrunProject, UnrunReason, Verdict,
@@ -174,7 +175,7 @@ fn change(make: impl FnOnce(&mut OrderProjection)) -> OrderProjection {
     work.tests = Some(tested());
     work.review = Some(Feedback::passed("@ann: nothing to object"));
     let mut survey = survey(trace, None);
-    survey.verdict = Verdict::Verified;
+    survey.verdict = Verdict::Verified(VerifiedCaveats::default());
     make(&mut survey);
     survey
 }
@@ -380,7 +381,7 @@ fn the_verdict_stands_above_the_agents_claim_wherever_the_work_is_not_verified()
         let heading = change(|survey| survey.verdict = verdict.clone()).surfaces().heading;
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words:?} is not in {text}"));
         assert!(text.starts_with("Closes #7\n\n### "), "{text}");
-        assert!(at(heading) < at("in the agent's words"), "{text}");
+        assert!(at(&heading) < at("in the agent's words"), "{text}");
         assert!(at("in the agent's words") < at("**What was not verified**"), "{text}");
     }
 }

@@ -315,3 +315,25 @@ async fn a_models_dollars_stand_beside_the_merged_pull_requests_that_it_worked_o
         assert_eq!(others.unwrap(), []);
     }
 }
+
+#[tokio::test]
+async fn statements_are_added_up_by_who_made_them_and_an_order_that_ends_again_counts_once() {
+    for TestStore { store, .. } in homes().await {
+        let (one, other) = (order(&store).await, order(&store).await);
+        let line = |model: &str, counts: &[(&str, u64)]| StatementLine {
+            agent: "claude".to_owned(),
+            model: model.to_owned(),
+            counts: counts.iter().map(|(verdict, count)| ((*verdict).to_owned(), *count)).collect(),
+        };
+        store.keep_statements(one, &line("opus", &[("holds", 3), ("fails", 2)])).await.unwrap();
+        store.keep_statements(one, &line("opus", &[("holds", 5)])).await.unwrap();
+        store.keep_statements(other, &line("opus", &[("holds", 1), ("dropped", 1)])).await.unwrap();
+        let since = now() - TimeDelta::weeks(1);
+        let added = store.statement_statistics(since, None).await.unwrap();
+        assert_eq!(added, [line("opus", &[("holds", 6), ("dropped", 1)])]);
+        store.keep_statements(other, &line("", &[("unconfirmed", 4)])).await.unwrap();
+        let added = store.statement_statistics(since, None).await.unwrap();
+        assert_eq!(added, [line("", &[("unconfirmed", 4)]), line("opus", &[("holds", 5)])]);
+        assert_eq!(store.statement_statistics(since, Some(&[RepositoryId(5)])).await.unwrap(), []);
+    }
+}

@@ -42,7 +42,8 @@ pub(crate) fn select(
         }
         TestRunnerName::Go => {
             let flags = selected.environment.get_mut("GOFLAGS")?;
-            flags.push_str(&format!(" -run=^({})$", identifiers(names)?.join("|")));
+            let functions: Vec<String> = names.iter().map(|name| go_function(name).to_owned()).collect();
+            flags.push_str(&format!(" -run=^({})$", identifiers(&functions)?.join("|")));
         }
         TestRunnerName::Libtest if is_one && command.contains("cargo") && !words.contains(&"--") => {
             selected.command.push_str(&format!(" -- {}", identifiers(names)?.join(" ")));
@@ -105,6 +106,14 @@ fn identifiers(names: &[String]) -> Option<Vec<String>> {
     let is_plain =
         |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
     (own.len() <= MOST && own.iter().all(is_plain)).then(|| own.into_iter().collect())
+}
+
+/// The function of a Go test, without its package and its subtests, in whose names anything may stand.
+fn go_function(name: &str) -> &str {
+    let kinds = [".Test", ".Example", ".Fuzz", ".Benchmark"];
+    let begins = kinds.iter().filter_map(|kind| name.find(kind)).min().map_or(0, |dot| dot + 1);
+    let function = name.get(begins..).unwrap_or(name);
+    function.split('/').next().unwrap_or(function)
 }
 
 /// Titles as alternatives of a regular expression.
@@ -190,6 +199,11 @@ mod tests {
         let jest =
             select(&asked("npx jest --verbose", None), Some(TestRunnerName::Jest), &titles, &[]).unwrap();
         assert_eq!(jest.command, r#"npx jest --verbose -t '(adds \(1 \+ 1\)|says "no")$'"#);
+        let subtests =
+            ["example.com/v2/a.TestCompare/1.0.0-rc.1".to_owned(), "example.com/v2/a.TestAll".to_owned()];
+        let go = asked("go test ./...", Some(("GOFLAGS", "-v")));
+        let go = select(&go, Some(TestRunnerName::Go), &subtests, &[]).unwrap();
+        assert_eq!(go.environment["GOFLAGS"], "-v -run=^(TestAll|TestCompare)$");
         let hostile = ["it's; rm -rf".to_owned()];
         assert_eq!(select(&asked("node --test", None), Some(TestRunnerName::Node), &hostile, &[]), None);
         let npm = select(&asked("npm test", None), Some(TestRunnerName::Mocha), &titles[1..], &[]).unwrap();

@@ -101,7 +101,7 @@ stages:
     );
     assert_eq!(world.settle(), OrderEnding::Verified { pull: None });
     assert_eq!((world.made("say/results-0"), world.pushes().len()), (1, 0));
-    assert_eq!(world.survey().surfaces().headline, "Verified, nothing published");
+    assert_eq!(world.survey().surfaces().headline, "Verified, not examined, nothing published");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn nothing_is_claimed(world: &SimulatedOrder) -> Result<(), TestCaseError> {
         shown.label == OrderLabel::Done
             && !matches!(survey.verdict, Verdict::Approved { .. } | Verdict::None),
     ];
-    if survey.verdict == Verdict::Verified {
+    if matches!(survey.verdict, Verdict::Verified(_)) {
         is_so(world, &survey, &survey.trace.work.as_ref().expect("verified work").commit)
     } else {
         prop_assert!(claims.iter().all(|claim| !claim), "{:?}: {shown:?}", survey.verdict);
@@ -300,7 +300,7 @@ stages:
         world = world.when(format!("answer/1/{round}/import"), vec![nothing()]);
     }
     world.settle();
-    assert_eq!(world.survey().verdict, Verdict::Verified);
+    assert!(matches!(world.survey().verdict, Verdict::Verified(_)));
     happens(&mut world, OutsideEvent::Retry);
     assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
     happens(&mut world, OutsideEvent::Approve);

@@ -68,7 +68,7 @@ impl OrderEnding {
         let because = || survey.surfaces().because.unwrap_or_default();
         Some(match survey.next.settled.clone()? {
             Settlement::Finished { pull } => match survey.verdict.clone() {
-                Verdict::Verified => Self::Verified { pull },
+                Verdict::Verified(_) => Self::Verified { pull },
                 Verdict::Approved { by, .. } => Self::Approved { pull, by, because: because() },
                 Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => {
                     Self::Unproven { because: because() }

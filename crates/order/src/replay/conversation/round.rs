@@ -244,9 +244,15 @@ impl Replay<'_> {
                 self.trace.conclude(ReservedWord::Answer.word(), StageState::Passed);
                 Ok(AnswerOutcome::Settled(self.as_it_stands(pull)))
             }
-            WorkerOutcome::Approved { mut work, by } => {
-                let because = work.checks.objection().unwrap_or_default();
-                self.accept(&mut work, by, because);
+            WorkerOutcome::Decided { mut work, approved_by } => {
+                let state = match approved_by {
+                    Some(by) => {
+                        let because = work.checks.objection().unwrap_or_default();
+                        self.accept(&mut work, by, because);
+                        StageState::Approved
+                    }
+                    None => StageState::Passed,
+                };
                 match self.push_over(answer, &work, &head)? {
                     BranchPushOutcome::Yes => {}
                     BranchPushOutcome::Overtaken => return Ok(AnswerOutcome::Overtaken),
@@ -260,7 +266,7 @@ impl Replay<'_> {
                 self.bring_text_up_to_date(&text_key(answer, "text"))?;
                 let deeds: Vec<PointAnswer> = points.iter().map(PointAnswer::by_deed).collect();
                 self.say_what_was_done(answer, pull, batch, points, &deeds, Some(&commit))?;
-                self.trace.conclude(ReservedWord::Answer.word(), StageState::Approved);
+                self.trace.conclude(ReservedWord::Answer.word(), state);
                 Ok(AnswerOutcome::Settled(self.as_it_stands(pull)))
             }
             WorkerOutcome::GivenUp(AbandonedRounds { because, .. }) => {

@@ -1,0 +1,529 @@
+//! What the examiner says of an issue before there is a change: statements, each with programs that show whether it holds;
+//! and what those programs say of a change.
+//!
+//! May know: the examiner's answer. Must never know: the change, and who made it.
+//!
+//! The answer is an agent's text: what is taken from it is bounded, and runs where the tests run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::answer;
+use super::feedback::Feedback;
+use super::length::shorten;
+
+/// Statements of one examination, and programs of one statement.
+const MOST_STATEMENTS: usize = 24;
+const MOST_PROGRAMS: usize = 3;
+/// Answers that one program gives.
+const MOST_ANSWERS: usize = 60;
+/// Bytes of a program, and of what it reads.
+const LONGEST_PROGRAM: usize = 32 * 1024;
+/// Bytes of the command that runs it.
+const LONGEST_COMMAND: usize = 2_000;
+/// Characters of a sentence, of an input and of an answer.
+const LONGEST_TEXT: usize = 1_000;
+/// Contradictions that are kept.
+const MOST_CONTRADICTIONS: usize = 8;
+
+/// What an examiner answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueExamination {
+    pub statements: Vec<ExaminerStatement>,
+    /// Where issue, documentation and tests contradict one another.
+    #[serde(default)]
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// A sentence of the issue or of the documentation, and programs that show whether it holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExaminerStatement {
+    pub kind: StatementKind,
+    /// The sentence that it rests on, word for word.
+    pub quote: String,
+    /// Where that stands: `issue`, or the path of a file.
+    pub source: String,
+    /// Whether it is about something that the base does not have at all.
+    #[serde(default, rename = "new")]
+    pub is_new: bool,
+    pub programs: Vec<StatementProgram>,
+}
+
+/// What a statement says of the code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StatementKind {
+    /// The issue asks for it: it does not hold on the base.
+    Changes,
+    /// It was promised before: it holds on the base, and has to hold with the change.
+    Stays,
+}
+
+/// A program that prints one line for each input; or, where it answers nothing, a test file for the project's own runner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatementProgram {
+    /// The name of its file; of a test file, its path in the repository.
+    pub file: String,
+    pub source: String,
+    /// The shell command that runs it, in a folder directly below the repository's root; none: what its ending says.
+    #[serde(default)]
+    pub run: Option<String>,
+    /// What it reads.
+    #[serde(default)]
+    pub stdin: String,
+    /// What it prints, line by line.
+    #[serde(default)]
+    pub answers: Vec<ExpectedAnswer>,
+}
+
+/// One line that a program prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExpectedAnswer {
+    /// What it is the answer to, such as `parse("1d")`.
+    pub input: String,
+    pub expected: String,
+}
+
+/// Two sentences of which one has to be wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contradiction {
+    pub one: QuotedSentence,
+    pub other: QuotedSentence,
+    /// Whether tests of the base demand the opposite of what the issue asks for in words.
+    #[serde(default)]
+    pub tests_against_issue: bool,
+}
+
+/// A sentence and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotedSentence {
+    pub quote: String,
+    pub source: String,
+}
+
+impl Contradiction {
+    /// Both sentences, in one.
+    pub fn sentence(&self) -> String {
+        let said = |sentence: &QuotedSentence| format!("{} says “{}”", sentence.source, sentence.quote);
+        format!("{}, and {}", said(&self.one), said(&self.other))
+    }
+}
+
+impl IssueExamination {
+    /// Reads an examiner's answer.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the examiner: it is no JSON of this form, or says nothing of what the issue asks for.
+    pub fn parse(said: &str) -> Result<Self, Feedback> {
+        let value = answer::fitting(said, &schema(), &[])?;
+        let read: Self = serde_json::from_value(value)
+            .map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
+        let mut statements = read.statements;
+        let mut faults = Vec::new();
+        for (number, statement) in (1..).zip(&mut statements) {
+            statement.programs.truncate(MOST_PROGRAMS);
+            faults.extend(statement.programs.iter().filter_map(|program| {
+                program
+                    .fault()
+                    .map(|fault| format!("statement {number}, {}: {fault}", shorten(&program.file, 80)))
+            }));
+            statement.programs.retain(|program| program.fault().is_none());
+        }
+        statements.retain(|statement| !statement.programs.is_empty());
+        statements.truncate(MOST_STATEMENTS);
+        if !statements.iter().any(|statement| statement.kind == StatementKind::Changes) {
+            let nothing = "no statement with a program says what the issue asks for: at least one of kind `changes` is needed";
+            faults.insert(0, nothing.to_owned());
+            return Err(answer::not_of_the_form(faults));
+        }
+        let mut contradictions = read.contradictions;
+        contradictions.truncate(MOST_CONTRADICTIONS);
+        Ok(Self { statements, contradictions })
+    }
+}
+
+impl StatementProgram {
+    /// Whether the project's runner runs it.
+    pub fn is_test_file(&self) -> bool {
+        self.answers.is_empty()
+    }
+
+    /// Why it cannot be run; none where it can.
+    fn fault(&self) -> Option<&'static str> {
+        let is_plain = |part: &str| {
+            !part.is_empty()
+                && !part.starts_with(['.', '-'])
+                && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        };
+        let parts = self.file.split('/').count();
+        if !self.file.split('/').all(is_plain) || (parts > 1 && !self.is_test_file()) {
+            return Some(
+                "`file` is the plain name of a file, and for a test file its path in the repository",
+            );
+        }
+        if self.is_test_file() && !super::test_path::is_of_tests(&self.file) {
+            return Some("without `answers` it is a test file, and no runner looks for tests there");
+        }
+        let is_known = || default_command(&self.file).is_some();
+        if !self.is_test_file() && self.run.is_none() && !is_known() {
+            return Some("how it is run is not known by its ending: name the command in `run`");
+        }
+        (self.source.contains('\0') || self.stdin.contains('\0')).then_some("it holds a NUL byte")
+    }
+
+    /// The shell command that runs it.
+    pub fn command(&self) -> String {
+        self.run.clone().or_else(|| default_command(&self.file)).unwrap_or_default()
+    }
+}
+
+/// How a program is run in a folder directly below the repository's root, by the ending of its file.
+pub fn default_command(file: &str) -> Option<String> {
+    let (stem, ending) = file.rsplit_once('.')?;
+    Some(match ending {
+        "py" => format!("PYTHONPATH=\"$CODE:$CODE/src:$CODE/lib\" python3 {file}"),
+        "js" | "mjs" | "cjs" | "ts" | "mts" => format!("node --no-warnings {file}"),
+        "rb" => format!("ruby -I \"$CODE/lib\" -I \"$CODE\" {file}"),
+        "php" => format!("php {file}"),
+        "go" => format!("go run {file}"),
+        "rs" => format!(
+            "mkdir -p \"$CODE/examples\" && cp {file} \"$CODE/examples/$PLACE.rs\" && cargo run --quiet --offline --release \
+             --example \"$PLACE\""
+        ),
+        "java" => format!(
+            "mkdir -p classes && find \"$CODE/src/main/java\" \"$CODE/src\" -name '*.java' ! -path '*/test/*' 2>/dev/null | sort -u > \
+             sources && javac -d classes @sources {file} && java -cp classes {stem}"
+        ),
+        "sh" => format!("sh {file}"),
+        "bash" => format!("bash {file}"),
+        _ => return None,
+    })
+}
+
+/// The form of an examiner's answer.
+pub fn schema() -> Value {
+    let text = |longest: usize| json!({"type": "string", "minLength": 1, "maxLength": longest});
+    let sentence = json!({
+        "type": "object", "required": ["quote", "source"],
+        "properties": {"quote": text(LONGEST_TEXT), "source": text(200)}
+    });
+    json!({
+        "type": "object",
+        "required": ["statements"],
+        "properties": {
+            "statements": {"type": "array", "items": {
+                "type": "object",
+                "required": ["kind", "quote", "source", "programs"],
+                "properties": {
+                    "kind": {"enum": ["changes", "stays"]},
+                    "quote": text(LONGEST_TEXT),
+                    "source": text(200),
+                    "new": {"type": "boolean"},
+                    "programs": {"type": "array", "items": {
+                        "type": "object",
+                        "required": ["file", "source", "answers"],
+                        "properties": {
+                            "file": text(200),
+                            "source": text(LONGEST_PROGRAM),
+                            "run": {"type": ["string", "null"], "maxLength": LONGEST_COMMAND},
+                            "stdin": {"type": "string", "maxLength": LONGEST_PROGRAM},
+                            "answers": {"type": "array", "maxItems": MOST_ANSWERS, "items": {
+                                "type": "object",
+                                "required": ["input", "expected"],
+                                "properties": {
+                                    "input": text(LONGEST_TEXT),
+                                    "expected": {"type": "string", "maxLength": LONGEST_TEXT, "pattern": "^[^\\n\\r]*$"}
+                                }
+                            }}
+                        }
+                    }}
+                }
+            }},
+            "contradictions": {"type": "array", "items": {
+                "type": "object",
+                "required": ["one", "other"],
+                "properties": {
+                    "one": sentence, "other": sentence, "tests_against_issue": {"type": "boolean"}
+                }
+            }}
+        }
+    })
+}
+
+/// What the statements say of a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExaminationRun {
+    /// By number, from 1.
+    pub statements: Vec<StatementRun>,
+}
+
+/// What one statement says of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StatementRun {
+    /// Its number among the examiner's statements, from 1.
+    pub number: u32,
+    pub kind: StatementKind,
+    pub quote: String,
+    pub source: String,
+    pub said: StatementVerdict,
+}
+
+/// What the programs of a statement come to, on both codes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "verdict")]
+pub enum StatementVerdict {
+    /// With the change it holds.
+    Holds,
+    /// With the change it does not.
+    Fails(FailedAnswer),
+    /// A second reading expects another answer, or none: it counts neither way.
+    Disputed {
+        #[serde(flatten)]
+        failed: FailedAnswer,
+        /// What the second reading expects; none where it says that the text does not tell.
+        second: Option<String>,
+    },
+    /// The base does not confirm it, or it is about names that the text does not give: it counts neither way.
+    Unconfirmed { because: String },
+    /// A person says that it does not count.
+    Dropped { by: String },
+}
+
+impl StatementVerdict {
+    /// In a word, as receipts and metrics have it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails(_) => "fails",
+            Self::Disputed { .. } => "disputed",
+            Self::Unconfirmed { .. } => "unconfirmed",
+            Self::Dropped { .. } => "dropped",
+        }
+    }
+}
+
+/// One answer that is not as expected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedAnswer {
+    pub input: String,
+    pub expected: String,
+    /// What the change answers.
+    pub got: String,
+}
+
+impl FailedAnswer {
+    fn sentence(&self) -> String {
+        let Self { input, expected, got } = self;
+        format!("{input} gives {}, and {} is expected", shown(got), shown(expected))
+    }
+}
+
+fn shown(answer: &str) -> &str {
+    if answer.is_empty() { "nothing" } else { answer }
+}
+
+impl StatementRun {
+    /// What it comes to, in one sentence without its sign.
+    pub fn sentence(&self) -> String {
+        let Self { number, quote, source, said, .. } = self;
+        let what = format!("statement {number} ({source}: “{quote}”)");
+        match said {
+            StatementVerdict::Holds => format!("{what} holds"),
+            StatementVerdict::Fails(failed) => format!("{what} does not hold: {}", failed.sentence()),
+            StatementVerdict::Disputed { failed, second } => {
+                let second = match second {
+                    Some(second) => format!("expects {}", shown(second)),
+                    None => "says that the text does not tell".to_owned(),
+                };
+                format!("{what} is disputed: {}; a second reading {second}", failed.sentence())
+            }
+            StatementVerdict::Unconfirmed { because } => format!("{what} does not count: {because}"),
+            StatementVerdict::Dropped { by } => format!("{what} was dropped by {by}"),
+        }
+    }
+
+    /// Whether it is for the change; none where it counts neither way.
+    pub fn is_for(&self) -> Option<bool> {
+        match self.said {
+            StatementVerdict::Holds => Some(true),
+            StatementVerdict::Fails(_) => Some(false),
+            StatementVerdict::Disputed { .. }
+            | StatementVerdict::Unconfirmed { .. }
+            | StatementVerdict::Dropped { .. } => None,
+        }
+    }
+
+    fn holds(&self) -> bool {
+        self.said == StatementVerdict::Holds
+    }
+}
+
+impl ExaminationRun {
+    /// Those that do not hold.
+    pub fn failing(&self) -> impl Iterator<Item = (&StatementRun, &FailedAnswer)> {
+        self.statements.iter().filter_map(|statement| match &statement.said {
+            StatementVerdict::Fails(failed) => Some((statement, failed)),
+            StatementVerdict::Holds
+            | StatementVerdict::Disputed { .. }
+            | StatementVerdict::Unconfirmed { .. }
+            | StatementVerdict::Dropped { .. } => None,
+        })
+    }
+
+    /// Whether something that the issue asks for was seen to hold, and nothing was seen not to.
+    pub fn shows_the_change(&self) -> bool {
+        let holds = |statement: &StatementRun| statement.kind == StatementKind::Changes && statement.holds();
+        self.failing().next().is_none() && self.statements.iter().any(holds)
+    }
+
+    /// How many of a kind hold, and how many count.
+    pub fn tally(&self, kind: StatementKind) -> (usize, usize) {
+        let of_kind = self.statements.iter().filter(|statement| statement.kind == kind);
+        let (mut held, mut all) = (0, 0);
+        for statement in of_kind {
+            match statement.said {
+                StatementVerdict::Holds => (held, all) = (held + 1, all + 1),
+                StatementVerdict::Fails(_) => all += 1,
+                StatementVerdict::Disputed { .. }
+                | StatementVerdict::Unconfirmed { .. }
+                | StatementVerdict::Dropped { .. } => {}
+            }
+        }
+        (held, all)
+    }
+
+    /// What was checked, in one sentence.
+    pub fn sentence(&self) -> String {
+        let (asked, all_asked) = self.tally(StatementKind::Changes);
+        let (kept, all_kept) = self.tally(StatementKind::Stays);
+        let count = |is_it: fn(&StatementVerdict) -> bool| {
+            self.statements.iter().filter(|statement| is_it(&statement.said)).count()
+        };
+        let left_out = [
+            (count(|said| matches!(said, StatementVerdict::Disputed { .. })), "disputed"),
+            (count(|said| matches!(said, StatementVerdict::Unconfirmed { .. })), "not confirmed by the base"),
+            (count(|said| matches!(said, StatementVerdict::Dropped { .. })), "dropped by a person"),
+        ];
+        let left_out: Vec<String> = left_out
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        let beside = if left_out.is_empty() { String::new() } else { format!(" ({})", left_out.join(", ")) };
+        let statements = match all_asked {
+            0 => "no statement of the issue counts".to_owned(),
+            _ => format!("{asked} of {all_asked} statements of the issue hold"),
+        };
+        let promises = match all_kept {
+            0 => String::new(),
+            _ => format!(", {kept} of {all_kept} promises are kept"),
+        };
+        format!("{statements}{promises}{beside}")
+    }
+}
+
+/// What somebody expects who reads a statement a second time.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct SecondReading {
+    pub statement: u32,
+    /// The line that the program should print for the input; none where the text does not tell.
+    pub expected: Option<String>,
+}
+
+/// The form of a second reading.
+pub fn reading_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["readings"],
+        "properties": {"readings": {"type": "array", "items": {
+            "type": "object",
+            "required": ["statement", "expected"],
+            "properties": {
+                "statement": {"type": "integer", "minimum": 1},
+                "expected": {"type": ["string", "null"], "maxLength": LONGEST_TEXT}
+            }
+        }}}
+    })
+}
+
+/// Reads a second reading.
+///
+/// # Errors
+/// What is wrong with it, for whoever gave it.
+pub fn second_reading(said: &str) -> Result<Vec<SecondReading>, Feedback> {
+    #[derive(Deserialize)]
+    struct Readings {
+        readings: Vec<SecondReading>,
+    }
+    let value = answer::fitting(said, &reading_schema(), &[])?;
+    let read: Readings =
+        serde_json::from_value(value).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
+    Ok(read.readings)
+}
+
+impl IssueExamination {
+    /// What is asked a second time of those that fail: the sentence, the program and the input, and no answer.
+    pub fn questions(&self, run: &ExaminationRun) -> String {
+        let mut text = String::new();
+        for (failing, failed) in run.failing() {
+            let number = failing.number;
+            let statement =
+                usize::try_from(number).ok().and_then(|number| self.statements.get(number.wrapping_sub(1)));
+            let programs = statement.iter().flat_map(|statement| &statement.programs);
+            let asks = |program: &&StatementProgram| {
+                program.file == failed.input
+                    || program.answers.iter().any(|answer| answer.input == failed.input)
+            };
+            text.push_str(&format!(
+                "## Statement {number}\n\n{} says: {}\n\n",
+                failing.source, failing.quote
+            ));
+            match programs.clone().find(asks).or_else(|| programs.clone().next()) {
+                Some(program) => text.push_str(&format!(
+                    "The program `{}`, run as `{}`:\n\n{}\n\n",
+                    program.file,
+                    program.command(),
+                    program.source
+                )),
+                None => text.push_str("Its program is not known any more.\n\n"),
+            }
+            text.push_str(&format!("What should it print, in one line, for the input {}\n\n", failed.input));
+        }
+        text
+    }
+}
+
+impl ExaminationRun {
+    /// What fails and is read otherwise a second time counts neither way.
+    pub fn dispute(&mut self, readings: &[SecondReading]) {
+        for statement in &mut self.statements {
+            let StatementVerdict::Fails(failed) = &statement.said else { continue };
+            let read = readings.iter().rfind(|reading| reading.statement == statement.number);
+            let second = read.and_then(|reading| reading.expected.clone());
+            if second.as_deref().is_none_or(|second| !is_same(second, &failed.expected)) {
+                statement.said = StatementVerdict::Disputed { failed: failed.clone(), second };
+            }
+        }
+    }
+
+    /// A person says that a statement does not count. Whether there is one of that number that fails.
+    pub fn drop_statement(&mut self, number: u32, by: &str) -> bool {
+        let failing = self.statements.iter_mut().find(|statement| {
+            statement.number == number
+                && matches!(statement.said, StatementVerdict::Fails(_) | StatementVerdict::Disputed { .. })
+        });
+        let Some(failing) = failing else { return false };
+        failing.said = StatementVerdict::Dropped { by: by.to_owned() };
+        true
+    }
+}
+
+/// Whether two answers are the same, but for blanks around them.
+fn is_same(one: &str, other: &str) -> bool {
+    one.split_whitespace().eq(other.split_whitespace())
+}
+
+#[cfg(test)]
+#[path = "examination_tests.rs"]
+mod tests;

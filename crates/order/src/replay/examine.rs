@@ -1,0 +1,278 @@
+//! The examiner: what it says of the issue before there is a change, and the second reading of what a change does not do.
+
+use super::graph::StageResult;
+use super::judge::{FailedRound, RoundCheck, RoundOutcome};
+use super::plan::QUESTIONS;
+use super::rounds::WorkerOutcome;
+use super::signal_log::PlanDecision;
+use super::work::not_verified;
+use super::worker::Worker;
+use super::{Replay, Suspension};
+use crate::agent_run::AgentRun;
+use crate::change_kind::{ChangeKind, IssueClassification, kind_of};
+use crate::checks;
+use crate::examination::{
+    ExaminationRun, IssueExamination, SecondReading, StatementVerdict, reading_schema, schema, second_reading,
+};
+use crate::feedback::{Category, Feedback, Finding, Severity};
+use crate::moves::{AgentTask, AgentTaskWorkspace};
+use crate::pipeline::{Escalation, MOST_QUESTIONS, Stage, StageKind};
+use crate::plan_questions::PlanQuestions;
+use crate::settings::ExaminationPolicy;
+use crate::test_run::TestRun;
+use crate::trace::{CandidateWork, PendingApproval, StageState};
+
+/// The template of an examiner whose stage names none, and that of the second reading.
+const EXAMINE: &str = "examine";
+const READ_AGAIN: &str = "examine_again";
+/// The role of an examiner where no stage of the pipeline names one.
+const EXAMINER: &str = "examiner";
+
+impl Replay<'_> {
+    /// What the issue is taken for.
+    pub(crate) fn change_kind(&self) -> ChangeKind {
+        let class = self.class();
+        let said = IssueClassification { class: &class, by_who_is_judged: self.class_is_of_who_is_judged() };
+        kind_of(&self.journal.opened().issue, said)
+    }
+
+    /// An examiner who cannot be had is nobody's fault: the change is not examined then, and everybody hears that.
+    pub(crate) fn examine_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
+        let is_wanted = match (self.settings.examine, self.change_kind()) {
+            (ExaminationPolicy::Never, _) | (_, ChangeKind::Chore) => false,
+            (ExaminationPolicy::Bugs, ChangeKind::Feature) => false,
+            (ExaminationPolicy::Bugs, ChangeKind::Bug | ChangeKind::Unsaid)
+            | (ExaminationPolicy::Changes, ChangeKind::Bug | ChangeKind::Feature | ChangeKind::Unsaid) => {
+                true
+            }
+        };
+        let Some(base) = self.base.clone().filter(|_| is_wanted) else {
+            return Ok(StageResult {
+                fields: contradictions_field(&IssueExamination::default()),
+                ..StageResult::without_result(StageState::Skipped)
+            });
+        };
+        let mut worker = self.worker(stage, &stage.name)?;
+        if stage.command.is_none() {
+            EXAMINE.clone_into(&mut worker.command);
+        }
+        worker.agent = self.examiner_agent(&worker.role);
+        worker.place = AgentTaskWorkspace::Checkout { commit: base };
+        worker.schema = Some(schema());
+        worker.most_runs = MOST_QUESTIONS;
+        worker.escalation = Escalation::None;
+        let begun = self.position;
+        let rounds = self.rounds(&worker, |walk, round, run| {
+            match IssueExamination::parse(run.map(AgentRun::complete_answer).unwrap_or_default()) {
+                Ok(examination) => walk.ask_about_contradictions(&worker, round, examination),
+                Err(feedback) if round < MOST_QUESTIONS => Ok(RoundOutcome::invalid_output(feedback)),
+                Err(feedback) => Ok(RoundOutcome::Passed(Err(feedback.summary))),
+            }
+        });
+        let because = match rounds {
+            Ok(WorkerOutcome::Passed(Ok(examination))) => {
+                return Ok(StageResult::passed(contradictions_field(&examination), None));
+            }
+            Ok(WorkerOutcome::Passed(Err(because))) => because,
+            Ok(WorkerOutcome::GivenUp(given_up)) => given_up.because,
+            Ok(WorkerOutcome::Decided { .. }) => "a person had the work go on without".to_owned(),
+            Err(Suspension::Settled(settled)) => settled.because().unwrap_or_default().to_owned(),
+            Err(halt) => return Err(halt),
+        };
+        // A `/retry` that has the examiner tried once more is for the stages after it as well.
+        self.position = begun;
+        self.trace.note(format!("The issue was not examined: {because}."));
+        Ok(StageResult::passed(contradictions_field(&IssueExamination::default()), None))
+    }
+
+    /// Where tests of the base demand the opposite of what the issue says, a person decides before anything is written.
+    fn ask_about_contradictions(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        examination: IssueExamination,
+    ) -> Result<RoundOutcome<Result<IssueExamination, String>>, Suspension> {
+        let against = examination.contradictions.iter().filter(|found| found.tests_against_issue);
+        let asked: Vec<String> =
+            against.map(|found| format!("{}. Which of them is right?", found.sentence())).collect();
+        let Some(saying) = self.questions(worker, round, PlanQuestions::blocked_by(asked)) else {
+            return Ok(RoundOutcome::Passed(Ok(examination)));
+        };
+        Ok(match self.put_to_people(&worker.key(round, QUESTIONS), saying, PendingApproval::Answers)? {
+            PlanDecision::Approved => RoundOutcome::Passed(Ok(examination)),
+            PlanDecision::Again { guidance } => {
+                let said = guidance.as_deref().unwrap_or("examine it again");
+                let feedback = Feedback::failed(
+                    Category::InvalidOutput,
+                    format!("a person was asked, and says: {said}"),
+                );
+                RoundOutcome::failed(RoundCheck::Person, feedback)
+            }
+        })
+    }
+
+    /// The examiner's agent: as the settings say, and else another than the one whose change is judged, if one is known.
+    fn examiner_agent(&self, role: &str) -> String {
+        let is_chosen = self.trace.request.agent().is_some()
+            || self.settings.agents.contains_key(role)
+            || self.journal.role(role).is_some_and(|role| role.runtime.is_some());
+        let own = self.agent_for(role);
+        if is_chosen {
+            return own;
+        }
+        let makers = self.pipeline.stages.iter().filter(|stage| stage.writes_tree());
+        match makers.filter_map(|stage| stage.agent.as_deref()).next_back() {
+            Some(maker) => self.agent_beside(&self.agent_for(maker)).unwrap_or(own),
+            None => own,
+        }
+    }
+
+    /// An agent of this order that is another one, if there is one.
+    fn agent_beside(&self, agent: &str) -> Option<String> {
+        let roles = self.pipeline.stages.iter().flat_map(Stage::roles).map(|(_, role)| self.agent_for(role));
+        roles.into_iter().find(|other| other != agent)
+    }
+
+    /// What the statements say of a run: those that fail are read a second time by somebody who knows neither answer. Where no
+    /// second reading can be had, the first one counts.
+    pub(crate) fn judge_statements(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        work: CandidateWork,
+        tests: &mut TestRun,
+    ) -> Result<RoundOutcome<CandidateWork>, Suspension> {
+        let examined = tests.scrutiny.as_mut().and_then(|scrutiny| scrutiny.examination.as_mut());
+        let Some(examination) = examined else { return Ok(RoundOutcome::Passed(work)) };
+        if examination.failing().next().is_some() {
+            match self.read_again(worker, round, examination)? {
+                Ok(readings) => examination.dispute(&readings),
+                Err(because) => {
+                    self.trace.note(format!(
+                        "A statement that does not hold was not read a second time: {because}."
+                    ));
+                }
+            }
+        }
+        let Some(mut feedback) = statements_feedback(examination) else {
+            return Ok(RoundOutcome::Passed(work));
+        };
+        let is_red = !tests.verdict.is_pass();
+        if is_red {
+            feedback.issues.extend(checks::of_tests(tests).feedback.issues);
+        }
+        let candidate = CandidateWork { tests: Some(tests.clone()), ..not_verified(work, &feedback.summary) };
+        Ok(RoundOutcome::Failed(Box::new(FailedRound {
+            by: RoundCheck::Statements,
+            tests: is_red.then(|| Box::new(tests.clone())),
+            tree: Some(candidate.tree.clone()),
+            candidate: Some(candidate),
+            feedback,
+        })))
+    }
+
+    /// The work, where people have dropped since all statements that fail on it; what else its tests say counts on.
+    pub(crate) fn without_dropped(&mut self, work: &CandidateWork) -> Option<CandidateWork> {
+        let mut tests =
+            work.tests.clone().filter(|tests| tests.verdict.is_pass() && tests.doubt.is_none())?;
+        let run = tests.scrutiny.as_mut()?.examination.as_mut()?;
+        let mut last = None;
+        for (seq, number, by) in self.signals.dropped_after(self.position) {
+            if run.drop_statement(number, by) {
+                last = Some(seq);
+            }
+        }
+        let is_free = run.failing().next().is_none();
+        let seq = last.filter(|_| is_free)?;
+        self.position = self.position.max(seq);
+        let mut work = work.clone();
+        let at = work.tested_at;
+        self.tested(&mut work, &tests, at);
+        Some(work)
+    }
+
+    /// The second reading of what fails, or why it could not be had.
+    fn read_again(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        run: &ExaminationRun,
+    ) -> Result<Result<Vec<SecondReading>, String>, Suspension> {
+        let (Some(base), Some(examination)) = (self.base.clone(), self.journal.examination()) else {
+            return Ok(Err("the statements are not known any more".to_owned()));
+        };
+        let stage = self.pipeline.stages.iter().find(|stage| stage.uses == StageKind::Examine);
+        let role = stage.and_then(|stage| stage.agent.clone()).unwrap_or_else(|| EXAMINER.to_owned());
+        let first = self.examiner_agent(&role);
+        let agent = self.agent_beside(&first).unwrap_or(first);
+        let arguments = vec![self.task.title.clone(), self.task.body.clone(), examination.questions(run)];
+        let mut asked = worker.asks_role(
+            (&role, agent),
+            READ_AGAIN,
+            arguments,
+            (AgentTaskWorkspace::Checkout { commit: base }, reading_schema()),
+        );
+        // Nothing of the plan: whoever reads again knows the issue and the base.
+        asked.inputs.clear();
+        let mut fault = None;
+        for question in 1..=MOST_QUESTIONS {
+            let key = worker.key(round, &format!("reading-{question}"));
+            let task = AgentTask {
+                round: question,
+                rework: super::escalation::sent_back(fault.take()),
+                ..asked.task()
+            };
+            let run = match self.run_agent(&key, task, &asked) {
+                Ok((run, _)) => run,
+                Err(Suspension::OverBudget { because }) => return Ok(Err(because)),
+                Err(Suspension::Settled(settled)) => {
+                    return Ok(Err(settled.because().unwrap_or_default().to_owned()));
+                }
+                Err(halt) => return Err(halt),
+            };
+            match second_reading(run.complete_answer()) {
+                Ok(readings) => return Ok(Ok(readings)),
+                Err(feedback) => fault = Some(feedback),
+            }
+        }
+        Ok(Err(fault.map_or_else(String::new, |feedback| feedback.summary)))
+    }
+}
+
+/// What a stage gives to those after it: no statement, and where issue, documentation and tests contradict one another.
+fn contradictions_field(examination: &IssueExamination) -> Vec<(String, String)> {
+    let lines: Vec<String> =
+        examination.contradictions.iter().map(|found| format!("- {}", found.sentence())).collect();
+    vec![("contradictions".to_owned(), lines.join("\n"))]
+}
+
+/// What the author hears: the sentence, one input, what was expected and what came; never the program. None where nothing
+/// fails.
+fn statements_feedback(run: &ExaminationRun) -> Option<Feedback> {
+    let issues: Vec<Finding> = run
+        .failing()
+        .map(|(statement, _)| Finding {
+            severity: Severity::Critical,
+            category: Category::TestFailure,
+            description: statement.sentence(),
+            location: None,
+            suggestion: Some(
+                "Make the code do what the sentence says, for every input of its kind, and add a test of it. Where the \
+                 sentence says something else, say so in your answer."
+                    .to_owned(),
+            ),
+        })
+        .collect();
+    let first = issues.first()?.description.clone();
+    let summary = match issues.len() {
+        1 => first,
+        many => format!("{many} statements do not hold, the first: {first}"),
+    };
+    let counted = run
+        .statements
+        .iter()
+        .filter(|statement| matches!(statement.said, StatementVerdict::Holds | StatementVerdict::Fails(_)));
+    let all = counted.count().max(1);
+    let score = (all - issues.len().min(all)) as f64 / all as f64;
+    Some(Feedback { issues, score, ..Feedback::failed(Category::TestFailure, summary) })
+}

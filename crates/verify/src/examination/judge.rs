@@ -1,0 +1,163 @@
+//! What the programs of a statement say of a change, by what they print on both codes.
+
+use journeyman_order::examination::{
+    ExaminerStatement, ExpectedAnswer, FailedAnswer, StatementKind, StatementProgram, StatementRun,
+    StatementVerdict,
+};
+use journeyman_order::length::shorten;
+
+use super::ProgramOutput;
+use super::loading::unloaded;
+
+/// Characters of an answer that are shown.
+const LONGEST_ANSWER: usize = 300;
+
+/// The runs of one program on the base and on the change.
+pub type ProgramRuns = (Vec<ProgramOutput>, Vec<ProgramOutput>);
+
+/// What a statement says of a change. `runs` are those of its programs, in order; `given` is the text of the issue, whose
+/// names a program may use.
+pub fn judge_statement(
+    number: u32,
+    statement: &ExaminerStatement,
+    runs: &[ProgramRuns],
+    given: &str,
+) -> StatementRun {
+    let programs = statement.programs.iter().filter(|program| !program.is_test_file()).zip(runs);
+    let said = programs.map(|(program, (base, change))| match confirmed(statement, program, base) {
+        Some(because) => StatementVerdict::Unconfirmed { because },
+        None => on_the_change(statement, program, change, given),
+    });
+    StatementRun {
+        number,
+        kind: statement.kind,
+        quote: statement.quote.clone(),
+        source: statement.source.clone(),
+        said: together(said),
+    }
+}
+
+/// What all programs of one statement come to: one that fails weighs most, then one that holds.
+pub fn together(said: impl Iterator<Item = StatementVerdict>) -> StatementVerdict {
+    let rank = |said: &StatementVerdict| match said {
+        StatementVerdict::Fails(_) => 0,
+        StatementVerdict::Holds => 1,
+        StatementVerdict::Disputed { .. }
+        | StatementVerdict::Unconfirmed { .. }
+        | StatementVerdict::Dropped { .. } => 2,
+    };
+    said.min_by_key(rank)
+        .unwrap_or_else(|| StatementVerdict::Unconfirmed { because: "it has no program".to_owned() })
+}
+
+/// Why the base does not confirm a program; none where it does.
+fn confirmed(
+    statement: &ExaminerStatement,
+    program: &StatementProgram,
+    base: &[ProgramOutput],
+) -> Option<String> {
+    let Some(first) = base.first().filter(|_| base.iter().all(|ran| ran.exit.is_some())) else {
+        return Some("its program did not come to its end on the base".to_owned());
+    };
+    if base.iter().any(|ran| lines(ran) != lines(first)) {
+        return Some("its program answers now this and now that on the base".to_owned());
+    }
+    let differs = difference(program, first);
+    match (statement.kind, differs) {
+        (StatementKind::Stays, None) => None,
+        (StatementKind::Stays, Some(FailedAnswer { input, got, .. })) => {
+            Some(format!("on the base {input} gives {got} already"))
+        }
+        (StatementKind::Changes, None) => Some("it holds on the base already".to_owned()),
+        (StatementKind::Changes, Some(_)) if statement.is_new => None,
+        (StatementKind::Changes, Some(_)) => {
+            is_unloaded(first).then(|| "its program cannot be loaded on the base".to_owned())
+        }
+    }
+}
+
+fn on_the_change(
+    statement: &ExaminerStatement,
+    program: &StatementProgram,
+    change: &[ProgramOutput],
+    given: &str,
+) -> StatementVerdict {
+    let first = program.answers.first().map(|answer| answer.input.clone()).unwrap_or_default();
+    let Some(failed) = (match change {
+        [] => Some(FailedAnswer {
+            input: first,
+            expected: program.answers.first().map(|answer| answer.expected.clone()).unwrap_or_default(),
+            got: "no answer within the time".to_owned(),
+        }),
+        runs => runs.iter().find_map(|ran| difference(program, ran)),
+    }) else {
+        return StatementVerdict::Holds;
+    };
+    // How what is new is called is the author's to choose, where the text does not say it.
+    let lacks = change.iter().find(|ran| is_unloaded(ran)).and_then(|ran| unloaded(&ran.complaints));
+    if let Some(names) = lacks.filter(|_| statement.is_new)
+        && !names.iter().any(|name| is_given(name, given))
+    {
+        let named = names.first().map_or_else(|| "a name".to_owned(), |name| format!("the name {name}"));
+        return StatementVerdict::Unconfirmed {
+            because: format!("its program needs {named} that the issue does not give"),
+        };
+    }
+    StatementVerdict::Fails(failed)
+}
+
+/// Whether a program printed nothing since it could not be loaded.
+fn is_unloaded(ran: &ProgramOutput) -> bool {
+    ran.exit != Some(0) && ran.printed.trim().is_empty() && unloaded(&ran.complaints).is_some()
+}
+
+/// Whether a name stands in a text as a word of its own.
+fn is_given(name: &str, text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let last = name.rsplit([':', '.', '/']).find(|part| !part.is_empty()).unwrap_or(name);
+    text.split(|c| !is_part(c)).any(|word| word == last)
+}
+
+fn lines(ran: &ProgramOutput) -> Vec<&str> {
+    let mut lines: Vec<&str> = ran.printed.lines().map(str::trim_end).collect();
+    while lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    lines
+}
+
+/// The first answer that is not as expected.
+fn difference(program: &StatementProgram, ran: &ProgramOutput) -> Option<FailedAnswer> {
+    let mut printed = lines(ran);
+    // An empty answer at the end is no line that anybody sees.
+    while printed.len() < program.answers.len()
+        && program.answers.get(printed.len()).is_some_and(|answer| answer.expected.trim().is_empty())
+    {
+        printed.push("");
+    }
+    let wrong = program.answers.iter().zip(printed.iter().copied().map(Some).chain(std::iter::repeat(None)));
+    let wrong = wrong.into_iter().find(|(answer, got)| *got != Some(answer.expected.trim_end()));
+    let failed = |ExpectedAnswer { input, expected }: &ExpectedAnswer, got: String| FailedAnswer {
+        input: input.clone(),
+        expected: expected.trim_end().to_owned(),
+        got: shorten(&got, LONGEST_ANSWER),
+    };
+    if let Some((answer, got)) = wrong {
+        return Some(failed(answer, got.map_or_else(|| end_of(ran), str::to_owned)));
+    }
+    let more = printed.get(program.answers.len())?;
+    let last = program.answers.last()?;
+    Some(failed(last, format!("{}, and then {more}", last.expected)))
+}
+
+/// How a program ended that answered nothing more.
+fn end_of(ran: &ProgramOutput) -> String {
+    const TIMED_OUT: [i32; 2] = [124, 137];
+    let complaint = ran.complaints.lines().rev().find(|line| !line.trim().is_empty()).map(str::trim);
+    match (ran.exit, complaint) {
+        (None, _) => "no answer within the time".to_owned(),
+        (Some(exit), _) if TIMED_OUT.contains(&exit) => "no answer within the time".to_owned(),
+        (Some(0), _) | (Some(_), None) => "no answer".to_owned(),
+        (Some(_), Some(complaint)) => format!("no answer ({complaint})"),
+    }
+}

@@ -162,6 +162,11 @@ async fn summary(local: &LocalStack, order: OrderId) -> anyhow::Result<()> {
             );
         }
     }
+    if let Some(examination) =
+        receipt.tests.as_ref().and_then(|tests| tests.scrutiny.as_ref()?.examination.as_ref())
+    {
+        println!("examined:      {}", examination.sentence());
+    }
     println!("rounds:        {}", survey.trace.worker_rounds());
     println!("cost:          ${:.2}", receipt.usage.usd);
     Ok(())

@@ -371,7 +371,7 @@ impl LiveOutput {
         if let Some(run) = &scrutiny.examination {
             self.line(mark(run.shows_the_change()), &format!("  {}", one_line(&run.sentence())));
             for (statement, _) in run.failing().take(3) {
-                self.line(LineMark::Wrong, &format!("    {}", one_line(&statement.sentence())));
+                self.line(LineMark::Wrong, &format!("    {}", whole(&statement.sentence())));
             }
         }
         for (sentence, is_for) in scrutiny.from_outside() {
@@ -404,11 +404,16 @@ fn said(task: &AgentTask, result: &str) -> String {
     let answer = task.schema.as_ref().and_then(|_| serde_json::from_str::<Value>(result.trim()).ok());
     let text = |name: &str| answer.as_ref().and_then(|answer| answer.get(name)?.as_str());
     let passed = answer.as_ref().and_then(|answer| answer.get("passed")?.as_bool());
+    let count = |name: &str| answer.as_ref().and_then(|answer| Some(answer.get(name)?.as_array()?.len()));
     let words = text("summary").or_else(|| text("diagnosis")).unwrap_or(result);
-    match passed {
-        Some(true) => format!("passes it: “{}”", one_line(words)),
-        Some(false) => format!("requests changes: “{}”", one_line(words)),
-        None => format!("says “{}”", one_line(words)),
+    match (passed, count("statements"), count("readings")) {
+        (Some(true), ..) => format!("passes it: “{}”", one_line(words)),
+        (Some(false), ..) => format!("requests changes: “{}”", one_line(words)),
+        (None, Some(statements), _) => {
+            format!("wrote {statements} statements that the change is checked against")
+        }
+        (None, None, Some(readings)) => format!("read {readings} statements a second time"),
+        (None, None, None) => format!("says “{}”", one_line(words)),
     }
 }
 

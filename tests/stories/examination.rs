@@ -130,7 +130,10 @@ async fn what_a_statement_refuses_to_the_end_is_a_persons_affair() {
     let world = story(&format!("{EXAMINER}{OTHER}{again}{}", read_again("\"42\""))).labeled().await;
     let ended = world.settled().await;
     insta::assert_snapshot!(format!("{}: {}", ended.word(), ended.because()), @"escalated: statement 1 (issue: “it should say 42”) does not hold: cat answer gives 45, and 42 is expected (tried 3 times). The tech_lead says: A person has to look at it.");
-    assert!(world.pull().issue.body.contains("❌ statement 1"));
+    let body = world.pull().issue.body;
+    for shown in ["❌ statement 1", "comment `/examine drop 1`", "secret-program"] {
+        assert!(body.contains(shown), "{shown:?} is not in {body}");
+    }
     world.comment(MAINTAINER, "/approve").await;
     let ended = world.settled().await;
     assert_eq!(ended.word(), "approved", "{}", ended.because());

@@ -463,23 +463,25 @@ pub fn second_reading(said: &str) -> Result<Vec<SecondReading>, Feedback> {
 }
 
 impl IssueExamination {
+    /// The program of a statement that gave the answer to this input; where none is known, its first.
+    pub fn program(&self, number: u32, input: &str) -> Option<&StatementProgram> {
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+        let programs = &self.statements.get(place)?.programs;
+        let asks = |program: &&StatementProgram| {
+            program.file == input || program.answers.iter().any(|answer| answer.input == input)
+        };
+        programs.iter().find(asks).or_else(|| programs.first())
+    }
+
     /// What is asked a second time of those that fail: the sentence, the program and the input, and no answer.
     pub fn questions(&self, run: &ExaminationRun) -> String {
         let mut text = String::new();
         for (failing, failed) in run.failing() {
-            let number = failing.number;
-            let statement =
-                usize::try_from(number).ok().and_then(|number| self.statements.get(number.wrapping_sub(1)));
-            let programs = statement.iter().flat_map(|statement| &statement.programs);
-            let asks = |program: &&StatementProgram| {
-                program.file == failed.input
-                    || program.answers.iter().any(|answer| answer.input == failed.input)
-            };
             text.push_str(&format!(
-                "## Statement {number}\n\n{} says: {}\n\n",
-                failing.source, failing.quote
+                "## Statement {}\n\n{} says: {}\n\n",
+                failing.number, failing.source, failing.quote
             ));
-            match programs.clone().find(asks).or_else(|| programs.clone().next()) {
+            match self.program(failing.number, &failed.input) {
                 Some(program) => text.push_str(&format!(
                     "The program `{}`, run as `{}`:\n\n{}\n\n",
                     program.file,

@@ -2,7 +2,7 @@
 
 use super::pages::RepositoryLinks;
 use super::scrutiny::{self, counted};
-use super::text::{command_span, dollars, plain, severity};
+use super::text::{code_block, command_span, dollars, plain, severity};
 use journeyman_order::length::shorten;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::settings::AcceptedRun;
@@ -20,6 +20,8 @@ const MOST_NAMES: usize = 6;
 const MOST_NOTES: usize = 8;
 const MOST_ROUNDS: usize = 30;
 const MOST_WARNINGS: usize = 3;
+const MOST_PROGRAMS: usize = 3;
+const LONGEST_PROGRAM: usize = 3_000;
 
 /// The work that is published or about to be, with what is known of it. Commands, names and what agents say are foreign.
 pub(super) struct ReceiptSource<'a> {
@@ -187,6 +189,25 @@ impl<'a> ReceiptSource<'a> {
             );
         }
         (!lines.is_empty()).then(|| format!("**What was not verified**\n\n{}", lines.join("\n")))
+    }
+
+    /// The programs behind the statements that do not hold: a person decides whether they are right.
+    pub(super) fn failing_programs(&self) -> Option<String> {
+        let run = self.scrutiny()?.examination.as_ref()?;
+        let examination = self.journal.examination()?;
+        let programs = run.failing().take(MOST_PROGRAMS).filter_map(|(statement, failed)| {
+            let (number, program) = (statement.number, examination.program(statement.number, &failed.input)?);
+            Some(format!("Statement {number}:\n\n{}", code_block(&shorten(&program.source, LONGEST_PROGRAM))))
+        });
+        let programs: Vec<String> = programs.collect();
+        let number = run.failing().next()?.0.number;
+        (!programs.is_empty()).then(|| {
+            format!(
+                "If statement {number} is wrong, comment `/examine drop {number}`.\n\n<details>\n<summary>The programs that \
+                 failed</summary>\n\n{}\n\n</details>",
+                programs.join("\n\n")
+            )
+        })
     }
 
     /// The receipt, folded.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a Debian package of a program that was built: with its systemd unit, manual pages, completions and example settings.
+# Makes a Debian package of a program that was built: with its systemd unit, AppArmor profile, manual pages, completions and example settings.
 #
 #   scripts/deb.sh target/release/journeyman amd64 dist      prints the package's path
 set -euo pipefail
@@ -19,6 +19,7 @@ put 755 "$program" usr/bin/journeyman
 sed 's#/usr/local/bin/#/usr/bin/#; /^# \/etc\/systemd/d' deploy/journeyman.service >"$tree/unit"
 put 644 "$tree/unit" usr/lib/systemd/system/journeyman.service
 rm "$tree/unit"
+put 644 deploy/apparmor-bwrap usr/share/journeyman/apparmor-bwrap
 put 644 journeyman.example.toml usr/share/doc/journeyman/journeyman.example.toml
 cat LICENSE-MIT LICENSE-APACHE >"$tree/copyright"
 put 644 "$tree/copyright" usr/share/doc/journeyman/copyright
@@ -59,6 +60,12 @@ if [ "$1" = configure ]; then
         useradd --system --user-group --home-dir /var/lib/journeyman --shell /usr/sbin/nologin journeyman
     fi
     install -d -m 750 -o root -g journeyman /etc/journeyman
+    # Only where user namespaces need a profile. Two profiles for one program would contradict each other.
+    if [ -e /proc/sys/kernel/apparmor_restrict_unprivileged_userns ] \
+        && ! grep -rqsE '^profile[^#]*/usr/bin/bwrap' /etc/apparmor.d; then
+        install -D -m 644 /usr/share/journeyman/apparmor-bwrap /etc/apparmor.d/journeyman-bwrap
+        apparmor_parser -r /etc/apparmor.d/journeyman-bwrap || true
+    fi
     if [ -d /run/systemd/system ]; then
         systemctl daemon-reload
         systemctl try-restart journeyman.service
@@ -69,6 +76,10 @@ cat >"$tree/DEBIAN/prerm" <<'PRERM'
 #!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then systemctl disable --now journeyman.service; fi
+if [ "$1" = remove ] && [ -e /etc/apparmor.d/journeyman-bwrap ]; then
+    apparmor_parser -R /etc/apparmor.d/journeyman-bwrap || true
+    rm -f /etc/apparmor.d/journeyman-bwrap
+fi
 PRERM
 chmod 755 "$tree/DEBIAN/postinst" "$tree/DEBIAN/prerm"
 package=$out/journeyman_${version}_$machine.deb

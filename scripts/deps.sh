@@ -121,7 +121,7 @@ fi
 # Present is not enough: some systems forbid the namespaces that the sandbox is made of.
 if ! bwrap --unshare-all --ro-bind / / true 2>/dev/null; then
     echo "deps: bubblewrap is installed but cannot make namespaces here; agents and tests will not start." >&2
-    echo "      Ubuntu 24.04 and later: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0" >&2
+    echo "      Ubuntu 24.04 and later: the AppArmor profile deploy/apparmor-bwrap, or sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0" >&2
     echo "      Debian's older kernels:  sudo sysctl kernel.unprivileged_userns_clone=1" >&2
     echo "      In a container:          allow user namespaces, as deploy/compose.yaml does" >&2
 fi

@@ -33,7 +33,7 @@ dpkg-deb --info "$package" >"$place/info"
 dpkg-deb --contents "$package" >"$place/contents"
 grep -q '^ Package: journeyman$' "$place/info" || fail "the package is no journeyman"
 for file in usr/bin/journeyman usr/lib/systemd/system/journeyman.service usr/share/man/man1/journeyman.1.gz \
-    usr/share/bash-completion/completions/journeyman usr/share/doc/journeyman/copyright; do
+    usr/share/bash-completion/completions/journeyman usr/share/doc/journeyman/copyright usr/share/journeyman/apparmor-bwrap; do
     grep -q " \./$file\$" "$place/contents" || fail "$file is not in the package"
 done
 if awk '{ print $2 }' "$place/contents" | grep -qvx root/root; then fail "not everything in the package is root's"; fi

@@ -23,7 +23,6 @@ const ASKED: &[(&str, &str)] = &[
     ("java", "java -version"),
 ];
 const BUBBLEWRAP: (&str, &str) = ("bubblewrap", "bwrap --version");
-const PODMAN: (&str, &str) = ("podman", "podman --version");
 const TIME_TO_ASK: Duration = Duration::from_secs(20);
 const LONGEST_VERSION: usize = 120;
 
@@ -74,7 +73,6 @@ async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("journeyman".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
     let walls = match sandbox.mode() {
         IsolationMode::Bubblewrap => Some(BUBBLEWRAP),
-        IsolationMode::Podman => Some(PODMAN),
         IsolationMode::None => None,
     };
     let asked = ASKED.iter().copied().chain(walls).map(|(name, command)| {

@@ -249,9 +249,8 @@ known! {
     DAY_RUNS: "limits.per_day.WHOSE.runs", Integer(1, 1_000_000), Optional("200"),
         "the same for agent runs";
 
-    SANDBOX_MODE: "sandbox.mode", Choice(&["bubblewrap", "podman", "none"]), Is("bubblewrap"),
-        "`podman` isolates with podman and crun instead of bubblewrap; `none` runs agents and tests without a sandbox, \
-         with your user's rights; every receipt says so";
+    SANDBOX_MODE: "sandbox.mode", Choice(&["bubblewrap", "none"]), Is("bubblewrap"),
+        "`none` runs agents and tests without a sandbox, with your user's rights; every receipt says so";
     SANDBOX_READ: "sandbox.read", Paths, Is(""),
         "more folders that agents and tests may read, such as a toolchain; absolute paths";
     SANDBOX_MEMORY: "sandbox.memory_mib", Integer(64, 1 << 24), Is("8192"),

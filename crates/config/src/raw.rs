@@ -126,6 +126,12 @@ impl SettingReader<'_> {
         self.keys.given.contains_key(&setting.key_of(self.name))
     }
 
+    /// Whether exactly this text was given.
+    pub(super) fn says(self, setting: KnownSetting, text: &str) -> bool {
+        let given = self.keys.given.get(&setting.key_of(self.name)).map(|given| &given.raw);
+        matches!(given, Some(RawSetting::Text(given) | RawSetting::Variable(given)) if given == text)
+    }
+
     /// What was given, or else the default; nothing where there is none.
     pub(super) fn get<T: SettingValue>(self, setting: KnownSetting) -> Result<Option<T>, SettingsError> {
         let usual = match setting.default {

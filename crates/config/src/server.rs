@@ -392,9 +392,12 @@ fn testing(given: &SettingKeys, variables: &EnvironmentVariables) -> Result<Test
 }
 
 fn sandbox(keys: SettingReader<'_>) -> Result<SandboxSettings, SettingsError> {
+    if keys.says(known::SANDBOX_MODE, "podman") {
+        let expected = "\"bubblewrap\" or \"none\": podman is no longer supported. Install bubblewrap and remove the setting";
+        return Err(keys.wrong(known::SANDBOX_MODE, expected));
+    }
     let mode = match keys.need::<String>(known::SANDBOX_MODE)?.as_str() {
         "none" => IsolationMode::None,
-        "podman" => IsolationMode::Podman,
         _ => IsolationMode::Bubblewrap,
     };
     let mib = |setting| keys.need::<u64>(setting).map(|mib| mib << 20);

@@ -409,6 +409,8 @@ fn a_value_that_cannot_be_used_is_named_by_key_and_line_and_never_repeated() {
             assert!(error.contains(&format!("github.{key}")) && error.contains("line 5"), "{error}");
         }
     }
+    let podman = home.load("[sandbox]\nmode = \"podman\"\n", &[]).unwrap_err().to_string();
+    assert!(podman.contains("sandbox.mode") && podman.contains("podman is no longer supported"), "{podman}");
     let api_url = format!("{}api_url = \"http://github.example.org\"\n", home.least());
     let error = home.load_whole(&api_url, &[]).unwrap_err().to_string();
     assert!(error.contains("line 5") && error.contains("github.api_url"), "{error}");

@@ -182,8 +182,6 @@ impl OutgoingProxy {
 pub enum IsolationMode {
     /// Namespaces of their own for every job.
     Bubblewrap,
-    /// The same, made by podman and crun.
-    Podman,
     /// No walls at all; only by name.
     None,
 }
@@ -192,7 +190,6 @@ impl fmt::Display for IsolationMode {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Bubblewrap => "bubblewrap",
-            Self::Podman => "podman",
             Self::None => "none",
         })
     }

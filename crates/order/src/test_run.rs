@@ -41,7 +41,7 @@ pub struct TestRun {
     pub failing: Vec<String>,
     /// The last 3,000 characters of what the failing command printed.
     pub tail: String,
-    /// In what sandbox it ran: `bubblewrap`, `podman` or `none`.
+    /// In what sandbox it ran: `bubblewrap` or `none`; old journals also say `podman`.
     pub sandbox: String,
     /// The image that it ran in, by its digest; none: the machine's own system.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -195,12 +195,6 @@ impl JobCgroup {
         Ok(())
     }
 
-    /// Takes in a process that runs already and has started nothing that matters yet.
-    pub(super) fn take(&self, process: Pid) -> io::Result<()> {
-        let process = process.as_raw_nonzero().to_string();
-        self.paths.iter().try_for_each(|path| fs::write(path.join("cgroup.procs"), &process))
-    }
-
     /// The limit that was reached, if one was.
     pub(super) fn reached(&self) -> Option<ExceededLimit> {
         let counted = |file: &str, what: &str| {
@@ -260,15 +254,6 @@ pub(super) fn told(groups: Option<&CgroupParent>) -> String {
         Some(version) => format!("processes and memory bounded by {version}"),
         None => format!("processes and memory watched, {NO_GROUPS}"),
     }
-}
-
-/// A group for a job whose first process is taken in later, where groups can be made.
-pub(super) fn awaiting(
-    groups: Option<&CgroupParent>,
-    limits: &JobLimits,
-) -> Result<Option<JobCgroup>, SandboxError> {
-    let made = groups.map(|groups| groups.group(limits)).transpose();
-    made.map_err(|source| SandboxError::io("make a control group", source))
 }
 
 /// The limit that the job reached, after all that is left of it has been ended.

@@ -14,21 +14,6 @@ pub enum SandboxError {
          package `bubblewrap`), or set sandbox.mode = \"none\" to run agents and tests without a sandbox"
     )]
     Missing,
-    /// Something that the mode `podman` is made of is not on the PATH.
-    #[error(
-        "sandbox.mode is \"podman\" but no `{program}` is on the PATH: install podman 4.3 or newer with crun (Debian, \
-         Ubuntu, Fedora: the packages `podman` and `crun`; `unshare` is in `util-linux`), or set sandbox.mode = \
-         \"bubblewrap\", which needs less"
-    )]
-    PodmanMissing { program: &'static str },
-    /// podman is there but cannot build its walls.
-    #[error(
-        "podman, which has to be 4.3 or newer with crun 1.8 or newer, cannot start a job here ({said}). Allow \
-         unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu \
-         kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for journeyman; in a container: a seccomp \
-         profile that allows them and an unmasked /proc), or set sandbox.mode = \"bubblewrap\""
-    )]
-    PodmanUnusable { said: String },
     /// bubblewrap is there but may not build its walls.
     #[error(
         "bubblewrap, which has to be 0.8 or newer, cannot make its namespaces here ({said}). {}, or set sandbox.mode = \
@@ -50,7 +35,7 @@ pub enum SandboxError {
     NotStarted {
         /// As the job names it.
         program: PathBuf,
-        /// What the system, bubblewrap or podman said.
+        /// What the system or bubblewrap said.
         said: String,
     },
     /// What makes the walls neither began nor said why.
@@ -75,9 +60,10 @@ fn remedy(said: &str) -> &'static str {
          ProtectKernelLogs=, ProtectProc= and ProcSubset= from the systemd unit of the server, or unmask /proc in its \
          container"
     } else {
-        "Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu \
-         kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap; in a systemd unit: no \
-         RestrictNamespaces=; in a container: a seccomp profile that allows them and an unmasked /proc)"
+        "Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1; on Ubuntu the AppArmor profile \
+         /etc/apparmor.d/journeyman-bwrap, which the .deb installs and docs/TROUBLESHOOTING.md shows, or \
+         kernel.apparmor_restrict_unprivileged_userns=0; in a systemd unit: no RestrictNamespaces=; in a container: a \
+         seccomp profile that allows them and an unmasked /proc)"
     }
 }
 
@@ -92,8 +78,6 @@ impl From<SandboxError> for EffectError {
         let retry = match &error {
             SandboxError::TooSlow { .. } => Retry::Soon,
             SandboxError::Missing
-            | SandboxError::PodmanMissing { .. }
-            | SandboxError::PodmanUnusable { .. }
             | SandboxError::Unusable { .. }
             | SandboxError::BadJob(_)
             | SandboxError::NoProgram { .. }

@@ -3,7 +3,7 @@
 //!
 //! May know: overlay mounts in a user namespace of the job's own. Must never know: what lies in a layer.
 //!
-//! The mounts are made by the process that becomes bubblewrap or podman, in namespaces that end with it. bubblewrap has no
+//! The mounts are made by the process that becomes bubblewrap, in namespaces that end with it. bubblewrap has no
 //! such option in the versions that are installed, and the system asks for no more rights than bubblewrap needs.
 
 use std::ffi::{CStr, CString};
@@ -67,11 +67,6 @@ impl OwnUser {
         let (user, group) = (geteuid().as_raw(), getegid().as_raw());
         Self { user: format!("{user} {user} 1"), group: format!("{group} {group} 1") }
     }
-
-    /// Whoever made it is its root, so that he keeps his rights there when he becomes another program.
-    pub(super) fn as_root() -> Self {
-        Self { user: format!("0 {} 1", geteuid().as_raw()), group: format!("0 {} 1", getegid().as_raw()) }
-    }
 }
 
 /// By a process that has just made such a namespace.
@@ -84,21 +79,21 @@ pub(super) fn tell_own_user(own: &OwnUser) -> io::Result<()> {
 
 /// Has a new process that is no program yet users and mounts of its own.
 #[allow(unsafe_code)]
-pub(super) fn enter_own_namespaces(own: &OwnUser) -> io::Result<()> {
+fn enter_own_namespaces(own: &OwnUser) -> io::Result<()> {
     // SAFETY: this is a process of one thread that is no program yet, and nothing here relies on its namespaces.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }?;
     tell_own_user(own)
 }
 
 /// Writes a word into one of the kernel's files.
-pub(super) fn tell(file: &CStr, what: &str) -> io::Result<()> {
+fn tell(file: &CStr, what: &str) -> io::Result<()> {
     let file = open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::io::write(&file, what.as_bytes())?;
     Ok(())
 }
 
 /// One stack, in words that need no memory in the new process.
-pub(super) struct OverlayMount {
+struct OverlayMount {
     at: CString,
     lower: Vec<CString>,
     upper: CString,
@@ -106,7 +101,7 @@ pub(super) struct OverlayMount {
 }
 
 impl OverlayMount {
-    pub(super) fn of(stack: &LayerStack) -> io::Result<Self> {
+    fn of(stack: &LayerStack) -> io::Result<Self> {
         let named = |path: &Path| CString::new(path.as_os_str().as_bytes());
         Ok(Self {
             at: named(&stack.at)?,
@@ -118,7 +113,7 @@ impl OverlayMount {
 
     /// Layers are named by descriptors, opened where the mount is made: paths may hold what stands for something in the
     /// options, and may be longer than these.
-    pub(super) fn mount(&self) -> io::Result<()> {
+    fn mount(&self) -> io::Result<()> {
         // Attributes as ordinary users may write them; nothing is redirected by what a layer says of itself.
         let mut options = MountOptions::new();
         let mut opened: [Option<OwnedFd>; MOST_LAYERS + 2] = [const { None }; MOST_LAYERS + 2];

@@ -3,7 +3,7 @@
 //! May know: processes, namespaces, the machine's toolchains, [`journeyman_order`]'s way to say how a process ended.
 //! Must never know: orders, repositories, agents, credentials. What a job may see is written in the job.
 //!
-//! Rules that every job is under, in the modes `bubblewrap` and `podman`:
+//! Rules that every job is under, in the mode `bubblewrap`:
 //! - It sees the system's programs and toolchains read-only, or an image instead of them, the mounts it names, its home,
 //!   and nothing else.
 //!   Paths are the same inside and outside, so that the mode `none` runs the same job.
@@ -27,7 +27,6 @@ mod limit_watcher;
 mod limits;
 mod no_sandbox;
 mod own_files;
-mod podman;
 mod process;
 mod program;
 mod readable_paths;
@@ -65,7 +64,6 @@ use egress::ListenerHandler;
 use journeyman_metrics::metrics;
 use journeyman_order::Exit;
 use no_sandbox::NoSandbox;
-use podman::Podman;
 use readable_paths::ReadablePaths;
 
 /// Runs jobs behind walls. Cheap to clone.
@@ -127,7 +125,6 @@ impl Sandbox {
         let enclosure: Arc<dyn IsolationBackend> = match mode {
             IsolationMode::None => Arc::new(NoSandbox::new(reads, groups)),
             IsolationMode::Bubblewrap => Arc::new(Bubblewrap::new(reads, groups)?),
-            IsolationMode::Podman => Arc::new(Podman::new(reads, groups)?),
         };
         let sandbox = Self { enclosure, limits: JobLimits::default() };
         sandbox.check().await?;
@@ -180,7 +177,7 @@ impl Sandbox {
     /// When the system makes none, and in the mode `none`.
     pub async fn shared_network(&self, names: Vec<String>) -> Result<SharedNetwork, SandboxError> {
         match self.mode() {
-            IsolationMode::Bubblewrap | IsolationMode::Podman => SharedNetwork::new(names)
+            IsolationMode::Bubblewrap => SharedNetwork::new(names)
                 .await
                 .map_err(|source| SandboxError::io("make a network for several jobs", source)),
             IsolationMode::None => {
@@ -211,7 +208,7 @@ impl Sandbox {
     /// Says what to install or to enable.
     pub async fn check(&self) -> Result<(), SandboxError> {
         match self.mode() {
-            IsolationMode::Bubblewrap | IsolationMode::Podman => self.probe().await,
+            IsolationMode::Bubblewrap => self.probe().await,
             IsolationMode::None => Ok(()),
         }
     }
@@ -223,7 +220,7 @@ impl Sandbox {
     /// Says why not.
     pub async fn check_layers(&self, folder: &Path) -> Result<(), SandboxError> {
         match self.mode() {
-            IsolationMode::Bubblewrap | IsolationMode::Podman => self.try_layers(folder).await,
+            IsolationMode::Bubblewrap => self.try_layers(folder).await,
             IsolationMode::None => {
                 Err(SandboxError::Unusable { said: "the mode `none` makes no mounts".to_owned() })
             }
@@ -249,15 +246,8 @@ impl Sandbox {
             Exit::Code(0) => Ok(()),
             exit @ (Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut) => {
                 let said = format!("{exit}: {}", String::from_utf8_lossy(&said.stderr).trim());
-                Err(self.unusable(said))
+                Err(SandboxError::Unusable { said })
             }
-        }
-    }
-
-    fn unusable(&self, said: String) -> SandboxError {
-        match self.mode() {
-            IsolationMode::Podman => SandboxError::PodmanUnusable { said },
-            IsolationMode::Bubblewrap | IsolationMode::None => SandboxError::Unusable { said },
         }
     }
 
@@ -308,9 +298,9 @@ impl Sandbox {
             Ok(ended) if ended.exit == Exit::Code(0) => Ok(()),
             Ok(ended) => {
                 let said = format!("{}: {}", ended.exit, String::from_utf8_lossy(&said.stderr).trim());
-                Err(self.unusable(said))
+                Err(SandboxError::Unusable { said })
             }
-            Err(SandboxError::NotStarted { said, .. }) => Err(self.unusable(said)),
+            Err(SandboxError::NotStarted { said, .. }) => Err(SandboxError::Unusable { said }),
             Err(other) => Err(other),
         }
     }

@@ -82,7 +82,7 @@ async fn machine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
                 Err(error) => {
                     let why = match sandbox.mode() {
                         IsolationMode::None => " without a sandbox".to_owned(),
-                        IsolationMode::Bubblewrap | IsolationMode::Podman => format!(" ({error})"),
+                        IsolationMode::Bubblewrap => format!(" ({error})"),
                     };
                     let text = format!(
                         "no overlays can be mounted there{why}: `image` and `services` cannot be used, and \

@@ -49,7 +49,7 @@ pub(super) fn found(plan: &EnvironmentPlan, mode: IsolationMode, is_copied: bool
         None => "this machine's own system and toolchains".to_owned(),
     };
     let walls = match mode {
-        IsolationMode::Bubblewrap | IsolationMode::Podman => "in a sandbox",
+        IsolationMode::Bubblewrap => "in a sandbox",
         IsolationMode::None => "WITHOUT a sandbox, as sandbox.mode says",
     };
     rows.push(("place", format!("{place}, {walls}")));

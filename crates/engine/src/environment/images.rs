@@ -208,7 +208,7 @@ impl Environments {
             return Err(problem(
                 name,
                 None,
-                "Images need sandbox.mode = \"bubblewrap\" or \"podman\" on a system where overlays can be mounted; \
+                "Images need sandbox.mode = \"bubblewrap\" on a system where overlays can be mounted; \
                  `journeyman doctor` says what is missing. Or take `image` and `services` out.",
             ));
         }

@@ -168,7 +168,7 @@ impl Environments {
     /// Where jobs see a place that lies in this folder. Without walls nobody can be shown it at another path.
     pub(crate) fn inside(&self, folder: &Path) -> PathBuf {
         match self.inner.sandbox.mode() {
-            IsolationMode::Bubblewrap | IsolationMode::Podman => INSIDE.into(),
+            IsolationMode::Bubblewrap => INSIDE.into(),
             IsolationMode::None => folder.to_owned(),
         }
     }

@@ -33,7 +33,7 @@ impl CheckoutPool {
     pub(super) fn for_mode(mode: IsolationMode) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let (most, are_told_apart) = match mode {
-            IsolationMode::Bubblewrap | IsolationMode::Podman => (processors.min(MOST_SIDE_BY_SIDE), true),
+            IsolationMode::Bubblewrap => (processors.min(MOST_SIDE_BY_SIDE), true),
             IsolationMode::None => (1, false),
         };
         Self { turns: Arc::new(Semaphore::new(most)), most, has_own_folders: are_told_apart }

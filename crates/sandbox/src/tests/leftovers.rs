@@ -275,8 +275,7 @@ async fn a_job_that_nobody_waits_for_any_more_ends_whatever_the_moment() {
     for mode in walls() {
         let place = SandboxFixture::new(mode).await;
         let marker = made_up("moment");
-        let apart = if mode == IsolationMode::Podman { 8_000 } else { 250 };
-        for microseconds in (0..40_u64).map(|step| step * apart) {
+        for microseconds in (0..40_u64).map(|step| step * 250) {
             let job = place.job(&["sh", "-c", &format!("setsid sleep 300 & sleep 300; : {marker}")]);
             let mut sink = CollectedOutput::default();
             let running = place.sandbox.run(job, &mut sink);

@@ -22,24 +22,9 @@ use tempfile::TempDir;
 use super::*;
 use journeyman_order::Exit;
 
-/// Says loudly what is not tried where there is no podman.
-fn has_podman() -> bool {
-    let reads = ReadablePaths::of_this_machine(Vec::new()).unwrap();
-    let missing: Vec<_> = ["podman", "crun", "unshare"]
-        .into_iter()
-        .filter(|name| program::find(name, reads.search_path()).is_none())
-        .collect();
-    if !missing.is_empty() {
-        eprintln!(
-            "SKIPPED: nothing was tried behind the walls of podman, since there is no {missing:?} here"
-        );
-    }
-    missing.is_empty()
-}
-
 /// Each mode that makes walls; the one that is tried now is said, for whoever sees a test fail.
 fn walls() -> impl Iterator<Item = IsolationMode> {
-    tried([IsolationMode::Bubblewrap].into_iter().chain(has_podman().then_some(IsolationMode::Podman)))
+    tried([IsolationMode::Bubblewrap])
 }
 
 fn every_mode() -> impl Iterator<Item = IsolationMode> {
@@ -403,13 +388,9 @@ async fn a_long_job_when_asked_for() {
 #[test]
 fn no_sandbox_outlives_a_journeyman_that_is_killed() {
     for mode in walls() {
-        // At once, while bubblewrap or podman prepares, and when all is running.
-        let preparing: &[u64] = match mode {
-            IsolationMode::Podman => &[15, 30, 50, 70, 90, 110, 140, 180],
-            IsolationMode::Bubblewrap | IsolationMode::None => &[],
-        };
-        for milliseconds in [0, 1, 2, 4, 8].iter().chain(preparing).chain(&[300]) {
-            a_journeyman_is_killed(mode, Duration::from_millis(*milliseconds));
+        // At once, while bubblewrap prepares, and when all is running.
+        for milliseconds in [0, 1, 2, 4, 8, 300] {
+            a_journeyman_is_killed(mode, Duration::from_millis(milliseconds));
         }
     }
 }

@@ -440,9 +440,13 @@ fn newest(folder: &Path) -> SystemTime {
     times.max().unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// Removes a folder of ours with all that is in it, without following a link.
+/// Removes a folder of ours with all that is in it, without following a link. What is unpacked lies in few folders, and
+/// each may be written by us.
 fn remove_all(path: &Path) -> Result<(), ImageError> {
-    journeyman_removal::remove_all(path).map_err(|error| ImageError::machine(path, error))
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ImageError::machine(path, error)),
+        _ => Ok(()),
+    }
 }
 
 /// Marks as used. That nothing can be written now is no reason to fail.

@@ -12,6 +12,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use uuid::Uuid;
+
 use super::layers::MOST_LAYERS;
 use super::readable_paths::OwnEnvironment;
 use super::{LayerStack, SandboxError};
@@ -85,7 +87,10 @@ fn make(upper: &Path, path: &Path, point: MountPoint) -> io::Result<()> {
         let is_file = point == MountPoint::File && at + 1 == names.len();
         match fs::symlink_metadata(&place) {
             Ok(found) if found.is_dir() != is_file && (found.is_dir() || found.is_file()) => continue,
-            Ok(found) if found.is_dir() => journeyman_removal::remove_all(&place)?,
+            // Out of the layer: whoever removes the job's folders removes it too.
+            Ok(found) if found.is_dir() => {
+                fs::rename(&place, upper.with_extension(Uuid::new_v4().to_string()))?
+            }
             Ok(_) => fs::remove_file(&place)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),

@@ -62,6 +62,7 @@ mod power;
 mod protected;
 mod remarks;
 mod remote;
+mod removal;
 mod retention;
 mod review_checkout;
 mod secrets;
@@ -99,6 +100,7 @@ pub use outline::Outline;
 pub use own_commits::JournaledCommits;
 pub use protected::DEFAULT_PROTECTED;
 pub use remote::{PushOutcome, Remote};
+pub use removal::remove_all;
 pub use secrets::SecretSet;
 pub use signing::CommitSigner;
 pub use source_tree::{LargeSourceContent, SourceContent, SourceTree};
@@ -376,14 +378,6 @@ fn init_bare(path: &Path, head: &str) -> Result<Repository, GitError> {
     let mut options = RepositoryInitOptions::new();
     options.bare(true).external_template(false).initial_head(head);
     Repository::init_opts(path, &options).map_err(|error| GitError::local("make a repository", &error))
-}
-
-/// Removes whatever is at a path, with all that is in it, however deep that is: see [`journeyman_removal`].
-///
-/// # Errors
-/// When something stays.
-pub fn remove_all(path: &Path) -> Result<(), GitError> {
-    journeyman_removal::remove_all(path).map_err(|error| GitError::file("remove", path, &error))
 }
 
 /// Writes a file beside and then renames it, once it is on the disk: a crash leaves it whole, or as it was.

@@ -7,7 +7,6 @@ use git2::{ObjectType, Oid};
 
 use super::contents::{self, ContentRemark};
 use super::export::MOST_OBJECT;
-use super::large_files::attributes;
 use super::links::{LinkTarget, TreeLinks};
 use super::names::EntryNameProblem;
 use super::protected::{PathProtection, ProtectedPaths};
@@ -323,12 +322,12 @@ impl<'a> Examination<'a> {
             self.remarks.spot(path, &spot);
         }
         if is_attributes {
-            let is_read = bytes.len() <= attributes::LARGEST;
+            let is_read = bytes.len() <= contents::LARGEST_ATTRIBUTES;
             if !is_read {
                 self.remarks.refuse(path, "its attributes are more than are read");
             }
             // What was there before is none of a project's either where it is larger.
-            let before = before.filter(|before| before.len() <= attributes::LARGEST);
+            let before = before.filter(|before| before.len() <= contents::LARGEST_ATTRIBUTES);
             for remark in is_read.then(|| contents::attributes(&bytes, before)).into_iter().flatten() {
                 match remark {
                     ContentRemark::Refused(why) => self.remarks.refuse(path, &why),

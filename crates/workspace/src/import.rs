@@ -10,7 +10,7 @@ use super::conflicts::with_markers;
 use super::examine::{Examination, MOST_TOLD};
 use super::export::{self, ExportedBranch, ExportedCommit, ExportedObjects};
 use super::large_files::pointer::LargeFilePointer;
-use super::large_files::refusals;
+use super::large_files::{LargeFilePointers, refusals};
 use super::protected::ProtectedPaths;
 use super::remarks::ExaminationReport;
 use super::remote::{oid, sha};
@@ -137,8 +137,8 @@ impl Workspaces {
             if let Err(why) = self.measured(&source, None, tree)? {
                 examination.remarks.refuse("", &format!("the repository then {why}"));
             } else {
-                let known = self.large_files_given(repository, &commits, base_id)?;
-                let refused = refusals::refused(&source, tree, &examination.changed, &known)?;
+                let (before, known) = self.large_files_given(repository, &commits, base_id)?;
+                let refused = refusals::refused(&source, tree, &examination.changed, &before, &known)?;
                 refused.iter().for_each(|(path, why)| examination.remarks.refuse(path, why));
             }
         }
@@ -187,13 +187,14 @@ impl Workspaces {
 }
 
 impl Workspaces {
-    /// The pointers in a commit that work began with. One with conflicts has those of both sides.
+    /// The pointers in a commit that work began with: at their paths, and all that its agent was given. A commit with
+    /// conflicts has those of both sides.
     fn large_files_given(
         &self,
         repository: &RepositoryName,
         commits: &Repository,
         base: Oid,
-    ) -> Result<BTreeSet<LargeFilePointer>, GitError> {
+    ) -> Result<(LargeFilePointers, BTreeSet<LargeFilePointer>), GitError> {
         let said = |error: git2::Error| GitError::local("look for files of Git LFS", &error);
         let base = commits.find_commit(base).map_err(said)?;
         let (odb, mut given) = (commits.odb().map_err(said)?, BTreeSet::new());
@@ -206,10 +207,13 @@ impl Workspaces {
                 Err(error) => return Err(error),
             }
         }
+        let mut before = LargeFilePointers::new();
         for tree in trees {
-            given.extend(self.large_files(repository, &odb, tree)?.pointers().values().cloned());
+            let files = self.large_files(repository, &odb, tree)?;
+            given.extend(files.pointers().values().cloned());
+            before.extend(files.pointers().iter().map(|(path, pointer)| (path.clone(), pointer.clone())));
         }
-        Ok(given)
+        Ok((before, given))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::large_files::{self, store::LargeFileStore};
-use super::{GitError, GitErrorKind, Workspaces, bounds, git_program, leftovers, remove_all};
+use super::{GitError, Workspaces, bounds, git_program, leftovers, remove_all};
 use journeyman_order::{OrderId, RepositoryName};
 
 /// How folders are called that are being taken away.
@@ -124,11 +124,8 @@ impl Workspaces {
                 let commit = reference.and_then(|reference| reference.peel_to_commit());
                 let tree = commit.ok().and_then(|commit| self.tree_within(&repository, commit.id()).ok());
                 let Some(tree) = tree else { continue };
-                match large_files::pointers_of(&odb, tree.id()) {
-                    Ok(pointers) => needed.extend(pointers.into_values().map(|pointer| pointer.id)),
-                    Err(error) if error.kind == GitErrorKind::NotForUs => {}
-                    Err(error) => return Err(error),
-                }
+                let pointers = large_files::pointers_of(&odb, tree.id())?;
+                needed.extend(pointers.into_values().map(|pointer| pointer.id));
             }
         }
         LargeFileStore::at(folder).sweep(&|id| needed.contains(id))

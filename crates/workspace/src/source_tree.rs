@@ -251,7 +251,7 @@ impl SourceTree {
     }
 
     /// Lays files over the commit, or takes them away. Each is what it is in the first of these commits that has it: of a file
-    /// of Git LFS git has the pointer, and which text is one, the attributes of its own commit say.
+    /// of Git LFS git has the pointer.
     ///
     /// # Errors
     /// When a commit cannot be read, or libgit2 cannot name a file.

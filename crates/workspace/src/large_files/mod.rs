@@ -1,15 +1,12 @@
 //! Files of Git LFS: in git stands a pointer, and the content lies on a server beside. Each checkout has the content.
 //!
-//! May know: trees, attributes, the server of the repository, files of ours. Must never know: what the files are needed for.
-//! `git-lfs` is never run: it does what the repository says.
+//! May know: trees, the server of the repository, files of ours. Must never know: what the files are needed for.
+//! `git-lfs` is never run: it does what the repository says. Nor are attributes read: a text that is a pointer is one.
 //!
 //! The contents of a repository lie in `lfs/OWNER/NAME.git`, each under its SHA-256, so that no other repository's work ever
 //! sees them. Only the server's own answer decides who may read one. Whatever is not to be had is written down with the
 //! reason, and its pointer stays what the file holds.
 
-mod attribute_glob;
-mod attribute_lines;
-pub(super) mod attributes;
 mod batch;
 mod busy;
 mod fetch;
@@ -30,10 +27,9 @@ use std::sync::{Arc, PoisonError};
 
 use git2::{ObjectType, Odb, Oid};
 
-use super::{GitError, GitErrorKind, Workspaces, folder};
-use attributes::{AttributesOverBound, TreeAttributes};
+use super::{GitError, Workspaces, folder};
 use journeyman_order::RepositoryName;
-use pointer::{LARGEST_POINTER, LargeFilePointer};
+use pointer::{LargeFilePointer, POINTER_SIZES};
 use store::LargeFileStore;
 
 /// Trees whose pointers are remembered, and the pointers in all of them.
@@ -106,26 +102,8 @@ pub(super) fn missing<'p>(
 
 /// Those of submodules are not among them: they are another repository's.
 pub(super) fn pointers_of(odb: &Odb<'_>, tree: Oid) -> Result<LargeFilePointers, GitError> {
-    let read = |id: Oid, kind: ObjectType| read(odb, id, kind);
-    let size = |id: Oid| Ok(odb.read_header(id).map_or(0, |(size, _)| size as u64));
-    match TreeAttributes::of_tree(&read, &size, tree)? {
-        Ok(attributes) => pointers_by(&attributes, odb, tree),
-        Err(why) => Err(untold(why)),
-    }
-}
-
-/// With pointers for contents in one commit and not in the other, tests would say nothing: who asks gets no answer.
-fn untold(AttributesOverBound(why): AttributesOverBound) -> GitError {
-    let message = format!("nobody can say which files are of Git LFS: {why}");
-    GitError::new(GitErrorKind::NotForUs, message)
-}
-
-fn pointers_by(attributes: &TreeAttributes, odb: &Odb<'_>, tree: Oid) -> Result<LargeFilePointers, GitError> {
     use super::tree::{EntryMode, parse};
     let mut pointers = LargeFilePointers::new();
-    if attributes.are_without_lfs() {
-        return Ok(pointers);
-    }
     let mut open = vec![(tree, Vec::new())];
     while let Some((tree, folder)) = open.pop() {
         let entries = read(odb, tree, ObjectType::Tree)?.and_then(|bytes| parse(&bytes)).unwrap_or_default();
@@ -136,14 +114,12 @@ fn pointers_by(attributes: &TreeAttributes, odb: &Odb<'_>, tree: Oid) -> Result<
                     open.push((entry.id, [path.as_slice(), b"/"].concat()));
                 }
                 EntryMode::File | EntryMode::Executable => {
-                    let is_small = |(size, kind)| kind == ObjectType::Blob && size <= LARGEST_POINTER;
-                    if !odb.read_header(entry.id).is_ok_and(is_small) {
+                    let may_be_one = |(size, kind)| kind == ObjectType::Blob && POINTER_SIZES.contains(&size);
+                    if !odb.read_header(entry.id).is_ok_and(may_be_one) {
                         continue;
                     }
                     let bytes = read(odb, entry.id, ObjectType::Blob)?.unwrap_or_default();
-                    if let Some(pointer) = LargeFilePointer::parse(&bytes)
-                        && attributes.is_lfs(&path).map_err(untold)?
-                    {
+                    if let Some(pointer) = LargeFilePointer::parse(&bytes) {
                         pointers.insert(OsStr::from_bytes(&path).into(), pointer);
                     }
                 }
@@ -155,7 +131,7 @@ fn pointers_by(attributes: &TreeAttributes, odb: &Odb<'_>, tree: Oid) -> Result<
 }
 
 /// An object of this kind; none where it is of another.
-pub(super) fn read(odb: &Odb<'_>, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, GitError> {
+fn read(odb: &Odb<'_>, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, GitError> {
     match odb.read(id) {
         Ok(object) if object.kind() == kind => Ok(Some(object.data().to_vec())),
         Ok(_) => Ok(None),

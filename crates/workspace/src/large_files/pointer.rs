@@ -3,9 +3,10 @@
 //! May know: its text. Must never know: where the content is.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
-/// What is larger is no pointer, whatever it begins with.
-pub(crate) const LARGEST_POINTER: usize = 1_024;
+/// What is smaller or larger is no pointer, whatever it begins with.
+pub(crate) const POINTER_SIZES: RangeInclusive<usize> = 125..=1_024;
 
 const VERSION: &str = "version https://git-lfs.github.com/spec/v1";
 
@@ -41,7 +42,7 @@ impl LargeFilePointer {
     /// Reads a pointer; none where it is any other text, and then the file is what it is. One with an extension is such a
     /// text: whoever made it has a program for it that is not here.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST_POINTER)?;
+        let text = std::str::from_utf8(bytes).ok().filter(|text| POINTER_SIZES.contains(&text.len()))?;
         let mut lines = text.lines();
         if lines.next() != Some(VERSION) {
             return None;

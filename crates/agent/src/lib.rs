@@ -33,11 +33,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use secrecy::SecretString;
-
 use journeyman_order::model_service::Provider;
 use journeyman_order::moves::AgentTask;
-use journeyman_order::secret_redactor::SecretRedactor;
 use journeyman_order::{AgentRun, Exit, OutgoingNetwork, Role};
 
 pub use api::{
@@ -254,17 +251,9 @@ impl Invocation {
     pub fn redact(&self, text: &str) -> String {
         let mut clean = text.to_owned();
         for (name, value) in self.forwarded.values.iter().filter(|(_, value)| value.len() >= 8) {
-            clean = clean.replace(value.as_str(), &format!("[{name}]"));
+            clean = live_redactor::without(&clean, value, &format!("[{name}]"));
         }
         clean
-    }
-
-    /// The same for a stream of JSON lines, where what was passed on can stand in pieces, a few letters a line.
-    pub fn redact_stream(&self, stream: &str) -> String {
-        let values = self.forwarded.values.iter();
-        values.fold(self.redact(stream), |clean, (name, value)| {
-            without_pieces(clean, &value.as_str().into(), format!("[{name}]"))
-        })
     }
 }
 
@@ -274,17 +263,6 @@ impl Invocation {
         let values = self.forwarded.values.iter();
         LiveRedactor::of(values.map(|(name, value)| (name.clone(), value.as_str().into())))
     }
-}
-
-/// A stream of JSON lines without a secret that stands in pieces in it.
-fn without_pieces(stream: String, secret: &SecretString, mask: String) -> String {
-    let Some(pieces) = SecretRedactor::of(secret, mask) else { return stream };
-    let mut pieces = pieces.leaving_out_unread();
-    // A line at a time: what need not wait is let go of before the next is read.
-    let lines = stream.as_bytes().split_inclusive(|byte| *byte == b'\n');
-    let mut clean: Vec<u8> = lines.flat_map(|line| pieces.feed(line)).collect();
-    clean.extend(pieces.end());
-    String::from_utf8(clean).unwrap_or(stream)
 }
 
 impl fmt::Debug for Invocation {

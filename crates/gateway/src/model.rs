@@ -14,7 +14,6 @@ use super::meter::{GatewayBudget, Meter, PriceLookup};
 use super::scrub::KeyScrubber;
 use journeyman_order::OutgoingNetwork;
 use journeyman_order::model_service::Provider;
-use journeyman_order::secret_redactor::SecretRedactor;
 
 /// What a model's service wants to see of whoever asks. Printing it shows nothing of it.
 #[derive(Debug, Clone)]
@@ -190,11 +189,6 @@ impl ModelUpstream {
 
     pub(super) fn scrub(&self) -> Option<KeyScrubber> {
         self.key().and_then(KeyScrubber::of)
-    }
-
-    /// For a key that comes in pieces.
-    pub(super) fn pieces(&self) -> Option<SecretRedactor> {
-        self.key().and_then(|key| SecretRedactor::of(key, "*".repeat(key.expose_secret().len())))
     }
 
     fn key(&self) -> Option<&SecretString> {

@@ -18,7 +18,6 @@ use super::model_request::{self, ModelRequestError};
 use super::refusal::{ProxyBody, ProxyBodyError, RefusalKind, of_model, whole};
 use super::scrub::KeyScrubber;
 use super::usage::UsageReader;
-use journeyman_order::secret_redactor::SecretRedactor;
 
 impl ProxyState {
     /// Answers a request to the model's endpoint.
@@ -156,14 +155,8 @@ fn pass_back(
         None
     };
     let headers = answer.headers().clone();
-    let is_stream = kind.starts_with("text/event-stream");
-    let passing = ProxiedBody {
-        answer: Box::pin(answer.bytes_stream()),
-        scrub: door.scrub(),
-        pieces: is_stream.then(|| door.pieces()).flatten(),
-        counted,
-        is_over: false,
-    };
+    let passing =
+        ProxiedBody { answer: Box::pin(answer.bytes_stream()), scrub: door.scrub(), counted, is_over: false };
     let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(passing)));
     *response.status_mut() = status;
     for (name, value) in &headers {
@@ -179,8 +172,6 @@ fn pass_back(
 struct ProxiedBody {
     answer: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
     scrub: Option<KeyScrubber>,
-    /// For a key that comes a few letters an event.
-    pieces: Option<SecretRedactor>,
     counted: Option<(UsageReader, MeteredRequest)>,
     is_over: bool,
 }
@@ -188,27 +179,15 @@ struct ProxiedBody {
 impl ProxiedBody {
     /// Without the key; less than came while what follows may be the rest of it.
     fn clean(&mut self, bytes: Bytes) -> Bytes {
-        let bytes = match &mut self.scrub {
+        match &mut self.scrub {
             Some(scrub) => Bytes::from(scrub.feed(&bytes)),
-            None => bytes,
-        };
-        match &mut self.pieces {
-            Some(pieces) => Bytes::from(pieces.feed(&bytes)),
             None => bytes,
         }
     }
 
     /// What was held back, once there is no more.
     fn rest(&mut self) -> Vec<u8> {
-        let rest = self.scrub.as_mut().map(KeyScrubber::end).unwrap_or_default();
-        match &mut self.pieces {
-            Some(pieces) => {
-                let mut passed = pieces.feed(&rest);
-                passed.extend(pieces.end());
-                passed
-            }
-            None => rest,
-        }
+        self.scrub.as_mut().map(KeyScrubber::end).unwrap_or_default()
     }
 
     fn count(&mut self, bytes: &[u8]) {

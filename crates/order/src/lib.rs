@@ -56,7 +56,6 @@ mod review_facts;
 pub mod role;
 mod schema;
 pub mod scrutiny;
-pub mod secret_redactor;
 mod server_settings;
 pub mod settings;
 pub mod settlement;

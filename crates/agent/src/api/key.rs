@@ -2,7 +2,8 @@
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::super::{LiveRedactor, without_pieces};
+use super::super::LiveRedactor;
+use super::super::live_redactor::without;
 
 /// The key that an agent's settings name, as it is in our environment now. Printing it shows its name alone.
 #[derive(Debug, Clone)]
@@ -36,7 +37,7 @@ impl ModelApiKey {
         match self {
             // What is shorter is too common in ordinary text to be taken out.
             Self::Given { name, value } if value.expose_secret().len() >= 8 => {
-                text.replace(value.expose_secret(), &format!("[{name}]"))
+                without(text, value.expose_secret(), &format!("[{name}]"))
             }
             Self::Given { .. } | Self::Missing { .. } | Self::NotNeeded => text.to_owned(),
         }
@@ -47,15 +48,6 @@ impl ModelApiKey {
         match self {
             Self::Given { name, value } => LiveRedactor::of([(name.clone(), value.clone())]),
             Self::Missing { .. } | Self::NotNeeded => LiveRedactor::default(),
-        }
-    }
-
-    /// The same for a stream of JSON lines, where the key can stand in pieces, a few letters a line.
-    pub fn redact_stream(&self, stream: &str) -> String {
-        let clean = self.redact(stream);
-        match self {
-            Self::Given { name, value } => without_pieces(clean, value, format!("[{name}]")),
-            Self::Missing { .. } | Self::NotNeeded => clean,
         }
     }
 }

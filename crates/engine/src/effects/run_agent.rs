@@ -190,11 +190,11 @@ impl EffectContext {
         match runtime {
             Runtime::Program(program) => {
                 let invocation = program.invocation(task, None, "", environment);
-                Box::new(move |text| invocation.redact_stream(text))
+                Box::new(move |text| invocation.redact(text))
             }
             Runtime::Api(api) => {
                 let key = api.key(environment);
-                Box::new(move |text| key.redact_stream(text))
+                Box::new(move |text| key.redact(text))
             }
         }
     }

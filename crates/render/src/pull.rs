@@ -28,7 +28,8 @@ pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Optio
     }
     parts.extend(receipt.doubts());
     parts.extend(receipt.gaps());
-    parts.extend(receipt.failing_programs().filter(|_| survey.next.settled.is_some()));
+    let is_rejected = matches!(survey.verdict, Verdict::Rejected { .. });
+    parts.extend(receipt.failing_programs().filter(|_| is_rejected));
     parts.push(receipt.details());
     parts.extend(is_on_github.then(|| {
         "<sub>Review it as you would a colleague's: Journeyman answers every point of a review that requests changes. Or \

@@ -143,6 +143,18 @@ impl IssueExamination {
     }
 }
 
+impl ExaminerStatement {
+    /// Its programs that print answers.
+    pub fn printing(&self) -> impl Iterator<Item = &StatementProgram> {
+        self.programs.iter().filter(|program| !program.is_test_file())
+    }
+
+    /// Its files for the project's own runner.
+    pub fn test_files(&self) -> impl Iterator<Item = &StatementProgram> {
+        self.programs.iter().filter(|program| program.is_test_file())
+    }
+}
+
 impl StatementProgram {
     /// Whether the project's runner runs it.
     pub fn is_test_file(&self) -> bool {

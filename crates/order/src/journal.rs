@@ -14,7 +14,7 @@ pub use super::journal_entry::{
 use super::journal_index::{EntryKind, JournalIndex, JournalPrefix};
 use super::moves::{AgentTask, EffectOutcome, Move, MoveKey};
 use super::order_request::OrderRequest;
-use super::pipeline::{Pipeline, StageKind};
+use super::pipeline::Pipeline;
 use super::role::Role;
 use super::settings::RepositorySettings;
 use super::task::{TaskComments, TaskText};
@@ -243,7 +243,7 @@ impl Journal {
         kind: EntryKind,
         found: impl Fn(&'a JournalEvent) -> Option<(&'a MoveKey, T)>,
     ) -> Option<T> {
-        let stage = self.pipeline().stages.iter().find(|stage| stage.uses == StageKind::Examine)?;
+        let stage = self.pipeline().examiner()?;
         self.whole().of_kind(kind).rev().find_map(|entry| {
             let (key, what) = found(&entry.event)?;
             (key.scope() == EffectScope::Stage(&stage.name)).then_some(what)

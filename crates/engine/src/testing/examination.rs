@@ -37,8 +37,7 @@ impl ExperimentContext<'_> {
         let programs = |times_red: u32| {
             let each = statements.iter().flat_map(move |statement| {
                 let times = if statement.kind == StatementKind::Changes { times_red } else { TIMES };
-                let programs = statement.programs.iter().filter(|program| !program.is_test_file());
-                programs.map(move |program| (program, times))
+                statement.printing().map(move |program| (program, times))
             });
             ProgramBatch::new(each.collect(), || uuid::Uuid::new_v4().simple().to_string())
         };
@@ -53,13 +52,12 @@ impl ExperimentContext<'_> {
         outputs.extend(before.1.into_iter().chain(after.1));
         let mut runs = before.0.into_iter().zip(after.0);
         let statements = (1..).zip(statements).map(|(number, statement)| {
-            let own = statement.programs.iter().filter(|program| !program.is_test_file()).count();
-            let own: Vec<(Vec<ProgramOutput>, Vec<ProgramOutput>)> = runs.by_ref().take(own).collect();
+            let own: Vec<(Vec<ProgramOutput>, Vec<ProgramOutput>)> =
+                runs.by_ref().take(statement.printing().count()).collect();
             let mut judged = judge_statement(number, statement, &own, &self.ask.issue);
-            let files = statement.programs.iter().filter(|program| program.is_test_file());
-            let by_runner = by_runner
-                .iter()
-                .flat_map(|runs| files.clone().map(|file| self.said_by_tests(statement, file, runs)));
+            let by_runner = by_runner.iter().flat_map(|runs| {
+                statement.test_files().map(|file| self.said_by_tests(statement, file, runs))
+            });
             if own.is_empty() {
                 judged.said = together(by_runner);
             } else {
@@ -112,9 +110,8 @@ impl ExperimentContext<'_> {
         &self,
         statements: &[ExaminerStatement],
     ) -> Result<Option<TestFileRuns>, EffectError> {
-        let programs = statements.iter().flat_map(|statement| &statement.programs);
-        let files: Vec<Overlay> = programs
-            .filter(|program| program.is_test_file())
+        let files = statements.iter().flat_map(ExaminerStatement::test_files);
+        let files: Vec<Overlay> = files
             .map(|file| Overlay {
                 path: file.file.clone(),
                 action: OverlayAction::Write(file.source.clone().into_bytes()),

@@ -130,9 +130,7 @@ pub(super) fn hold(pipeline: &Pipeline, found: &mut PipelineDiagnostics<'_>) {
                                is nothing to judge";
                 found.at(stage, &[YamlPathSegment::Key("begins_with")], problem);
             }
-            StageKind::Examine
-                if pipeline.stages.iter().find(|other| other.uses == StageKind::Examine) != Some(stage) =>
-            {
+            StageKind::Examine if pipeline.examiner() != Some(stage) => {
                 found.at(stage, &uses, "another stage examines the issue already: one examiner is enough");
             }
             StageKind::Agent

@@ -248,6 +248,11 @@ impl Pipeline {
     pub fn stage(&self, name: &str) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.name == name)
     }
+
+    /// The stage that examines the issue.
+    pub fn examiner(&self) -> Option<&Stage> {
+        self.stages.iter().find(|stage| stage.uses == StageKind::Examine)
+    }
 }
 
 impl Stage {

@@ -16,7 +16,7 @@ use crate::examination::{
 };
 use crate::feedback::{Category, Feedback, Finding, Severity};
 use crate::moves::{AgentTask, AgentTaskWorkspace};
-use crate::pipeline::{Escalation, MOST_QUESTIONS, Stage, StageKind};
+use crate::pipeline::{Escalation, MOST_QUESTIONS, Stage};
 use crate::plan_questions::PlanQuestions;
 use crate::settings::ExaminationPolicy;
 use crate::test_run::TestRun;
@@ -201,8 +201,11 @@ impl Replay<'_> {
         let (Some(base), Some(examination)) = (self.base.clone(), self.journal.examination()) else {
             return Ok(Err("the statements are not known any more".to_owned()));
         };
-        let stage = self.pipeline.stages.iter().find(|stage| stage.uses == StageKind::Examine);
-        let role = stage.and_then(|stage| stage.agent.clone()).unwrap_or_else(|| EXAMINER.to_owned());
+        let role = self
+            .pipeline
+            .examiner()
+            .and_then(|stage| stage.agent.clone())
+            .unwrap_or_else(|| EXAMINER.to_owned());
         let first = self.examiner_agent(&role);
         let agent = self.agent_beside(&first).unwrap_or(first);
         let arguments = vec![self.task.title.clone(), self.task.body.clone(), examination.questions(run)];

@@ -23,7 +23,7 @@ pub fn judge_statement(
     runs: &[ProgramRuns],
     given: &str,
 ) -> StatementRun {
-    let programs = statement.programs.iter().filter(|program| !program.is_test_file()).zip(runs);
+    let programs = statement.printing().zip(runs);
     let said = programs.map(|(program, (base, change))| match confirmed(statement, program, base) {
         Some(because) => StatementVerdict::Unconfirmed { because },
         None => on_the_change(statement, program, change, given),

@@ -36,7 +36,7 @@ use crate::dashboard::DashboardState;
 use crate::engine::testing::CommitTester;
 use crate::engine::{Clock, Engine, EngineParts, EngineSettings, Environments, SETTINGS_FILE};
 use crate::github::{AppCredentials, GitHub};
-use crate::http::{self, AnsweredCallback, BodyLimits, HttpState, RequestWatch, WorkOrders};
+use crate::http::{self, BodyLimits, HttpState, WorkOrders};
 use crate::notify::Notifier;
 use crate::order::OrderRequest;
 use crate::order::next::OrderProjection;
@@ -184,7 +184,6 @@ impl Application {
             webhook_secrets: settings.github.webhook_secrets.clone(),
             api_token: settings.server.api_token.clone(),
             orders: Arc::new(EngineOrders(engine.clone())),
-            watch: Arc::new(EngineOrders(engine.clone())),
             signer: Arc::new(signer(&settings, sandbox)?),
             ready: ready(&engine, &settings, app_problem.clone()),
             limits: BodyLimits::default(),
@@ -503,13 +502,6 @@ fn rules(settings: &Settings, mut templates: Templates, public: &str) -> anyhow:
 
 /// What the HTTP routes ask of the engine.
 struct EngineOrders(Engine);
-
-impl RequestWatch for EngineOrders {
-    fn begin(&self, asked: &str) -> Result<AnsweredCallback, String> {
-        let under_way = self.0.begin_request(asked)?;
-        Ok(Box::new(|| under_way.answered()))
-    }
-}
 
 #[async_trait]
 impl WorkOrders for EngineOrders {

@@ -145,7 +145,6 @@ impl IntakeCost {
             api_token: None,
             orders: Arc::new(Nobody),
             signer: Arc::new(Unasked(SigningKey::generate().expect("a key"))),
-            watch: Arc::new(()),
             ready: Arc::new(|| Readiness::Ready { disk_free_bytes: None, orders_wait_because: None }),
             limits: BodyLimits::default(),
             schemas: Arc::new([]),

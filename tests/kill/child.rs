@@ -14,6 +14,7 @@ use journeyman::store::{JournalStore, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use super::moment::{Counted, Moment, Point, name};
+use super::world::REPOSITORY;
 
 /// The variable that says what to do; without it there is nothing to do.
 pub const TASK: &str = "JOURNEYMAN_KILL_TASK";
@@ -49,19 +50,24 @@ async fn run(task: Task) {
     application.run().await.expect("it runs until it is stopped");
 }
 
-/// A settled order whose status is shown has to stay as it is for a moment: what is done then would be too much.
+/// Settled orders whose status is shown have to stay as they are for a moment: what is done then would be too much.
 async fn stop_when_settled(handle: ApplicationHandle) {
+    let repository = REPOSITORY.parse().expect("a name");
     let mut settled_at = None;
     loop {
         tokio::time::sleep(Duration::from_millis(60)).await;
-        let Some(order) = handle.latest_order().await.expect("the store answers") else { continue };
-        let (journal, survey) = handle.look(order).await.expect("the store answers");
-        let settled =
-            survey.next.settled.is_some() && survey.next.moves.is_empty() && survey.next.wake_at.is_none();
-        if settled && settled_at == Some(journal.last_seq()) {
+        let orders = handle.orders_of(&repository, 10).await.expect("the store answers");
+        let (mut settled, mut entries) = (!orders.is_empty(), 0);
+        for (_, order) in orders {
+            let (journal, survey) = handle.look(order).await.expect("the store answers");
+            let next = survey.next;
+            settled &= next.settled.is_some() && next.moves.is_empty() && next.wake_at.is_none();
+            entries += journal.last_seq();
+        }
+        if settled && settled_at == Some(entries) {
             return handle.stop();
         }
-        settled_at = settled.then(|| journal.last_seq());
+        settled_at = settled.then_some(entries);
     }
 }
 

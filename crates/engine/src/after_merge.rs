@@ -20,14 +20,13 @@ impl Engine {
         tell: &mpsc::UnboundedSender<OrderId>,
         intake: &mut DeliveryIntake,
     ) -> Result<(), StoreError> {
-        let Some(under_way) = self.begin_delivery(delivery, intake).await? else { return Ok(()) };
         let is_noted = self.note_after_merge(delivery).await?;
         self.process_delivery(delivery, tell, intake).await?;
         let said = intake.conclusions.iter_mut().rfind(|(guid, _)| is_noted && *guid == delivery.guid);
         if let Some((_, DeliveryConclusion::Ignored { because })) = said {
             *because = "noted of an order whose pull request is merged".to_owned();
         }
-        self.end_delivery(delivery, under_way, intake).await
+        Ok(())
     }
 
     /// Keeps what a delivery tells of merged pull requests of ours. Whether it tells what became of one.

@@ -1,6 +1,5 @@
 //! Deliveries where GitHub answers oddly, where a clock was wrong, and where bodies are large.
 
-use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,9 +11,8 @@ use tokio::sync::mpsc;
 
 use super::crash_matrix::{engine_parts, github_over};
 use super::intake::DeliveryIntake;
-use super::quarantine::{CrashSuspect, Quarantine};
 use super::reconcile::UngivenDeliveries;
-use super::{Clock, Engine, EngineParts};
+use super::{Clock, Engine};
 use journeyman_github::{GitHubConnection, GitHubError, IncomingAnswer, OutgoingRequest, WriteLimits};
 use journeyman_order::{Backoff, DeliveryGuid};
 use journeyman_store::{DeliveryConclusion, HeardUntil, NewDelivery, Store};
@@ -267,41 +265,4 @@ async fn deliveries_of_many_megabytes_are_taken_in_one_after_the_other_in_one_lo
         let concluded = house.store.conclusion(&guid(name)).await.expect("it is there");
         assert!(matches!(concluded, Some(DeliveryConclusion::Refused { .. })), "{concluded:?}");
     }
-}
-
-#[tokio::test]
-async fn a_delivery_that_kills_the_server_each_time_is_refused_and_the_others_are_taken_in() {
-    let house = fixture(|_| (404, "{}".to_owned())).await;
-    for name in ["before", "poison", "behind"] {
-        let delivery = NewDelivery {
-            guid: guid(name),
-            event: "ping".to_owned(),
-            action: None,
-            body: b"{}".to_vec(),
-            received_at: Utc::now(),
-        };
-        house.store.save_delivery(delivery).await.expect("it is kept");
-    }
-    let parts = &house.engine.parts;
-    for death in 1..=5 {
-        let dies = Quarantine::open(parts.workspaces.under_way());
-        let _stays = ManuallyDrop::new(dies.begin(&CrashSuspect::Intake));
-        if death > 2 {
-            let _stays_too = ManuallyDrop::new(dies.begin(&CrashSuspect::Delivery(guid("poison"))));
-        }
-    }
-
-    let server = Engine::new(EngineParts::clone(parts));
-    server.caught_up.store(true, Ordering::Relaxed);
-    let (tell, _told) = mpsc::unbounded_channel();
-    server.process_deliveries(&tell, &mut DeliveryIntake::new()).await.expect("they are taken in");
-
-    let mut became = Vec::new();
-    for name in ["before", "poison", "behind"] {
-        became.push(house.store.conclusion(&guid(name)).await.expect("a store"));
-    }
-    let ping = || Some(DeliveryConclusion::Ignored { because: "a ping".to_owned() });
-    let because =
-        "the server died 3 times while this was under way, 3 times with nothing beside it".to_owned();
-    assert_eq!(became, [ping(), Some(DeliveryConclusion::Refused { because }), ping()]);
 }

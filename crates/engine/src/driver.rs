@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, watch};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
@@ -14,16 +15,21 @@ use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
 use super::notifications::AskedPeople;
 use super::order_counting::{OrderCounting, count_run, effect_kind, expect_run, statement_line};
-use super::quarantine::{Admission, CrashGuard, CrashRecord, CrashSuspect};
 use super::slow_effect::{remarkable_after, told_when_slow};
 use super::store_patience::StorePatience;
 use journeyman_metrics::metrics;
-use journeyman_order::effect_name::ReservedWord;
 use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::surfaces::OrderLabel;
-use journeyman_order::{EffectError, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId};
+use journeyman_order::{
+    EffectError, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId, SignalKind,
+};
 use journeyman_store::{OrderSummary, StoreError};
+
+/// An effect that was interrupted so many times in a row is not begun again by itself.
+const MOST_DEATHS: usize = 3;
+/// How long an effect waits before it checks again whether it may go alone.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Why an order is not being driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +38,6 @@ pub(super) enum DriveOutcome {
     Ended,
     /// There is nothing to do before this.
     Until(DateTime<Utc>),
-    /// What was cut off elsewhere comes first.
-    NotYet,
 }
 
 struct OrderDriver {
@@ -43,11 +47,11 @@ struct OrderDriver {
     /// The turn that is on, for effects that have to say how things stand when they get round to it.
     turns: watch::Sender<JournalSnapshot>,
     running: BTreeMap<MoveKey, RunningEffect>,
-    /// What may begin, once its intent is written.
-    admitted: BTreeMap<MoveKey, CrashGuard>,
-    /// Something has to wait for what was cut off.
+    /// The effect that was interrupted twice and holds the permit to run alone.
+    alone: Option<(MoveKey, OwnedSemaphorePermit)>,
+    /// An effect waits for the permit to run alone.
     waits: bool,
-    /// Agents whose start was written here. The start of any other was cut off, and another one is written.
+    /// Effects whose start was written here. The start of any other was cut off, and another one is written.
     started: BTreeSet<MoveKey>,
     effects: JoinSet<(MoveKey, EffectOutcome)>,
 }
@@ -55,7 +59,6 @@ struct OrderDriver {
 struct RunningEffect {
     r#move: Move,
     task: AbortHandle,
-    guard: CrashGuard,
 }
 
 impl Engine {
@@ -67,12 +70,6 @@ impl Engine {
         signaled: Arc<Notify>,
     ) -> Result<DriveOutcome, StoreError> {
         let clock = &self.parts.clock;
-        let mut admissions = self.quarantine.changes();
-        let reading = match self.quarantine.begin(&CrashSuspect::Journal(order)) {
-            Admission::Granted(guard) => guard,
-            Admission::NotYet => return Ok(DriveOutcome::NotYet),
-            Admission::Refused(record) => return self.rest_deadly(order, &record).await,
-        };
         let journal = match LiveJournal::read(Arc::clone(&self.parts.journals), clock.clone(), order).await {
             Ok(journal) => journal,
             Err(error @ (StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. })) => {
@@ -81,7 +78,6 @@ impl Engine {
             Err(error) => return Err(error),
         };
         let turns = watch::Sender::new(journal.snapshot());
-        let mut reading = Some(reading);
         if let Some(due) = self.take_back_unreadable(order, &turns).await? {
             return Ok(DriveOutcome::Until(due));
         }
@@ -91,7 +87,7 @@ impl Engine {
             journal,
             turns,
             running: BTreeMap::new(),
-            admitted: BTreeMap::new(),
+            alone: None,
             waits: false,
             started: BTreeSet::new(),
             effects: JoinSet::new(),
@@ -128,10 +124,6 @@ impl Engine {
                 }
                 shown = Some(summary.clone());
             }
-            // It can be told how things stand.
-            if let Some(reading) = reading.take() {
-                reading.ended();
-            }
             let drains = self.drain.is_cancelled();
             if drains && drive.running.is_empty() {
                 return Ok(DriveOutcome::Until(clock.now()));
@@ -162,7 +154,7 @@ impl Engine {
                 Some(done) = drive.effects.join_next_with_id() => drive.record_outcome(done).await?,
                 () = signaled.notified() => drive.journal.catch_up().await?,
                 () = until(survey.next.wake_at, clock) => drive.journal.catch_up().await?,
-                _ = admissions.changed(), if drive.waits => {}
+                () = tokio::time::sleep(AGAIN), if drive.waits => {}
                 () = self.drain.cancelled(), if !drains => {}
             }
             drive.next_turn();
@@ -213,44 +205,37 @@ impl OrderDriver {
     async fn start_planned(&mut self, turn: &JournalSnapshot) -> Result<bool, StoreError> {
         let mut written = false;
         let moves = &turn.survey.next.moves;
-        self.admitted.retain(|admitted, _| moves.iter().any(|(key, _)| key == admitted));
-        let wanted: Vec<MoveKey> = moves.iter().map(|(key, r#move)| suspected_by(key, r#move)).collect();
-        self.engine.quarantine.keep_only(self.order, wanted.iter());
+        self.alone.take_if(|(alone, _)| moves.iter().all(|(key, _)| key != alone));
         self.waits = false;
         for (key, r#move) in moves {
             if self.running.contains_key(key) {
                 continue;
             }
-            if !self.admitted.contains_key(key) {
-                let suspect = CrashSuspect::Effect(self.order, suspected_by(key, r#move));
-                match self.engine.quarantine.begin(&suspect) {
-                    Admission::Granted(guard) => drop(self.admitted.insert(key.clone(), guard)),
-                    Admission::NotYet => {
-                        self.waits = true;
-                        continue;
-                    }
-                    Admission::Refused(record) => {
-                        tracing::error!(order = %self.order, %key, "is not begun again: {record}");
-                        let outcome = Box::new(deadly(&record));
+            let is_under_way = turn.journal.is_under_way(key);
+            let is_cut_off = is_under_way && !self.started.contains(key);
+            if is_cut_off {
+                match deaths(&turn.journal, key, self.engine.ended_at) {
+                    deaths if deaths >= MOST_DEATHS => {
+                        tracing::error!(order = %self.order, %key, deaths, "not begun again: it was interrupted each time");
+                        let outcome = Box::new(deadly(key, deaths));
                         self.write(JournalEvent::Observed { key: key.clone(), outcome }).await?;
-                        // A status is shown again and again, and would be as deadly.
-                        if !matches!(r#move, Move::ShowStatus { .. }) {
-                            self.engine.quarantine.settled(&suspect);
-                        }
                         written = true;
                         continue;
                     }
+                    deaths if deaths + 1 == MOST_DEATHS && !self.goes_alone(key) => {
+                        self.waits = true;
+                        continue;
+                    }
+                    _ => {}
                 }
             }
-            let is_cut_off = matches!(r#move, Move::RunAgent(_)) && !self.started.contains(key);
-            if is_cut_off || !turn.journal.is_under_way(key) {
+            if is_cut_off || !is_under_way {
                 let event = JournalEvent::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) };
                 self.write(event).await?;
                 self.started.insert(key.clone());
                 written = true;
                 continue;
             }
-            let Some(guard) = self.admitted.remove(key) else { continue };
             let attempt = turn.journal.attempts(key) + 1;
             tracing::info!(order = %self.order, %key, attempt, "begins");
             let (effects, parts) = (Arc::clone(&self.engine.effects), Arc::clone(&self.engine.parts));
@@ -269,9 +254,19 @@ impl OrderDriver {
                 metrics().effect_ended(kind, done, begun.elapsed());
                 (name, outcome)
             });
-            self.running.insert(key.clone(), RunningEffect { r#move: r#move.clone(), task, guard });
+            self.running.insert(key.clone(), RunningEffect { r#move: r#move.clone(), task });
         }
         Ok(written)
+    }
+
+    /// Whether this effect holds the permit to run alone.
+    fn goes_alone(&mut self, key: &MoveKey) -> bool {
+        if self.alone.is_none()
+            && let Ok(permit) = Arc::clone(&self.engine.alone).try_acquire_owned()
+        {
+            self.alone = Some((key.clone(), permit));
+        }
+        self.alone.as_ref().is_some_and(|(alone, _)| alone == key)
     }
 
     async fn record_outcome(
@@ -288,7 +283,7 @@ impl OrderDriver {
         else {
             return Ok(());
         };
-        let Some(RunningEffect { r#move, guard, .. }) = self.running.remove(&key) else { return Ok(()) };
+        let Some(RunningEffect { r#move, .. }) = self.running.remove(&key) else { return Ok(()) };
         let outcome = match done {
             Ok((_, (_, outcome))) => outcome,
             Err(error) if error.is_cancelled() => return Ok(()),
@@ -305,8 +300,8 @@ impl OrderDriver {
         if let (Move::RunAgent(task), EffectOutcome::AgentRan(run)) = (&r#move, &outcome) {
             count_run(&self.engine.parts.agents, &self.turns.borrow().journal, task, run);
         }
-        self.write(JournalEvent::Observed { key, outcome: Box::new(outcome) }).await?;
-        guard.ended();
+        self.write(JournalEvent::Observed { key: key.clone(), outcome: Box::new(outcome) }).await?;
+        self.alone.take_if(|(alone, _)| *alone == key);
         Ok(())
     }
 }
@@ -318,17 +313,25 @@ fn internal_fault() -> EffectOutcome {
     })
 }
 
-/// By what name it is known whether an effect kills: a status has another key each time.
-fn suspected_by(key: &MoveKey, r#move: &Move) -> MoveKey {
-    match matches!(r#move, Move::ShowStatus { .. }) {
-        true => MoveKey::beside(ReservedWord::Status, 0),
-        false => key.clone(),
-    }
+/// How often an effect started without an outcome, since the last command of a person and the last orderly shutdown.
+fn deaths(journal: &Journal, key: &MoveKey, ended_at: Option<DateTime<Utc>>) -> usize {
+    let entries = journal.entries().iter().rev();
+    let since = entries.take_while(|entry| ended_at.is_none_or(|ended| entry.at > ended));
+    let starts = since.map_while(|entry| match &entry.event {
+        JournalEvent::Observed { key: known, .. } if known == key => None,
+        JournalEvent::Signaled { signal, .. } if matches!(signal.kind, SignalKind::Commanded { .. }) => None,
+        JournalEvent::Intended { key: known, .. } => Some(usize::from(known == key)),
+        JournalEvent::Observed { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => Some(0),
+    });
+    starts.sum()
 }
 
-fn deadly(record: &CrashRecord) -> EffectOutcome {
+fn deadly(key: &MoveKey, deaths: usize) -> EffectOutcome {
     EffectOutcome::Trouble(EffectError {
-        message: format!("{record}; it is not tried again by itself, and /retry tries it once more"),
+        message: format!(
+            "{key} was interrupted {deaths} times in a row, as when the server crashes. Journeyman does not repeat it by \
+             itself; /retry tries it once more"
+        ),
         retry: Retry::Never,
     })
 }
@@ -374,5 +377,44 @@ async fn until(moment: Option<DateTime<Utc>>, clock: &Clock) {
     match moment {
         Some(moment) => tokio::time::sleep((moment - clock.now()).to_std().unwrap_or_default()).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeDelta;
+    use journeyman_order::JournalEntry;
+
+    const KEPT: &str =
+        include_str!("../../order/journals/0.1.0/a_cancel_that_was_heard_is_not_forgotten.jsonl");
+
+    /// A journal whose first step started three times without an outcome, and that step.
+    fn interrupted_three_times() -> (Journal, MoveKey, DateTime<Utc>) {
+        let kept = Journal::read(KEPT).expect("a journal");
+        let (length, key) = (1..)
+            .zip(kept.entries())
+            .find_map(|(length, entry)| match &entry.event {
+                JournalEvent::Intended { key, .. } => Some((length, key.clone())),
+                _ => None,
+            })
+            .expect("a step");
+        let mut journal = kept.prefix(length).expect("its beginning");
+        let first = journal.entries()[length - 1].clone();
+        for again in 1..3 {
+            let at = first.at + TimeDelta::minutes(again);
+            journal
+                .push(JournalEntry { seq: journal.last_seq() + 1, at, ..first.clone() })
+                .expect("an entry");
+        }
+        (journal, key, first.at)
+    }
+
+    #[test]
+    fn starts_without_an_outcome_count_until_an_orderly_shutdown() {
+        let (journal, key, first) = interrupted_three_times();
+        assert_eq!(deaths(&journal, &key, None), 3);
+        assert_eq!(deaths(&journal, &key, Some(first + TimeDelta::seconds(90))), 1);
+        assert_eq!(deaths(&journal, &MoveKey("another".to_owned()), None), 0);
     }
 }

@@ -10,7 +10,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Engine;
 use super::job::blocking;
-use super::quarantine::{BackgroundPass, CrashSuspect, HousekeepingStep as Step};
 use journeyman_order::{EffectError, OrderId};
 
 /// Between two rounds.
@@ -52,7 +51,6 @@ impl Engine {
     pub async fn housekeep_forever(&self) {
         loop {
             let report = self.housekeep(self.parts.clock.now()).await;
-            self.quarantine.passed(BackgroundPass::Housekeeping);
             if !report.is_nothing() {
                 tracing::info!(
                     delivery_bodies = report.delivery_bodies,
@@ -80,48 +78,28 @@ impl Engine {
         let mut report = HousekeepingReport::default();
         // First what makes room without a write.
         if let Some(before) = since(keep.orders) {
-            report.order_folders =
-                self.step(Step::OrderFolders, &mut report, self.remove_order_folders(before)).await;
+            report.order_folders = report.note(self.remove_order_folders(before).await);
         }
         if let Some(before) = since(keep.artifacts) {
-            report.artifacts = self.step(Step::Artifacts, &mut report, store.remove_artifacts(before)).await;
+            report.artifacts = report.note(store.remove_artifacts(before).await);
         }
         // As long as anything of them is kept, what is known of them is.
         let all_but_journals = keep.orders.and_then(|orders| Some(orders.max(keep.artifacts?)));
         let journals = keep.journals.and_then(|journals| Some(journals.max(all_but_journals?)));
         if let Some(before) = since(journals) {
-            report.orders = self.step(Step::Orders, &mut report, self.forget_orders(before)).await;
+            report.orders = report.note(self.forget_orders(before).await);
         }
-        report.artifact_files =
-            self.step(Step::ArtifactFiles, &mut report, store.sweep_artifact_files()).await;
+        report.artifact_files = report.note(store.sweep_artifact_files().await);
         if let Some(before) = since(keep.deliveries) {
-            report.delivery_bodies =
-                self.step(Step::DeliveryBodies, &mut report, store.remove_delivery_bodies(before)).await;
-            let removed = store.remove_deliveries(before - KNOWN_LONGER);
-            report.deliveries = self.step(Step::Deliveries, &mut report, removed).await;
+            report.delivery_bodies = report.note(store.remove_delivery_bodies(before).await);
+            report.deliveries = report.note(store.remove_deliveries(before - KNOWN_LONGER).await);
         }
-        self.step(Step::Database, &mut report, store.compact()).await;
+        report.note(store.compact().await);
         // Ended with the server.
         let (workspaces, _until_dropped) = self.parts.workspaces.until_dropped();
         let maintained = async { blocking(move || workspaces.maintain()).await?.map_err(EffectError::from) };
-        self.step(Step::Mirrors, &mut report, maintained).await;
+        report.note(maintained.await);
         report
-    }
-
-    /// One step of a round, unless it ended the server again and again.
-    async fn step<T: Default, E: Into<EffectError>>(
-        &self,
-        step: Step,
-        report: &mut HousekeepingReport,
-        taking: impl Future<Output = Result<T, E>>,
-    ) -> T {
-        match self.quarantine.perform(&CrashSuspect::Housekeeping(step), taking).await {
-            Ok(taken) => report.note(taken),
-            Err(record) => {
-                tracing::error!(?step, "is left out for a day: {record}");
-                T::default()
-            }
-        }
     }
 
     /// Takes away all that is known of orders that have been at rest since before this and have no folder any more.

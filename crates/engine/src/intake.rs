@@ -12,7 +12,6 @@ use uuid::Uuid;
 use super::Engine;
 use super::intake_rules::{about, asked_for, asks_github, can_start, going_on, may_begin};
 use super::issue_history::IssueHistory;
-use super::quarantine::CrashSuspect;
 use super::retry_clock::RetryClock;
 use super::waiting::{WaitingDeliveries, WaitingDelivery};
 use super::whereabouts;
@@ -62,8 +61,6 @@ pub(super) struct DeliveryIntake {
     waiting: WaitingDeliveries,
     failed: RetryClock<RetryKey>,
     looked_through: Option<Instant>,
-    /// The server has died while deliveries were taken in: it is to be known next time of which.
-    pub(super) is_one_by_one: bool,
     /// GitHub is not asked about these again in this pass.
     blocked: BTreeSet<RepositoryId>,
     /// Said, and not written yet: they are written together, and before anything that an order is told.
@@ -78,7 +75,6 @@ impl DeliveryIntake {
             waiting: WaitingDeliveries::default(),
             failed: RetryClock::until_it_works(),
             looked_through: None,
-            is_one_by_one: false,
             blocked: BTreeSet::new(),
             conclusions: Vec::new(),
         }
@@ -161,27 +157,6 @@ impl Engine {
         if !self.caught_up.load(Ordering::Acquire) {
             return Ok(());
         }
-        let was_deadly = self.quarantine.is_suspected(&CrashSuspect::Intake);
-        let under_way = self.quarantine.begin_in_turn(&CrashSuspect::Intake).await.ok();
-        intake.is_one_by_one = was_deadly;
-        self.process_pages(tell, intake).await?;
-        // What waits may be what it dies of.
-        if let Some(under_way) = under_way
-            && intake.waiting.is_empty()
-        {
-            under_way.ended();
-            if was_deadly {
-                self.quarantine.taken_in();
-            }
-        }
-        Ok(())
-    }
-
-    async fn process_pages(
-        &self,
-        tell: &mpsc::UnboundedSender<OrderId>,
-        intake: &mut DeliveryIntake,
-    ) -> Result<(), StoreError> {
         intake.blocked.clear();
         if intake.failed.is_any_due() || intake.looked_through.is_none_or(|at| at.elapsed() >= LOOK_THROUGH) {
             self.process_waiting(tell, intake).await?;
@@ -221,15 +196,11 @@ impl Engine {
             let found = self.parts.store.pending_deliveries(id - 1, 1).await?;
             let result = match found.first().filter(|found| found.id == id).map(|found| (found, read(found)))
             {
-                Some((delivery, Ok(incoming))) => match self.begin_delivery(delivery, intake).await? {
-                    Some(under_way) => {
-                        let result = self.process_signal(delivery, &incoming, intake).await?;
-                        intake.note(delivery, &incoming, &result);
-                        self.end_delivery(delivery, under_way, intake).await?;
-                        result
-                    }
-                    None => IntakeResult::Done(Vec::new()),
-                },
+                Some((delivery, Ok(incoming))) => {
+                    let result = self.process_signal(delivery, &incoming, intake).await?;
+                    intake.note(delivery, &incoming, &result);
+                    result
+                }
                 Some((delivery, Err(conclusion))) => intake.conclude(delivery, conclusion),
                 // Somebody else has concluded it.
                 None => {

@@ -30,12 +30,10 @@ mod job;
 mod live_journal;
 mod missed_events;
 mod notifications;
-mod one_by_one;
 mod order_api;
 mod order_counting;
 mod place;
 mod progress;
-mod quarantine;
 mod reconcile;
 mod retry_clock;
 mod run_stream;
@@ -46,7 +44,6 @@ pub mod testing;
 mod traces;
 mod unreadable;
 mod waiting;
-mod watched_requests;
 mod whereabouts;
 mod without_order;
 
@@ -55,7 +52,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::{Notify, broadcast};
+use chrono::{DateTime, Utc};
+use tokio::sync::{Notify, Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -67,7 +65,7 @@ use journeyman_order::{JournalEntry, OrderId, Pipeline, RepositorySettings, Role
 use journeyman_sandbox::Sandbox;
 use journeyman_store::{JournalStore, Store};
 use journeyman_telemetry::SpanExporter;
-use journeyman_workspace::{SecretSet, Workspaces};
+use journeyman_workspace::{SecretSet, Workspaces, write_whole};
 
 pub use clock::Clock;
 pub use effects::missing_for_agent;
@@ -160,8 +158,10 @@ pub struct Engine {
     cache: Arc<cache::IntakeCache>,
     /// What GitHub could not deliver before the start was taken in, or cannot be for now.
     caught_up: Arc<AtomicBool>,
-    /// What is under way, for the server after this one.
-    quarantine: quarantine::Quarantine,
+    /// When a server ended in order last: what was under way then was not under way when one died.
+    ended_at: Option<DateTime<Utc>>,
+    /// Effects that were under way at two deaths go one after the other, so that a third death names its cause.
+    alone: Arc<Semaphore>,
     /// Nothing new is begun.
     drain: CancellationToken,
     /// Nothing goes on.
@@ -173,7 +173,8 @@ impl Engine {
     pub fn new(parts: EngineParts) -> Self {
         let (written, _) = broadcast::channel(1024);
         order_counting::expect_runs(&parts.agents, &parts.settings.roles);
-        let quarantine = quarantine::Quarantine::open(parts.workspaces.under_way());
+        let ended_at = std::fs::read_to_string(parts.workspaces.ended_at());
+        let ended_at = ended_at.ok().and_then(|text| text.trim().parse().ok());
         Self {
             parts: Arc::new(parts),
             effects: Arc::new(effects::RealEffects),
@@ -183,7 +184,8 @@ impl Engine {
             written,
             cache: Arc::default(),
             caught_up: Arc::default(),
-            quarantine,
+            ended_at,
+            alone: Arc::new(Semaphore::new(1)),
             drain: CancellationToken::new(),
             stop: CancellationToken::new(),
         }
@@ -195,9 +197,12 @@ impl Engine {
         Self { effects, ..self }
     }
 
-    /// Says that the server ends in order: what is still under way, such as a slow download, is not what it dies of.
+    /// Says that the server ends in order: what is still under way is not what it dies of.
     pub fn ended(&self) {
-        self.quarantine.end();
+        let now = self.parts.clock.now().to_rfc3339();
+        if let Err(error) = write_whole(&self.parts.workspaces.ended_at(), now.as_bytes()) {
+            tracing::warn!("the end of the server cannot be written down: {error}");
+        }
     }
 
     /// Says that a delivery was stored.

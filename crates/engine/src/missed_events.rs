@@ -14,12 +14,9 @@ use serde_json::{Value, json};
 use super::Engine;
 use super::intake_rules::{can_start, may_begin};
 use super::issue_history::{CLOCKS_DIFFER, HeardEvents, unheard_edit, was_told_since};
-use super::quarantine::{BackgroundPass, CrashSuspect};
 use super::whereabouts;
 use journeyman_github::{ChangedThread, ErrorKind, GitHubError, ListedRepository, ThreadEvent};
-use journeyman_order::{
-    EffectError, InstallationId, IssueNumber, PullNumber, Signal, SignalKind, SlashCommand,
-};
+use journeyman_order::{EffectError, IssueNumber, PullNumber, Signal, SignalKind, SlashCommand};
 use journeyman_store::{DeliverySaveOutcome, NewDelivery, OrderRow, StoreError};
 use journeyman_webhook::{DeliveryMeaning, RoutedSignal, SignalSubject, understand};
 
@@ -46,9 +43,7 @@ impl Engine {
     /// Looks at the start, and then again and again.
     pub(super) async fn look_for_missed_events(&self) {
         loop {
-            let looked = self.look().await;
-            self.quarantine.passed(BackgroundPass::MissedEvents);
-            let pause = match looked {
+            let pause = match self.look().await {
                 Ok(repositories) => EVERY.max(FOR_EACH_REPOSITORY * repositories),
                 Err(error) => {
                     tracing::warn!("what happened could not be looked at: {}", error.message);
@@ -69,16 +64,10 @@ impl Engine {
         }
         self.settle_deliveries().await?;
         let (mut repositories, mut is_whole) = (0, true);
-        let Some(installations) = self.list(None, github.installations()).await else { return Ok(0) };
-        for installation in installations?.into_iter().filter(|one| !one.suspended) {
-            let listing = github.installed_repositories(installation.id);
-            let listed = match self.list(Some(installation.id), listing).await {
-                None => {
-                    is_whole = false;
-                    continue;
-                }
-                Some(Ok(listed)) => listed,
-                Some(Err(error)) => {
+        for installation in github.installations().await?.into_iter().filter(|one| !one.suspended) {
+            let listed = match github.installed_repositories(installation.id).await {
+                Ok(listed) => listed,
+                Err(error) => {
                     tracing::warn!(installation = %installation.id, "cannot be looked at: {error}");
                     // One that lets nobody in is not waited for: what is known of it keeps the time of its last look.
                     is_whole &= matches!(error.kind, ErrorKind::Forbidden | ErrorKind::NotFound);
@@ -89,15 +78,8 @@ impl Engine {
                 let at = &repository.at;
                 whereabouts::learn(store, repository.id, &at.repository, at.installation).await?;
                 repositories += 1;
-                let suspect = CrashSuspect::MissedEvents(repository.id);
-                match self.quarantine.perform(&suspect, self.look_at(repository, begun)).await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => {
-                        tracing::warn!(repository = %at.repository, "is looked at again: {}", error.message);
-                    }
-                    Err(record) => {
-                        tracing::error!(repository = %at.repository, "is not looked at for a day: {record}");
-                    }
+                if let Err(error) = self.look_at(repository, begun).await {
+                    tracing::warn!(repository = %at.repository, "is looked at again: {}", error.message);
                 }
             }
         }
@@ -105,14 +87,6 @@ impl Engine {
             store.set_looked_until(begun).await?;
         }
         Ok(repositories)
-    }
-
-    /// What the App can see, by one of GitHub's lists; none where that ended the server again and again.
-    async fn list<T>(&self, of: Option<InstallationId>, listing: impl Future<Output = T>) -> Option<T> {
-        let listed = self.quarantine.perform(&CrashSuspect::RepositoryList(of), listing).await;
-        listed
-            .inspect_err(|record| tracing::error!(?of, "repositories are not listed for a day: {record}"))
-            .ok()
     }
 
     async fn settle_deliveries(&self) -> Result<(), StoreError> {

@@ -10,7 +10,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tokio::time::Instant;
 
 use super::Engine;
-use super::quarantine::{BackgroundPass, CrashSuspect};
 use journeyman_github::{ErrorKind, GitHubError, HookDelivery};
 use journeyman_order::moves::Retry;
 use journeyman_order::{DeliveryGuid, EffectError};
@@ -66,8 +65,6 @@ impl Engine {
     pub(super) async fn reconcile_forever(&self) {
         // What came since the start waits for it, and what no delivery tells of is looked for after it.
         let mut ungiven = UngivenDeliveries::new();
-        // What a dead server left is tried before, and that is no time of GitHub's.
-        self.quarantine.turn(&CrashSuspect::DeliveryList).await;
         let pause = {
             let mut first = std::pin::pin!(self.reconcile_once(&mut ungiven));
             let in_time = tokio::time::timeout(CATCHES_UP_WITHIN, &mut first).await;
@@ -91,9 +88,7 @@ impl Engine {
     /// How long it may be until the next.
     async fn reconcile_once(&self, ungiven: &mut UngivenDeliveries) -> Duration {
         let every = self.parts.settings.reconcile_every;
-        let reconciled = self.reconcile(ungiven).await;
-        self.quarantine.passed(BackgroundPass::Reconcile);
-        match reconciled {
+        match self.reconcile(ungiven).await {
             Ok(ReconcileReport { taken_in, waits_since }) => {
                 if taken_in > 0 {
                     tracing::info!(taken_in, "deliveries of GitHub's that had not come");
@@ -132,14 +127,7 @@ impl Engine {
                 (now, now - OVERLAP, true)
             }
         };
-        let listing = self.parts.github.hook_deliveries(since);
-        let mut listed = match self.quarantine.perform(&CrashSuspect::DeliveryList, listing).await {
-            Ok(listed) => listed?,
-            Err(record) => {
-                tracing::error!("GitHub's list of deliveries is not read for a day: {record}");
-                return Ok(ReconcileReport { taken_in: 0, waits_since: None });
-            }
-        };
+        let mut listed = self.parts.github.hook_deliveries(since).await?;
         let newest = listed.iter().map(|one| one.delivered_at).max().unwrap_or(heard).max(heard).min(now);
         // What somebody has taken in before us is theirs.
         listed.retain(|one| !(is_first && one.was_taken_in));
@@ -174,15 +162,7 @@ impl Engine {
             if !unknown.remove(&delivery.guid) {
                 continue;
             }
-            let suspect = CrashSuspect::MissedDelivery(delivery.guid.clone());
-            let saved = match self.quarantine.perform(&suspect, self.fetch(&delivery)).await {
-                Ok(fetched) => fetched?,
-                Err(record) => {
-                    tracing::error!(guid = %delivery.guid, "a delivery that did not come is left out: {record}");
-                    continue;
-                }
-            };
-            match saved {
+            match self.fetch(&delivery).await? {
                 Ok(saved) => {
                     in_a_row = 0;
                     if saved == DeliverySaveOutcome::New {

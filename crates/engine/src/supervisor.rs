@@ -12,7 +12,6 @@ use tokio::time::Instant;
 use super::Engine;
 use super::driver::DriveOutcome;
 use super::intake::DeliveryIntake;
-use super::quarantine::Quarantine;
 use super::retry_clock::RetryClock;
 use journeyman_order::OrderId;
 use journeyman_order::backoff::pause_end;
@@ -78,7 +77,6 @@ impl Engine {
 
     async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> ShutdownReport {
         let mut orders = SupervisedOrders::new();
-        let mut admissions = self.quarantine.changes();
         loop {
             if !self.drain.is_cancelled()
                 && let Err(error) = self.start_orders(&mut orders).await
@@ -91,7 +89,7 @@ impl Engine {
                 () = self.stop.cancelled() => return orders.stop().await,
                 () = self.drain.cancelled() => return self.finish(orders).await,
                 Some(rested) = orders.driven.join_next() => {
-                    orders.finish_drive(rested, &self.quarantine, self.parts.clock.now());
+                    orders.finish_drive(rested, self.parts.clock.now());
                 }
                 Some(order) = told.recv() => orders.wake(order),
                 () = self.order_requested.notified() => {
@@ -99,7 +97,6 @@ impl Engine {
                         orders.wake(order);
                     }
                 }
-                _ = admissions.changed() => {}
                 () = tokio::time::sleep(nap) => {}
             }
         }
@@ -116,7 +113,7 @@ impl Engine {
                 biased;
                 () = self.stop.cancelled() => return orders.stop().await,
                 ended = orders.driven.join_next() => match ended {
-                    Some(ended) => orders.finish_drive(ended, &self.quarantine, self.parts.clock.now()),
+                    Some(ended) => orders.finish_drive(ended, self.parts.clock.now()),
                     None => return ShutdownReport { under_way: 0 },
                 },
                 () = &mut over => return orders.stop().await,
@@ -130,12 +127,7 @@ impl Engine {
         }
         let most = self.parts.settings.limits.concurrent_orders.saturating_sub(orders.signaled.len());
         let now = self.parts.clock.now();
-        let quarantine = &self.quarantine;
-        let mut startable = orders.startable(most, now, |order| quarantine.lets_drive(order));
-        if startable.is_empty() && quarantine.lift_unless(orders.signaled.keys().copied()) {
-            startable = orders.startable(most, now, |_| true);
-        }
-        for order in startable {
+        for order in orders.startable(most, now) {
             orders.waking.remove(&order);
             orders.parked.remove(&order);
             let signaled = Arc::new(Notify::new());
@@ -169,10 +161,10 @@ impl SupervisedOrders {
     }
 
     /// So many of those that are due by now, the oldest first.
-    fn startable(&self, most: usize, now: DateTime<Utc>, may: impl Fn(OrderId) -> bool) -> Vec<OrderId> {
+    fn startable(&self, most: usize, now: DateTime<Utc>) -> Vec<OrderId> {
         let is_due = |order: &OrderId| {
             let is_parked = self.parked.get(order).is_some_and(|pause| due(pause, now) > now);
-            !is_parked && !self.failed.is_waiting(order) && may(*order)
+            !is_parked && !self.failed.is_waiting(order)
         };
         self.waking.iter().copied().filter(is_due).take(most).collect()
     }
@@ -198,16 +190,11 @@ impl SupervisedOrders {
     fn finish_drive(
         &mut self,
         rested: Result<(OrderId, Result<DriveOutcome, StoreError>), tokio::task::JoinError>,
-        quarantine: &Quarantine,
         now: DateTime<Utc>,
     ) {
         match rested {
             Ok((order, rest)) => {
                 self.signaled.remove(&order);
-                if !matches!(rest, Ok(DriveOutcome::NotYet)) {
-                    // Nobody waits for what it was cut off at.
-                    quarantine.rested(order, matches!(rest, Ok(DriveOutcome::Ended)));
-                }
                 if rest.is_ok() {
                     self.failed.worked(&order);
                 }
@@ -216,7 +203,7 @@ impl SupervisedOrders {
                     self.waking.insert(order);
                 }
                 match rest {
-                    Ok(DriveOutcome::Ended | DriveOutcome::NotYet) => {}
+                    Ok(DriveOutcome::Ended) => {}
                     Ok(DriveOutcome::Until(_)) if has_heard => {}
                     Ok(DriveOutcome::Until(until)) => {
                         // It was told by an earlier reading of a clock that may have been set since.
@@ -264,8 +251,6 @@ fn due((since, pause): &(DateTime<Utc>, Duration), now: DateTime<Utc>) -> DateTi
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use chrono::TimeDelta;
 
@@ -285,7 +270,7 @@ mod tests {
         });
 
         let ended = orders.driven.join_next().await.expect("it was driven");
-        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()), Utc::now());
+        orders.finish_drive(ended, Utc::now());
 
         assert!(!orders.signaled.contains_key(&faulty) && orders.failed.is_waiting(&faulty));
         assert!(orders.signaled.contains_key(&well) && !orders.failed.is_waiting(&well));
@@ -299,30 +284,30 @@ mod tests {
         let now = Utc::now();
         orders.driven.spawn(async move { (parked, Ok(DriveOutcome::Until(now + TimeDelta::hours(1)))) });
         let ended = orders.driven.join_next().await.expect("it was driven");
-        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()), now);
+        orders.finish_drive(ended, now);
         orders.read(vec![driven, parked, last]);
-        assert_eq!(orders.startable(4, Utc::now(), |_| true), [last]);
+        assert_eq!(orders.startable(4, Utc::now()), [last]);
         orders.wake(told);
         orders.wake(driven);
-        assert_eq!(orders.startable(4, Utc::now(), |_| true), [told, last]);
-        assert_eq!(orders.startable(1, Utc::now(), |_| true), [told]);
+        assert_eq!(orders.startable(4, Utc::now()), [told, last]);
+        assert_eq!(orders.startable(1, Utc::now()), [told]);
         // Its clock was ahead when it was parked, and was set right since.
-        assert_eq!(orders.startable(4, now - TimeDelta::days(400), |_| true), [parked, told, last]);
+        assert_eq!(orders.startable(4, now - TimeDelta::days(400)), [parked, told, last]);
         orders.wake(parked);
-        assert_eq!(orders.startable(4, Utc::now(), |_| true), [parked, told, last]);
+        assert_eq!(orders.startable(4, Utc::now()), [parked, told, last]);
         // Whoever told how long to wait had read another clock.
         let far = now + TimeDelta::days(400);
         orders.driven.spawn(async move { (parked, Ok(DriveOutcome::Until(far))) });
         let ended = orders.driven.join_next().await.expect("it was driven");
-        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()), now);
-        assert_eq!(orders.startable(4, now, |_| true), [told, last]);
-        assert_eq!(orders.startable(4, now + TimeDelta::minutes(61), |_| true), [parked, told, last]);
+        orders.finish_drive(ended, now);
+        assert_eq!(orders.startable(4, now), [told, last]);
+        assert_eq!(orders.startable(4, now + TimeDelta::minutes(61)), [parked, told, last]);
 
         orders.driven.spawn(async move { (driven, Ok(DriveOutcome::Ended)) });
         let ended = orders.driven.join_next().await.expect("it was driven");
-        orders.finish_drive(ended, &Quarantine::open(PathBuf::new()), Utc::now());
+        orders.finish_drive(ended, Utc::now());
         assert_eq!(
-            orders.startable(1, Utc::now(), |_| true),
+            orders.startable(1, Utc::now()),
             [driven],
             "it was told something, which its drive may not have heard"
         );

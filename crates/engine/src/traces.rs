@@ -12,7 +12,6 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::Engine;
 use super::job::blocking;
-use super::quarantine::{BackgroundPass, CrashSuspect};
 use journeyman_agent::Agents;
 use journeyman_order::Backoff;
 use journeyman_order::model_service::Provider;
@@ -40,16 +39,11 @@ enum Interrupted {
 impl Engine {
     /// Sends spans as orders go on, and what was not sent before the start. Ends at once where no collector is named.
     pub async fn export_traces_forever(&self) {
-        let Some(exporter) = &self.parts.traces else {
-            self.quarantine.passed(BackgroundPass::Traces);
-            return;
-        };
+        let Some(exporter) = &self.parts.traces else { return };
         let mut written = self.watch();
         let mut failures = 0;
         loop {
-            let exported = self.export(exporter).await;
-            self.quarantine.passed(BackgroundPass::Traces);
-            let pause = match exported {
+            let pause = match self.export(exporter).await {
                 Ok(()) => {
                     if failures > 0 {
                         tracing::info!("the collector of telemetry.otlp_endpoint takes spans again");
@@ -95,16 +89,7 @@ impl Engine {
                 return Ok(());
             }
             for known in orders {
-                let (order, last) = (known.order, known.last);
-                let suspect = CrashSuspect::Trace(order);
-                let exporting = self.export_order(exporter, known);
-                match self.quarantine.perform(&suspect, exporting).await {
-                    Ok(exported) => exported?,
-                    Err(record) => {
-                        tracing::error!(%order, "no spans of it are sent: {record}");
-                        self.parts.store.set_traced(order, last).await.map_err(Interrupted::Store)?;
-                    }
-                }
+                self.export_order(exporter, known).await?;
             }
         }
     }

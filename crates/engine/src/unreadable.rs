@@ -13,7 +13,6 @@ use super::Engine;
 use super::driver::DriveOutcome;
 use super::effects::Effect;
 use super::live_journal::JournalSnapshot;
-use super::quarantine::CrashRecord;
 use super::whereabouts;
 use journeyman_github::{GitHubError, InstalledRepository, OrderLabel};
 use journeyman_order::effect_name::ReservedWord;
@@ -59,17 +58,6 @@ impl Engine {
             true => self.wait_for_a_newer_version(order, because).await,
             false => self.end_unreadable(order, because).await,
         }
-    }
-
-    /// An order whose journal ended the server each time that it was read.
-    pub(super) async fn rest_deadly(
-        &self,
-        order: OrderId,
-        record: &CrashRecord,
-    ) -> Result<DriveOutcome, StoreError> {
-        let because =
-            StoreError::UnreadableJournal { order, because: record.to_string(), may_be_newer: false };
-        self.end_unreadable(order, &because).await
     }
 
     /// It keeps its place.

@@ -28,10 +28,6 @@ impl WaitingDeliveries {
         self.0.contains_key(subject)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Puts one behind all others of its subject.
     pub(super) fn push(&mut self, subject: DeliverySubject, delivery: WaitingDelivery) {
         self.0.entry(subject).or_default().push_back(delivery);

@@ -19,7 +19,6 @@ mod server;
 mod tests;
 mod told;
 mod views;
-mod watched;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +36,6 @@ use journeyman_store::Store;
 pub use auth::is_same_secret;
 pub use pages::nothing_there;
 pub use server::start;
-pub use watched::{AnsweredCallback, RequestWatch};
 
 /// What the routes need.
 #[derive(Clone)]
@@ -49,8 +47,6 @@ pub struct HttpState {
     /// What opens the API; without it the API is closed.
     pub api_token: Option<SecretString>,
     pub orders: Arc<dyn WorkOrders>,
-    /// Who remembers what was being answered when the server died.
-    pub watch: Arc<dyn RequestWatch>,
     pub signer: Arc<dyn ReceiptAttester>,
     /// Whether the rest of the application can work; asked by `GET /ready` beside the store.
     pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,

@@ -12,7 +12,7 @@ use actix_web::{App, HttpServer, Resource, Route, guard};
 
 use super::body::BodyBudget;
 use super::problem::ProblemDetails;
-use super::{HttpState, api, attestations, commands, deliveries, descriptions, metrics, pages, watched};
+use super::{HttpState, api, attestations, commands, deliveries, descriptions, metrics, pages};
 
 const WORKERS: usize = 2;
 const HEADERS: Duration = Duration::from_secs(10);
@@ -38,7 +38,6 @@ pub fn start(
         App::new()
             .app_data(state.clone())
             .app_data(room.clone())
-            .wrap(from_fn(watched::watch))
             .wrap(from_fn(pages::refuse_nul))
             // What is said here is of nobody else: where a route says nothing else, nobody keeps it.
             .wrap(DefaultHeaders::new().add((header::CACHE_CONTROL, "no-store")))

@@ -4,7 +4,6 @@ mod attestations;
 mod hostile;
 mod metrics;
 mod ready;
-mod watched;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -132,7 +131,6 @@ async fn http_fixture_with(change: impl FnOnce(HttpState) -> HttpState) -> HttpF
         api_token: Some(TOKEN.into()),
         orders: Arc::<TestWorkOrders>::clone(&desk),
         signer: Arc::new(attestations::TestSigner::new()),
-        watch: Arc::new(()),
         ready: Arc::new(|| Readiness::Ready { disk_free_bytes: Some(1 << 40), orders_wait_because: None }),
         limits: BodyLimits::default(),
         schemas: Arc::new([]),

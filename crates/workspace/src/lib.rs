@@ -292,9 +292,9 @@ impl Workspaces {
         self.cache.join("images")
     }
 
-    /// Where the names of what is under way are.
-    pub fn under_way(&self) -> PathBuf {
-        self.inner.data.join("under-way")
+    /// The file that says when a server ended in order last.
+    pub fn ended_at(&self) -> PathBuf {
+        self.inner.data.join("ended")
     }
 
     /// A folder to try in what the file system can.

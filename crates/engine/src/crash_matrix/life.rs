@@ -138,7 +138,6 @@ async fn start(world: &World, number: ProcessNumber) -> Result<RunningProcess, S
     world.database.is_free().await;
     store.take(&format!("process {number}")).await?;
     drop(busy);
-    world.bring_under_way();
     let engine = world.engine(number, &store);
     let driven = engine.clone();
     let running = tokio::spawn(async move { driven.run().await });
@@ -160,7 +159,6 @@ async fn death(world: &World) -> Duration {
     loop {
         let dead = world.steps.state().dead;
         if let Some(time) = dead {
-            world.keep_under_way();
             return time;
         }
         world.steps.news.notified().await;

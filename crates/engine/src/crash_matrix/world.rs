@@ -125,22 +125,6 @@ impl World {
         }
     }
 
-    /// What is under way stays so on disk: whoever is killed takes nothing away.
-    pub(super) fn keep_under_way(&self) {
-        let _none_is = std::fs::rename(
-            self.workspaces.under_way(),
-            self.workspaces.under_way().with_extension("killed"),
-        );
-    }
-
-    pub(super) fn bring_under_way(&self) {
-        let kept = self.workspaces.under_way().with_extension("killed");
-        if kept.exists() {
-            let _none_is = std::fs::remove_dir_all(self.workspaces.under_way());
-            std::fs::rename(kept, self.workspaces.under_way()).expect("it is there");
-        }
-    }
-
     pub(super) fn scene(&self) -> Scene {
         Scene { emulator: Arc::clone(&self.emulator), steps: Arc::clone(&self.steps) }
     }

@@ -1,6 +1,6 @@
-//! Deliveries where GitHub answers oddly, where a clock was wrong, and where bodies are large.
+//! Deliveries where GitHub answers oddly, and where bodies are large.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::reconcile::UngivenDeliveries;
 use super::{Clock, Engine};
 use journeyman_github::{GitHubConnection, GitHubError, IncomingAnswer, OutgoingRequest, WriteLimits};
 use journeyman_order::{Backoff, DeliveryGuid};
-use journeyman_store::{DeliveryConclusion, HeardUntil, NewDelivery, Store};
+use journeyman_store::{DeliveryConclusion, NewDelivery, Store};
 
 /// What is answered to a route.
 type RouteScript = dyn Fn(&str) -> (u16, String) + Send + Sync;
@@ -170,40 +170,6 @@ async fn a_limit_of_github_s_counts_against_no_delivery() {
         assert!(house.engine.reconcile(&mut ungiven).await.is_err());
     }
     assert!(ungiven.is_empty());
-}
-
-#[tokio::test]
-async fn what_was_missed_is_heard_though_the_clock_was_ahead_at_the_first_start() {
-    let now = Utc::now().trunc_subsecs(0);
-    let lists = AtomicUsize::new(0);
-    let house = fixture(move |route| match route.trim_start_matches("/app/hook/deliveries") {
-        "/1" | "/3" => payload(),
-        // The first cannot be had.
-        list if list.starts_with('?') && lists.fetch_add(1, Ordering::Relaxed) == 0 => (500, "{}".to_owned()),
-        list if list.starts_with('?') => {
-            let hours = |hours| now - TimeDelta::hours(hours);
-            let list = [
-                listed(4, "somebody's", hours(1), 202),
-                listed(3, "yesterday's", hours(24), 0),
-                listed(2, "another's", hours(25), 202),
-                listed(1, "old", hours(100), 0),
-            ];
-            (200, json!(list).to_string())
-        }
-        other => panic!("{other} is asked for"),
-    });
-    let house = house.await;
-    let ahead = now + TimeDelta::days(30);
-    house.store.set_heard_until(ahead).await.expect("it is kept");
-    let mut ungiven = UngivenDeliveries::new();
-
-    assert!(house.engine.reconcile(&mut ungiven).await.is_err());
-    let unchanged = Some(HeardUntil { at: ahead, is_kept: true });
-    assert_eq!(house.store.heard_until().await.expect("a time"), unchanged, "nothing was heard yet");
-    assert_eq!(house.engine.reconcile(&mut ungiven).await.expect("a pass").taken_in, 1);
-    assert_eq!(house.kept(&["somebody's", "yesterday's", "another's", "old"]).await, ["yesterday's"]);
-    let heard = Some(HeardUntil { at: now - TimeDelta::hours(1), is_kept: true });
-    assert_eq!(house.store.heard_until().await.expect("a time"), heard);
 }
 
 fn labeled(name: &str) -> NewDelivery {

@@ -103,8 +103,7 @@ impl Engine {
     /// All that happened there, or nothing: half of it could be taken in before what came first.
     async fn look_at(&self, repository: &ListedRepository, begun: DateTime<Utc>) -> Result<(), EffectError> {
         let store = &self.parts.store;
-        // A clock that was ahead has looked at nothing that is still to come.
-        let since = store.repository_looked_until(repository.id).await?.unwrap_or(begun).min(begun) - OVERLAP;
+        let since = store.repository_looked_until(repository.id).await?.unwrap_or(begun) - OVERLAP;
         let mut look =
             RepositoryLook { engine: self, repository, since, found: Vec::new(), begun: BTreeSet::new() };
         look.find().await?;

@@ -28,8 +28,6 @@ const MOST_WAITS: u32 = 5;
 const MOST_IN_A_ROW: u32 = 10;
 /// So long one is waited for that GitHub, or a server on the way, cannot give at the moment.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long GitHub keeps deliveries.
-const KEPT_FOR: TimeDelta = TimeDelta::days(3);
 
 /// What one comparison came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,12 +106,7 @@ impl Engine {
         ungiven: &mut UngivenDeliveries,
     ) -> Result<ReconcileReport, EffectError> {
         let now = self.parts.clock.now();
-        let heard_until = self.parts.store.heard_until().await?;
-        let was_ahead = heard_until.is_some_and(|heard| heard.at > now + OVERLAP);
-        let (heard, since, is_first) = match heard_until {
-            // A clock that was ahead has heard nothing of what is still to come, and what it heard is not known. It is
-            // written anew behind a comparison that came to its end: until then each begins so.
-            Some(_) if was_ahead => (now - KEPT_FOR, now - KEPT_FOR, true),
+        let (heard, since, is_first) = match self.parts.store.heard_until().await? {
             Some(HeardUntil { at, is_kept }) => {
                 // What moved with each delivery would pass over one that is missed while GitHub cannot be asked.
                 if !is_kept {
@@ -134,8 +127,7 @@ impl Engine {
         let (taken_in, waiting) = self.take_in(listed, ungiven).await?;
         // Whoever starts anew lists it again.
         let until = waiting.as_ref().map_or(newest, |waiting| newest.min(waiting.oldest));
-        let moves_on = if was_ahead { waiting.is_none() } else { heard < until };
-        if moves_on {
+        if heard < until {
             self.parts.store.set_heard_until(until).await?;
         }
         Ok(ReconcileReport { taken_in, waits_since: waiting.map(|waiting| waiting.since) })

@@ -14,7 +14,6 @@ use super::driver::DriveOutcome;
 use super::intake::DeliveryIntake;
 use super::retry_clock::RetryClock;
 use journeyman_order::OrderId;
-use journeyman_order::backoff::pause_end;
 use journeyman_store::StoreError;
 
 /// How often the store is looked at although nobody said that something arrived.
@@ -38,8 +37,8 @@ struct SupervisedOrders {
     read_at: Option<Instant>,
     driven: JoinSet<(OrderId, Result<DriveOutcome, StoreError>)>,
     signaled: BTreeMap<OrderId, Arc<Notify>>,
-    /// Since when each waits, and for how long.
-    parked: BTreeMap<OrderId, (DateTime<Utc>, Duration)>,
+    /// Until when each waits.
+    parked: BTreeMap<OrderId, Instant>,
     /// Those that the store could not be used for.
     failed: RetryClock<OrderId>,
     /// Told something while they were driven; whether the drive still heard of it is not known.
@@ -83,7 +82,7 @@ impl Engine {
             {
                 tracing::error!("orders wait, because the store cannot be used: {error}");
             }
-            let nap = orders.sleep(self.parts.clock.now());
+            let nap = orders.sleep();
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return orders.stop().await,
@@ -126,8 +125,7 @@ impl Engine {
             orders.read(self.parts.store.waking_orders().await?);
         }
         let most = self.parts.settings.limits.concurrent_orders.saturating_sub(orders.signaled.len());
-        let now = self.parts.clock.now();
-        for order in orders.startable(most, now) {
+        for order in orders.startable(most) {
             orders.waking.remove(&order);
             orders.parked.remove(&order);
             let signaled = Arc::new(Notify::new());
@@ -160,10 +158,11 @@ impl SupervisedOrders {
         failed.retain(|order| waking.contains(order));
     }
 
-    /// So many of those that are due by now, the oldest first.
-    fn startable(&self, most: usize, now: DateTime<Utc>) -> Vec<OrderId> {
+    /// So many of those that are due, the oldest first.
+    fn startable(&self, most: usize) -> Vec<OrderId> {
+        let now = Instant::now();
         let is_due = |order: &OrderId| {
-            let is_parked = self.parked.get(order).is_some_and(|pause| due(pause, now) > now);
+            let is_parked = self.parked.get(order).is_some_and(|due| *due > now);
             !is_parked && !self.failed.is_waiting(order)
         };
         self.waking.iter().copied().filter(is_due).take(most).collect()
@@ -206,9 +205,8 @@ impl SupervisedOrders {
                     Ok(DriveOutcome::Ended) => {}
                     Ok(DriveOutcome::Until(_)) if has_heard => {}
                     Ok(DriveOutcome::Until(until)) => {
-                        // It was told by an earlier reading of a clock that may have been set since.
                         let pause = (until - now).to_std().unwrap_or_default().min(LONGEST_PAUSE);
-                        self.parked.insert(order, (now, pause));
+                        self.parked.insert(order, Instant::now() + pause);
                     }
                     Err(error) => {
                         tracing::error!(%order, "waits, because the store cannot be used: {error}");
@@ -236,17 +234,12 @@ impl SupervisedOrders {
         }
     }
 
-    fn sleep(&self, now: DateTime<Utc>) -> Duration {
-        let parked =
-            self.parked.values().map(|pause| (due(pause, now) - now).to_std().unwrap_or_default()).min();
+    fn sleep(&self) -> Duration {
+        let now = Instant::now();
+        let parked = self.parked.values().map(|due| due.saturating_duration_since(now)).min();
         let first = parked.into_iter().chain(self.failed.next_due()).min();
         first.unwrap_or(LOOK_AGAIN).clamp(Duration::from_millis(100), LOOK_AGAIN)
     }
-}
-
-/// When an order is looked at again that was parked then, for so long.
-fn due((since, pause): &(DateTime<Utc>, Duration), now: DateTime<Utc>) -> DateTime<Utc> {
-    pause_end(*since, *pause, now)
 }
 
 #[cfg(test)]
@@ -276,7 +269,7 @@ mod tests {
         assert!(orders.signaled.contains_key(&well) && !orders.failed.is_waiting(&well));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn the_oldest_that_is_due_comes_first_and_what_is_driven_or_parked_is_left() {
         let mut orders = SupervisedOrders::new();
         let [driven, parked, told, last] = [1, 2, 3, 4].map(|number| OrderId(uuid::Uuid::from_u128(number)));
@@ -286,28 +279,19 @@ mod tests {
         let ended = orders.driven.join_next().await.expect("it was driven");
         orders.finish_drive(ended, now);
         orders.read(vec![driven, parked, last]);
-        assert_eq!(orders.startable(4, Utc::now()), [last]);
+        assert_eq!(orders.startable(4), [last]);
         orders.wake(told);
         orders.wake(driven);
-        assert_eq!(orders.startable(4, Utc::now()), [told, last]);
-        assert_eq!(orders.startable(1, Utc::now()), [told]);
-        // Its clock was ahead when it was parked, and was set right since.
-        assert_eq!(orders.startable(4, now - TimeDelta::days(400)), [parked, told, last]);
-        orders.wake(parked);
-        assert_eq!(orders.startable(4, Utc::now()), [parked, told, last]);
-        // Whoever told how long to wait had read another clock.
-        let far = now + TimeDelta::days(400);
-        orders.driven.spawn(async move { (parked, Ok(DriveOutcome::Until(far))) });
-        let ended = orders.driven.join_next().await.expect("it was driven");
-        orders.finish_drive(ended, now);
-        assert_eq!(orders.startable(4, now), [told, last]);
-        assert_eq!(orders.startable(4, now + TimeDelta::minutes(61)), [parked, told, last]);
+        assert_eq!(orders.startable(4), [told, last]);
+        assert_eq!(orders.startable(1), [told]);
+        tokio::time::advance(Duration::from_secs(61 * 60)).await;
+        assert_eq!(orders.startable(4), [parked, told, last]);
 
         orders.driven.spawn(async move { (driven, Ok(DriveOutcome::Ended)) });
         let ended = orders.driven.join_next().await.expect("it was driven");
         orders.finish_drive(ended, Utc::now());
         assert_eq!(
-            orders.startable(1, Utc::now()),
+            orders.startable(1),
             [driven],
             "it was told something, which its drive may not have heard"
         );

@@ -1,19 +1,8 @@
 //! When something that failed is tried again: one rule, and every schedule there is.
 //!
-//! May know: numbers, and times that it is told. Must never know: a clock, or what is tried.
+//! May know: numbers. Must never know: a clock, or what is tried.
 
 use std::time::Duration;
-
-use chrono::{DateTime, TimeDelta, Utc};
-
-/// What is so much later than now was written under a clock that was ahead.
-pub(crate) const CLOCK_AHEAD: TimeDelta = TimeDelta::seconds(60);
-
-/// When a pause is over that began then. What was written under a clock that was ahead is not waited for: it is over now.
-#[must_use]
-pub fn pause_end(began: DateTime<Utc>, pause: Duration, now: DateTime<Utc>) -> DateTime<Utc> {
-    if began > now + CLOCK_AHEAD { now } else { began + pause }
-}
 
 /// A schedule: a pause after the first failure, a longer one after each further failure, and no more tries in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::super::backoff::{Backoff, pause_end};
+use super::super::backoff::Backoff;
 use super::super::conversation::{CheckRunState, CommentRef, CommentTarget, NoticeComment, Reaction};
 use super::super::effect_name::ReservedWord;
 use super::super::ids::{CommitSha, PullNumber};
@@ -58,7 +58,7 @@ impl<'a> BestEffortMoves<'a> {
             if trouble.retry == Retry::Outage {
                 outages += 1;
                 let Some(pause) = Backoff::OUTAGE.pause(outages, None) else { return Progress::Over };
-                due = Some(pause_end(at, pause, self.now));
+                due = Some(at + pause);
                 continue;
             }
             (tried, outages) = (tried + 1, 0);
@@ -70,7 +70,7 @@ impl<'a> BestEffortMoves<'a> {
             if tried >= MOST_ATTEMPTS {
                 return Progress::Over;
             }
-            due = Some(pause_end(at, Duration::from_secs(pause), self.now));
+            due = Some(at + Duration::from_secs(pause));
         }
         match due.filter(|due| self.now < *due) {
             Some(due) => self.wake_at = Some(self.wake_at.map_or(due, |known| known.min(due))),

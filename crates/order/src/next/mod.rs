@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::backoff::{Backoff, pause_end};
+use super::backoff::Backoff;
 use super::conversation::NoticeComment;
 use super::effect_name::ReservedWord;
 use super::journal::{Journal, JournalEvent};
@@ -245,7 +245,7 @@ fn status(
             Retry::Soon | Retry::Never => grown,
             Retry::Outage => owed_after(&troubles).as_secs(),
         };
-        let due = pause_end(*last, Duration::from_secs(pause), now);
+        let due = *last + Duration::from_secs(pause);
         if now < due {
             *wake_at = Some(wake_at.map_or(due, |known| known.min(due)));
             return None;

@@ -6,8 +6,7 @@ use chrono::TimeDelta;
 use serde::Serialize;
 
 use super::Replay;
-use super::clock::JournalClock;
-use super::outage::AwayEffects;
+use super::outage::{AwayEffects, passed};
 use super::worker::Worker;
 use crate::agent_run::{AgentRun, AgentUsage};
 use crate::journal::JournalEvent;
@@ -115,17 +114,17 @@ impl Replay<'_> {
         let Some(first) = prefix.of_kind(EntryKind::Start).find(|entry| entry.seq > seq) else {
             return (TimeDelta::zero(), TimeDelta::zero());
         };
-        // The entries before which there was work.
-        let mut work: Vec<u64> = Vec::new();
+        let (mut worked, mut last) = (TimeDelta::zero(), first.at);
         let mut under_way: Vec<EffectNumber> = Vec::new();
         let mut away = AwayEffects::default();
         // What came of an effect lies elsewhere in memory: where GitHub was never away, nobody looks.
         let was_away = prefix.has_outage();
         for (entry, effect) in prefix.numbered().skip_while(|(entry, _)| entry.seq < first.seq) {
             let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
-            if entry.seq > first.seq && !is_rest && !away.are_all_of(&under_way) {
-                work.push(entry.seq);
+            if !is_rest && !away.are_all_of(&under_way) {
+                worked += passed(last, entry.at);
             }
+            last = entry.at;
             let Some(effect) = effect else { continue };
             match &entry.event {
                 JournalEvent::Intended { .. } if under_way.contains(&effect) => {}
@@ -139,9 +138,8 @@ impl Replay<'_> {
                 JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
             }
         }
-        let clock = JournalClock::read(prefix.entries(), self.now, |seq| work.binary_search(&seq).is_ok());
-        let worked = work.iter().fold(TimeDelta::zero(), |sum, seq| sum + clock.before(*seq));
-        (worked, if away.are_all_of(&under_way) { TimeDelta::zero() } else { clock.since_last() })
+        let is_away = away.are_all_of(&under_way);
+        (worked, if is_away { TimeDelta::zero() } else { passed(last, self.now) })
     }
 
     /// What one more round of a stage would cost, by those before it; where there was none, one more run, by all before

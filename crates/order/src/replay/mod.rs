@@ -9,7 +9,6 @@
 
 pub(crate) mod best;
 pub(crate) mod budget;
-mod clock;
 mod conversation;
 pub(crate) mod escalation;
 mod examine;
@@ -38,7 +37,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::agent_run::{AgentFailure, AgentFailureKind, AgentRun};
-use super::backoff::{Backoff, pause_end};
+use super::backoff::Backoff;
 use super::effect_name::ReservedWord;
 
 use self::graph::StageResult;
@@ -434,7 +433,7 @@ impl<'a> Replay<'a> {
                 (attempts, due, outages) = (0, None, 0);
                 continue;
             };
-            due = Some((pause_end(seen.at, pause, self.now), hitch.message));
+            due = Some((seen.at + pause, hitch.message));
         }
         if let Some((until, message)) = due.filter(|(until, _)| self.now < *until) {
             self.trace.waiting = Some(EffectBackoff { message: message.to_owned(), until });

@@ -2,15 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 
-use super::clock::JournalClock;
 use crate::journal::JournalEvent;
 use crate::journal_index::{EffectNumber, EntryKind, JournalPrefix};
 use crate::moves::{EffectError, EffectOutcome, Retry};
 
 /// Shorter outages are not told.
 const TOLD: TimeDelta = TimeDelta::minutes(5);
+
+/// How long it took from one moment to the next. A clock that was set back counts as no time.
+pub(super) fn passed(from: DateTime<Utc>, until: DateTime<Utc>) -> TimeDelta {
+    (until - from).max(TimeDelta::zero())
+}
 
 /// The effects that found nobody when they were tried last.
 #[derive(Debug, Default)]
@@ -35,12 +39,14 @@ impl AwayEffects {
 pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
     prefix.of_kind(EntryKind::Outage).next()?;
     let mut away = AwayEffects::default();
-    // The entries before which was waited; of an outage that goes on it is not told yet.
-    let (mut waited, mut waiting) = (Vec::new(), Vec::new());
+    // An outage that still goes on is not told yet.
+    let (mut waited, mut waiting) = (TimeDelta::zero(), TimeDelta::zero());
+    let mut last = prefix.entries().first()?.at;
     for (entry, effect) in prefix.numbered() {
         if !away.0.is_empty() {
-            waiting.push(entry.seq);
+            waiting += passed(last, entry.at);
         }
+        last = entry.at;
         let (JournalEvent::Observed { key, outcome }, Some(effect)) = (&entry.event, effect) else {
             continue;
         };
@@ -50,13 +56,9 @@ pub(super) fn note(prefix: JournalPrefix<'_>) -> Option<String> {
         }
         away.observe(effect, outcome);
         if away.0.is_empty() {
-            waited.append(&mut waiting);
+            waited += std::mem::take(&mut waiting);
         }
     }
-    // By the last entry: what is told changes only with the journal.
-    let last = prefix.entries().last()?.at;
-    let clock = JournalClock::read(prefix.entries(), last, |seq| waited.binary_search(&seq).is_ok());
-    let waited = waited.iter().fold(TimeDelta::zero(), |sum, seq| sum + clock.before(*seq));
     if waited < TOLD {
         return None;
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::signal_log::SignalLog;
-use crate::backoff::{Backoff, pause_end};
+use crate::backoff::Backoff;
 use crate::effect_name::ReservedWord;
 use crate::ids::UserId;
 use crate::journal_index::{JournalPrefix, Observation};
@@ -75,7 +75,7 @@ impl SignalLog {
         let Some(told) = told.filter(|_| answered < MOST_QUESTIONS) else {
             return SenderPermission::No("GitHub could not be asked for their rights".to_owned());
         };
-        let due = pause_end(last.at, Duration::from_secs(told), now);
+        let due = last.at + Duration::from_secs(told);
         if now >= due {
             self.pending.push((key, Move::Authorize { person: person.clone() }));
         } else {

@@ -78,68 +78,6 @@ fn runs_are_counted_when_an_agent_was_at_work() {
 }
 
 #[test]
-fn minutes_count_although_the_clock_was_ahead_when_the_first_agent_began() {
-    let mut world = limited(|limits| limits.minutes = 60);
-    let right = world.now;
-    world.now += TimeDelta::days(400);
-    while world.made("classify/1/agent") == 0 {
-        assert!(world.step());
-    }
-    world.now = right;
-    while world.made("branch/1/agent") == 0 {
-        assert!(world.step());
-    }
-    assert_eq!(world.survey().budget.minutes_spent, 0);
-    world.now += TimeDelta::hours(2);
-
-    let OrderEnding::Failed { because } = world.settle() else { panic!("there is no time for a plan") };
-    assert!(because.contains("the 60 minutes for this order are over"), "{because}");
-    assert_eq!(world.survey().budget.minutes_spent, 120);
-}
-
-/// How many minutes an order has spent in which an agent was at work for 20 of them and a person was waited for, for a day,
-/// three hours and a day, if the clock goes ahead by so much while either began, and is set right.
-fn minutes_with(ahead: TimeDelta, is_in_a_rest: bool) -> u64 {
-    let mut world =
-        limited(|limits| limits.retry_renews = false).when("/tests", vec![red(3, 1), red(2, 1), red(1, 1)]);
-    while world.made("branch/1/agent") == 0 {
-        world.step();
-    }
-    world.begin_all();
-    world.now += TimeDelta::minutes(20) + if is_in_a_rest { TimeDelta::zero() } else { ahead };
-    for (key, _) in world.under_way.clone() {
-        world.finish(&key.0);
-    }
-    if !is_in_a_rest {
-        world.now -= ahead;
-    }
-    escalated(&mut world);
-    world.now += TimeDelta::days(1);
-    world.say("/status");
-    world.settle();
-    world.now += TimeDelta::hours(3) + if is_in_a_rest { ahead } else { TimeDelta::zero() };
-    world.say("/retry");
-    world.step();
-    if is_in_a_rest {
-        world.now -= ahead;
-    }
-    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
-    world.now += TimeDelta::days(1);
-    world.say("/status");
-    world.settle();
-    world.survey().budget.minutes_spent
-}
-
-#[test]
-fn a_clock_that_was_ahead_costs_no_minutes_although_its_time_has_come() {
-    let right = minutes_with(TimeDelta::zero(), true);
-    assert!((20..30).contains(&right), "{right}");
-    for (hours, is_in_a_rest) in [(5, true), (5, false), (2, false), (900, true), (9_000, false)] {
-        assert_eq!(minutes_with(TimeDelta::hours(hours), is_in_a_rest), right, "{hours} {is_in_a_rest}");
-    }
-}
-
-#[test]
 fn a_repository_allows_fewer_runs_and_never_more() {
     for (own, counted) in [(4, 4), (6, 5)] {
         let budget = Some(BudgetLimits { runs: Some(own), ..BudgetLimits::default() });

@@ -12,7 +12,6 @@ use crate::signal::Requester;
 use crate::signal::{CommentCommand, ReviewVerdict, SignalKind};
 use crate::test_run::TestVerdict;
 use crate::trace::StageChecksOutcome;
-use chrono::TimeDelta;
 
 const PULL: PullNumber = PullNumber(8);
 
@@ -273,24 +272,6 @@ fn reviews_a_retry_and_a_red_check_that_come_together_are_one_round() {
         assert_eq!(moves_of(&world, "answer/1/note").len(), 1);
         assert_eq!(moves_of(&world, "answer/1/request").len(), 1);
     }
-}
-
-#[test]
-fn what_was_said_under_a_clock_that_was_ahead_is_answered_once_it_is_right() {
-    let (mut world, head) = verified(SimulatedOrder::new().gathering(20));
-    world = world.when("answer/1/read", vec![read(quiet(&head))]);
-    let right = world.now;
-    world.now += TimeDelta::days(400);
-    world.hear_from(somebody("ada", 1), retry("use the other algorithm"));
-    while !world.survey().next.moves.is_empty() {
-        world.step();
-    }
-    world.now = right;
-
-    world.settle();
-
-    assert_eq!(world.made("answer/1/read"), 1);
-    assert!(world.now - right < TimeDelta::hours(1), "{}", world.now - right);
 }
 
 /// The order is back at rest a moment after `/retry`, since what may come with it is waited for.

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use super::signal_log::{PullEvent, PullEventKind};
 use super::{Replay, ReplayResult, Suspension};
-use crate::backoff::pause_end;
 use crate::conversation::{Mergeability, PullSnapshot, PullSnapshotState};
 use crate::effect_name::ReservedWord;
 use crate::ids::{CommitSha, Person, PullNumber, UserId};
@@ -186,7 +185,7 @@ impl<'a> Replay<'a> {
             return false;
         }
         let gathering = Duration::from_secs(u64::from(self.journal.opened().limits.gather_seconds));
-        let due = pause_end(last, gathering, self.now);
+        let due = last + gathering;
         if self.now < due {
             ran.wake_at = Some(ran.wake_at.map_or(due, |known| known.min(due)));
             return false;

@@ -73,14 +73,11 @@ impl Engine {
         let journal = match LiveJournal::read(Arc::clone(&self.parts.journals), clock.clone(), order).await {
             Ok(journal) => journal,
             Err(error @ (StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. })) => {
-                return self.rest_unread(order, &error).await;
+                return self.end_unreadable(order, &error).await;
             }
             Err(error) => return Err(error),
         };
         let turns = watch::Sender::new(journal.snapshot());
-        if let Some(due) = self.take_back_unreadable(order, &turns).await? {
-            return Ok(DriveOutcome::Until(due));
-        }
         let mut drive = OrderDriver {
             engine: self.clone(),
             order,

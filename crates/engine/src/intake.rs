@@ -266,8 +266,7 @@ impl Engine {
         }
         let mut concerned = self.concerned(incoming).await?;
         let is_strange = concerned.is_empty();
-        // It was said of these that they have ended, by a version that could not read what it would be told to.
-        concerned.retain(|order| order.active || !order.is_unreadable());
+        concerned.retain(|order| !order.is_unreadable());
         let begins = may_begin(incoming);
         if concerned.is_empty() && !begins && !(is_strange && calls_us(incoming)) {
             return Ok(intake.ignore(delivery, NO_ORDER));

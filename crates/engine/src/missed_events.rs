@@ -327,7 +327,7 @@ impl RepositoryLook<'_> {
             return Ok(begins || is_command && self.begun.contains(&issue.number));
         };
         // It was told nothing, since it was said that it has ended.
-        if !order.active && order.is_unreadable() && !may_begin(&incoming) {
+        if order.is_unreadable() && !may_begin(&incoming) {
             return Ok(false);
         }
         // Nothing brings it back that could be cancelled then.

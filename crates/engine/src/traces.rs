@@ -96,11 +96,7 @@ impl Engine {
 
     async fn export_order(&self, exporter: &SpanExporter, known: UntracedOrder) -> Result<(), Interrupted> {
         let UntracedOrder { order, mut sent, last } = known;
-        let is_unreadable = self.parts.store.order(order).await.is_ok_and(|row| row.is_unreadable());
-        let journal = match is_unreadable {
-            true => None,
-            false => self.readable_journal(order).await.map_err(Interrupted::Store)?,
-        };
+        let journal = self.readable_journal(order).await.map_err(Interrupted::Store)?;
         let Some(journal) = journal.map(Arc::new) else {
             // It is told elsewhere that it cannot be read; there will be no spans of it.
             return self.parts.store.set_traced(order, last).await.map_err(Interrupted::Store);

@@ -26,7 +26,6 @@ mod status;
 mod table;
 mod text;
 mod time;
-mod unreadable;
 
 #[cfg(test)]
 mod tests;
@@ -34,13 +33,12 @@ mod tests;
 pub use answer::{answer, reply};
 pub use check::check;
 pub use markdown::markdown;
-pub use notice::{no_order, notice};
+pub use notice::{no_order, notice, unreadable};
 pub use pages::order_page;
 pub use pull::{evidence, pull};
 pub use review::{earlier_review, review};
 pub use status::status;
 pub use text::{code_block, code_span, plain, title};
-pub use unreadable::{unreadable, waits_to_be_read};
 
 use journeyman_order::length::LONGEST_BODY;
 use journeyman_order::next::OrderProjection;

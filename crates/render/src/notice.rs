@@ -107,6 +107,15 @@ pub fn no_order() -> String {
         .to_owned()
 }
 
+/// On the issue of an order whose journal cannot be read.
+pub fn unreadable(because: &str) -> String {
+    let because = plain(&shorten(because, 300));
+    format!(
+        "Journeyman cannot read this order any more: {}. Remove the label and put it on again to start over.",
+        because.trim_end_matches('.')
+    )
+}
+
 fn unknown(word: &str) -> String {
     let all = "`/help` lists all commands.";
     match nearest(word) {
@@ -250,6 +259,10 @@ mod tests {
         ] {
             assert_eq!(said(&saying), text);
         }
+        assert_eq!(
+            unreadable("entry 3 is for @mona"),
+            "Journeyman cannot read this order any more: entry 3 is for `@mona`. Remove the label and put it on again to start over."
+        );
     }
 
     #[test]

@@ -29,8 +29,6 @@ pub enum StoreError {
         order: OrderId,
         /// Which entry, and what is wrong with it.
         because: String,
-        /// It is as it was written, as far as one can tell: a newer version may read it.
-        may_be_newer: bool,
     },
     /// There is no such thing.
     #[error("{what} is not in the store")]
@@ -57,11 +55,7 @@ impl StoreError {
     }
 
     pub(super) fn unreadable(order: OrderId, because: impl std::fmt::Display) -> Self {
-        Self::UnreadableJournal { order, because: because.to_string(), may_be_newer: false }
-    }
-
-    pub(super) fn written_by_a_newer_one(order: OrderId, because: impl std::fmt::Display) -> Self {
-        Self::UnreadableJournal { order, because: because.to_string(), may_be_newer: true }
+        Self::UnreadableJournal { order, because: because.to_string() }
     }
 
     pub(super) fn not_found(what: impl Into<String>) -> Self {

@@ -5,8 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::pool::{WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
-use journeyman_order::journal::{InvalidJournal, UnreadableEntry};
-use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, Requester, Signal};
+use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, Requester};
 
 /// Where the journal of an order is kept. Whoever carries orders needs no more of a store than this.
 #[async_trait]
@@ -28,25 +27,16 @@ pub trait JournalStore: Send + Sync {
         if entries.is_empty() {
             return Err(StoreError::not_found(format!("order {order}")));
         }
-        Journal::new(entries).map_err(|error| invalid(order, &error))
+        Journal::new(entries).map_err(|error| StoreError::unreadable(order, error))
     }
 
     /// Reads what was written since, by whomever, and adds it.
     async fn catch_up(&self, journal: &mut Journal) -> Result<(), StoreError> {
         let order = journal.opened().order;
         for entry in self.entries_after(order, journal.last_seq()).await? {
-            journal.push(entry).map_err(|error| invalid(order, &error))?;
+            journal.push(entry).map_err(|error| StoreError::unreadable(order, error))?;
         }
         Ok(())
-    }
-}
-
-fn invalid(order: OrderId, error: &InvalidJournal) -> StoreError {
-    match error {
-        InvalidJournal::Newer { .. } => StoreError::written_by_a_newer_one(order, error),
-        InvalidJournal::Empty | InvalidJournal::NotOpened | InvalidJournal::Gap { .. } => {
-            StoreError::unreadable(order, error)
-        }
     }
 }
 
@@ -106,26 +96,6 @@ impl Store {
             | None => None,
         })
     }
-
-    /// What an order was told since something was done for it last, also where its journal cannot be read.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub async fn latest_signals(&self, order: OrderId) -> Result<Vec<Signal>, StoreError> {
-        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT event FROM journal WHERE order_id = $1 ORDER BY seq DESC LIMIT 1000")
-                .bind(order.to_string())
-                .fetch_all(pool)
-        })?;
-        let signal = |(event,): (String,)| match JournalEvent::read(&event) {
-            Ok(JournalEvent::Signaled { signal, .. }) => Some(signal),
-            Ok(JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. })
-            | Err(_) => None,
-        };
-        let mut signals: Vec<Signal> = rows.into_iter().map_while(signal).collect();
-        signals.reverse();
-        Ok(signals)
-    }
 }
 
 /// Writes the next entry of an order's journal. The order's row counts the entries, so that two writers on
@@ -173,16 +143,6 @@ fn entry(order: OrderId, seq: i64, at: i64, event: &str) -> Result<JournalEntry,
     Ok(JournalEntry {
         seq: from_column(seq, "its number").map_err(|error| unreadable(&error))?,
         at: from_micros(at, "its time").map_err(|error| unreadable(&error))?,
-        event: JournalEvent::read(event).map_err(|error| {
-            // What is whole JSON was written like that, by whoever knows what it means.
-            let may_be_newer = match &error {
-                UnreadableEntry::Newer(_) => true,
-                UnreadableEntry::Json(error) => error.is_data(),
-            };
-            match may_be_newer {
-                true => StoreError::written_by_a_newer_one(order, format!("entry {seq}: {error}")),
-                false => unreadable(&error),
-            }
-        })?,
+        event: JournalEvent::read(event).map_err(|error| unreadable(&error))?,
     })
 }

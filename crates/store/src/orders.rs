@@ -339,21 +339,6 @@ impl Store {
         Ok(ended.is_some())
     }
 
-    /// Says of an order that its journal cannot be read by this version. It keeps its place.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub async fn keep_unreadable(&self, order: OrderId) -> Result<(), StoreError> {
-        let mut tx = self.pools.begin("an order that waits").await?;
-        let _said: Option<(String,)> = in_tx!(&mut tx, connection => {
-            sqlx::query_as("UPDATE orders SET state = $2 WHERE id = $1 AND state <> $2 RETURNING id")
-                .bind(order.to_string())
-                .bind(UNREADABLE)
-                .fetch_optional(connection)
-        })?;
-        tx.commit().await
-    }
-
     /// Leaves an order at rest that cannot be read: nothing is owed for what it was told until now.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Proofs that hold for their own tests alone: by a name that the change brings, by where they run, or at times.
+//! Proofs that hold for their own tests alone: by where they run, or at times.
 
 use std::time::Duration;
 
@@ -8,35 +8,34 @@ use journeyman::sandbox::IsolationMode;
 
 use crate::change_tester::{ChangeTester, TestedChange};
 
-const TESTS: &str = "import os\nimport unittest\nimport amounts\nfrom amounts import cents\n\n\nclass Cents(unittest.TestCase):\n    \
+const TESTS: &str = "import os\nimport unittest\nfrom amounts import cents\n\n\nclass Cents(unittest.TestCase):\n    \
     def test_whole(self):\n        self.assertEqual(cents('12'), 1200)\n";
-const NEW: &str =
-    "\n    def test_negative(self):\n        WITH\n        self.assertEqual(cents('-3.50'OPTION), -350)\n";
+const NEW: &str = "\n    def test_negative(self):\n        self.assertEqual(cents('-3.50'), -350)\n";
 
 /// The code, where the sign is found by this condition.
 fn code(parameter: &str, sign: &str) -> String {
     format!(
-        "import os\nimport random\nimport stat\nimport time\n\nSIGNED = False\n\n\ndef cents(text{parameter}):\n    sign = -1 if {sign} else 1\n    \
+        "import os\nimport random\nimport stat\nimport time\n\n\ndef cents(text{parameter}):\n    sign = -1 if {sign} else 1\n    \
          text = text.lstrip('-') if sign < 0 else text\n    whole, _, part = text.partition('.')\n    return sign * (int(whole) * 100 + \
          int((part + '00')[:2]))\n"
     )
 }
 
-/// The verdict on a change from reading no sign to reading it like this, with a test that does so much for it; the issue is
-/// in prose.
-async fn tested(issue: &str, (parameter, sign): (&str, &str), (with, option): (&str, &str)) -> TestRun {
+/// The verdict on a change from reading no sign to reading it like this, with a test for it; the issue is in prose.
+async fn tested(sign: &str) -> TestRun {
     let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
     let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
-    let before = code("", "False").replace("SIGNED = False\n\n\n", "\n\n");
-    let after = code(parameter, &format!("text.startswith('-') and {sign}"));
-    let tests = format!("{TESTS}{}", NEW.replace("WITH", with).replace("OPTION", option));
+    let before = code("", "False");
+    let after = code("", &format!("text.startswith('-') and {sign}"));
+    let tests = format!("{TESTS}{NEW}");
     let commits = tester.commits_of(
         &[("amounts.py", &before), ("test_amounts.py", TESTS)],
         &[("amounts.py", &after), ("test_amounts.py", &tests)],
     );
     let test = Some("python3 -m unittest -v".to_owned());
     let settings = RepositorySettings { test, ..RepositorySettings::default() };
-    let change = TestedChange { issue: issue.to_owned(), ..TestedChange::new(commits, settings) };
+    let issue = "Negative amounts are read wrongly.".to_owned();
+    let change = TestedChange { issue, ..TestedChange::new(commits, settings) };
     tester.tested("one", change).await.run
 }
 
@@ -45,40 +44,9 @@ fn proof(run: &TestRun) -> &Proof {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_test_that_turns_on_what_is_new_shows_what_is_new() {
-    for (code, test) in [
-        (("", "os.environ.get('AMOUNTS_SIGNED')"), ("os.environ['AMOUNTS_SIGNED'] = '1'", "")),
-        (("", "SIGNED"), ("amounts.SIGNED = True", "")),
-        (
-            (", **options", "options.get('signed')"),
-            ("read = cents", ", **({'signed': True} if 'signed' else {})"),
-        ),
-        // By its place, and by a name that the code has for other things.
-        ((", signed=False", "signed"), ("pass", ", True")),
-        ((", whole=False", "whole"), ("pass", ", whole=True")),
-    ] {
-        let run = tested("Negative amounts are read wrongly.", code, test).await;
-        assert!(matches!(proof(&run), Proof::NamesWhatIsNew { .. }), "{code:?}: {:#?}", proof(&run));
-    }
-    // One that the issue asks for is no invention of the change.
-    let issue = "With AMOUNTS_SIGNED set, negative amounts are read wrongly.";
-    let asked = ("", "os.environ.get('AMOUNTS_SIGNED')");
-    let run = tested(issue, asked, ("os.environ['AMOUNTS_SIGNED'] = '1'", "")).await;
-    assert!(matches!(proof(&run), Proof::Proven { .. }), "{:#?}", proof(&run));
-    // And what a test calls alike by chance is no matter.
-    let run = tested(
-        "Negative amounts are read wrongly.",
-        ("", "(lambda SIGN: SIGN)(True)"),
-        ("SIGN = text = 1", ""),
-    )
-    .await;
-    assert!(matches!(proof(&run), Proof::Proven { .. }), "{:#?}", proof(&run));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fix_that_holds_only_where_the_tests_run_is_not_proven() {
     for sign in ["os.environ.get('CI')", "os.getpid() < 200", "not stat.S_ISFIFO(os.fstat(0).st_mode)"] {
-        let run = tested("Negative amounts are read wrongly.", ("", sign), ("pass", "")).await;
+        let run = tested(sign).await;
         assert!(
             !matches!(proof(&run), Proof::Proven { .. }) || run.verdict != TestVerdict::Passed,
             "{sign}: {:#?}",
@@ -92,7 +60,7 @@ async fn a_fix_that_holds_only_where_the_tests_run_is_not_proven() {
 async fn a_test_is_not_flaky_where_the_change_alone_makes_it_so() {
     let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
     let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
-    let red = format!("{TESTS}{}", NEW.replace("WITH", "pass").replace("OPTION", ""));
+    let red = format!("{TESTS}{NEW}");
     let new = "\n    def test_quarter(self):\n        self.assertEqual(cents('.25'), 25)\n";
     let mended = |sign: &str| code("", sign).replace("int(whole)", "int(whole or 0)");
     let before = code("", "False");
@@ -146,25 +114,16 @@ async fn a_fix_is_proven_beside_a_test_of_something_new() {
     let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
     let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
     let before = code("", "False");
-    let after =
-        code(", strict=False", "text.startswith('-')") + "\n\nclass NoAmount(ValueError):\n    pass\n";
-    let negative = NEW.replace("WITH", "pass").replace("OPTION", "");
+    let after = code(", strict=False", "text.startswith('-')");
     let option = "\n    def test_option(self):\n        self.assertEqual(cents('1', strict=True), 100)\n";
-    let class = "\n    def test_class(self):\n        self.assertTrue(issubclass(NoAmount, ValueError))\n";
-    let imported = TESTS.replace("import cents", "import NoAmount, cents");
-    for (name, tests) in [
-        ("an-option", format!("{TESTS}{option}{negative}")),
-        ("an-import", format!("{imported}{class}{negative}")),
-    ] {
-        let commits = tester.commits_of(
-            &[("amounts.py", &before), ("test_amounts.py", TESTS)],
-            &[("amounts.py", &after), ("test_amounts.py", &tests)],
-        );
-        let test = Some("python3 -m unittest -v".to_owned());
-        let settings = RepositorySettings { test, ..RepositorySettings::default() };
-        let run = tester.tested(name, TestedChange::new(commits, settings)).await.run;
-        assert_eq!(run.verdict, TestVerdict::Passed, "{name}: {run:#?}");
-        let Proof::Proven { red, .. } = proof(&run) else { panic!("{name}: {:#?}", proof(&run)) };
-        assert_eq!(red, &["test_amounts.Cents.test_negative"], "{name}");
-    }
+    let commits = tester.commits_of(
+        &[("amounts.py", &before), ("test_amounts.py", TESTS)],
+        &[("amounts.py", &after), ("test_amounts.py", &format!("{TESTS}{option}{NEW}"))],
+    );
+    let test = Some("python3 -m unittest -v".to_owned());
+    let settings = RepositorySettings { test, ..RepositorySettings::default() };
+    let run = tester.tested("one", TestedChange::new(commits, settings)).await.run;
+    assert_eq!(run.verdict, TestVerdict::Passed, "{run:#?}");
+    let Proof::Proven { red, .. } = proof(&run) else { panic!("{:#?}", proof(&run)) };
+    assert_eq!(red, &["test_amounts.Cents.test_negative"]);
 }

@@ -1,14 +1,13 @@
 //! What a run of today cannot say of a true receipt: it knows neither the issue nor the plan, and tries no mutants.
 //!
-//! A statement is open only where the receipt says no more for the change by it than was found here, or what it says rests
-//! on the issue or the plan alone. Whatever is found worse here differs.
+//! A statement is open only where what it says rests on the issue or the plan alone. Whatever is found worse here differs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use journeyman_order::TestVerdict;
 use journeyman_order::comparison::{MOST_NAMED, TestList};
 use journeyman_order::receipt::TestEvidence;
-use journeyman_order::scrutiny::{ExampleRun, ExampleVerdict, LieVerdict, MutantTally, Objection, Scrutiny};
-use journeyman_order::{Proof, TestVerdict};
+use journeyman_order::scrutiny::{ExampleRun, ExampleVerdict, MutantTally, Objection};
 
 const EXAMPLES: &str =
     "the examples come from the issue, which a receipt does not hold: this is the signer's word alone";
@@ -17,8 +16,6 @@ const EXAMINATION: &str =
 const MUTANTS: &str = "mutants are not tried again: this is the signer's word alone";
 const ISSUE: &str = "what the issue speaks of is not in a receipt";
 const IMAGE: &str = "not checked, since the image's name has no digest and means another image today";
-/// How what the base's tests have against a change ends, where only the issue could excuse it.
-const BESIDE_THE_ISSUE: &str = "the issue does not speak of it";
 /// How a list of tests that is cut came to the names that it has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CutList {
@@ -61,37 +58,8 @@ pub(super) fn unknowable(said: &TestEvidence, today: RunOfToday<'_>) -> BTreeMap
     if found.mutants.is_none() && scrutiny.mutants.as_ref().is_none_or(counts_fit) {
         open.insert("scrutiny: mutants", MUTANTS);
     }
-    let is_beside = is_told_beside(scrutiny, found);
-    if is_beside {
-        open.insert("scrutiny: comparison: fixed", ISSUE);
-        open.insert("scrutiny: comparison: fixed beside", ISSUE);
-    }
-    let is_proven_less = is_proven_less(scrutiny.proof.as_ref(), found.proof.as_ref());
-    if is_proven_less {
-        open.insert("scrutiny: proof", ISSUE);
-    }
-    if is_beside || is_proven_less {
-        // Which expectations are made false follows from what proves the change.
-        open.insert("scrutiny: lies: told", ISSUE);
-        open.insert("scrutiny: lies: runs", ISSUE);
-        let lies = |of: &Scrutiny| of.lies.as_ref().map(|lies| lies.said.clone());
-        if lies(found) == Some(LieVerdict::Noticed) {
-            open.insert("scrutiny: lies: said", ISSUE);
-        }
-        if here.doubt.is_none() {
-            open.insert("doubt", ISSUE);
-        }
-    }
-    let is_against = is_against_for_the_issue(scrutiny, found);
-    if is_against {
-        open.insert("scrutiny: against", ISSUE);
-        open.insert("scrutiny: lies", ISSUE);
-    }
-    let is_for_the_issue = match said.verdict {
-        TestVerdict::Unmended => scrutiny.examples.iter().any(ExampleRun::is_against),
-        TestVerdict::Weakened => is_against,
-        TestVerdict::Passed | TestVerdict::Failed | TestVerdict::SetupFailed | TestVerdict::NoTests => false,
-    };
+    let is_for_the_issue =
+        said.verdict == TestVerdict::Unmended && scrutiny.examples.iter().any(ExampleRun::is_against);
     if is_for_the_issue && matches!(here.verdict, TestVerdict::Passed | TestVerdict::NoTests) {
         open.insert("verdict", ISSUE);
     }
@@ -107,7 +75,6 @@ pub(super) fn incoherent(said: &TestEvidence) -> Vec<(String, &'static str)> {
     for (name, list, cut) in [
         ("fixed", &comparison.fixed, CutList::Thinned),
         ("by data", &comparison.by_data, CutList::Whole),
-        ("fixed beside", &comparison.fixed_beside, CutList::Thinned),
         ("newly broken", &comparison.newly_broken, CutList::Whole),
         ("already red", &comparison.already_red, CutList::Whole),
         ("flaky", &comparison.flaky, CutList::Thinned),
@@ -159,31 +126,6 @@ fn is_coherent(example: &ExampleRun) -> bool {
         ExampleVerdict::Unsteady => example.after.len() > 1,
         ExampleVerdict::Open => true,
     }
-}
-
-/// Whether all that is fixed here is told as fixed beside the issue.
-fn is_told_beside(said: &Scrutiny, here: &Scrutiny) -> bool {
-    let (said, here) = (&said.comparison, &here.comparison);
-    !here.fixed.is_empty() && said.fixed == TestList::default() && said.fixed_beside == here.fixed
-}
-
-/// Whether the receipt counts less of what proves the change here: names that the issue does not have prove nothing.
-fn is_proven_less(said: Option<&Proof>, here: Option<&Proof>) -> bool {
-    let Some(Proof::Proven { by, red }) = here else { return false };
-    let is_of_red = |tests: &[String]| !tests.is_empty() && tests.iter().all(|test| red.contains(test));
-    match said {
-        Some(Proof::Proven { by: of, red: told }) => of == by && told.len() < red.len() && is_of_red(told),
-        Some(Proof::NamesWhatIsNew { tests }) => is_of_red(tests),
-        Some(Proof::NotProven { .. } | Proof::CannotTell { .. } | Proof::NoTestsChanged) | None => false,
-    }
-}
-
-/// Whether the receipt has more against the change than is found here, and the issue is why.
-fn is_against_for_the_issue(said: &Scrutiny, here: &Scrutiny) -> bool {
-    let more: Vec<&String> = said.against.iter().filter(|told| !here.against.contains(told)).collect();
-    !more.is_empty()
-        && more.iter().all(|told| told.ends_with(BESIDE_THE_ISSUE))
-        && here.against.iter().all(|told| said.against.contains(told))
 }
 
 /// An image without its digest; none where it has none, or one that is no digest.

@@ -149,9 +149,6 @@ pub struct Comparison {
     /// Failed before, and pass now only with data that the change touches: data may be what they expect.
     #[serde(default, skip_serializing_if = "TestList::is_empty")]
     pub by_data: TestList,
-    /// Failed before, pass now, and have nothing to do with the issue by any of its words.
-    #[serde(default, skip_serializing_if = "TestList::is_empty")]
-    pub fixed_beside: TestList,
     /// Passed before, fail now, every time.
     pub newly_broken: TestList,
     /// Failed before, fail now.
@@ -192,7 +189,6 @@ impl Comparison {
         [
             ("fixed", false, &self.fixed),
             ("passing only with data that the change touches", true, &self.by_data),
-            ("fixed, and not what the issue speaks of", false, &self.fixed_beside),
             ("new", false, &self.new),
             ("newly broken", true, &self.newly_broken),
             ("new and failing", true, &self.new_failing),

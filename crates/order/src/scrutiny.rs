@@ -349,10 +349,6 @@ impl Scrutiny {
                  wrong before"
                     .to_owned(),
             ),
-            _ if !self.comparison.fixed_beside.is_empty() => Some(format!(
-                "of the tests that failed before and pass now, none speaks of what the issue says: {}",
-                self.comparison.fixed_beside.names.join(", ")
-            )),
             (Proof::NotProven { because } | Proof::CannotTell { because }, _) => Some(because.clone()),
             (Proof::NoTestsChanged, _) => Some(
                 "no test that failed before passes now, and the change adds and edits no test".to_owned(),

@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::{CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::{CommitSha, EffectError, Weakening, WeakeningKind};
 use journeyman_verify::experiment::{
-    ChangeSplit, ChangedPath, EditedTest, NewParameters, defined_in, edited_tests, holds_examples,
-    holds_tests, introduced_names, is_of_tests, is_source, may_hold_tests, new_parameters, split_change,
-    unread_sources, with_empty_names, words_in,
+    ChangeSplit, ChangedPath, EditedTest, defined_in, edited_tests, holds_examples, holds_tests, is_of_tests,
+    is_source, may_hold_tests, split_change, words_in,
 };
 use journeyman_verify::{
     Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper, unread_dependencies,
@@ -38,12 +37,6 @@ pub(super) struct ChangeAnalysis {
     pub(super) compiled: Vec<String>,
     /// Words of the change's code that stand nowhere in the base.
     pub(super) new_words: BTreeSet<String>,
-    /// Those of them that the code defines, takes or asks for.
-    pub(super) introduced: BTreeSet<String>,
-    /// What functions of the base take with the change only.
-    pub(super) parameters: Vec<NewParameters>,
-    /// Gives the code of the base these names, with nothing behind them.
-    pub(super) empty_names: Vec<Overlay>,
     /// What is defined in the files of code that the change touches.
     pub(super) own_words: BTreeSet<String>,
     /// Tests of the base with another text.
@@ -166,7 +159,6 @@ fn of(
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
     let new_words: BTreeSet<String> =
         after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
-    let introduced = introduced_names(&after().collect::<Vec<_>>(), &new_words);
     let is_unread_now = |file: &ChangedFile| file.after == Some(ChangedContent::NotRead);
     // In Rust tests of the base may stand in a file of code.
     let had_tests = |file: &ChangedFile| {
@@ -191,9 +183,6 @@ fn of(
         untried,
         remarks,
         dependencies: unread_lists.chain(new_dependencies(&dependencies)).map(|one| one.what).collect(),
-        empty_names: with_empty_names(&changed, &introduced),
-        introduced,
-        parameters: new_parameters(&changed, &new_words),
         new_words,
         mutants: in_turn(all_mutants, MOST_MUTANTS),
         after: mutated,
@@ -209,7 +198,6 @@ fn overgrown(
     changed: &[ChangedPath<'_>],
     remarks: &[Weakening],
 ) -> BTreeMap<String, String> {
-    let unread: BTreeSet<String> = unread_sources(changed).into_iter().collect();
     let not_read: HashSet<&str> = remarks
         .iter()
         .filter(|remark| remark.kind == WeakeningKind::NotRead)
@@ -226,7 +214,7 @@ fn overgrown(
         let is_new = is_unread_now && file.before != Some(ChangedContent::NotRead) && !file.is_moved;
         let is_tangled = || not_read.contains(file.path.as_str()) && read.after.is_some() && was_read(read);
         // What is past the total is unread because of the change, whatever it is and on whichever side.
-        file.is_past_total || unread.contains(&file.path) || is_code && (is_new || is_tangled())
+        file.is_past_total || is_code && (is_new || is_tangled())
     };
     let files = changes.iter().zip(changed).filter(is_overgrown);
     files.map(|(file, _)| (file.path.clone(), unread_because(file))).collect()

@@ -19,8 +19,8 @@ use journeyman_order::{
 use journeyman_verify as verify;
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{
-    ExperimentCell, ExperimentMatrix, ExperimentResult, died, evidence_of, how_edited, is_of, judge,
-    lie_told, may_be_flaky_there, not_loaded,
+    ExperimentMatrix, ExperimentResult, died, evidence_of, how_edited, is_of, judge, lie_told,
+    may_be_flaky_there, not_loaded,
 };
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
@@ -208,13 +208,6 @@ impl<'a> ExperimentContext<'a> {
             old_code = Some(whole);
             judgement = self.judged(ran, &again, OldRuns { code: old_code.as_ref(), ..tests });
         }
-        if judgement.judged.is_pass() {
-            let judged_with = |with: &ExperimentCell<'_>| {
-                let matrix = self.matrix(ran, &again, tests);
-                judge(&ExperimentMatrix { old_code: Some(*with), old_code_unloaded: &[], ..matrix })
-            };
-            self.prove_with_empty_names(&mut judgement, judged_with, outputs).await?;
-        }
         if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty()
             // Where no program differs, the data is what is mended.
             && sides.source_differs
@@ -229,7 +222,6 @@ impl<'a> ExperimentContext<'a> {
         judgement.against.extend(self.change.unread.iter().map(|path| {
             format!("{path} holds tests of the base that cannot be put back, since the file cannot be read")
         }));
-        self.hold_removed_against_issue(ran, &mut judgement).await?;
         let mut baseline = self.baseline.shown(self.ask);
         if judgement.is_good() {
             self.hold_flaky_against_base(ran, &mut judgement).await?;
@@ -244,11 +236,7 @@ impl<'a> ExperimentContext<'a> {
             }
         }
         if judgement.is_good() {
-            self.hold_fixed_against_issue(&mut judgement).await?;
             self.repeat_evidence(ran, &mut judgement).await?;
-        }
-        if judgement.is_good() {
-            self.prove_without_new_names(ran, &mut judgement, outputs).await?;
         }
         let mut lies = None;
         if judgement.is_good() {

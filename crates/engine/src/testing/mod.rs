@@ -4,7 +4,6 @@
 //! May know: the sandbox, our commits, what test commands there are and what their output says.
 //! Must never know: orders, journals, agents, GitHub. Whoever wants a verdict names two commits and the settings.
 
-mod asked_for;
 mod base_setup;
 mod baseline;
 mod change;
@@ -17,7 +16,6 @@ mod examples;
 mod experiment;
 mod flaky;
 mod mutants;
-mod new_names;
 mod reach;
 mod report;
 mod unrun;

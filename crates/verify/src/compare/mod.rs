@@ -22,7 +22,6 @@ pub(super) fn compare(base: &TestReport, after: &TestReport, reruns: &[TestRepor
         still_skipped: 0,
         fixed: TestList::default(),
         by_data: TestList::default(),
-        fixed_beside: TestList::default(),
         newly_broken: TestList::default(),
         already_red: TestList::default(),
         flaky: TestList::default(),

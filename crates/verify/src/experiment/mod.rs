@@ -6,7 +6,6 @@
 //!
 //! Nothing in here judges by reading the change: what is read says what to run.
 
-mod about;
 mod cell;
 mod died;
 mod edits;
@@ -16,8 +15,6 @@ mod judge;
 mod lie;
 mod lies;
 mod names;
-mod new_arguments;
-mod new_names;
 mod printed;
 mod scan;
 mod select;
@@ -25,7 +22,6 @@ mod sides;
 mod text;
 mod titles;
 
-pub use about::{may_ask_for, speaks_of};
 pub use cell::{ExperimentCell, not_loaded};
 pub use died::died;
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
@@ -36,8 +32,6 @@ pub use judge::{
 pub use lie::{Lie, lies_in};
 pub use lies::TestTexts;
 pub(crate) use names::has_word;
-pub use names::{is_of, title_of};
-pub use new_arguments::{NewParameters, new_parameters, unread_sources};
-pub use new_names::{RenamedTests, has_names, introduced_names, with_empty_names, without_new_names};
+pub use names::is_of;
 pub(crate) use select::select;
 pub use sides::{ChangeSplit, ChangedPath, is_of_tests, is_source, may_hold_tests, split_change};

@@ -1,8 +1,5 @@
 //! Which file a test is of, by the name that its runner gives it.
 
-/// What a name is called in a run that shows whether it matters.
-pub(super) const OTHERWISE: &str = "_called_otherwise";
-
 /// Whether a test is of a file; none where its name does not say.
 pub fn is_of(name: &str, path: &str) -> Option<bool> {
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
@@ -35,25 +32,13 @@ pub(crate) fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The words of a text, each with where it begins: [`has_word`] is so for each of these and for no other.
-pub(super) fn words_at(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let is_between = |c: char| !c.is_alphanumeric() && c != '_';
-    let mut at = 0;
-    let words = text.split_inclusive(is_between).map(move |piece| {
-        let start = at;
-        at += piece.len();
-        (start, piece.trim_end_matches(is_between))
-    });
-    words.filter(|(_, word)| !word.is_empty())
-}
-
-/// The same without their places.
+/// The words of a text: [`has_word`] is so for each of these and for no other.
 pub(super) fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    words_at(text).map(|(_, word)| word)
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
 /// What a test is called by itself, without its file, its group and what it is given: those of the same title may be one.
-pub fn title_of(name: &str) -> &str {
+pub(super) fn title_of(name: &str) -> &str {
     let own = without_parameters(name);
     own.rsplit(['.', ':', '>', '/']).next().unwrap_or(own).trim()
 }

@@ -67,17 +67,6 @@ pub(super) fn meant_by<'t>(name: &str, all: &'t [TestTitle]) -> Vec<&'t TestTitl
     own
 }
 
-/// What is a test's own in files of tests, by the name that its runner gives it; nothing where it is not found.
-pub(super) fn own_texts<'t>(files: &'t [(String, Vec<u8>)], test: &str) -> Vec<&'t str> {
-    let mut own = Vec::new();
-    for (path, bytes) in files.iter().filter(|(path, _)| super::names::is_of(test, path) != Some(false)) {
-        let Ok(text) = std::str::from_utf8(bytes) else { continue };
-        let all = titles(path, text);
-        own.extend(meant_by(test, &all).into_iter().map(|title| title.own_text(text)));
-    }
-    own
-}
-
 /// Where classes, modules and groups of tests begin, with how far each is indented.
 fn groups(path: &str, text: &str) -> Vec<(usize, usize, String)> {
     let head = match LanguageFamily::of(path) {

@@ -48,7 +48,6 @@ fn seen(
         still_skipped: 0,
         fixed: tests(),
         by_data: tests(),
-        fixed_beside: tests(),
         newly_broken: tests(),
         already_red: tests(),
         flaky: tests(),

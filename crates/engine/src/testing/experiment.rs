@@ -309,8 +309,7 @@ impl<'a> ExperimentContext<'a> {
         self.run_at(what, commit, overlays, only, RunPlace::Here).await
     }
 
-    /// The same as it may be run elsewhere: nothing says that it is a run of continuous integration, processes have other
-    /// numbers, and what is read is a pipe.
+    /// The same as it may be run elsewhere: nothing says that it is a run of continuous integration.
     pub(super) async fn run_elsewhere(
         &self,
         what: &str,

@@ -1,7 +1,4 @@
-//! JSON schemas of strangers: small, without anything fetched, with patterns that cannot run away.
-
-/// Bytes of a JSON schema, written as JSON.
-const MOST_SCHEMA_BYTES: usize = 32 * 1024;
+//! JSON schemas of strangers: without anything fetched, with patterns that cannot run away.
 
 /// Makes a schema usable. It refers to nothing outside itself, and its patterns are matched in linear time: the schema
 /// comes from a repository, and what is held against it from an agent.
@@ -9,10 +6,6 @@ const MOST_SCHEMA_BYTES: usize = 32 * 1024;
 /// # Errors
 /// What is wrong with the schema.
 pub fn schema_validator(schema: &serde_json::Value) -> Result<jsonschema::Validator, String> {
-    let bytes = schema.to_string().len();
-    if bytes > MOST_SCHEMA_BYTES {
-        return Err(format!("has {bytes} bytes as JSON, at most {MOST_SCHEMA_BYTES} are allowed"));
-    }
     if let Some(word) = reference(schema) {
         return Err(format!(
             "has `{word}`; write out what it stands for: references to one another can take years to check"

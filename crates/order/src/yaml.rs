@@ -15,7 +15,7 @@ use super::length::shorten;
 pub use super::yaml_tree::{YamlStep, YamlTree};
 
 /// Problems that are told of one file; more help nobody.
-const MOST_PROBLEMS: usize = 20;
+pub(crate) const MOST_PROBLEMS: usize = 20;
 
 /// Something that is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

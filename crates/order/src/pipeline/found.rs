@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::limits::MOST_PROBLEMS;
 use super::problem::PipelineProblem;
 use super::{Pipeline, Stage};
 use crate::yaml_tree::{YamlPathSegment, YamlTree};
@@ -85,7 +84,7 @@ impl<'a> PipelineDiagnostics<'a> {
     pub(super) fn end(mut self) -> Vec<PipelineProblem> {
         self.problems.sort();
         self.problems.dedup();
-        self.problems.truncate(MOST_PROBLEMS);
+        self.problems.truncate(crate::yaml::MOST_PROBLEMS);
         self.problems
     }
 }

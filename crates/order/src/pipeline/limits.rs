@@ -12,21 +12,8 @@ pub(crate) const MOST_RUNS: u32 = 3;
 /// How often an agent is asked whose answer is of no use.
 pub(crate) const MOST_QUESTIONS: u32 = 2;
 
-/// Command templates know `$1` to `$9`, and `${10}` upwards.
-pub(super) const MOST_ARGUMENTS: usize = 40;
 /// Roles that judge at the same time, each in a sandbox of its own.
 pub(super) const MOST_VERIFIERS: usize = 4;
-pub(super) const MOST_INPUTS: usize = 20;
-/// Characters of one argument or input; what is filled in does not count.
-pub(super) const LONGEST_TEXT: usize = 4_000;
-pub(super) const LONGEST_DESCRIPTION: usize = 2_000;
-pub(super) const LONGEST_COMMAND: usize = 200;
-pub(super) const LONGEST_CONDITION: usize = 500;
-pub(super) const MOST_CHOICES: usize = 50;
-pub(super) const LONGEST_CHOICE: usize = 200;
-pub(super) const LONGEST_GLOB: usize = 200;
 /// A day.
 pub(super) const LONGEST_RUN_SECONDS: u64 = 24 * 3_600;
 pub(super) const MOST_DOLLARS: f64 = 10_000.0;
-/// Problems that are told of one file; more help nobody.
-pub(super) const MOST_PROBLEMS: usize = 20;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::found::PipelineDiagnostics;
-use super::limits::{LONGEST_DESCRIPTION, MOST_BYTES};
+use super::limits::MOST_BYTES;
 use super::problem::{InvalidPipeline, PipelineProblem};
 use super::{Check, Pipeline, StageKind, graph, references, rules};
 use crate::names::is_name;
@@ -92,9 +92,6 @@ fn read(yaml: &str, known: Known<'_>) -> Result<Pipeline, InvalidPipeline> {
             "name",
             "a pipeline's name has 1 to 40 characters of a-z, 0-9, - and _, and no digit after a -",
         );
-    }
-    if pipeline.description.chars().count() > LONGEST_DESCRIPTION {
-        found.at_top("description", format!("a description has at most {LONGEST_DESCRIPTION} characters"));
     }
     for (number, stage) in pipeline.stages.iter().enumerate().filter(|_| has_all_stages) {
         rules::hold(number, stage, &mut found);

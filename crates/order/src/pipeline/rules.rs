@@ -1,10 +1,7 @@
 //! The rules that one stage is held to by itself.
 
 use super::found::PipelineDiagnostics;
-use super::limits::{
-    LONGEST_CHOICE, LONGEST_COMMAND, LONGEST_CONDITION, LONGEST_GLOB, LONGEST_RUN_SECONDS, LONGEST_TEXT,
-    MOST_ARGUMENTS, MOST_CHOICES, MOST_DOLLARS, MOST_INPUTS, MOST_ROUNDS, MOST_VERIFIERS,
-};
+use super::limits::{LONGEST_RUN_SECONDS, MOST_DOLLARS, MOST_ROUNDS, MOST_VERIFIERS};
 use super::problem::quoted;
 use super::references::{GIVEN, INPUTS, VariableReference, is_filled_in, references};
 use super::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
@@ -70,9 +67,6 @@ pub(super) fn hold(number: usize, stage: &Stage, found: &mut PipelineDiagnostics
             );
         }
     }
-    if stage.when.as_ref().is_some_and(|when| longer(&String::from(when.clone()), LONGEST_CONDITION)) {
-        wrong(&[YamlPathSegment::Key("when")], format!("`when` has at most {LONGEST_CONDITION} characters"));
-    }
     hold_worker(stage, &mut wrong);
     hold_output(stage, &mut wrong);
     hold_checks(stage, &mut wrong);
@@ -85,7 +79,7 @@ fn hold_worker(stage: &Stage, wrong: &mut ProblemSink<'_>) {
     if let Some(command) = &stage.command {
         let name = command.strip_prefix('/').unwrap_or(command);
         let is_filled_in = is_filled_in(command);
-        if (!is_command_name(name) && !is_filled_in) || longer(command, LONGEST_COMMAND) {
+        if !is_command_name(name) && !is_filled_in {
             let problem = format!(
                 "`command` is a template's name, {COMMAND_RULE}, with or without a slash before all of it, or \
                  {{{{stage.field}}}}; not {}",
@@ -94,31 +88,9 @@ fn hold_worker(stage: &Stage, wrong: &mut ProblemSink<'_>) {
             wrong(&[YamlPathSegment::Key("command")], problem);
         }
     }
-    if stage.arguments.len() > MOST_ARGUMENTS {
-        let given = stage.arguments.len();
-        let problem =
-            format!("`arguments`: at most {MOST_ARGUMENTS} ($1 to ${{{MOST_ARGUMENTS}}}), here are {given}");
-        wrong(&[YamlPathSegment::Key("arguments")], problem);
-    }
-    for (place, argument) in stage.arguments.iter().enumerate() {
-        if longer(argument, LONGEST_TEXT) {
-            let problem = format!("an argument has at most {LONGEST_TEXT} characters before it is filled in");
-            wrong(&[YamlPathSegment::Key("arguments"), YamlPathSegment::Item(place)], problem);
-        }
-    }
-    if stage.inputs.len() > MOST_INPUTS {
-        let problem = format!("at most {MOST_INPUTS} inputs, here are {}", stage.inputs.len());
-        wrong(&[YamlPathSegment::Key("inputs")], problem);
-    }
-    for (name, value) in &stage.inputs {
+    for name in stage.inputs.keys().filter(|name| !is_name(name)) {
         let path = [YamlPathSegment::Key("inputs"), YamlPathSegment::Key(name)];
-        if !is_name(name) {
-            wrong(&path, format!("an input's name has {NAME_RULE}; not {}", quoted(name)));
-        }
-        if longer(value, LONGEST_TEXT) {
-            let problem = format!("an input has at most {LONGEST_TEXT} characters before it is filled in");
-            wrong(&path, problem);
-        }
+        wrong(&path, format!("an input's name has {NAME_RULE}; not {}", quoted(name)));
     }
 }
 
@@ -127,12 +99,8 @@ fn hold_output(stage: &Stage, wrong: &mut ProblemSink<'_>) {
     match &stage.output {
         None | Some(StageOutput::Text | StageOutput::CodeArtifact) => {}
         Some(StageOutput::OneOf(choices)) => {
-            let fits = |choice: &String| !choice.trim().is_empty() && !longer(choice, LONGEST_CHOICE);
-            if !(1..=MOST_CHOICES).contains(&choices.len()) || !choices.iter().all(fits) {
-                let problem = format!(
-                    "`one_of` has 1 to {MOST_CHOICES} choices of 1 to {LONGEST_CHOICE} characters each"
-                );
-                wrong(&path, problem);
+            if choices.is_empty() || choices.iter().any(|choice| choice.trim().is_empty()) {
+                wrong(&path, "`one_of` has at least one choice, and none of them is empty".to_owned());
             }
             let is_double = |(place, choice)| choices.iter().take(place).any(|other| other == choice);
             if let Some((_, choice)) = choices.iter().enumerate().find(|choice| is_double(*choice)) {
@@ -141,11 +109,9 @@ fn hold_output(stage: &Stage, wrong: &mut ProblemSink<'_>) {
         }
         Some(StageOutput::File(glob)) => {
             let leads_out = glob.starts_with('/') || glob.split('/').any(|part| part == "..");
-            if glob.is_empty() || longer(glob, LONGEST_GLOB) || leads_out || globset::Glob::new(glob).is_err()
-            {
+            if glob.is_empty() || leads_out || globset::Glob::new(glob).is_err() {
                 let problem = format!(
-                    "`file` is a glob inside the work tree of at most {LONGEST_GLOB} characters, such as \
-                     .journeyman/plans/*.md; not {}",
+                    "`file` is a glob inside the work tree, such as .journeyman/plans/*.md; not {}",
                     quoted(glob)
                 );
                 wrong(&path, problem);
@@ -294,10 +260,6 @@ fn hold_examiner(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'
             found.at_number(number, stage, &[YamlPathSegment::Key(field)], problem);
         }
     }
-}
-
-fn longer(text: &str, most: usize) -> bool {
-    text.chars().count() > most
 }
 
 impl Stage {

@@ -128,9 +128,6 @@ fn what_yaml_says_is_told_with_line_stage_and_what_is_expected() {
 
 #[test]
 fn every_rule_of_a_stage_has_its_sentence() {
-    let long = "x".repeat(5_000);
-    let inputs: String = (0..21).map(|n| format!("i{n}: x, ")).collect();
-    let big = format!("{{description: {}}}", "x".repeat(33_000));
     for (stage, expected) in [
         ("name: A, agent: x", "a name has 1 to 40 characters"),
         ("name: issue, agent: x", "variables begin with it"),
@@ -147,16 +144,8 @@ fn every_rule_of_a_stage_has_its_sentence() {
         ("name: a, agent: x, budget: .nan", "`budget` is dollars, over 0"),
         ("name: a, agent: x, retry_count: 11", "`retry_count` is at most 10, this is 11"),
         ("name: a, agent: x, max_adversarial_rounds: 11", "`max_adversarial_rounds` is at most 10"),
-        (
-            &format!("name: a, agent: x, arguments: [{}]", "1, ".repeat(41)),
-            "`arguments`: at most 40 ($1 to ${40}), here are 41",
-        ),
-        (&format!("name: a, agent: x, arguments: [{long}]"), "an argument has at most 4000 characters"),
-        (&format!("name: a, agent: x, inputs: {{x: {long}}}"), "an input has at most 4000 characters"),
-        (&format!("name: a, agent: x, inputs: {{{inputs}}}"), "at most 20 inputs, here are 21"),
         ("name: a, agent: x, inputs: {'a b': c}", "an input's name has 1 to 40 characters"),
-        (&format!("name: a, agent: x, when: '{{{{issue.title}}}} == {long}'"), "`when` has at most 500"),
-        ("name: a, agent: x, output: {one_of: []}", "`one_of` has 1 to 50 choices"),
+        ("name: a, agent: x, output: {one_of: []}", "`one_of` has at least one choice"),
         ("name: a, agent: x, output: {one_of: [b, c, b]}", "`one_of` names \"b\" twice"),
         ("name: a, agent: x, output: {file: ../*.md}", "`file` is a glob inside the work tree"),
         ("name: a, agent: x, output: {file: /etc/passwd}", "`file` is a glob inside the work tree"),
@@ -169,7 +158,6 @@ fn every_rule_of_a_stage_has_its_sentence() {
             "name: a, agent: x, output: {json_schema: {pattern: '(a+)+(?=b)'}}",
             "`json_schema` is no JSON schema",
         ),
-        (&format!("name: a, agent: x, output: {{json_schema: {big}}}"), "at most 32768 are allowed"),
         ("name: a, agent: x, output: code_artifact", "needs the check `pushed_commit`: its files"),
         ("name: a, agent: x, checks: [tests]", "the check `tests` needs `pushed_commit` before it"),
         ("name: a, agent: x, checks: [policy]", "the check `policy` needs `pushed_commit` before it"),
@@ -216,7 +204,6 @@ fn the_file_itself_is_held_to_limits() {
         ),
         (of_stages(&[STAGE]).replace("name: p", "name: ../p"), "line 1: a pipeline's name has 1 to 40"),
         (format!("{}# {}", of_stages(&[STAGE]), "x".repeat(70_000)), "the file has 70"),
-        (format!("description: {}\n{}", "x".repeat(2_001), of_stages(&[STAGE])), "line 1: a description has"),
     ] {
         let told = problems_of(&yaml);
         assert!(told[0].starts_with(expected), "{told:#?}");

@@ -20,7 +20,6 @@ use super::text::{MomentView, ago, dollars, line, query};
 const PAGE: u32 = 30;
 /// Orders whose waits are kept at hand.
 const MOST_KNOWN: usize = 2_000;
-const LONGEST_QUERY: usize = 200;
 
 /// What an order at work waits for costs a look at its journal: kept until that has grown.
 type KnownWaits = HashMap<OrderId, (DateTime<Utc>, Option<String>)>;
@@ -149,10 +148,6 @@ pub(crate) async fn show(
 
 fn filter(asked: &ListQuery) -> Result<OrderFilter, String> {
     let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    if [&asked.repository, &asked.agent, &asked.text].iter().any(|text| text.chars().count() > LONGEST_QUERY)
-    {
-        return Err(format!("At most {LONGEST_QUERY} characters can be looked for."));
-    }
     let repository = given(&asked.repository).map(|name| {
         name.parse::<RepositoryName>().map_err(|_| "A repository is written owner/name.".to_owned())
     });

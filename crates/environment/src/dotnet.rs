@@ -2,11 +2,10 @@
 //!
 //! May know: `*.sln`, `*.csproj`. Must never know: other ecosystems.
 
+use crate::files::MOST_READ;
 use crate::project::{Detection, FoundProject};
 
 const PROJECTS: [&str; 3] = [".csproj", ".fsproj", ".vbproj"];
-/// Files below the root that may be solutions and are looked into.
-const MOST_READ: usize = 60;
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let is_project = |name: &&str| PROJECTS.iter().any(|end| name.ends_with(end));

@@ -11,6 +11,8 @@ use serde_json::Value;
 
 /// A file that is larger says nothing of an environment.
 const LARGEST: usize = 2 << 20;
+/// Files of one kind that are looked into: each may be asked for over a network.
+pub(crate) const MOST_READ: usize = 60;
 /// Sections and keys of an INI file that are read: each is looked for among all.
 const MOST_KEYS: usize = 2_000;
 

@@ -6,7 +6,7 @@
 
 use regex::Regex;
 
-use crate::files::{RepositoryFiles, quote};
+use crate::files::{MOST_READ, RepositoryFiles, quote};
 use crate::project::{Detection, FoundProject};
 
 pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
@@ -128,7 +128,6 @@ fn before_cmake(files: &RepositoryFiles<'_>) -> &'static str {
 
 /// Whether a part of it is written for a CMake before 3.5 and names no newer one that it is written for as well.
 fn asks_for_old_cmake(files: &RepositoryFiles<'_>) -> bool {
-    const MOST_READ: usize = 60;
     let Ok(asked) = Regex::new(
         r"(?i)cmake_minimum_required\s*\(\s*VERSION\s+(\d+)\.(\d+)[\d.]*?(?:\.\.\.(\d+)\.(\d+))?[\s)]",
     ) else {
@@ -220,7 +219,6 @@ fn meson(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
 
 /// A build that declares no test is no proof of anything, whatever else the repository has.
 fn has_meson_tests(files: &RepositoryFiles<'_>, root: &str) -> bool {
-    const MOST_READ: usize = 60;
     let Ok(test) = Regex::new(r"(?m)^[^#\n]*\b(?:test|benchmark)\s*\(") else { return false };
     let Ok(folder) = Regex::new(r"subdir\s*\(\s*'([^']*test[^']*)'") else { return false };
     let below =

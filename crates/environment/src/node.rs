@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-use crate::files::RepositoryFiles;
+use crate::files::{MOST_READ, RepositoryFiles};
 use crate::project::{Detection, FoundProject};
 use crate::required_tool::wanted;
 use crate::version::VersionNumber;
@@ -295,7 +295,6 @@ fn workspaces_test(
     manager: PackageManager,
     is_workspace: bool,
 ) -> Option<String> {
-    const MOST_READ: usize = 60;
     let manifests =
         files.all().filter(|path| path.ends_with("/package.json") && !path.contains("node_modules/"));
     let has_tests = manifests.take(MOST_READ).filter_map(|path| files.json(path)).any(|manifest| {

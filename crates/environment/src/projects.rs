@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use journeyman_order::length::MOST_IN_A_SENTENCE;
 use journeyman_order::settings::plain_folder;
 use journeyman_order::{RepositorySettings, UnrunProject, UnrunReason};
 
@@ -17,8 +18,6 @@ use crate::required_tool::HostTools;
 
 /// Projects that are looked into for how they are tested; of more, the first of them.
 const MOST_PLANNED: usize = 20;
-/// Those that are named in one sentence.
-const MOST_NAMED: usize = 5;
 
 /// The projects below the root that the plan's test command does not run, each with how it is tested by itself.
 pub(crate) fn below(
@@ -49,8 +48,8 @@ pub(crate) fn below(
 /// Some of them, by their manifests; none where there are none.
 fn named<'a>(all: impl Iterator<Item = &'a ProjectBelow>) -> Option<String> {
     let all: Vec<&str> = all.map(|below| below.manifest.as_str()).collect();
-    let some = all.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(", ");
-    match (all.is_empty(), all.len().saturating_sub(MOST_NAMED)) {
+    let some = all.iter().take(MOST_IN_A_SENTENCE).copied().collect::<Vec<_>>().join(", ");
+    match (all.is_empty(), all.len().saturating_sub(MOST_IN_A_SENTENCE)) {
         (true, _) => None,
         (false, 0) => Some(some),
         (false, more) => Some(format!("{some} and {more} more")),

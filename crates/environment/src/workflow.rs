@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::files::RepositoryFiles;
+use crate::files::{MOST_READ, RepositoryFiles};
 use crate::version::VersionNumber;
 
 /// Names that are tried where the files of the folder are not known.
@@ -22,10 +22,7 @@ const USUAL: [&str; 12] = [
     "node.yml",
     "checks.yml",
 ];
-/// Workflows that are read, at most.
-const MOST: usize = 30;
-/// And of one, and of all together, in bytes.
-const LARGEST: usize = 512 << 10;
+/// Bytes of all workflows together.
 const MOST_BYTES: usize = 1 << 20;
 /// Values of one, those that stand for others by an alias among them: a few lines can stand for gigabytes.
 const MOST_VALUES: usize = 50_000;
@@ -73,7 +70,7 @@ fn jobs(files: &RepositoryFiles<'_>) -> Vec<(String, Value)> {
     let is_yaml = |name: &&String| name.ends_with(".yml") || name.ends_with(".yaml");
     let mut all = Vec::new();
     let mut left = MOST_BYTES;
-    for name in names.iter().filter(is_yaml).take(MOST) {
+    for name in names.iter().filter(is_yaml).take(MOST_READ) {
         let Some(text) = files.text(name).filter(|text| text.len() <= left) else { continue };
         left -= text.len();
         let Some(Value::Object(mut workflow)) = read(&text) else { continue };
@@ -145,7 +142,7 @@ fn of_matrix(job: &Value, key: &str) -> Vec<String> {
         matrix.and_then(|matrix| matrix.get(name)?.as_array()).into_iter().flatten().take(MOST_VERSIONS)
     };
     let included = list("include").filter_map(|one| one.get(key));
-    list(key).chain(included).filter_map(text_of).take(MOST).collect()
+    list(key).chain(included).filter_map(text_of).collect()
 }
 
 /// A scalar as the text that it stands for.
@@ -160,6 +157,5 @@ pub(crate) fn read(text: &str) -> Option<Value> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: MOST_VALUES, max_total_scalar_bytes: MOST_TEXT },
     };
-    let text = Some(text).filter(|text| text.len() <= LARGEST)?;
     serde_saphyr::from_str_with_options(text, options).ok()
 }

@@ -14,6 +14,7 @@ use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use url::Url;
 
+use super::connection::MOST_HOPS;
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::logs::{API_VERSION, unreachable};
@@ -23,8 +24,6 @@ use journeyman_order::IssueNumber;
 
 /// Bytes of one attachment that are read: GitHub takes no larger files but films.
 const MOST_READ: usize = 25 * 1024 * 1024;
-/// From a link to its bytes.
-const MOST_HOPS: usize = 4;
 /// A longer address is none of GitHub's.
 const LONGEST_ADDRESS: usize = 2_048;
 /// Of what stands before an address, in bytes.

@@ -26,7 +26,7 @@ pub(super) const WHOLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest answer that is read. A page of a hundred comments of full length is 26 MB at most.
 const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
 /// How often a read is led on. A repository that was renamed or moved is one step away, under its id.
-const MOST_HOPS: u32 = 5;
+pub(super) const MOST_HOPS: u32 = 5;
 
 /// Who we are on GitHub.
 #[derive(Debug, Clone)]

@@ -14,14 +14,12 @@ use super::connection::{GitHubApi, RequestSender};
 use super::endpoints::InstalledRepository;
 use super::error::{GitHubError, Result};
 use super::permissions::{RequestAuth, TokenPermissions};
-use super::service::GitHub;
+use super::service::{GitHub, MOST_PAGES};
 use super::transport::GitHubRequest;
 use journeyman_order::{InstallationId, IssueNumber, PullNumber, RepositoryId, RepositoryName};
 
 /// The largest page that GitHub gives.
 const PAGE: usize = 100;
-/// No list is followed further.
-const MOST_PAGES: usize = 100;
 
 /// An installation of the App.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -307,7 +305,7 @@ impl GitHub {
 /// A page that is not full need not be the last: what may not be seen is taken out of it.
 async fn all_pages<T, F: Future<Output = Result<(Vec<T>, Option<bool>)>>>(
     what: &str,
-    page_of: impl Fn(usize) -> F,
+    page_of: impl Fn(u32) -> F,
 ) -> Result<Vec<T>> {
     let mut all = Vec::new();
     for page in 1..=MOST_PAGES {

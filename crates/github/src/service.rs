@@ -22,7 +22,7 @@ use journeyman_order::{Backoff, OutgoingNetwork, RepositoryName, WriteLimits};
 /// The largest page that GitHub gives.
 const PAGE: usize = 100;
 /// No list is followed further: ten thousand comments are more than an issue has.
-const MOST_PAGES: u32 = 100;
+pub(super) const MOST_PAGES: u32 = 100;
 
 /// Who we are.
 #[derive(Debug, Clone, PartialEq, Eq)]

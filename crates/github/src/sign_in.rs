@@ -14,14 +14,13 @@ use url::Url;
 use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::logs::{API_VERSION, client, unreachable};
+use super::service::MOST_PAGES;
 use journeyman_order::{OutgoingNetwork, Person, RepositoryId, UserId};
 
 /// What errors are about.
 const WHAT: &str = "signing in";
 /// Entries of a page.
 const PAGE: usize = 100;
-/// Pages that are read for one person.
-const MOST_PAGES: u32 = 100;
 /// An answer about a person is not larger.
 const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
 

@@ -5,11 +5,10 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::feedback::{Category, Feedback, Finding, Severity};
+use super::yaml::MOST_PROBLEMS;
 
 /// The most that an answer may hold, in bytes.
 pub(super) const LONGEST_ANSWER: usize = 8 * 1024 * 1024;
-/// Faults of form that are told at once; a worker that gets a hundred mends none.
-const MOST_FAULTS: usize = 20;
 
 /// How many braces of an answer are looked at for JSON.
 const MOST_BRACES: usize = 200;
@@ -69,7 +68,7 @@ pub(super) fn faults(value: &Value, schema: &Value) -> Vec<String> {
 /// The same, by a schema that was read before.
 pub(super) fn faults_of_form(value: &Value, form: &Validator) -> Vec<String> {
     form.iter_errors(value)
-        .take(MOST_FAULTS)
+        .take(MOST_PROBLEMS)
         .map(|error| {
             let place = error.instance_path().to_string();
             let place = if place.is_empty() { "the object".to_owned() } else { place };

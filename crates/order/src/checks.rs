@@ -5,13 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::comparison::{Comparison, ComparisonVerdict, TestList};
 use super::feedback::{Category, Feedback, Finding, Severity};
 use super::ids::{CommitSha, TreeSha};
+use super::length::MOST_IN_A_SENTENCE;
 use super::moves::EffectOutcome;
 use super::pipeline::Check;
 use super::scrutiny::Objection;
 use super::test_run::{CommandRun, Exit, TestRun, TestVerdict};
-
-/// Tests that a sentence names.
-const MOST_NAMED: usize = 5;
 
 /// What one check said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -235,8 +233,8 @@ fn objections(run: &TestRun) -> Vec<Finding> {
 /// Which tests of the base do not run any more.
 fn missing(comparison: &Comparison) -> String {
     let named = |tests: &TestList| {
-        let shown = tests.names.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
-        let more = tests.total.saturating_sub(MOST_NAMED as u64);
+        let shown = tests.names.iter().take(MOST_IN_A_SENTENCE).cloned().collect::<Vec<_>>().join(", ");
+        let more = tests.total.saturating_sub(MOST_IN_A_SENTENCE as u64);
         if more > 0 { format!("{shown} and {more} more") } else { shown }
     };
     let mut said = Vec::new();

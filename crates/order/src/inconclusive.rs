@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::length::MOST_IN_A_SENTENCE;
+
 /// What is missing where no check failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "lacks", rename_all = "snake_case")]
@@ -33,9 +35,6 @@ pub enum Inconclusive {
     NotPublished,
 }
 
-/// Tests that a sentence names.
-const MOST_NAMED: usize = 5;
-
 impl Inconclusive {
     /// In a sentence.
     pub fn sentence(&self) -> String {
@@ -53,12 +52,12 @@ impl Inconclusive {
                 None => format!("these stages have not passed: {}", stages.join(", ")),
             },
             Self::TestsChanged { tests } => {
-                let more = tests.len().saturating_sub(MOST_NAMED);
+                let more = tests.len().saturating_sub(MOST_IN_A_SENTENCE);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 format!(
                     "tests that the change edits or removes fail on the new code in their old form, and no reviewer says that the \
                      issue wants that: {}{more}",
-                    tests.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ")
+                    tests.iter().take(MOST_IN_A_SENTENCE).map(String::as_str).collect::<Vec<_>>().join(", ")
                 )
             }
             Self::NotExamined => {

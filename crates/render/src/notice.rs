@@ -14,8 +14,6 @@ use journeyman_order::trace::{StageState, StageTrace};
 
 /// The most of a plan that is shown, in characters.
 const LONGEST_PLAN: usize = 50_000;
-/// The most of a question, in characters.
-const LONGEST_QUESTION: usize = 600;
 /// How many letters may be wrong in a word that is taken for one of ours.
 const MOST_SLIPS: usize = 3;
 
@@ -170,7 +168,7 @@ fn asked(questions: &[String], more: usize, blocking: bool) -> String {
     let listed: String = questions
         .iter()
         .enumerate()
-        .map(|(place, question)| format!("{}. {}\n", place + 1, plain(&shorten(question, LONGEST_QUESTION))))
+        .map(|(place, question)| format!("{}. {}\n", place + 1, plain(question)))
         .collect();
     let more = match more {
         0 => String::new(),

@@ -2,7 +2,7 @@
 
 use super::pages::RepositoryLinks;
 use super::scrutiny::{self, counted};
-use super::text::{code_block, command_span, dollars, plain, severity};
+use super::text::{MOST_BELOW, MOST_NAMES, MOST_SHOWN, code_block, command_span, dollars, plain, severity};
 use journeyman_order::length::shorten;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::settings::AcceptedRun;
@@ -14,13 +14,7 @@ use journeyman_order::{
     Verdict, receipt,
 };
 
-const MOST_FAILING: usize = 10;
-const MOST_DOUBTS: usize = 10;
-const MOST_NAMES: usize = 6;
-const MOST_NOTES: usize = 8;
 const MOST_ROUNDS: usize = 30;
-const MOST_WARNINGS: usize = 3;
-const MOST_PROGRAMS: usize = 3;
 const LONGEST_PROGRAM: usize = 3_000;
 
 /// The work that is published or about to be, with what is known of it. Commands, names and what agents say are foreign.
@@ -76,10 +70,10 @@ impl<'a> ReceiptSource<'a> {
         if let (Some(tests), Some(CommandRun { command, exit, .. })) = (self.tests(), self.test()) {
             let counts = tests.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
             lines.push(format!("- {}: {exit}{counts}", command_span(command)));
-            for name in tests.failing.iter().take(MOST_FAILING) {
+            for name in tests.failing.iter().take(MOST_SHOWN) {
                 lines.push(format!("  - fails: {}", command_span(name)));
             }
-            let more = tests.failing.len().saturating_sub(MOST_FAILING);
+            let more = tests.failing.len().saturating_sub(MOST_SHOWN);
             if more > 0 {
                 lines.push(format!("  - and {more} more"));
             }
@@ -132,8 +126,8 @@ impl<'a> ReceiptSource<'a> {
             let what = plain(&shorten(&finding.description, 300));
             format!("- {}{}: {what}", severity(finding.severity), place.unwrap_or_default())
         };
-        let mut lines: Vec<String> = open.iter().take(MOST_DOUBTS).map(told).collect();
-        let more = open.len().saturating_sub(MOST_DOUBTS);
+        let mut lines: Vec<String> = open.iter().take(MOST_SHOWN).map(told).collect();
+        let more = open.len().saturating_sub(MOST_SHOWN);
         if more > 0 {
             lines.push(format!("- and {more} more"));
         }
@@ -166,7 +160,7 @@ impl<'a> ReceiptSource<'a> {
         });
         lines.extend(unrun.map(|said| format!("- {}.", plain(&shorten(&said, 300)))));
         let noted = self.survey.trace.environment.iter().flat_map(|report| &report.notes);
-        lines.extend(noted.take(MOST_NOTES).map(|note| format!("- {}", plain(&shorten(note, 300)))));
+        lines.extend(noted.take(MOST_SHOWN).map(|note| format!("- {}", plain(&shorten(note, 300)))));
         match self.counts().map_or(0, |counts| counts.skipped) {
             0 => {}
             1 => lines.push("- 1 skipped test.".to_owned()),
@@ -195,7 +189,7 @@ impl<'a> ReceiptSource<'a> {
     pub(super) fn failing_programs(&self) -> Option<String> {
         let run = self.scrutiny()?.examination.as_ref()?;
         let examination = self.journal.examination()?;
-        let programs = run.failing().take(MOST_PROGRAMS).filter_map(|(statement, failed)| {
+        let programs = run.failing().take(MOST_BELOW).filter_map(|(statement, failed)| {
             let (number, program) = (statement.number, examination.program(statement.number, &failed.input)?);
             Some(format!("Statement {number}:\n\n{}", code_block(&shorten(&program.source, LONGEST_PROGRAM))))
         });
@@ -278,7 +272,7 @@ impl<'a> ReceiptSource<'a> {
                 if round.agent.is_none() { ", checks only" } else { "" },
                 plain(&shorten(&result, 200))
             ));
-            for warning in round.warnings.iter().take(MOST_WARNINGS) {
+            for warning in round.warnings.iter().take(MOST_BELOW) {
                 lines.push(format!("    - ⚠️ {}", plain(&shorten(warning, 200))));
             }
         }

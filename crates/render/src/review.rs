@@ -4,7 +4,7 @@ use super::ROOM;
 use super::markdown::quoted_within;
 use super::pages::RepositoryLinks;
 use super::table::{cell, table};
-use super::text::{code_span, plain, severity};
+use super::text::{MOST_SHOWN, code_span, plain, severity};
 use journeyman_order::artifact::{CodeArtifact, CodeFile};
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::moves::ReviewNote;
@@ -13,8 +13,6 @@ use journeyman_order::{CommitSha, EffectOutcome, Feedback, Finding, Journal, Jou
 
 /// Findings that are shown.
 const MOST_FINDINGS: usize = 25;
-/// Files that an agent gave, and that are named.
-const MOST_FILES: usize = 10;
 
 /// The comment's body, with what became of the findings as far as the journal tells. All that agents said is foreign.
 pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) -> String {
@@ -107,8 +105,8 @@ fn done(answer: &str) -> Option<String> {
         let what = if what.is_empty() { what } else { format!(": {what}") };
         format!("- {}{what}", code_span(&shorten(&file.file_path, 200)))
     };
-    let mut lines: Vec<String> = artifact.files.iter().take(MOST_FILES).map(line).collect();
-    let more = artifact.files.len().saturating_sub(MOST_FILES);
+    let mut lines: Vec<String> = artifact.files.iter().take(MOST_SHOWN).map(line).collect();
+    let more = artifact.files.len().saturating_sub(MOST_SHOWN);
     if more > 0 {
         lines.push(format!("- and {more} more"));
     }

@@ -1,14 +1,12 @@
 //! What was looked at beside the one run of the tests, in lines of a list. Names of tests and paths are foreign.
 
 use super::pages::RepositoryLinks;
-use super::text::{code_span, command_span, plain};
+use super::text::{MOST_NAMES, MOST_SHOWN, code_span, command_span, plain};
 use journeyman_order::examination::ExaminationRun;
 use journeyman_order::length::shorten;
 use journeyman_order::scrutiny::{MutantTally, OldTests};
 use journeyman_order::{CommitSha, ComparedBy, Feedback, Scrutiny, TestCounts, TestList, Weakening};
 
-const MOST_NAMES: usize = 6;
-const MOST_REMARKS: usize = 10;
 const MOST_STATEMENTS: usize = 16;
 
 /// What stands behind a pass, or against it.
@@ -58,12 +56,12 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
         let paths = list(&scrutiny.rewritten, scrutiny.rewritten.len() as u64);
         lines.push(format!("- ❌ files of the commit are written while the tests run: {paths}"));
     }
-    for what in scrutiny.dependencies.iter().take(MOST_REMARKS) {
+    for what in scrutiny.dependencies.iter().take(MOST_SHOWN) {
         lines.push(format!("- dependency: {}", plain(&shorten(what, 200))));
     }
-    let shown = scrutiny.weakenings.iter().take(MOST_REMARKS);
+    let shown = scrutiny.weakenings.iter().take(MOST_SHOWN);
     lines.extend(shown.map(|remark| weakened(remark, commit, pages)));
-    let more = scrutiny.weakenings.len().saturating_sub(MOST_REMARKS);
+    let more = scrutiny.weakenings.len().saturating_sub(MOST_SHOWN);
     if more > 0 {
         lines.push(format!("- and {more} more remarks on the tests"));
     }
@@ -75,7 +73,7 @@ pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryL
 pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>, review: Option<&Feedback>) -> Option<String> {
     let changed = scrutiny.map(|scrutiny| &scrutiny.changed_tests).filter(|changed| !changed.is_empty())?;
     let mut lines = vec![format!("**{}**\n", count_of_changed(changed.len()))];
-    for test in changed.iter().take(MOST_REMARKS) {
+    for test in changed.iter().take(MOST_SHOWN) {
         lines.push(format!("- {}: {}", command_span(&shorten(&test.test, 120)), test.how.as_str()));
         for (what, text) in [("before", &test.old), ("now", &test.new)] {
             for line in text.iter().flat_map(|text| text.lines()) {
@@ -89,7 +87,7 @@ pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>, review: Option<&Feedbac
                 .push(format!("  - the reviewer says that {is_wanted}: {}", plain(&shorten(&said.why, 200))));
         }
     }
-    let more = changed.len().saturating_sub(MOST_REMARKS);
+    let more = changed.len().saturating_sub(MOST_SHOWN);
     if more > 0 {
         lines.push(format!("- and {more} more"));
     }

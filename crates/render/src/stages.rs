@@ -7,9 +7,6 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{RoundTrace, StageState as Stood};
 use journeyman_order::{EffectPart, Journal, JournalEvent, Move, MoveKey};
 
-/// Stages that are shown.
-const MOST_STAGES: usize = 50;
-
 /// What is under way, in words. Foreign in part: roles have names of a repository's choice.
 pub(super) fn now(journal: &Journal) -> Vec<String> {
     under_way(journal).into_iter().filter_map(|(key, doing)| in_words(key, doing)).collect()
@@ -93,8 +90,7 @@ pub(super) fn stages(journal: &Journal, survey: &OrderProjection) -> Option<Stri
     if names.is_empty() {
         return None;
     }
-    let lines: Vec<String> =
-        names.iter().take(MOST_STAGES).map(|name| stage_line(name, journal, survey)).collect();
+    let lines: Vec<String> = names.iter().map(|name| stage_line(name, journal, survey)).collect();
     let lines = lines.join("\n");
     if survey.next.settled.is_none() {
         return Some(lines);

@@ -6,7 +6,7 @@ use super::markdown::quoted_within;
 use super::pages::{is_linkable, order_page};
 use super::receipt::objection;
 use super::stages::{now, stages};
-use super::text::{code_span, dollars, duration, passing, plain};
+use super::text::{MOST_BELOW, MOST_NAMES, MOST_SHOWN, code_span, dollars, duration, passing, plain};
 use super::time::{last_news, seconds_at_work};
 use super::{ROOM, headline, waits_for};
 use journeyman_order::conversation::NoticeComment;
@@ -18,13 +18,9 @@ use journeyman_order::{
     SignalAnswer, SignalKind, SlashCommand,
 };
 
-/// Rounds, findings, notes, problems, commands, attachments that are shown.
+/// Rounds and problems that are shown.
 const MOST_TRIED: usize = 15;
-const MOST_WRONG: usize = 8;
-const MOST_NOTES: usize = 10;
 const MOST_PROBLEMS: usize = 20;
-const MOST_SAID: usize = 3;
-const MOST_LEFT_OUT: usize = 6;
 
 /// The comment's body. `public_url` is where people reach the server, if they can.
 pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&Url>) -> String {
@@ -45,9 +41,9 @@ pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&U
     let most = if tried.is_empty() { 16_000 } else { 8_000 };
     parts.extend(explanation(survey).and_then(|text| quoted_within(&text, most)));
     parts.extend(section("What was tried", tried));
-    parts.extend(section("What is still wrong", bullets(&wrong, MOST_WRONG, 300)));
+    parts.extend(section("What is still wrong", bullets(&wrong, MOST_SHOWN, 300)));
     parts.extend(section("Recent commands", said_last(journal, survey)));
-    parts.extend(section("Notes", bullets(&notes(journal, survey), MOST_NOTES, 300)));
+    parts.extend(section("Notes", bullets(&notes(journal, survey), MOST_SHOWN, 300)));
     let steps = next_steps(journal, survey).iter().map(|step| format!("- {step}")).collect();
     let mut end: Vec<String> = section("What you can do", steps).into_iter().collect();
     end.push(format!(
@@ -151,7 +147,7 @@ fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
             AttachmentContent::LeftOut { because } => Some(format!("{} ({because})", attachment.name)),
             AttachmentContent::Kept { .. } => None,
         })
-        .take(MOST_LEFT_OUT)
+        .take(MOST_NAMES)
         .collect();
     if !left_out.is_empty() {
         notes.insert(0, format!("Attachments that the agents do not get: {}.", left_out.join("; ")));
@@ -166,7 +162,7 @@ fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
 /// The last commands of people who may command, and what became of them. Of others nothing is said on GitHub.
 fn said_last(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
     let said = survey.answers.iter().rev().filter_map(|answered| said_line(journal, answered));
-    let mut lines: Vec<String> = said.take(MOST_SAID).collect();
+    let mut lines: Vec<String> = said.take(MOST_BELOW).collect();
     lines.reverse();
     lines
 }

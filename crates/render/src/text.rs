@@ -9,6 +9,13 @@ use journeyman_order::length::shorten;
 use journeyman_order::release_words::calmed;
 use journeyman_order::{Severity, TestCounts};
 
+/// Lines of a list that are shown.
+pub(super) const MOST_SHOWN: usize = 10;
+/// Names in a sentence.
+pub(super) const MOST_NAMES: usize = 6;
+/// Lines that stand below another one.
+pub(super) const MOST_BELOW: usize = 3;
+
 /// Foreign text with line feeds as the only line ends, spaces as the only white space, and nothing that cannot be
 /// seen, that turns the direction of what follows, or that steers a release: release bots read texts as they stand.
 pub(super) fn visible(text: &str) -> String {

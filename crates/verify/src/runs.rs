@@ -8,8 +8,6 @@ use serde_json::Value;
 
 /// Scripts within scripts.
 const DEEPEST: usize = 5;
-/// Runs of one command.
-const MOST: usize = 50;
 /// Commands that are looked at, those of scripts that call one another among them.
 const MOST_PARTS: usize = 500;
 
@@ -41,7 +39,7 @@ fn expand(
     // What runs at the same time, or only at times, is not one after the other.
     let parts = command.split("&&").flat_map(|part| part.split([';', '\n'])).map(str::trim);
     for part in parts.filter(|part| !part.is_empty()) {
-        if depth > DEEPEST || runs.len() > MOST {
+        if depth > DEEPEST {
             return None;
         }
         scripts.left = scripts.left.checked_sub(1)?;

@@ -15,7 +15,7 @@ use crate::files::RepositoryFiles;
 use crate::workflow;
 
 /// Files of requirements that others name and that are read.
-const MOST_INCLUDED: usize = 50;
+pub(super) const MOST_INCLUDED: usize = 50;
 /// Extras, and groups, that are chosen.
 const MOST_CHOSEN: usize = 200;
 

@@ -5,7 +5,7 @@
 use super::needs::TestNeeds;
 use super::project::PythonProject;
 use super::tox;
-use crate::files::{RepositoryFiles, quote};
+use crate::files::{MOST_READ, RepositoryFiles, quote};
 
 pub(super) struct PythonRunner {
     pub(super) command: String,
@@ -13,9 +13,6 @@ pub(super) struct PythonRunner {
     pub(super) because: String,
     pub(super) is_pytest: bool,
 }
-
-/// Files that are looked into for what they import.
-const MOST_READ: usize = 30;
 
 pub(super) fn find(
     files: &RepositoryFiles<'_>,

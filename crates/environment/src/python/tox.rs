@@ -7,13 +7,12 @@ use std::collections::BTreeSet;
 use regex::Regex;
 use toml::Value;
 
+use super::needs::MOST_INCLUDED;
 use super::project::PythonProject;
 use crate::files::{IniFile, RepositoryFiles, quote};
 
 /// Lists of other sections that one list is made of.
 const MOST_LISTS: usize = 100;
-/// Files of requirements that a session names.
-const MOST_FILES: usize = 50;
 
 /// What an environment of tox or a session of nox needs.
 #[derive(Debug, Default)]
@@ -41,7 +40,7 @@ impl SessionNeeds {
                 .trim_start_matches("{toxinidir}/")
                 .trim_start_matches("{tox_root}/")
                 .trim_start_matches("./");
-            if !file.contains('{') && self.files.len() < MOST_FILES {
+            if !file.contains('{') && self.files.len() < MOST_INCLUDED {
                 self.files.push(file.to_owned());
             }
         } else if let Some(extras) = entry.strip_prefix('.').and_then(|rest| rest.strip_prefix('[')) {

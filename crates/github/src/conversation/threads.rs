@@ -8,14 +8,12 @@ use super::wire::{ActorWire, MentionMatcher, by_graphql};
 use crate::endpoints::InstalledRepository;
 use crate::error::Result;
 use crate::permissions::TokenPermissions;
-use crate::service::GitHub;
+use crate::service::{GitHub, MOST_PAGES};
 use journeyman_order::conversation::{PullReviewThread, PullReviewThreadComment};
 use journeyman_order::{CommitSha, PullNumber};
 
 /// Threads on a page: each may have twenty comments, and each of those the length of a body.
 const PAGE: u32 = 20;
-/// No more pages are looked at: a thousand threads that are settled are more than a pull request has.
-const MOST_PAGES: u32 = 50;
 
 /// The first and the last comments of a thread are told; what lies between is a long quarrel's middle. The piece of
 /// the diff is the same for all of them.

@@ -22,8 +22,6 @@ use super::super::trace::OrderTrace;
 
 /// How often an errand is tried.
 const MOST_ATTEMPTS: usize = 4;
-/// The longest pause that GitHub may ask for, in seconds.
-const LONGEST_PAUSE: u64 = 3_600;
 
 /// The errands of one look at the journal.
 pub(super) struct BestEffortMoves<'a> {
@@ -64,7 +62,7 @@ impl<'a> BestEffortMoves<'a> {
             (tried, outages) = (tried + 1, 0);
             let pause = match trouble.retry {
                 Retry::Never => return Progress::Over,
-                Retry::After { seconds } => seconds.min(LONGEST_PAUSE),
+                Retry::After { seconds } => seconds,
                 Retry::Soon | Retry::Outage => 1 << (2 * tried.min(5)),
             };
             if tried >= MOST_ATTEMPTS {

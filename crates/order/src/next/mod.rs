@@ -27,8 +27,6 @@ use self::best_effort::BestEffortMoves;
 const MOST_STATUS_ATTEMPTS: usize = 4;
 /// The last one: nobody else says how an order ended, and whatever GitHub answers may be over in an hour.
 const MOST_LAST_STATUS_ATTEMPTS: usize = 12;
-/// The longest pause that GitHub may ask of the status, in seconds.
-const LONGEST_STATUS_PAUSE: u64 = 3_600;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -241,7 +239,7 @@ fn status(
     if let (Some(_), Some((last, retry))) = (open, troubles.last()) {
         let grown = 1 << (2 * troubles.len().min(5));
         let pause = match retry {
-            Retry::After { seconds } => (*seconds).min(LONGEST_STATUS_PAUSE).max(grown),
+            Retry::After { seconds } => (*seconds).max(grown),
             Retry::Soon | Retry::Never => grown,
             Retry::Outage => owed_after(&troubles).as_secs(),
         };

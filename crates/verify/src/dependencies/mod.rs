@@ -18,8 +18,6 @@ use journeyman_order::byte_order_mark;
 
 /// Dependencies that are named one by one.
 const MOST_NAMED: usize = 50;
-/// A manifest or lockfile that is larger is not read.
-const MOST_BYTES: usize = 16 << 20;
 /// Characters of a name, a version or a command in a sentence.
 const MOST_WORDS: usize = 80;
 
@@ -75,10 +73,7 @@ fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<NewD
     let Some(read) = reader(path) else { return };
     let mut add = |what: String| found.push(NewDependency { path: path.to_owned(), what });
     let file = shown(path);
-    let text = |bytes| {
-        let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_BYTES)?;
-        Some(byte_order_mark::strip(text))
-    };
+    let text = |bytes| std::str::from_utf8(bytes).ok().map(byte_order_mark::strip);
     let Some(now) = text(after).and_then(read) else {
         add(format!("{file} names dependencies, and cannot be read"));
         return;

@@ -13,8 +13,6 @@ const MOST_LINES: usize = 3;
 const LONGEST: usize = 160;
 /// Tests that are told as edited: each is looked for among all that ran. One that is not told is taken for one that is as it was.
 const MOST_EDITED: usize = 1_000;
-/// Bytes of a file that are looked at for what it defines.
-const MOST_BYTES: usize = 1 << 20;
 
 /// A test of the base whose text differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +140,7 @@ pub fn words_in(bytes: &[u8]) -> Vec<String> {
 
 /// What a file of code defines, by name.
 pub fn defined_in(path: &str, bytes: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(bytes.get(..bytes.len().min(MOST_BYTES)).unwrap_or_default());
+    let text = String::from_utf8_lossy(bytes);
     let defined = pattern!(
         r"(?m)(?:\b(?:def|fn|function|func|class|const|struct|enum|trait|interface|sub|proc)\s+(\w{2,})|^\s*(?:[\w*]+\s+)+\**(\w{2,})\s*\([^;\n]*\)\s*\{)"
     );

@@ -10,14 +10,12 @@ use super::printed::{MOST_LOOKED_AT, PrintedFailures};
 use crate::compare::{compare, judged};
 use crate::verdict;
 use journeyman_order::comparison::{ComparedExits, MOST_NAMED};
+use journeyman_order::length::MOST_IN_A_SENTENCE;
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
 use journeyman_order::{
     ComparedBy, Comparison, ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestList,
     TestReport, TestVerdict,
 };
-
-/// Tests and paths that a sentence names.
-const MOST_SAID: usize = 5;
 
 /// The four runs.
 pub struct ExperimentMatrix<'a> {
@@ -375,7 +373,7 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
         after.tests.iter().filter(|(name, _)| is_own(name)).map(|(name, status)| (name, *status)).collect();
     let paths = || {
         let own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
-        own.take(MOST_SAID).map(String::as_str).collect::<Vec<_>>().join(", ")
+        own.take(MOST_IN_A_SENTENCE).map(String::as_str).collect::<Vec<_>>().join(", ")
     };
     if own.is_empty() {
         return not_proven(format!(
@@ -404,7 +402,7 @@ fn of_tests_that_pass(matrix: &ExperimentMatrix<'_>, after: &TestCases, before: 
         .iter()
         .filter(|name| before.tests.get(**name) == Some(&TestCaseStatus::Skipped))
         .map(|name| name.as_str())
-        .take(MOST_SAID)
+        .take(MOST_IN_A_SENTENCE)
         .collect();
     if !skipped.is_empty() {
         let skipped = skipped.join(", ");

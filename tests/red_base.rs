@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use journeyman::engine::testing::TestRunResult;
-use journeyman::order::scrutiny::ProofTarget;
 use journeyman::order::settings::AcceptedRun;
 use journeyman::order::{ComparisonVerdict, Proof, RepositorySettings, TestVerdict, TestingSettings};
 use journeyman::sandbox::IsolationMode;

@@ -31,7 +31,6 @@ pub fn registry(server: &RegistryServer, kind: RegistryKind, path: &str) -> Pack
         mirror: true,
         scopes: Vec::new(),
         within: None,
-        known_as: "corp".to_owned(),
     }
 }
 

@@ -271,8 +271,8 @@ known! {
     TEST_NETWORK: "sandbox.test_network", List, Is(""),
         "hosts that tests may reach, if their repository also lists them in `network`";
     HOST_REGISTRIES: "sandbox.host_registries", Truth, Is("true"),
-        "whether a `setup` gets its packages from the registries and mirrors that this machine's own pip, npm, cargo, Go \
-         and Maven are set to; their credentials stay outside of the sandbox";
+        "whether a `setup` uses the package indexes that this machine's own pip, npm and cargo are set to; name others in \
+         `[registries.NAME]`";
 
     REGISTRY_KIND: "registries.NAME.kind", Choice(&["pip", "npm", "cargo", "go", "maven"]), Optional("pip"),
         "which package managers have their packages from it: `pip` (a simple index, for uv too), `npm` (for pnpm, yarn \

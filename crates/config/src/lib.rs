@@ -53,7 +53,7 @@ pub use effective::{EffectiveSetting, effective_settings};
 pub use environment::EnvironmentVariables;
 pub use error::SettingsError;
 pub use finding::{DoctorFinding, FindingLevel};
-pub use host::{HostRegistries, HostRegistry, SkippedRegistry};
+pub use host::{HostRegistry, host_registries};
 pub use kind::SettingKind;
 pub use known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};
 pub use manifest::AppManifest;
@@ -226,6 +226,6 @@ pub struct SandboxSettings {
     pub read: Vec<PathBuf>,
     /// What one job may use of the machine.
     pub limits: JobLimits,
-    /// Whether setups are led to what this machine's own package managers are set to.
+    /// Whether setups use the package indexes that this machine's own pip, npm and cargo are set to.
     pub host_registries: bool,
 }

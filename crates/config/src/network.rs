@@ -97,18 +97,33 @@ fn proxy(
 fn read(text: &str) -> Option<(Url, RegistryCredential)> {
     let text = text.trim();
     let text = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-    let mut url = Url::parse(&text).ok()?;
+    let (url, credential) = split_credential(Url::parse(&text).ok()?)?;
     let is_proxy = url.scheme() == "http" && url.has_host() && url.path() == "/" && url.query().is_none();
-    let decoded = |text: &str| super::host::percent_decoded(text);
+    is_proxy.then_some((url, credential))
+}
+
+/// Moves an address's user and password out of it. `None` if they are not text.
+pub(super) fn split_credential(mut url: Url) -> Option<(Url, RegistryCredential)> {
     let credential = match (url.username(), url.password()) {
         ("", None) => RegistryCredential::None,
         (user, password) => RegistryCredential::Password {
-            user: decoded(user)?,
-            password: SecretString::from(decoded(password.unwrap_or_default())?),
+            user: percent_decoded(user)?,
+            password: SecretString::from(percent_decoded(password.unwrap_or_default())?),
         },
     };
     let is_bare = url.set_username("").is_ok() && url.set_password(None).is_ok();
-    (is_proxy && is_bare).then_some((url, credential))
+    is_bare.then_some((url, credential))
+}
+
+/// Decodes as forms do, except that a plus is a plus.
+fn percent_decoded(text: &str) -> Option<String> {
+    let text = text.replace('+', "%2B");
+    let mut pairs = url::form_urlencoded::parse(text.as_bytes());
+    match (pairs.next(), pairs.next()) {
+        (None, _) => Some(String::new()),
+        (Some((name, value)), None) if value.is_empty() => Some(name.into_owned()),
+        (Some(_), _) => None,
+    }
 }
 
 #[cfg(test)]

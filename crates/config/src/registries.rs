@@ -41,7 +41,6 @@ fn registry(
         mirror: keys.need(known::REGISTRY_MIRROR)?,
         scopes,
         within: keys.get(known::REGISTRY_AT)?,
-        known_as: name.to_owned(),
     })
 }
 

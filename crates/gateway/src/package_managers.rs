@@ -105,9 +105,9 @@ fn cargo(port: u16, access: &EgressPolicy) -> Option<HomeFile> {
             continue;
         }
         let own = format!("sparse+{}/", registry.url.as_str().trim_end_matches('/'));
-        let (name, own) = (toml_text(&registry.known_as), toml_text(&own));
+        let own = toml_text(&own);
         text += &format!("[source.{source}-itself]\nregistry = {own}\nreplace-with = \"{source}\"\n");
-        text += &format!("[registries.{name}]\nindex = {own}\n");
+        text += &format!("[registries.{}]\nindex = {own}\n", registry.name);
     }
     (!text.is_empty()).then_some(HomeFile { path: ".cargo/config.toml", text })
 }
@@ -182,7 +182,6 @@ mod tests {
             mirror,
             scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
             within: None,
-            known_as: name.to_uppercase(),
         };
         RegistryUpstream::new(registry, OutgoingNetwork::default()).unwrap()
     }
@@ -245,7 +244,7 @@ mod tests {
         [source.journeyman-own-crates-itself]
         registry = "sparse+https://corp.example/own-crates/simple/"
         replace-with = "journeyman-own-crates"
-        [registries."OWN-CRATES"]
+        [registries.own-crates]
         index = "sparse+https://corp.example/own-crates/simple/"
         --- .m2/settings.xml
         <settings>

@@ -1,6 +1,6 @@
 //! Registries of packages that a server's setups may use, and what these want to see of whoever asks.
 //!
-//! They come from the server's settings or from the host's own; a repository never names one.
+//! They come from the server's settings, or from what the host's own pip, npm and cargo use. A repository never names one.
 
 use std::fmt;
 
@@ -129,8 +129,6 @@ pub struct PackageRegistry {
     pub scopes: Vec<String>,
     /// The network that its private addresses have to lie in, such as `10.0.0.0/8`; none: any private one.
     pub within: Option<String>,
-    /// The name that manifests know it by, where the package manager has names for registries.
-    pub known_as: String,
 }
 
 #[cfg(test)]

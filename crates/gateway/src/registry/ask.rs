@@ -281,7 +281,6 @@ fn public_npm() -> Option<RegistryUpstream> {
         mirror: true,
         scopes: Vec::new(),
         within: None,
-        known_as: String::new(),
     };
     RegistryUpstream::new(registry, OutgoingNetwork::default()).ok()
 }

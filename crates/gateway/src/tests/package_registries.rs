@@ -22,7 +22,6 @@ fn registry(kind: RegistryKind, url: &str) -> PackageRegistry {
         mirror: true,
         scopes: Vec::new(),
         within: None,
-        known_as: "corp".to_owned(),
     }
 }
 

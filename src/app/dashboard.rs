@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use secrecy::SecretString;
 use tokio::sync::broadcast;
-use url::{Host, Url};
+use url::Url;
 
 use super::{DoctorScope, examine};
 use crate::config::{DoctorFinding, Settings};
@@ -19,7 +19,7 @@ use crate::engine::{Engine, RunStream};
 use crate::github::{ErrorKind, GitHubError, SignInClient};
 use crate::http::HttpState;
 use crate::order::moves::AgentTask;
-use crate::order::{JournalEntry, MoveKey, OrderId};
+use crate::order::{JournalEntry, MoveKey, OrderId, is_loopback};
 
 struct EngineLive(Engine);
 
@@ -104,12 +104,7 @@ fn door_error(error: GitHubError, refusal: ErrorKind) -> GitHubDoorError {
 
 /// Why nobody can come back to an address from GitHub: what they bring would be read on the way, or would not be found.
 fn no_door(public: &Url) -> Option<&'static str> {
-    let is_here = match public.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    };
+    let is_here = public.host().is_some_and(|host| is_loopback(&host));
     match public.scheme() {
         "https" => {}
         _ if is_here => {}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use url::{Host, Url};
+use url::Url;
 
 use super::environment::{EnvironmentVariables, variables_of};
 use super::known::{self, KNOWN_SETTINGS, KnownSetting, SettingDefault};
@@ -22,7 +22,7 @@ use super::{
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
 use journeyman_order::{
     BudgetLimits, DayLimits, IsolationMode, JobLimits, NotificationFormat, NotificationSettings, OrderLimits,
-    TestingSettings, WriteLimits,
+    TestingSettings, WriteLimits, is_loopback,
 };
 
 impl Settings {
@@ -233,7 +233,7 @@ fn github(
         return Err(SettingsError::Missing { keys: missing });
     }
     let api_url: Url = keys.need(known::API_URL)?;
-    if api_url.scheme() != "https" && !is_loopback(&api_url) {
+    if api_url.scheme() != "https" && !api_url.host().is_some_and(|host| is_loopback(&host)) {
         return Err(keys.wrong(known::API_URL, "https://…: tokens go there (http only on loopback)"));
     }
     if api_url.host_str().is_some_and(|host| WEB_PAGES.contains(&host)) {
@@ -310,15 +310,6 @@ fn pipeline(keys: SettingReader<'_>) -> Result<String, SettingsError> {
         return Ok(named);
     }
     Ok(keys.beside(known::PIPELINE, named.into()).to_string_lossy().into_owned())
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => name == "localhost",
-        None => false,
-    }
 }
 
 fn store(keys: SettingReader<'_>) -> Result<StoreSettings, SettingsError> {

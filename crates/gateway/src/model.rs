@@ -1,7 +1,6 @@
 //! The way to a job's model: to one service and a few of its operations, with the key that the job does not have.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,8 +11,8 @@ use url::Url;
 
 use super::meter::{GatewayBudget, Meter, PriceLookup};
 use super::scrub::KeyScrubber;
-use journeyman_order::OutgoingNetwork;
 use journeyman_order::model_service::Provider;
+use journeyman_order::{OutgoingNetwork, is_loopback};
 
 /// What a model's service wants to see of whoever asks. Printing it shows nothing of it.
 #[derive(Debug, Clone)]
@@ -88,7 +87,7 @@ impl ModelUpstream {
     ) -> Result<Self, InvalidUpstream> {
         let is_safe = match base.scheme() {
             "https" => base.has_host(),
-            "http" => is_loopback(&base),
+            "http" => base.host().is_some_and(|host| is_loopback(&host)),
             _ => false,
         };
         let is_bare = base.username().is_empty()
@@ -219,15 +218,6 @@ impl ModelOperation {
             Self::Messages | Self::ChatCompletions | Self::Responses => true,
             Self::CountTokens | Self::Models => false,
         }
-    }
-}
-
-fn is_loopback(base: &Url) -> bool {
-    match base.host() {
-        Some(url::Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
-        Some(url::Host::Ipv6(address)) => IpAddr::from(address).is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
     }
 }
 

@@ -106,7 +106,7 @@ pub use role::{Role, Tool};
 pub use scrutiny::Scrutiny;
 pub use server_settings::{
     IsolationMode, JobLimits, NotificationFormat, NotificationSettings, OutgoingNetwork, OutgoingProxy,
-    TelemetrySettings, TestingSettings, TrustedCertificates, WriteLimits,
+    TelemetrySettings, TestingSettings, TrustedCertificates, WriteLimits, is_loopback,
 };
 pub use settings::{BudgetLimits, DayLimits, OrderLimits, RepositorySettings, ServiceSettings, TestedFolder};
 pub use settlement::Settlement;

@@ -7,9 +7,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use url::Url;
+use url::{Host, Url};
 
 use super::package_registry::{PackageRegistry, RegistryCredential};
+
+/// Whether a host is this machine, where nothing crosses a network.
+pub fn is_loopback(host: &Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => *name == "localhost" || name.ends_with(".localhost"),
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    }
+}
 
 /// How fast writes to GitHub may be made in the name of one installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

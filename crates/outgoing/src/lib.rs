@@ -7,6 +7,7 @@
 mod connect;
 
 pub use connect::connect_through;
+pub use journeyman_order::is_loopback;
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +18,6 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 use secrecy::ExposeSecret;
-use url::Host;
 
 use journeyman_order::{OutgoingNetwork, RegistryCredential};
 
@@ -33,15 +33,6 @@ pub enum InvalidOutgoing {
     Proxy(String),
     #[error("no HTTPS on this machine, are its root certificates there? {0}")]
     Client(String),
-}
-
-/// Whether a host is this machine, where nothing crosses a network.
-pub fn is_loopback(host: &Host<&str>) -> bool {
-    match host {
-        Host::Domain(name) => *name == "localhost" || name.ends_with(".localhost"),
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    }
 }
 
 /// What all clients begin with. Nothing is taken from the environment: whoever reads the settings did that. In the clear

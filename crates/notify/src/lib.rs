@@ -18,13 +18,11 @@ use sha2::Sha256;
 use uuid::Uuid;
 
 use journeyman_metrics::metrics;
-use journeyman_order::{NotificationFormat, NotificationSettings, OutgoingNetwork};
+use journeyman_order::{Backoff, NotificationFormat, NotificationSettings, OutgoingNetwork};
 use journeyman_outgoing::InvalidOutgoing;
 
 /// How long one try may take.
 const WITHIN: Duration = Duration::from_secs(10);
-/// What is waited for before the tries after the first.
-const PAUSES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(10), Duration::from_secs(60)];
 
 /// What is said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -90,7 +88,7 @@ impl Notifier {
         let body = self.body(notification);
         let delivery = Uuid::now_v7();
         let (order, event) = (&notification.order, notification.event.word());
-        let mut pauses = PAUSES.into_iter();
+        let mut failures = 0;
         loop {
             let because = match self.try_once(&body, event, delivery).await {
                 Ok(()) => {
@@ -100,7 +98,8 @@ impl Notifier {
                 }
                 Err(because) => because,
             };
-            let Some(pause) = pauses.next() else {
+            failures += 1;
+            let Some(pause) = Backoff::EFFECT.pause(failures, None) else {
                 tracing::warn!(%order, event, %delivery, because, "a notification is given up");
                 metrics().notified(false);
                 return false;

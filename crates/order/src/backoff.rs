@@ -29,7 +29,7 @@ pub enum AskedPause {
 }
 
 impl Backoff {
-    /// An effect of an order: after 1, 4, 16, 64 and 256 seconds, then a person is asked to look.
+    /// An effect of an order, or a notification: after 1, 4, 16, 64 and 256 seconds, then it is given up.
     pub const EFFECT: Self = Self {
         first: Duration::from_secs(1),
         factor: 4,

@@ -84,8 +84,8 @@ pub struct Application {
     dashboard: DashboardState,
     github: GitHub,
     app_problem: AppProblem,
-    /// Held until the end, of each folder.
-    _data: Vec<FileLock>,
+    /// Held until the end.
+    _data: FileLock,
 }
 
 /// How long is waited for an address: what a server held that was killed just now may be held for a moment by what it started.
@@ -133,10 +133,7 @@ impl Application {
         let templates = spawn_blocking(move || Templates::load(ours.as_deref()));
         let workspaces = spawn_blocking(move || Workspaces::new(&folder));
         let holder = holder();
-        let mut data = vec![lock_folder("data.dir", &settings.data.dir, &holder).await?];
-        if settings.data.cache_dir != settings.data.dir {
-            data.push(lock_folder("data.cache_dir", &settings.data.cache_dir, &holder).await?);
-        }
+        let data = lock_folder(&settings.data.dir, &holder).await?;
         let store = database::open(&settings).await?;
         store.take(&holder).await?;
         let sandbox = open_sandbox(&settings.sandbox).await?;
@@ -147,7 +144,7 @@ impl Application {
             .await?
             .with_context(|| format!("data.dir = {:?}", settings.data.dir))?
             .caching_in(&settings.data.cache_dir)
-            .with_context(|| format!("data.cache_dir = {:?}", settings.data.cache_dir))?
+            .with_context(|| format!("the folder {:?}", settings.data.cache_dir))?
             .reached_by(outgoing.clone())
             .signed_by(commit_signer(settings.signing.clone()).await?);
         let used = workspaces.clone();
@@ -375,12 +372,12 @@ fn holder() -> String {
 }
 
 /// One server has a folder at a time.
-async fn lock_folder(key: &str, folder: &Path, holder: &str) -> anyhow::Result<FileLock> {
+async fn lock_folder(folder: &Path, holder: &str) -> anyhow::Result<FileLock> {
     let lock = async {
         std::fs::create_dir_all(folder)?;
         anyhow::Ok(FileLock::take(folder.join(DATA_LOCK), holder, "the data folder").await?)
     };
-    lock.await.with_context(|| format!("{key} = {folder:?}"))
+    lock.await.with_context(|| format!("data.dir = {folder:?}"))
 }
 
 async fn open_sandbox(settings: &config::SandboxSettings) -> anyhow::Result<Sandbox> {
@@ -444,7 +441,8 @@ fn known(settings: &Settings, public: &str) -> SecretSet {
     let client = settings.github.client.iter().map(|client| client.secret.clone());
     secrets.extend(client.map(|secret| ("the App's client secret".to_owned(), secret)));
     let headers = settings.telemetry.iter().flat_map(|telemetry| &telemetry.headers);
-    secrets.extend(headers.map(|(name, value)| (format!("telemetry.otlp_headers, {name}"), value.clone())));
+    secrets
+        .extend(headers.map(|(name, value)| (format!("the trace collector's header {name}"), value.clone())));
     let signing = settings.signing.iter().map(|signing| signing.key.clone());
     secrets.extend(signing.map(|key| ("the key that commits are signed with".to_owned(), key)));
     for registry in &settings.testing.registries {
@@ -463,7 +461,8 @@ fn known(settings: &Settings, public: &str) -> SecretSet {
         };
         for name in names {
             let value = settings.variables.get(&name);
-            let value = value.filter(|value| is_key || agent.is_secret(&name, value.expose_secret()));
+            let value =
+                value.filter(|value| is_key || agent::AgentSettings::is_secret(&name, value.expose_secret()));
             secrets.extend(value.map(|value| (name, value.clone())));
         }
     }

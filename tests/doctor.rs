@@ -42,7 +42,7 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
         "ok    registries.own: cargo: https://cargo.corp.example/index/, with a token",
         "pip.conf: pip: https://pypi.corp.example/simple, in place of the public one, with a name and a password",
         ".npmrc: not taken: its address has to be https://HOST/PATH",
-        "network.proxy: HTTPS goes through http://proxy.corp.example:3128/, with a password",
+        "HTTPS_PROXY: HTTPS goes through http://proxy.corp.example:3128/, with a password",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
@@ -50,7 +50,7 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
     let (code, text) = told(&[("JOURNEYMAN_REGISTRIES__OWN__URL", "http://cargo.corp.example/")]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("FIX   registries: registries.own.url: its address has to be"), "{text}");
-    assert_eq!(told(&[("JOURNEYMAN_NETWORK__PROXY", "socks5://x")]).0, Some(2));
+    assert_eq!(told(&[("HTTPS_PROXY", "socks5://x")]).0, Some(2));
 }
 
 /// A unit may have the key encrypted, for the server alone.

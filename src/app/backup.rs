@@ -95,7 +95,7 @@ pub async fn restore(settings: &Settings, file: &Path, puts_aside: bool) -> anyh
     let holder = holder();
     let place = files.database.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     std::fs::create_dir_all(place).with_context(|| format!("cannot make {}", place.display()))?;
-    let _data = lock_folder("data.dir", &data, &holder).await?;
+    let _data = lock_folder(&data, &holder).await?;
     let _database = FileLock::take(files.lock.clone(), &holder, "the database").await?;
     if files.database.exists() && !puts_aside {
         bail!(

@@ -12,8 +12,8 @@ use super::{SETTINGS, UsageError, log, serve, user_folder, user_settings_file};
 use crate::app::{DoctorScope, examine};
 use crate::config::{DoctorFinding, Settings};
 use crate::setup::{
-    DataPlaces, ServicePlan, ServiceScope, SetupApp, SetupDoctor, SetupEnd, SetupOptions, SetupProgress,
-    SetupStep, has_user_manager, start,
+    ServicePlan, ServiceScope, SetupApp, SetupDoctor, SetupEnd, SetupOptions, SetupProgress, SetupStep,
+    has_user_manager, start,
 };
 
 /// How long the server has to answer whether it is ready.
@@ -75,21 +75,15 @@ impl SetupDoctor for Doctor {
 }
 
 /// Where a server of this user keeps what it writes, if its settings are at their usual place.
-fn places(file: &Path) -> Option<DataPlaces> {
+fn data_folder(file: &Path) -> Option<PathBuf> {
     if Some(file) != user_settings_file().as_deref() {
         return None;
     }
     if rustix::process::geteuid().is_root() {
         // A service has a user of its own, which cannot enter root's home.
-        return Some(DataPlaces {
-            data: "/var/lib/journeyman".into(),
-            cache: "/var/cache/journeyman".into(),
-        });
+        return Some("/var/lib/journeyman".into());
     }
-    Some(DataPlaces {
-        data: user_folder("XDG_DATA_HOME", ".local/share")?.join("journeyman"),
-        cache: user_folder("XDG_CACHE_HOME", ".cache")?.join("journeyman"),
-    })
+    Some(user_folder("XDG_DATA_HOME", ".local/share")?.join("journeyman"))
 }
 
 pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
@@ -106,7 +100,7 @@ pub(super) async fn main(arguments: SetupArguments) -> anyhow::Result<u8> {
     }
     let options = SetupOptions {
         settings: file.clone(),
-        places: places(&file),
+        data: data_folder(&file),
         listen: arguments.listen,
         doctor: Arc::new(Doctor),
     };

@@ -364,23 +364,13 @@ async fn settings_that_are_wrong_are_named_and_wrong_usage() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_apps_key_comes_from_a_variable_or_from_a_credential_of_systemd() {
+async fn the_apps_key_comes_from_a_credential_of_systemd() {
     let world = World::new(Agent::Quick).await;
     let settings = fs::read_to_string(world.config()).expect("settings");
     let line = settings.lines().find(|line| line.starts_with("private_key_path")).expect("a key's file");
     fs::create_dir(world.path("credentials")).expect("a folder");
     let folder = world.path("credentials").display().to_string();
-    let one_line = fs::read_to_string(world.path("app.pem")).expect("a key").replace('\n', "\\n");
     fs::rename(world.path("app.pem"), world.path("credentials/app.pem")).expect("it is moved");
-
-    fs::write(world.config(), settings.replace(line, "private_key_env = \"APP_PRIVATE_KEY\""))
-        .expect("settings");
-    let mut by_variable = start_with(&world, &[("APP_PRIVATE_KEY", &one_line)]).await;
-    world.label().await;
-    run_to_the_end(&world).await;
-    result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
-    assert_eq!(by_variable.terminate().await.1, Some(0));
-    assert!(!world.said().contains("PRIVATE KEY-----"), "{}", world.said());
 
     fs::write(world.config(), settings.replace(line, "")).expect("settings");
     let mut by_credential = start_with(&world, &[("CREDENTIALS_DIRECTORY", &folder)]).await;

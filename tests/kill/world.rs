@@ -144,7 +144,6 @@ impl World {
         let settings = format!(
             "[server]\nlisten = \"127.0.0.1:0\"\n\
              [github]\napi_url = {:?}\napp_id = 1\nprivate_key_path = {key:?}\nwebhook_secret = {SECRET:?}\n\
-             write_interval_ms = 0\nwrites_per_minute = 0\nwrites_per_hour = 0\n\
              [store]\nurl = \"sqlite://{}\"\n\
              [data]\ndir = {data:?}\n\
              [defaults]\nagent = \"scripted\"\n\

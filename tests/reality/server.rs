@@ -65,8 +65,7 @@ impl World {
         let settings = format!(
             "[server]\nlisten = \"127.0.0.1:0\"\napi_token = \"{TOKEN}\"\n\
              [github]\napi_url = \"{}\"\napp_id = 7\nprivate_key_path = \"app.pem\"\n\
-             webhook_secret = \"{SECRET}\"\n\
-             write_interval_ms = 0\nwrites_per_minute = 0\nwrites_per_hour = 0\n{agents}",
+             webhook_secret = \"{SECRET}\"\n{agents}",
             github.api_url()
         );
         write_private(&folder.path().join("journeyman.toml"), &settings);

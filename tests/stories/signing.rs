@@ -99,8 +99,7 @@ async fn without_a_key_nothing_is_paid_for_and_the_settings_are_named() {
     let ended = world.settled().await;
     assert_eq!(ended.runs_of("implement"), 0);
     let told = world.status_comment();
-    let expected =
-        "requires signed commits: set signing.format, signing.key\\_file and signing.committer so that";
+    let expected = "requires signed commits: set signing.key\\_file and signing.committer so that";
     assert!(told.contains(expected), "{told}");
     world.end().await;
 }

@@ -1,6 +1,7 @@
 //! Commits that are signed: git itself verifies them, and the same again is the same commit.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -53,7 +54,7 @@ impl Keyring {
     pub fn signing(&self) -> CommitSigning {
         let committer = CommitterIdentity::parse(COMMITTER).unwrap();
         let key = SecretString::from(self.private.as_str());
-        CommitSigning { format: self.format, key, known_as: "signing.key_file", committer }
+        CommitSigning { format: self.format, key, committer }
     }
 
     fn signer(&self) -> CommitSigner {
@@ -175,8 +176,7 @@ fn a_key_that_cannot_sign_is_refused_and_nothing_of_it_is_told() {
     public.private = fs::read_to_string(public.folder.path().join("key.pub")).unwrap();
     let mut no_openpgp = Keyring::gpg("");
     no_openpgp.private = "hunter2-secret\n".to_owned();
-    let locked =
-        "`signing.key_file`: the key has a passphrase, and nobody is there to type it: it needs to have none";
+    let locked = "`signing.key_file`: the key has a passphrase. Make a key without one.";
     let no_ssh = "`signing.key_file` has to hold a private SSH key in OpenSSH's own form, as `ssh-keygen -t ed25519` \
                   makes it; ssh-keygen cannot sign with it";
     let no_gpg = "`signing.key_file` has to hold a private OpenPGP key, as `gpg --export-secret-keys --armor` prints it; \
@@ -214,12 +214,15 @@ fn the_key_is_in_no_argument_and_no_variable_and_leaves_no_file() {
     for keys in &all {
         let settings = place.path().join("journeyman.toml");
         let word = keys.signing().format.word();
+        let key = place.path().join("key");
+        fs::write(&key, &keys.private).unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
         let toml = format!(
-            "[signing]\nformat = \"{word}\"\nkey_env = \"SIGNING_KEY\"\ncommitter = \"{COMMITTER}\"\n[sandbox]\nmode = \"none\"\n"
+            "[signing]\nkey_file = {key:?}\ncommitter = \"{COMMITTER}\"\n[sandbox]\nmode = \"none\"\n"
         );
         fs::write(&settings, toml).unwrap();
         let mut doctor = Command::new(env!("CARGO_BIN_EXE_journeyman"));
-        doctor.args(["doctor", "--config"]).arg(&settings).env("SIGNING_KEY", &keys.private);
+        doctor.args(["doctor", "--config"]).arg(&settings);
         let done = doctor.env("PATH", format!("{}:{path}", place.path().display())).output().unwrap();
         let text = String::from_utf8([done.stdout, done.stderr].concat()).unwrap();
         let expected = format!("ok    signing: commits are signed with the key {word} ");
@@ -229,7 +232,6 @@ fn the_key_is_in_no_argument_and_no_variable_and_leaves_no_file() {
         for line in keys.private.lines().filter(|line| line.len() > 20) {
             assert!(!seen.contains(line) && !text.contains(line), "{seen}{text}");
         }
-        assert!(!seen.contains("SIGNING_KEY"), "{seen}");
     }
     let seen = fs::read_to_string(&seen).unwrap();
     let homes: Vec<&str> = seen.lines().filter_map(|line| line.strip_prefix("HOME=")).collect();

@@ -299,7 +299,7 @@ fn pass_on(
     for name in &settings.env {
         match lookup_env(name).filter(|value| !value.is_empty()) {
             Some(value) => {
-                if settings.is_secret(name, &value) {
+                if AgentSettings::is_secret(name, &value) {
                     passed_on.values.insert(name.clone(), value.clone());
                 }
                 environment.insert(name.clone(), value);

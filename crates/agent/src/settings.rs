@@ -25,8 +25,6 @@ pub struct AgentSettings {
     pub program: Vec<String>,
     /// Names in our environment that are passed on; empty: the runtime's own list.
     pub env: Vec<String>,
-    /// Those of `env` that hold secrets though neither their names nor their values look like it.
-    pub secrets: Vec<String>,
     /// Whether a `command` continues the conversation that `JOURNEYMAN_SESSION` names.
     pub resumes: bool,
     /// Paths that it needs to see besides the workspace, read-only.
@@ -87,9 +85,6 @@ impl AgentSettings {
         if self.resumes && self.runtime != RuntimeKind::Command {
             return invalid("resumes", "only the runtime `command` takes it".into());
         }
-        if let Some(name) = self.secrets.iter().find(|name| !self.env.contains(name)) {
-            return invalid("secrets", format!("{name:?} is not in agents.{agent}.env"));
-        }
         match self.env.iter().find_map(|name| variable_problem(name)) {
             Some(problem) => invalid("env", problem),
             None => Ok(()),
@@ -105,9 +100,9 @@ impl AgentSettings {
         }
     }
 
-    /// Whether a variable of `env` holds a secret: the settings say so, or its name or its value looks like one.
-    pub fn is_secret(&self, name: &str, value: &str) -> bool {
-        self.secrets.iter().any(|secret| secret == name) || is_credential(name) || looks_like_secret(value)
+    /// Whether a variable of `env` holds a secret: its name or its value looks like one.
+    pub fn is_secret(name: &str, value: &str) -> bool {
+        is_credential(name) || looks_like_secret(value)
     }
 }
 

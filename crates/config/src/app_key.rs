@@ -1,4 +1,4 @@
-//! `[github]`: the App's private key, from a credential of systemd, a file, or a variable.
+//! `[github]`: the App's private key, from a credential of systemd or a file.
 //!
 //! May know: where keys are kept, and which can sign. Must never know: GitHub.
 
@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::SettingsError;
-use super::api::is_key_name;
 use super::environment::EnvironmentVariables;
 use super::known;
 use super::raw::SettingReader;
@@ -18,7 +17,7 @@ use journeyman_order::byte_order_mark;
 pub const APP_KEY_CREDENTIAL: &str = "app.pem";
 /// Where systemd says that credentials are.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
-/// A file or variable that is larger holds no key.
+/// A larger file holds no key.
 const LARGEST: u64 = 256 * 1024;
 
 /// The file of the credential, where a unit hands one over.
@@ -28,21 +27,12 @@ pub(super) fn credential(variables: &EnvironmentVariables) -> Option<PathBuf> {
     (folder.is_absolute() && file.exists()).then_some(file)
 }
 
-/// Whether the key is found without `private_key_path`.
-pub(super) fn is_elsewhere(keys: SettingReader<'_>, variables: &EnvironmentVariables) -> bool {
-    keys.has(known::PRIVATE_KEY_ENV) || credential(variables).is_some()
-}
-
 /// The key. What a unit hands over is meant for this start, so that it goes before what the settings name.
 pub(super) fn private_key(
     keys: SettingReader<'_>,
     variables: &EnvironmentVariables,
 ) -> Result<SecretString, SettingsError> {
-    let (in_file, in_variable) = (known::PRIVATE_KEY_PATH, known::PRIVATE_KEY_ENV);
-    let name: Option<String> = keys.get(in_variable)?;
-    if name.is_some() && keys.has(in_file) {
-        return Err(keys.wrong(in_variable, "left out where `private_key_path` is given"));
-    }
+    let in_file = known::PRIVATE_KEY_PATH;
     if let Some(file) = credential(variables) {
         let wrong = |expected: String| SettingsError::Value {
             key: in_file.key.to_owned(),
@@ -50,23 +40,6 @@ pub(super) fn private_key(
             expected,
         };
         return usable(&of_file(&file).map_err(wrong)?, &file.display().to_string()).map_err(wrong);
-    }
-    if let Some(name) = name {
-        let wrong = |expected: String| keys.wrong(in_variable, expected);
-        if !is_key_name(&name) {
-            // The key itself is easily put here.
-            return Err(wrong(
-                "the name of a variable in capitals that holds the key, such as APP_PRIVATE_KEY, and not the key itself; \
-                 none of Journeyman's own"
-                    .to_owned(),
-            ));
-        }
-        let Some(key) = variables.get(&name) else {
-            return Err(wrong(format!("the name of a variable that is set; {name} is not")));
-        };
-        // A file of variables has a line for each.
-        let pem = SecretString::from(key.expose_secret().replace("\\n", "\n"));
-        return usable(&pem, &format!("what {name} holds")).map_err(wrong);
     }
     let wrong = |expected: String| keys.wrong(in_file, expected);
     let path = keys.path(in_file)?.ok_or_else(|| wrong(in_file.kind.expected()))?;

@@ -37,6 +37,14 @@ pub enum SettingsError {
         /// What the parser says.
         because: String,
     },
+    /// A key of earlier versions.
+    #[error("{place}: `{key}` is no longer a setting: {now}")]
+    Former {
+        key: String,
+        place: String,
+        /// What holds instead.
+        now: &'static str,
+    },
     /// A key that nobody reads.
     #[error("{place}: unknown key `{key}`{}", suggestion(.nearest.as_deref()))]
     Unknown {

@@ -110,16 +110,9 @@ fn the_apps_key_is_where_no_agent_can_read_it() {
 }
 
 #[test]
-fn the_apps_key_is_from_a_variable_or_a_credential_of_systemd_as_well() {
+fn the_apps_key_is_from_a_credential_of_systemd_as_well() {
     let home = SettingsFixture::new();
-    let pem = std::fs::read_to_string(home.key()).unwrap();
-    let one_line = pem.replace('\n', "\\n");
     let nameless = "[github]\napp_id = 7\nwebhook_secret = \"s3cret-of-the-webhook\"\n";
-    let named = format!("{nameless}private_key_env = \"APP_PRIVATE_KEY\"\n");
-    for value in [&pem, &one_line] {
-        let settings = home.load_whole(&named, &[("APP_PRIVATE_KEY", value)]).unwrap();
-        assert_eq!(settings.github.private_key.expose_secret(), pem);
-    }
     let credentials = tempfile::tempdir().unwrap();
     let folder = [("CREDENTIALS_DIRECTORY", credentials.path().to_str().unwrap())];
     let missing = home.load_whole(nameless, &folder).unwrap_err().to_string();
@@ -139,34 +132,6 @@ fn the_apps_key_is_from_a_variable_or_a_credential_of_systemd_as_well() {
         "{error}"
     );
     assert!(!error.contains("c4nary"), "{error}");
-}
-
-#[test]
-fn a_variable_that_holds_no_key_is_told_by_its_name_alone() {
-    let home = SettingsFixture::new();
-    let nameless = "[github]\napp_id = 7\nwebhook_secret = \"s3cret-of-the-webhook\"\n";
-    let key = ("APP_PRIVATE_KEY", "c4nary");
-    for (line, env, words) in [
-        ("private_key_env = \"APP_PRIVATE_KEY\"", vec![], "a variable that is set; APP_PRIVATE_KEY is not"),
-        ("private_key_env = \"APP_PRIVATE_KEY\"", vec![key], "what APP_PRIVATE_KEY holds is not: generate"),
-        ("private_key_env = \"-----BEGIN c4nary\"", vec![], "and not the key itself"),
-        (
-            "private_key_env = \"APP_PRIVATE_KEY\"\nprivate_key_path = \"app.pem\"",
-            vec![key],
-            "left out where `private_key_path` is given",
-        ),
-    ] {
-        let error = home.load_whole(&format!("{nameless}{line}\n"), &env).unwrap_err().to_string();
-        assert!(error.contains("`github.private_key_env` has to be") && error.contains(words), "{error}");
-        assert!(!error.contains("c4nary"), "{error}");
-    }
-    // No agent gets it.
-    let pem = std::fs::read_to_string(home.key()).unwrap();
-    let toml = format!(
-        "{nameless}private_key_env = \"APP_PRIVATE_KEY\"\n[agents.claude]\nenv = [\"APP_PRIVATE_KEY\"]\n"
-    );
-    let error = home.load_whole(&toml, &[("APP_PRIVATE_KEY", &pem)]).unwrap_err().to_string();
-    assert!(error.contains("left without the variable of `github.private_key_env`"), "{error}");
 }
 
 /// A work tree could have a program of that name.
@@ -203,7 +168,7 @@ fn paths_in_the_file_begin_at_the_file_and_others_at_the_working_folder() {
     let toml = format!(
         "{least}[store]\nurl = \"sqlite://here.db?mode=rwc\"\n[data]\ndir = \"kept\"\n[templates]\ndir = \"mine\"\n\
          [network]\nca_file = \"ca.pem\"\n[defaults]\npipeline = \"mine/p.yaml\"\n\
-         [signing]\nformat = \"ssh\"\nkey_file = \"signing\"\ncommitter = \"A <a@b.example>\"\n"
+         [signing]\nkey_file = \"signing\"\ncommitter = \"A <a@b.example>\"\n"
     );
     std::fs::write(folder.join("signing"), "s3cret-key\n").unwrap();
     set_mode(&folder.join("signing"), 0o600);

@@ -134,8 +134,6 @@ known! {
     PRIVATE_KEY_PATH: "github.private_key_path", Text, Required("app.pem"),
         "the private key that you downloaded from the App's page; only the user that runs Journeyman may read it; not needed \
          where systemd hands over a credential `app.pem`, which is taken first";
-    PRIVATE_KEY_ENV: "github.private_key_env", Text, Optional("APP_PRIVATE_KEY"),
-        "the *name* of the environment variable with the private key, instead of a file; its lines may be parted by `\\n`";
     WEBHOOK_SECRET: "github.webhook_secret", Secret(16), Required("the secret that you gave to GitHub"),
         "the webhook secret that you entered on the App's page; with `deliveries = \"pull\"` none is needed";
     WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(16), Optional("…"),
@@ -148,19 +146,10 @@ known! {
     DELIVERIES: "github.deliveries", Choice(&["webhook", "pull"]), Is("webhook"),
         "`pull`: Journeyman asks GitHub every few seconds what happened, so that it needs no public address; the App's \
          webhook stays active, at any address";
-    WRITE_INTERVAL_MS: "github.write_interval_ms", Integer(0, 60_000), Is("1000"),
-        "milliseconds between two writes of one installation, as GitHub asks; `0`: no limit";
-    WRITES_PER_MINUTE: "github.writes_per_minute", Integer(0, 100_000), Is("80"),
-        "the most writes of one installation per minute; more wait in a queue; `0`: no limit";
-    WRITES_PER_HOUR: "github.writes_per_hour", Integer(0, 100_000), Is("500"),
-        "the most per hour, a quarter of them kept for important writes; `0`: no limit";
 
-    SIGNING_FORMAT: "signing.format", Choice(&["ssh", "gpg"]), Optional("ssh"),
-        "signs every commit that is published, with `ssh-keygen` or `gpg` of this machine; without it commits are not signed";
     SIGNING_KEY_FILE: "signing.key_file", Text, Optional("/etc/journeyman/signing"),
-        "the private key, without a passphrase; only the user that runs Journeyman may read it";
-    SIGNING_KEY_ENV: "signing.key_env", Text, Optional("SIGNING_KEY"),
-        "the *name* of the environment variable with the private key, instead of a file";
+        "signs every commit that is published: a private key of ssh or gpg, without a passphrase, used by this machine's \
+         `ssh-keygen` or `gpg`; only the user that runs Journeyman may read it; without it commits are not signed";
     SIGNING_COMMITTER: "signing.committer", Text, Optional("Journeyman <journeyman@example.org>"),
         "the committer of signed commits; GitHub verifies them if this is a verified address of the account that has the \
          public key as a signing key";
@@ -171,11 +160,6 @@ known! {
 
     CA_FILE: "network.ca_file", Text, Optional("/etc/ssl/corporate-ca.pem"),
         "certificates in PEM that are trusted in addition to the system's: for GitHub, git, models, registries";
-    PROXY: "network.proxy", Secret(1), Optional("http://USER:PASSWORD@proxy.example.org:3128"),
-        "the proxy for all HTTPS connections to other hosts; without it `HTTPS_PROXY` of the server's environment; a secret, \
-         so best as JOURNEYMAN_NETWORK__PROXY";
-    NO_PROXY: "network.no_proxy", List, Depends("`NO_PROXY` of the environment", "git.example.org,.internal"),
-        "hosts that are reached without the proxy; `.example.org` means all below it";
 
     NOTIFICATIONS_URL: "notifications.url", Secret(1), Optional("https://chat.example.org/hooks/…"),
         "where a message is posted when an order needs a person, or is done; a secret where whoever knows it can post there, \
@@ -185,32 +169,17 @@ known! {
     NOTIFICATIONS_FORMAT: "notifications.format", Choice(&["json", "slack"]), Is("json"),
         "`slack`: a text, as Slack's incoming webhooks and others take it";
 
-    OTLP_ENDPOINT: "telemetry.otlp_endpoint", Url,
-        Depends("`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_EXPORTER_OTLP_ENDPOINT` of the environment", "http://127.0.0.1:4318"),
-        "the OpenTelemetry collector that traces of orders are sent to, by OTLP over HTTP; `/v1/traces` is added to it; without \
-         it none are sent; see docs/OPERATIONS.md";
-    OTLP_HEADERS: "telemetry.otlp_headers", Secret(1),
-        Depends("`OTEL_EXPORTER_OTLP_TRACES_HEADERS` or `OTEL_EXPORTER_OTLP_HEADERS` of the environment", "authorization=Bearer …"),
-        "headers for it, `NAME=VALUE` with commas between, values as in a URL";
 
     DATA_DIR: "data.dir", Text, Is("data"),
         "mirrors, workspaces and artifacts, gigabytes for large repositories; it begins at the folder of the settings";
-    DATA_CACHE_DIR: "data.cache_dir", Text, Depends("`data.dir`", "/var/cache/journeyman"),
-        "environments and images, which can be made again; it begins at the folder of the settings";
     DATA_KEEP_GIB: "data.keep_gib", Integer(0, 1_000_000), Is("50"),
         "GiB of environments and images; beyond that, those unused for longest are removed; `0`: none is kept unused";
 
-    KEEP_DELIVERIES: "retention.delivery_days", Integer(4, 100_000), Is("14"),
-        "days that what GitHub sent is kept after it was handled; that it came is known 90 days longer";
     KEEP_ARTIFACTS: "retention.artifact_days", Integer(0, 100_000), Is("90"),
-        "days that the artifacts of an order are kept after it came to rest: streams of agents, output of tests, sessions; \
-         `0`: for ever";
-    KEEP_ORDERS: "retention.order_days", Integer(0, 100_000), Is("30"),
-        "days that the folder of an order is kept after it came to rest, with its work tree and its agent's home; `0`: for \
-         ever";
+        "days to keep an order's artifacts (agent streams, test output, sessions) after it came to rest; `0`: forever";
     KEEP_JOURNALS: "retention.journal_days", Integer(0, 100_000), Is("365"),
-        "days that an order's journal, its receipt and its costs are kept after it came to rest, as long as its pull request \
-         is open in any case; `0`: for ever; see docs/OPERATIONS.md";
+        "days to keep an order's journal, receipt and costs after it came to rest, and always while its pull request is \
+         open; `0`: forever; see docs/OPERATIONS.md";
 
     LABEL: "defaults.label", Name(50), Is("journeyman"),
         "the label that starts an order";
@@ -230,20 +199,13 @@ known! {
         "dollars for one order, as the agents report them";
     ORDER_RUNS: "limits.order_runs", Integer(1, 10_000), Is("60"),
         "agent runs for one order; a repository may set lower limits for minutes, dollars and runs";
-    RETRY_RENEWS: "limits.retry_renews", Truth, Is("true"),
-        "whether `/retry` by a person with write access grants these three again";
-    GATHER_SECONDS: "limits.gather_seconds", Integer(0, 3_600), Is("20"),
-        "seconds to wait for further comments, reviews and CI results on a pull request; one round handles all of \
-         them";
     TEST_SECONDS: "limits.test_seconds", Integer(1, 86_400), Is("600"),
         "seconds for one test run";
     SETUP_SECONDS: "limits.setup_seconds", Integer(1, 86_400), Is("600"),
         "seconds for installing what the tests need";
-    MUTANT_SECONDS: "limits.mutant_seconds", Integer(0, 86_400), Is("120"),
-        "seconds for mutants of the changed lines, which show how strong a change's tests are; `0`: no mutants";
     DAY_USD: "limits.per_day.WHOSE.usd", Amount(1_000_000.0), Optional("100"),
-        "dollars per day (UTC): for each `repository`, for each person who asks (`sender`; requests through the API are \
-         nobody's), or for `all` together";
+        "dollars per day (UTC): for each `repository`, for each person who asks (`sender`; API requests count toward no \
+         sender), or for `all` together";
     DAY_MINUTES: "limits.per_day.WHOSE.minutes", Integer(1, 1_000_000), Optional("300"),
         "the same for working minutes of agents";
     DAY_RUNS: "limits.per_day.WHOSE.runs", Integer(1, 1_000_000), Optional("200"),
@@ -254,15 +216,9 @@ known! {
     SANDBOX_READ: "sandbox.read", Paths, Is(""),
         "more folders that agents and tests may read, such as a toolchain; absolute paths";
     SANDBOX_MEMORY: "sandbox.memory_mib", Integer(64, 1 << 24), Is("8192"),
-        "MiB of memory for one job: an agent, a setup or a test run, its temporary files included";
-    SANDBOX_PROCESSES: "sandbox.processes", Integer(16, 1 << 22), Is("4096"),
-        "processes and threads of one job at the same time";
+        "MiB of memory for one job (an agent, a setup or a test run), including its temporary files";
     SANDBOX_DISK: "sandbox.disk_mib", Integer(64, 1 << 30), Is("32768"),
-        "MiB in all folders that one job may write, what was there before it included";
-    SANDBOX_FILE: "sandbox.file_mib", Integer(1, 1 << 30), Is("8192"),
-        "MiB of the largest file that a job may write";
-    SANDBOX_OPEN_FILES: "sandbox.open_files", Integer(64, 1 << 20), Is("16384"),
-        "files that one process of a job may hold open";
+        "total MiB in a job's writable folders, including existing content";
     SETUP_NETWORK: "sandbox.setup_network", List, Is("registries"),
         "hosts that a repository's `setup` may reach over HTTPS: names, `registries` for the public ones of its \
          package managers, `*` for any public host, `registry.corp at 10.0.0.0/8` for one in your own network";
@@ -302,8 +258,6 @@ known! {
     ENV: "agents.NAME.env", List, Is(""),
         "names of environment variables that the agent gets from Journeyman's environment; it gets no others; those whose \
          name or value looks like a secret are removed from everything that is kept or published";
-    SECRETS: "agents.NAME.secrets", List, Is(""),
-        "names in `env` that hold secrets though nothing in their name or value says so";
     RESUMES: "agents.NAME.resumes", Truth, Is("false"),
         "for `command`: whether it continues the conversation that `JOURNEYMAN_SESSION` names; without it, it gets its whole \
          task again in every round; see docs/YOUR_AGENT.md";
@@ -331,4 +285,54 @@ known! {
         "the same for tokens read from a cache";
     PRICE_CACHE_WRITE: "prices.\"MODEL\".cache_write", PRICE, Depends("as `input`", "2.5"),
         "the same for tokens written to a cache";
+}
+
+/// Keys of earlier versions, each with what holds now.
+const FORMER_SETTINGS: [(&str, &str); 20] = [
+    (
+        "github.private_key_env",
+        "name a file in `github.private_key_path`, or pass systemd's credential `app.pem`",
+    ),
+    ("github.write_interval_ms", GITHUBS_LIMITS),
+    ("github.writes_per_minute", GITHUBS_LIMITS),
+    ("github.writes_per_hour", GITHUBS_LIMITS),
+    ("signing.format", "the key in `signing.key_file` says whether `ssh-keygen` or `gpg` signs"),
+    ("signing.key_env", "write the key to a file and name it in `signing.key_file`"),
+    ("network.proxy", "set HTTPS_PROXY in the environment or in the file of `server.environment_file`"),
+    ("network.no_proxy", "set NO_PROXY in the environment or in the file of `server.environment_file`"),
+    (
+        "telemetry.otlp_endpoint",
+        "set OTEL_EXPORTER_OTLP_ENDPOINT in the environment or in the file of `server.environment_file`",
+    ),
+    (
+        "telemetry.otlp_headers",
+        "set OTEL_EXPORTER_OTLP_HEADERS in the environment or in the file of `server.environment_file`",
+    ),
+    ("data.cache_dir", "environments and images are kept in `data.dir`"),
+    ("retention.delivery_days", "the bodies of handled deliveries are kept for 14 days"),
+    ("retention.order_days", "the folder of an order is kept for 30 days after it came to rest"),
+    ("limits.retry_renews", "`/retry` always grants the order's limits again"),
+    ("limits.gather_seconds", "Journeyman waits 20 seconds for further comments, reviews and CI results"),
+    (
+        "limits.mutant_seconds",
+        "mutants get 120 seconds, or less with `prove.mutants` in a repository's settings",
+    ),
+    ("sandbox.processes", "the limit is 4096 processes and threads"),
+    ("sandbox.file_mib", "the limit is 8192 MiB for a file"),
+    ("sandbox.open_files", "the limit is 16384 open files for a process"),
+    (
+        "agents.NAME.secrets",
+        "a variable in `env` is a secret if its name (such as `MY_TOKEN`) or its value looks like one",
+    ),
+];
+
+const GITHUBS_LIMITS: &str =
+    "Journeyman keeps to GitHub's limits: a write per second, 80 per minute, 500 per hour";
+
+/// What holds now for a key of earlier versions.
+pub(super) fn replacement_of(key: &str) -> Option<&'static str> {
+    let is_it = |former: &'static str| {
+        KnownSetting { key: former, kind: Text, default: Optional(""), about: "" }.is(key)
+    };
+    FORMER_SETTINGS.iter().find(|(former, _)| is_it(*former)).map(|(_, now)| *now)
 }

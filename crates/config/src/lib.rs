@@ -81,7 +81,7 @@ pub struct Settings {
     pub data: DataSettings,
     /// `[notifications]`, where there is an address.
     pub notifications: Option<NotificationSettings>,
-    /// `[telemetry]`, where a collector is named, here or in the environment.
+    /// If OpenTelemetry's variables name a collector.
     pub telemetry: Option<TelemetrySettings>,
     /// `[retention]`
     pub retention: RetentionSettings,
@@ -178,7 +178,7 @@ pub struct StoreSettings {
 #[derive(Debug, Clone)]
 pub struct DataSettings {
     pub dir: PathBuf,
-    /// What can be made again: environments and images.
+    /// What can be made again: environments and images. `run` keeps them longer than its other data.
     pub cache_dir: PathBuf,
 }
 

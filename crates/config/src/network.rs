@@ -1,4 +1,4 @@
-//! `[network]`: how other hosts are reached. Where it says nothing, the variables that everybody knows.
+//! How other hosts are reached: by `network.ca_file`, `HTTPS_PROXY` and `NO_PROXY`.
 
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
@@ -19,7 +19,7 @@ pub(super) fn outgoing(
     keys: SettingReader<'_>,
     variables: &EnvironmentVariables,
 ) -> Result<OutgoingNetwork, SettingsError> {
-    Ok(OutgoingNetwork { trusted: trusted(keys)?, proxy: proxy(keys, variables)? })
+    Ok(OutgoingNetwork { trusted: trusted(keys)?, proxy: proxy(variables)? })
 }
 
 fn trusted(keys: SettingReader<'_>) -> Result<Option<TrustedCertificates>, SettingsError> {
@@ -64,33 +64,21 @@ pub fn readable_certificates(pem: &[u8]) -> (Vec<u8>, Vec<usize>) {
     (readable, others)
 }
 
-fn proxy(
-    keys: SettingReader<'_>,
-    variables: &EnvironmentVariables,
-) -> Result<Option<OutgoingProxy>, SettingsError> {
-    let without: Option<Vec<String>> = keys.get(known::NO_PROXY)?;
+fn proxy(variables: &EnvironmentVariables) -> Result<Option<OutgoingProxy>, SettingsError> {
     let of = |names: [&str; 2]| names.into_iter().find_map(|name| variables.get(name));
-    let expected = "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, a proxy that takes CONNECT";
-    let given: Option<SecretString> = keys.get(known::PROXY)?;
-    let (text, wrong) = match (given, of(["HTTPS_PROXY", "https_proxy"])) {
-        (Some(text), _) => (text, keys.wrong(known::PROXY, expected)),
-        (None, Some(text)) => {
-            let place = "the environment, HTTPS_PROXY".to_owned();
-            let key = known::PROXY.key.to_owned();
-            (text.clone(), SettingsError::Value { key, place, expected: expected.to_owned() })
-        }
-        (None, None) => return Ok(None),
-    };
-    let bypass: Vec<String> = match without {
-        Some(hosts) => hosts,
-        None => of(["NO_PROXY", "no_proxy"]).map_or_else(Vec::new, |hosts| {
-            let hosts = hosts.expose_secret().split(',').map(str::trim);
-            hosts.filter(|host| !host.is_empty()).map(str::to_owned).collect()
-        }),
-    };
+    let Some(text) = of(["HTTPS_PROXY", "https_proxy"]) else { return Ok(None) };
+    let bypass = of(["NO_PROXY", "no_proxy"]).map_or_else(Vec::new, |hosts| {
+        let hosts = hosts.expose_secret().split(',').map(str::trim);
+        hosts.filter(|host| !host.is_empty()).map(str::to_owned).collect()
+    });
     match read(text.expose_secret()) {
         Some((url, credential)) => Ok(Some(OutgoingProxy { url, credential, bypass })),
-        None => Err(wrong),
+        None => Err(SettingsError::Value {
+            key: "HTTPS_PROXY".to_owned(),
+            place: "the environment".to_owned(),
+            expected: "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, a proxy that takes CONNECT"
+                .to_owned(),
+        }),
     }
 }
 
@@ -140,21 +128,18 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_read_from_the_settings_or_else_from_the_environment() {
-        let env = [("HTTPS_PROXY", "http://of-env:1"), ("NO_PROXY", "a.example, .b.example")];
-        let said = |toml: &str, env: &[(&str, &str)]| {
-            let proxy = load(toml, env).unwrap().proxy.unwrap();
+    fn a_proxy_is_read_from_the_environment() {
+        let said = |env: &[(&str, &str)]| {
+            let proxy = load("", env).unwrap().proxy.unwrap();
             let whole = proxy.with_credential().expose_secret().to_owned();
             (proxy.url.to_string(), whole, proxy.bypass)
         };
-        let toml =
-            "[network]\nproxy = \"http://ada:p%40ss@proxy.example:3128\"\nno_proxy = [\"c.example\"]\n";
-        let (url, whole, bypass) = said(toml, &env);
-        assert_eq!((url.as_str(), bypass), ("http://proxy.example:3128/", vec!["c.example".to_owned()]));
+        let env =
+            [("HTTPS_PROXY", "http://ada:p%40ss@proxy.example:3128"), ("NO_PROXY", "a.example, .b.example")];
+        let (url, whole, bypass) = said(&env);
+        assert_eq!((url.as_str(), bypass.len()), ("http://proxy.example:3128/", 2));
         assert_eq!(whole, "http://ada:p%40ss@proxy.example:3128/");
-        let (url, _, bypass) = said("", &env);
-        assert_eq!((url.as_str(), bypass.len()), ("http://of-env:1/", 2));
-        assert_eq!(said("", &[("https_proxy", "plain.example:8080")]).0, "http://plain.example:8080/");
+        assert_eq!(said(&[("https_proxy", "plain.example:8080")]).0, "http://plain.example:8080/");
         assert_eq!(load("", &[]).unwrap(), OutgoingNetwork::default());
     }
 
@@ -184,13 +169,10 @@ mod tests {
     #[test]
     fn what_is_wrong_with_the_network_is_said_without_the_password() {
         for proxy in ["https://ada:s3cret@p", "socks5://p", "http://", "http://p/path", "http://p?q", "%"] {
-            let toml = format!("[network]\nproxy = \"{proxy}\"\n");
-            let error = load(&toml, &[]).unwrap_err().to_string();
-            assert!(error.contains("`network.proxy` has to be http://HOST:PORT"), "{proxy}: {error}");
+            let error = load("", &[("HTTPS_PROXY", proxy)]).unwrap_err().to_string();
+            assert!(error.contains("`HTTPS_PROXY` has to be http://HOST:PORT"), "{proxy}: {error}");
             assert!(!error.contains("s3cret"), "{error}");
         }
-        let error = load("", &[("HTTPS_PROXY", "socks5://ada:s3cret@p")]).unwrap_err().to_string();
-        assert!(error.contains("the environment, HTTPS_PROXY") && !error.contains("s3cret"), "{error}");
         let error = load("[network]\nca_file = \"/no/such.pem\"", &[]).unwrap_err().to_string();
         assert!(error.contains("network.ca_file") && error.contains("/no/such.pem"), "{error}");
         let empty = tempfile::NamedTempFile::new().unwrap();

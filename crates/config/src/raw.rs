@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::SettingsError;
 use super::error::SettingLocation;
 use super::kind::{RawSetting, SettingValue};
-use super::known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};
+use super::known::{KNOWN_SETTINGS, KnownSetting, SettingDefault, replacement_of};
 use journeyman_order::byte_order_mark;
 
 const PREFIX: &str = "JOURNEYMAN_";
@@ -104,6 +104,9 @@ impl SettingKeys {
             if is_section && !key.contains('.') {
                 let expected = format!("a section, [{key}], with its keys below it");
                 return Err(SettingsError::Value { key, place: place.to_string(), expected });
+            }
+            if let Some(now) = replacement_of(&key) {
+                return Err(SettingsError::Former { key, place: place.to_string(), now });
             }
             let nearest = nearest(&key);
             let key = key.chars().take(80).collect();

@@ -1,7 +1,6 @@
 //! Raw keys to [`Settings`], with the rules that are about more than one value.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -115,7 +114,7 @@ fn assemble(
         let named: Vec<&str> = agents.keys().map(String::as_str).collect();
         return Err(keys.wrong(known::AGENT, format!("the name of an agent, one of {}", named.join(", "))));
     }
-    let signing = signing::signing(keys, variables)?;
+    let signing = signing::signing(keys)?;
     let sandbox = sandbox(keys)?;
     stays_outside(given, variables, &sandbox, &agents)?;
     Ok(Settings {
@@ -128,12 +127,9 @@ fn assemble(
         github,
         signing,
         store: store(keys)?,
-        data: DataSettings {
-            cache_dir: keys.path(known::DATA_CACHE_DIR)?.map_or_else(|| data_dir(keys), Ok)?,
-            dir: data_dir(keys)?,
-        },
+        data: DataSettings { dir: data_dir(keys)?, cache_dir: data_dir(keys)? },
         notifications: notifications(keys)?,
-        telemetry: telemetry(keys, variables)?,
+        telemetry: telemetry(variables)?,
         retention: retention(keys)?,
         defaults,
         templates: TemplateSettings { dir: keys.path(known::TEMPLATES_DIR)? },
@@ -147,7 +143,7 @@ fn assemble(
     })
 }
 
-/// What signs commits is no agent's: neither its variable nor a folder with its file. Nor is the App's key.
+/// No agent and no test can read the key that signs commits, the App's key, or a file with another secret.
 fn stays_outside(
     given: &SettingKeys,
     variables: &EnvironmentVariables,
@@ -155,13 +151,6 @@ fn stays_outside(
     agents: &BTreeMap<String, AgentSettings>,
 ) -> Result<(), SettingsError> {
     let keys = given.of("");
-    for setting in [known::SIGNING_KEY_ENV, known::PRIVATE_KEY_ENV] {
-        let Some(name) = keys.get::<String>(setting)? else { continue };
-        if let Some((agent, _)) = agents.iter().find(|(_, agent)| agent.env.contains(&name)) {
-            let expected = format!("left without the variable of `{}`: agents never get it", setting.key);
-            return Err(given.of(agent).wrong(known::ENV, expected));
-        }
-    }
     let named = [known::SIGNING_KEY_FILE, known::PRIVATE_KEY_PATH, known::ENVIRONMENT_FILE]
         .map(|named| (keys, named));
     let names = given.names("registries");
@@ -203,10 +192,9 @@ fn stays_outside(
 #[cfg(test)]
 pub(crate) fn commit_signing(
     file: Option<&Path>,
-    env: impl Iterator<Item = (String, String)>,
 ) -> Result<Option<journeyman_order::CommitSigning>, SettingsError> {
-    let (keys, variables) = read(file, env)?;
-    signing::signing(keys.of(""), &variables)
+    let (keys, _) = read(file, std::iter::empty())?;
+    signing::signing(keys.of(""))
 }
 
 /// Hosts of GitHub that have pages and no API.
@@ -224,7 +212,7 @@ fn github(
     let is_needed = |known: &KnownSetting| {
         matches!(known.default, SettingDefault::Required(_))
             && (known.key != known::WEBHOOK_SECRET.key || deliveries == DeliveryMode::Webhook)
-            && (known.key != known::PRIVATE_KEY_PATH.key || !app_key::is_elsewhere(keys, variables))
+            && (known.key != known::PRIVATE_KEY_PATH.key || app_key::credential(variables).is_none())
     };
     let is_missing = |known: &&KnownSetting| is_needed(known) && !keys.has(**known);
     let missing: Vec<String> =
@@ -243,16 +231,12 @@ fn github(
     let mut webhook_secrets = Vec::from_iter(keys.get::<SecretString>(known::WEBHOOK_SECRET)?);
     webhook_secrets.extend(keys.get::<SecretString>(known::WEBHOOK_SECRET_PREVIOUS)?);
     Ok(GithubSettings {
+        writes: if is_loopback(&api_url) { WriteLimits::NONE } else { WriteLimits::GITHUB },
         api_url,
         app_id: keys.need(known::APP_ID)?,
         private_key: app_key::private_key(keys, variables)?,
         webhook_secrets,
         deliveries,
-        writes: WriteLimits {
-            interval: Duration::from_millis(keys.need(known::WRITE_INTERVAL_MS)?),
-            per_minute: NonZeroU32::new(keys.need(known::WRITES_PER_MINUTE)?),
-            per_hour: NonZeroU32::new(keys.need(known::WRITES_PER_HOUR)?),
-        },
         client: client(keys)?,
     })
 }
@@ -290,16 +274,18 @@ fn data_dir(keys: SettingReader<'_>) -> Result<PathBuf, SettingsError> {
     dir.ok_or_else(|| keys.wrong(known::DATA_DIR, known::DATA_DIR.kind.expected()))
 }
 
+/// GitHub redelivers for three days.
+const DELIVERY_DAYS: u64 = 14;
+/// Reviews seldom take longer. After that, work continues from the branch on GitHub.
+const ORDER_DAYS: u64 = 30;
+
 fn retention(keys: SettingReader<'_>) -> Result<RetentionSettings, SettingsError> {
-    let days = |setting| {
-        let days: u64 = keys.need(setting)?;
-        Ok((days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60)))
-    };
+    let days = |days: u64| (days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60));
     Ok(RetentionSettings {
-        deliveries: days(known::KEEP_DELIVERIES)?,
-        artifacts: days(known::KEEP_ARTIFACTS)?,
-        orders: days(known::KEEP_ORDERS)?,
-        journals: days(known::KEEP_JOURNALS)?,
+        deliveries: days(DELIVERY_DAYS),
+        artifacts: days(keys.need(known::KEEP_ARTIFACTS)?),
+        orders: days(ORDER_DAYS),
+        journals: days(keys.need(known::KEEP_JOURNALS)?),
     })
 }
 
@@ -342,6 +328,11 @@ fn in_url(path: &str) -> String {
     path.replace('%', "%25").replace('?', "%3F").replace('#', "%23")
 }
 
+/// Comments, reviews and CI results of one push come within this time. One round handles them all.
+const GATHER_SECONDS: u32 = 20;
+/// Enough for the mutants of most changes; a repository can set less with `prove.mutants`.
+const MUTANT_TIME: Duration = Duration::from_secs(120);
+
 fn limits(given: &SettingKeys) -> Result<LimitSettings, SettingsError> {
     let keys = given.of("");
     let [repository, sender, all] = known::WHOSE.map(|whose| per_day(given.of(whose)));
@@ -351,8 +342,7 @@ fn limits(given: &SettingKeys) -> Result<LimitSettings, SettingsError> {
             minutes: keys.need(known::ORDER_MINUTES)?,
             usd: keys.need(known::ORDER_USD)?,
             runs: keys.need(known::ORDER_RUNS)?,
-            gather_seconds: keys.need(known::GATHER_SECONDS)?,
-            retry_renews: keys.need(known::RETRY_RENEWS)?,
+            gather_seconds: GATHER_SECONDS,
         },
         per_day: DayLimits { repository: repository?, sender: sender?, all: all? },
     })
@@ -372,7 +362,7 @@ fn testing(given: &SettingKeys, variables: &EnvironmentVariables) -> Result<Test
     Ok(TestingSettings {
         setup_time: Duration::from_secs(keys.need(known::SETUP_SECONDS)?),
         test_time: Duration::from_secs(keys.need(known::TEST_SECONDS)?),
-        mutant_time: Duration::from_secs(keys.need(known::MUTANT_SECONDS)?),
+        mutant_time: MUTANT_TIME,
         setup_network: keys.need(known::SETUP_NETWORK)?,
         setup_network_for_changes: keys.need(known::SETUP_NETWORK_FOR_CHANGES)?,
         test_network: keys.need(known::TEST_NETWORK)?,
@@ -393,11 +383,9 @@ fn sandbox(keys: SettingReader<'_>) -> Result<SandboxSettings, SettingsError> {
     };
     let mib = |setting| keys.need::<u64>(setting).map(|mib| mib << 20);
     let limits = JobLimits {
-        processes: keys.need(known::SANDBOX_PROCESSES)?,
         memory: mib(known::SANDBOX_MEMORY)?,
-        largest_file: mib(known::SANDBOX_FILE)?,
-        open_files: keys.need(known::SANDBOX_OPEN_FILES)?,
         disk: mib(known::SANDBOX_DISK)?,
+        ..JobLimits::default()
     };
     Ok(SandboxSettings {
         mode,
@@ -450,7 +438,6 @@ fn agent(keys: SettingReader<'_>, name: &str, prices: &Prices) -> Result<AgentSe
         model: keys.get(known::MODEL)?,
         program,
         env,
-        secrets: keys.need(known::SECRETS)?,
         resumes: keys.need(known::RESUMES)?,
         read: keys.need(known::READ)?,
         network: keys.need(known::NETWORK)?,

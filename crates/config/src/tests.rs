@@ -1,4 +1,3 @@
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -68,11 +67,7 @@ fn the_least_that_is_needed_gets_every_default() {
     assert!(settings.server.api_token.is_none() && settings.server.public_url.is_none());
     assert_eq!(settings.github.api_url.as_str(), "https://api.github.com/");
     assert_eq!((settings.github.app_id, settings.github.webhook_secrets.len()), (7, 1));
-    let WriteLimits { interval, per_minute, per_hour } = settings.github.writes;
-    assert_eq!(
-        (interval.as_millis(), per_minute, per_hour),
-        (1_000, NonZeroU32::new(80), NonZeroU32::new(500))
-    );
+    assert_eq!(settings.github.writes, WriteLimits::GITHUB);
     let database = sqlite_url(&home.folder.path().join("journeyman.db"));
     assert_eq!(settings.store.url.expose_secret(), database);
     assert_eq!(settings.data.dir, home.folder.path().join("data"));
@@ -83,7 +78,7 @@ fn the_least_that_is_needed_gets_every_default() {
     assert_eq!((label.as_str(), agent.as_str(), pipeline.as_str()), ("journeyman", "claude", "issue-to-pr"));
     let limits = LimitSettings {
         concurrent_orders: 4,
-        order: OrderLimits { minutes: 60, usd: 5.0, runs: 60, gather_seconds: 20, retry_renews: true },
+        order: OrderLimits { minutes: 60, usd: 5.0, runs: 60, gather_seconds: 20 },
         per_day: DayLimits::default(),
     };
     assert_eq!(settings.limits, limits);
@@ -115,30 +110,28 @@ fn the_least_that_is_needed_gets_every_default() {
 fn every_key_can_be_written_in_the_file() {
     let home = SettingsFixture::new();
     let toml = "webhook_secret_previous = \"the-one-before-this\"\napi_url = \"http://127.0.0.1:9/api/v3\"\n\
-        write_interval_ms = 250\nwrites_per_minute = 0\nwrites_per_hour = 2_000\n\
         [server]\nlisten = \"0.0.0.0:80\"\npublic_url = \"https://bot.example.org\"\n\
         api_token = \"0123456789abcdef\"\n\
         [store]\nurl = \"postgres://anna:pw@db/journeyman\"\n[data]\ndir = \"/var/lib/journeyman\"\nkeep_gib = 3\n\
-        [retention]\ndelivery_days = 4\nartifact_days = 0\norder_days = 1\njournal_days = 2\n\
+        [retention]\nartifact_days = 0\njournal_days = 2\n\
         [defaults]\nlabel = \"do it\"\nagent = \"scripted\"\npipeline = \"mine\"\n\
         [limits]\nconcurrent_orders = 2\norder_minutes = 1_0\norder_usd = 3\ntest_seconds = 0x10\n\
-        setup_seconds = 5\norder_runs = 30\ngather_seconds = 0\nretry_renews = false\n\
+        setup_seconds = 5\norder_runs = 30\n\
         [limits.per_day]\nrepository = { usd = 20, minutes = 300, runs = 100 }\nsender.usd = 7.5\n\
         [limits.per_day.all]\nruns = 1_000\n[sandbox]\nmode = \"none\"\nread = [\"/opt\"]\n\
-        memory_mib = 1_024\nprocesses = 100\ndisk_mib = 2_048\nfile_mib = 5\nopen_files = 99\n\
+        memory_mib = 1_024\ndisk_mib = 2_048\n\
         [agents.scripted]\nruntime = \"command\"\nprogram = [\"/bin/agent\", \"--fast\"]\nenv = [\"KEY\"]\n\
-        secrets = [\"KEY\"]\nresumes = true\nread = [\"/srv\"]\nmodel = \"m\"\n[agents.claude]\nruntime = \"claude\"\nmodel = \"opus\"\n";
+        resumes = true\nread = [\"/srv\"]\nmodel = \"m\"\n[agents.claude]\nruntime = \"claude\"\nmodel = \"opus\"\n";
     let settings = home.load(toml, &[]).unwrap();
     let secrets: Vec<&str> = settings.github.webhook_secrets.iter().map(|s| s.expose_secret()).collect();
     assert_eq!(secrets, ["s3cret-of-the-webhook", "the-one-before-this"]);
     assert_eq!(settings.github.api_url.as_str(), "http://127.0.0.1:9/api/v3");
-    let WriteLimits { interval, per_minute, per_hour } = settings.github.writes;
-    assert_eq!((interval.as_millis(), per_minute, per_hour), (250, None, NonZeroU32::new(2_000)));
+    assert_eq!(settings.github.writes, WriteLimits::NONE);
     let day = Duration::from_secs(86_400);
-    let RetentionSettings { deliveries, artifacts, orders, journals } = settings.retention;
-    assert_eq!((deliveries, artifacts, orders, journals), (Some(4 * day), None, Some(day), Some(2 * day)));
+    let RetentionSettings { artifacts, journals, .. } = settings.retention;
+    assert_eq!((artifacts, journals), (None, Some(2 * day)));
     let limits = settings.limits;
-    let order = OrderLimits { minutes: 10, usd: 3.0, runs: 30, gather_seconds: 0, retry_renews: false };
+    let order = OrderLimits { minutes: 10, usd: 3.0, runs: 30, gather_seconds: 20 };
     assert_eq!((limits.order, settings.testing.test_time.as_secs()), (order, 16));
     let per_day = DayLimits {
         repository: BudgetLimits { usd: Some(20.0), minutes: Some(300), runs: Some(100) },
@@ -147,8 +140,7 @@ fn every_key_can_be_written_in_the_file() {
     };
     assert_eq!(limits.per_day, per_day);
     assert_eq!((settings.sandbox.mode, settings.sandbox.read.len()), (IsolationMode::None, 1));
-    let job =
-        JobLimits { processes: 100, memory: 1 << 30, largest_file: 5 << 20, open_files: 99, disk: 2 << 30 };
+    let job = JobLimits { memory: 1 << 30, disk: 2 << 30, ..JobLimits::default() };
     assert_eq!((settings.sandbox.limits, settings.testing.keep), (job, 3 << 30));
     let scripted = AgentSettings {
         name: "scripted".to_owned(),
@@ -156,7 +148,6 @@ fn every_key_can_be_written_in_the_file() {
         model: Some("m".to_owned()),
         program: vec!["/bin/agent".to_owned(), "--fast".to_owned()],
         env: vec!["KEY".to_owned()],
-        secrets: vec!["KEY".to_owned()],
         resumes: true,
         read: vec!["/srv".into()],
         ..AgentSettings::default()
@@ -175,7 +166,7 @@ fn the_environment_goes_over_the_file_and_can_stand_alone() {
         ("JOURNEYMAN_GITHUB__PRIVATE_KEY_PATH", key),
         ("JOURNEYMAN_GITHUB__WEBHOOK_SECRET", "other-secret-of-the-webhook"),
         ("JOURNEYMAN_LIMITS__ORDER_USD", "0.5"),
-        ("JOURNEYMAN_LIMITS__RETRY_RENEWS", "false"),
+        ("JOURNEYMAN_SANDBOX__HOST_REGISTRIES", "false"),
         ("JOURNEYMAN_LIMITS__ORDER_RUNS", "7"),
         ("JOURNEYMAN_LIMITS__PER_DAY__SENDER__MINUTES", "90"),
         ("JOURNEYMAN_SANDBOX__READ", "/opt, /srv"),
@@ -187,8 +178,8 @@ fn the_environment_goes_over_the_file_and_can_stand_alone() {
     for settings in [home.load("", &env).unwrap(), Settings::load(None, variables(&env)).unwrap()] {
         assert_eq!(settings.github.app_id, 8);
         assert_eq!(settings.github.webhook_secrets[0].expose_secret(), "other-secret-of-the-webhook");
-        let OrderLimits { usd, runs, retry_renews, .. } = settings.limits.order;
-        assert_eq!((usd, runs, retry_renews), (0.5, 7, false));
+        let OrderLimits { usd, runs, .. } = settings.limits.order;
+        assert_eq!((usd, runs, settings.sandbox.host_registries), (0.5, 7, false));
         assert_eq!(settings.limits.per_day.sender.minutes, Some(90));
         assert_eq!(settings.sandbox.read, [Path::new("/opt"), Path::new("/srv")]);
         assert_eq!(settings.agents["code_reviewer"].program, ["/bin/agent", "two words"]);
@@ -341,6 +332,22 @@ fn an_unknown_key_is_refused_and_the_nearest_is_named() {
 }
 
 #[test]
+fn a_key_of_an_earlier_version_says_what_holds_now() {
+    let home = SettingsFixture::new();
+    for (toml, words) in [
+        (
+            "[sandbox]\nprocesses = 9\n",
+            "line 6: `sandbox.processes` is no longer a setting: the limit is 4096 processes and threads",
+        ),
+        ("[telemetry]\notlp_endpoint = \"c4nary\"\n", "set OTEL_EXPORTER_OTLP_ENDPOINT in the environment"),
+        ("[agents.a-b]\nsecrets = [\"c4nary\"]\n", "`agents.a-b.secrets` is no longer a setting: "),
+    ] {
+        let error = home.load(toml, &[]).unwrap_err().to_string();
+        assert!(error.contains(words) && !error.contains("c4nary"), "{error}");
+    }
+}
+
+#[test]
 fn a_value_that_cannot_be_used_is_named_by_key_and_line_and_never_repeated() {
     let home = SettingsFixture::new();
     for (toml, key) in [
@@ -359,9 +366,9 @@ fn a_value_that_cannot_be_used_is_named_by_key_and_line_and_never_repeated() {
         ("[limits]\norder_usd = nan\n", "limits.order_usd"),
         ("[limits]\norder_usd = inf\n", "limits.order_usd"),
         ("[limits]\norder_runs = 0\n", "limits.order_runs"),
-        ("[limits]\ngather_seconds = 3601\n", "limits.gather_seconds"),
-        ("[limits]\nretry_renews = \"c4nary\"\n", "limits.retry_renews"),
-        ("[limits]\nretry_renews = 1\n", "limits.retry_renews"),
+        ("[limits]\ntest_seconds = 86401\n", "limits.test_seconds"),
+        ("[sandbox]\nhost_registries = \"c4nary\"\n", "sandbox.host_registries"),
+        ("[sandbox]\nhost_registries = 1\n", "sandbox.host_registries"),
         ("[limits]\norder_usd = true\n", "limits.order_usd"),
         ("[limits.per_day]\nrepository.usd = 0\n", "limits.per_day.repository.usd"),
         ("[limits.per_day]\nsender = { minutes = 1.5 }\n", "limits.per_day.sender.minutes"),
@@ -402,12 +409,6 @@ fn a_value_that_cannot_be_used_is_named_by_key_and_line_and_never_repeated() {
         assert_eq!(found, key, "{text}");
         assert!(place.contains("journeyman.toml, line ") || place == "not set", "{text}");
         assert!(!text.contains("c4nary"), "{text}");
-    }
-    for key in ["write_interval_ms", "writes_per_minute", "writes_per_hour"] {
-        for value in ["-1", "1.5", "\"c4nary\"", "100_001"] {
-            let error = home.load(&format!("{key} = {value}\n"), &[]).unwrap_err().to_string();
-            assert!(error.contains(&format!("github.{key}")) && error.contains("line 5"), "{error}");
-        }
     }
     let podman = home.load("[sandbox]\nmode = \"podman\"\n", &[]).unwrap_err().to_string();
     assert!(podman.contains("sandbox.mode") && podman.contains("podman is no longer supported"), "{podman}");

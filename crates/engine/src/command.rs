@@ -137,10 +137,8 @@ pub(crate) async fn run_command(
     };
     let RecordedOutput { mut text, is_cut, sha256 } = recorder.finish();
     if let Some(limit) = &ended.limit {
-        text.push_str(&format!(
-            "\nJourneyman ended this command: it {limit}, which is {} in journeyman.toml.\n",
-            limit.setting()
-        ));
+        let place = limit.setting().unwrap_or("a fixed limit");
+        text.push_str(&format!("\nJourneyman ended this command: it {limit} ({place}).\n"));
     }
     let duration_seconds = ended.duration.as_secs_f64();
     let run =

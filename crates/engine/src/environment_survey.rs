@@ -241,7 +241,10 @@ fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProb
         return EnvironmentProblem {
             what: format!("The setup `{}` {limit}", failed.run.command),
             line: None,
-            remedy: format!("Raise {} in journeyman.toml, or install less.", limit.setting()),
+            remedy: match limit.setting() {
+                Some(key) => format!("Raise {key} in journeyman.toml, or install less."),
+                None => "Install less.".to_owned(),
+            },
         };
     }
     let what = match failed.run.exit {

@@ -47,7 +47,7 @@ impl HousekeepingReport {
 }
 
 impl Engine {
-    /// Takes away what the settings of `[retention]` keep no longer, again and again.
+    /// Deletes what is kept no longer, again and again.
     pub async fn housekeep_forever(&self) {
         loop {
             let report = self.housekeep(self.parts.clock.now()).await;
@@ -59,7 +59,7 @@ impl Engine {
                     artifact_files = report.artifact_files,
                     order_folders = report.order_folders,
                     orders = report.orders,
-                    "taken away, as [retention] says"
+                    "deleted: older than it is kept"
                 );
             }
             for because in &report.failed {
@@ -129,7 +129,7 @@ impl Engine {
             }
             let repository = store.order(order).await?.repository;
             let workspaces = self.parts.workspaces.clone();
-            tracing::info!(%order, "its folder is taken away, as retention.order_days says");
+            tracing::info!(%order, "deleting the order's folder: the order came to rest long ago");
             match blocking(move || workspaces.forget(order, &repository)).await? {
                 Ok(()) => removed += 1,
                 Err(error) => tracing::warn!(%order, "its folder cannot be taken away: {error}"),

@@ -46,7 +46,7 @@ impl Engine {
             let pause = match self.export(exporter).await {
                 Ok(()) => {
                     if failures > 0 {
-                        tracing::info!("the collector of telemetry.otlp_endpoint takes spans again");
+                        tracing::info!("the trace collector accepts spans again");
                     }
                     failures = 0;
                     match tokio::time::timeout(LOOK_AGAIN, written.recv()).await {
@@ -62,7 +62,7 @@ impl Engine {
                     };
                     // Once, and not at each try: it may be away for days.
                     if failures == 1 {
-                        tracing::warn!(because, "spans wait for the collector of telemetry.otlp_endpoint");
+                        tracing::warn!(because, "spans wait for the trace collector");
                     }
                     let pause = Backoff::UNTIL_IT_WORKS.pause(failures, None);
                     pause.unwrap_or(LONGEST_WAIT).max(wait.unwrap_or_default()).min(LONGEST_WAIT)

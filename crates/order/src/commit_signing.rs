@@ -6,10 +6,8 @@ use secrecy::SecretString;
 #[derive(Debug, Clone)]
 pub struct CommitSigning {
     pub format: SignatureFormat,
-    /// What is in the key's file, or in its variable.
+    /// What is in the key's file.
     pub key: SecretString,
-    /// The setting that names the key, for messages.
-    pub known_as: &'static str,
     /// GitHub verifies a signature by the keys of the account with the committer's address.
     pub committer: CommitterIdentity,
 }
@@ -24,7 +22,7 @@ pub enum SignatureFormat {
 }
 
 impl SignatureFormat {
-    /// As the settings and git's `gpg.format` name it.
+    /// As git's `gpg.format` names it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ssh => "ssh",

@@ -32,8 +32,15 @@ pub struct WriteLimits {
 }
 
 impl WriteLimits {
-    /// For a GitHub that has none, as the emulator is.
+    /// For a GitHub that has none: the emulator, which is on this machine.
     pub const NONE: Self = Self { interval: Duration::ZERO, per_minute: None, per_hour: None };
+
+    /// What GitHub asks for: one write a second, and its secondary limits.
+    pub const GITHUB: Self = Self {
+        interval: Duration::from_secs(1),
+        per_minute: NonZeroU32::new(80),
+        per_hour: NonZeroU32::new(500),
+    };
 }
 
 /// Who is told that an order needs a person, or is done.

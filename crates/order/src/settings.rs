@@ -229,7 +229,7 @@ pub struct DayLimits {
 /// The limits that hold for one order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OrderLimits {
-    /// Minutes from the first run of an agent after the start, or after the last `/retry` where that renews them.
+    /// Minutes from the first run of an agent after the start, or after the last `/retry`.
     /// Waiting for people is not counted.
     pub minutes: u64,
     pub usd: f64,
@@ -239,22 +239,15 @@ pub struct OrderLimits {
     /// Seconds that are waited after a word of a person or of CI about the pull request, for others that come with it.
     #[serde(default)]
     pub gather_seconds: u32,
-    /// Whether `/retry` grants the whole budget once more.
-    #[serde(default = "granted")]
-    pub retry_renews: bool,
 }
 
 impl Default for OrderLimits {
     /// No limit but those of time and money that a server's settings set; nothing is waited for.
     fn default() -> Self {
-        Self { minutes: 60, usd: 5.0, runs: many_runs(), gather_seconds: 0, retry_renews: granted() }
+        Self { minutes: 60, usd: 5.0, runs: many_runs(), gather_seconds: 0 }
     }
 }
 
 fn many_runs() -> u32 {
     u32::MAX
-}
-
-fn granted() -> bool {
-    true
 }

@@ -65,13 +65,12 @@ pub enum ExceededLimit {
 }
 
 impl ExceededLimit {
-    /// Where it is set.
-    pub fn setting(&self) -> &'static str {
+    /// The setting that changes it; some are fixed.
+    pub fn setting(&self) -> Option<&'static str> {
         match self {
-            Self::Processes(_) => "sandbox.processes",
-            Self::Memory(_) => "sandbox.memory_mib",
-            Self::LargestFile(_) => "sandbox.file_mib",
-            Self::Disk(_) => "sandbox.disk_mib",
+            Self::Memory(_) => Some("sandbox.memory_mib"),
+            Self::Disk(_) => Some("sandbox.disk_mib"),
+            Self::Processes(_) | Self::LargestFile(_) => None,
         }
     }
 }

@@ -13,7 +13,6 @@ use journeyman_github::ConvertedApp;
 use secrecy::{ExposeSecret, SecretString};
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::DataPlaces;
 use crate::answers::AppAnswers;
 
 /// What a new file begins with.
@@ -27,7 +26,7 @@ const GITHUB: &str = "https://api.github.com/";
 /// Keeps the App: its key in a file of its own beside the settings, the rest in them. What else they say stays.
 pub(crate) fn keep_app(
     settings: &Path,
-    places: Option<&DataPlaces>,
+    data: Option<&Path>,
     answers: &AppAnswers,
     app: &ConvertedApp,
 ) -> anyhow::Result<()> {
@@ -69,11 +68,9 @@ pub(crate) fn keep_app(
     // What is kept already stays where it is.
     let keeps_already = ["journeyman.db", "data"].iter().any(|name| beside(settings, name).exists())
         || ["store", "data"].iter().any(|name| document.contains_key(name));
-    if let Some(places) = places.filter(|_| !keeps_already) {
-        section(&mut document, "store")?["url"] = value(sqlite_url(&places.data.join("journeyman.db")));
-        let data = section(&mut document, "data")?;
-        data["dir"] = value(places.data.to_string_lossy().as_ref());
-        data["cache_dir"] = value(places.cache.to_string_lossy().as_ref());
+    if let Some(data) = data.filter(|_| !keeps_already) {
+        section(&mut document, "store")?["url"] = value(sqlite_url(&data.join("journeyman.db")));
+        section(&mut document, "data")?["dir"] = value(data.to_string_lossy().as_ref());
     }
     let beginning = if is_new { BEGINNING } else { "" };
     write_private(settings, &format!("{beginning}{document}"))
@@ -238,18 +235,17 @@ mod tests {
     #[test]
     fn settings_without_data_keep_it_where_they_are_told_and_data_that_is_there_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let places = DataPlaces { data: "/home/anna/share/x".into(), cache: "/home/anna/cache/x".into() };
+        let data = Path::new("/home/anna/share/x");
         let file = folder.path().join("journeyman.toml");
-        keep_app(&file, Some(&places), &answers(""), &app()).unwrap();
+        keep_app(&file, Some(data), &answers(""), &app()).unwrap();
         let text = std::fs::read_to_string(&file).unwrap();
-        let data = "[store]\nurl = \"sqlite:///home/anna/share/x/journeyman.db\"\n\n[data]\ndir = \"/home/anna/share/x\"\n\
-                    cache_dir = \"/home/anna/cache/x\"\n";
-        assert!(text.ends_with(data), "{text}");
+        let written = "[store]\nurl = \"sqlite:///home/anna/share/x/journeyman.db\"\n\n[data]\ndir = \"/home/anna/share/x\"\n";
+        assert!(text.ends_with(written), "{text}");
 
         std::fs::write(&file, "[limits]\norder_usd = 2.0\n").unwrap();
         std::fs::write(folder.path().join("journeyman.db"), "").unwrap();
-        keep_app(&file, Some(&places), &answers(""), &app()).unwrap();
-        assert!(!std::fs::read_to_string(&file).unwrap().contains("cache_dir"));
+        keep_app(&file, Some(data), &answers(""), &app()).unwrap();
+        assert!(!std::fs::read_to_string(&file).unwrap().contains("/home/anna"));
     }
 
     #[test]

@@ -33,19 +33,10 @@ pub struct SetupOptions {
     /// The settings' file, which is made or completed.
     pub settings: PathBuf,
     /// Where new settings keep data; none: at their own folder.
-    pub places: Option<DataPlaces>,
+    pub data: Option<PathBuf>,
     /// Where the pages are; loopback.
     pub listen: SocketAddr,
     pub doctor: Arc<dyn SetupDoctor>,
-}
-
-/// Where a server keeps what it writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DataPlaces {
-    /// What cannot be made again.
-    pub data: PathBuf,
-    /// What can.
-    pub cache: PathBuf,
 }
 
 /// Checks whether a server with these settings works.

@@ -150,6 +150,7 @@ fn is_new(error: &SettingsError) -> bool {
             .all(|key| keys.iter().any(|missing| missing == key)),
         SettingsError::File { .. }
         | SettingsError::Toml { .. }
+        | SettingsError::Former { .. }
         | SettingsError::Unknown { .. }
         | SettingsError::Value { .. } => false,
     }

@@ -345,7 +345,7 @@ async fn made(state: Data<SetupState>, query: Query<HashMap<String, String>>) ->
         Ok(app) => {
             state.memory().asked = None;
             let kept =
-                files::keep_app(&state.options.settings, state.options.places.as_ref(), &answers, &app);
+                files::keep_app(&state.options.settings, state.options.data.as_deref(), &answers, &app);
             kept.map_err(|error| {
                 format!("GitHub has made the App {}, and its key could not be kept: {error:#}. Make another key on its page.", app.slug)
             })

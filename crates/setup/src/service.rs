@@ -63,7 +63,6 @@ impl ServicePlan {
         // PostgreSQL has no folder here, and the unit's own database is not to go over it.
         let store = is_given("store.url").then(|| database.unwrap_or_default());
         let data = is_given("data.dir").then(|| known.data.dir.clone());
-        let cache = is_given("data.cache_dir").then(|| known.data.cache_dir.clone());
 
         let for_another = scope == ServiceScope::System && asks.is_root;
         let moves = for_another && files::folder_of(settings) != Path::new(OF_SYSTEM);
@@ -81,7 +80,6 @@ impl ServicePlan {
             path: searched(),
             store: store.clone(),
             data: data.clone(),
-            cache: cache.clone(),
             credential: encrypted.as_ref().map(|_| PathBuf::from(CREDENTIAL)),
             stop_seconds: known.server.drain.as_secs() + STOP_SECONDS,
         };
@@ -139,7 +137,7 @@ impl ServicePlan {
             notes.push("So that it runs while you are not signed in: loginctl enable-linger".to_owned());
         }
         let folders: Vec<PathBuf> =
-            store.into_iter().chain(data).chain(cache).filter(|folder| folder.is_absolute()).collect();
+            store.into_iter().chain(data).filter(|folder| folder.is_absolute()).collect();
         let commands = match scope {
             ServiceScope::User => Vec::new(),
             ServiceScope::System => {

@@ -56,8 +56,6 @@ pub(crate) struct UnitValues {
     pub(crate) store: Option<PathBuf>,
     /// The data folder, where the settings name one.
     pub(crate) data: Option<PathBuf>,
-    /// The folder of what can be made again, where the settings name one.
-    pub(crate) cache: Option<PathBuf>,
     /// The encrypted credential with the App's key.
     pub(crate) credential: Option<PathBuf>,
     pub(crate) stop_seconds: u64,
@@ -104,7 +102,7 @@ impl UnitValues {
         }
         if self.scope == ServiceScope::System {
             // A database elsewhere has no folder here.
-            let named = [&self.store, &self.data, &self.cache].into_iter().flatten();
+            let named = [&self.store, &self.data].into_iter().flatten();
             for folder in named.filter(|folder| folder.is_absolute()) {
                 lines.push(format!("ReadWritePaths={}", quoted(shown(folder)?)?));
             }
@@ -129,7 +127,7 @@ impl UnitValues {
 
     /// Whether anything that is needed lies where `ProtectHome=yes` hides it.
     fn is_at_home(&self) -> bool {
-        let folders = [self.store.as_ref(), self.data.as_ref(), self.cache.as_ref()];
+        let folders = [self.store.as_ref(), self.data.as_ref()];
         let named = [Some(&self.program), Some(&self.settings)].into_iter().chain(folders);
         let searched = self.path.split(':').map(Path::new);
         named
@@ -175,7 +173,6 @@ mod tests {
             path: "/usr/bin:/bin".to_owned(),
             store: None,
             data: None,
-            cache: None,
             credential: None,
             stop_seconds: 20,
         }

@@ -43,12 +43,12 @@ pub enum ExportOutcome {
     Later { because: String, wait: Option<Duration> },
 }
 
-/// Why the settings of `[telemetry]` cannot be used.
+/// Why what OpenTelemetry's variables say cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTelemetry {
     #[error(transparent)]
     Outgoing(#[from] InvalidOutgoing),
-    #[error("telemetry.otlp_headers: {0:?} is no header, or its value is none")]
+    #[error("OTEL_EXPORTER_OTLP_HEADERS: {0:?} is not a header, or its value is not one")]
     Header(String),
 }
 
@@ -88,17 +88,13 @@ impl SpanExporter {
                 let left = left.min(number);
                 metrics().spans_sent(number - left, left);
                 if left > 0 {
-                    tracing::warn!(left, "spans were left by the collector of telemetry.otlp_endpoint");
+                    tracing::warn!(left, "the trace collector dropped spans");
                 }
                 ExportOutcome::Over
             }
             Err(Refusal::Final(because)) => {
                 metrics().spans_sent(0, number);
-                tracing::warn!(
-                    number,
-                    because,
-                    "spans were refused by the collector of telemetry.otlp_endpoint"
-                );
+                tracing::warn!(number, because, "the trace collector refused spans");
                 ExportOutcome::Over
             }
             Err(Refusal::Later { because, wait }) => ExportOutcome::Later { because, wait },

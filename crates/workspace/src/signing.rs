@@ -62,11 +62,11 @@ impl CommitSigner {
     /// # Errors
     /// When the program is not there, or the key has a passphrase or is none; the message names the setting.
     pub fn new(signing: CommitSigning) -> Result<Self, GitError> {
-        let CommitSigning { format, key, known_as, committer } = signing;
+        let CommitSigning { format, key, committer } = signing;
         let mut signer = Self { format, key, committer, public: PublicHalf::default() };
         signer.public = match format {
-            SignatureFormat::Ssh => signer.try_ssh(known_as)?,
-            SignatureFormat::Gpg => signer.try_gpg(known_as)?,
+            SignatureFormat::Ssh => signer.try_ssh()?,
+            SignatureFormat::Gpg => signer.try_gpg()?,
         };
         Ok(signer)
     }
@@ -152,7 +152,7 @@ impl CommitSigner {
         Ok(done)
     }
 
-    fn try_ssh(&self, known_as: &str) -> Result<PublicHalf, GitError> {
+    fn try_ssh(&self) -> Result<PublicHalf, GitError> {
         let missing = |error| not_there("ssh-keygen", "OpenSSH 8.2", &error);
         let place = private_folder().map_err(missing)?;
         let arguments = ["-y", "-P", "", "-f", "/dev/stdin"].map(OsStr::new);
@@ -160,7 +160,7 @@ impl CommitSigner {
             run("ssh-keygen", arguments.into_iter(), self.key.expose_secret().as_bytes(), place.path())
                 .map_err(missing)?;
         if public.err.contains("passphrase") {
-            return Err(locked(known_as));
+            return Err(locked());
         }
         let blob = public.out.split_whitespace().nth(1).and_then(|blob| STANDARD.decode(blob).ok());
         let trial = self.sign_ssh(TRIAL).map_err(missing)?;
@@ -172,18 +172,18 @@ impl CommitSigner {
             None => {
                 let made = "a private SSH key in OpenSSH's own form, as `ssh-keygen -t ed25519` makes it";
                 Err(GitError::broken(format!(
-                    "`{known_as}` has to hold {made}; ssh-keygen cannot sign with it"
+                    "`signing.key_file` has to hold {made}; ssh-keygen cannot sign with it"
                 )))
             }
         }
     }
 
-    fn try_gpg(&self, known_as: &str) -> Result<PublicHalf, GitError> {
+    fn try_gpg(&self) -> Result<PublicHalf, GitError> {
         let missing = |error| not_there("gpg", "GnuPG 2.2", &error);
         let (home, imported) = GpgHome::with(&self.key).map_err(missing)?;
         let trial = home.sign(TRIAL).map_err(missing)?;
         if trial.err.to_lowercase().contains("pinentry") || trial.err.to_lowercase().contains("passphrase") {
-            return Err(locked(known_as));
+            return Err(locked());
         }
         // The key that signed: it may be one below the main one.
         let used =
@@ -195,21 +195,21 @@ impl CommitSigner {
             }
             Some(_) | None => {
                 let made = "a private OpenPGP key, as `gpg --export-secret-keys --armor` prints it";
-                Err(GitError::broken(format!("`{known_as}` has to hold {made}; gpg cannot sign with it")))
+                Err(GitError::broken(format!(
+                    "`signing.key_file` has to hold {made}; gpg cannot sign with it"
+                )))
             }
         }
     }
 }
 
-fn locked(known_as: &str) -> GitError {
-    GitError::broken(format!(
-        "`{known_as}`: the key has a passphrase, and nobody is there to type it: it needs to have none"
-    ))
+fn locked() -> GitError {
+    GitError::broken("`signing.key_file`: the key has a passphrase. Make a key without one.")
 }
 
 fn not_there(program: &str, version: &str, error: &std::io::Error) -> GitError {
     GitError::broken(format!(
-        "`signing.format` needs {program} on this machine ({version} or newer): {error}"
+        "`signing.key_file` needs {program} on this machine ({version} or newer): {error}"
     ))
 }
 

@@ -116,7 +116,7 @@ async fn machine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
     if let Some(proxy) = &outgoing.proxy {
         let with = if proxy.credential.secret().is_some() { "with a password" } else { "without a password" };
         let text = format!("HTTPS goes through {}, {with}; not for {:?}", proxy.url, proxy.bypass);
-        findings.push(good("network.proxy", text));
+        findings.push(good("HTTPS_PROXY", text));
     }
     if let Err(error) = checked {
         findings.push(problem("network", error.to_string()));

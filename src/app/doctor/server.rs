@@ -42,9 +42,6 @@ pub(super) async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<Doct
         None => store_of(settings).await,
     };
     findings.extend([store, room("data.dir", &settings.data.dir)]);
-    if settings.data.cache_dir != settings.data.dir {
-        findings.push(room("data.cache_dir", &settings.data.cache_dir));
-    }
     findings.extend((!runs).then(|| taken(settings)).flatten());
     findings.push(port);
     findings
@@ -76,9 +73,7 @@ fn refused(settings: &Settings) -> Vec<DoctorFinding> {
 /// Another server that has the data or the database of these settings.
 fn taken(settings: &Settings) -> Option<DoctorFinding> {
     let database = DatabaseFiles::of(settings.store.url.expose_secret()).map(|files| files.lock);
-    let folders = [("data.dir", &settings.data.dir), ("data.cache_dir", &settings.data.cache_dir)];
-    let folders = folders.map(|(about, folder)| (about, Some(folder.join(DATA_LOCK))));
-    let mut locks = folders.into_iter().chain([("store.url", database)]);
+    let locks = [("data.dir", Some(settings.data.dir.join(DATA_LOCK))), ("store.url", database)];
     let held = |(about, lock): (&str, Option<PathBuf>)| {
         let holder = FileLock::holder(&lock?)?;
         Some(problem(
@@ -86,7 +81,7 @@ fn taken(settings: &Settings) -> Option<DoctorFinding> {
             format!("another server has it ({holder}), and `serve` does not start beside it"),
         ))
     };
-    locks.find_map(held)
+    locks.into_iter().find_map(held)
 }
 
 async fn app(settings: &Settings) -> Vec<DoctorFinding> {

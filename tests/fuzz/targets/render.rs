@@ -358,7 +358,6 @@ fn survey(text: &str, settled: Option<Settlement>) -> OrderProjection {
         minutes_spent: 0,
         runs_limit: 60,
         runs_spent: 0,
-        retry_renews: true,
     };
     let next = NextMoves { moves: Vec::new(), wake_at: None, settled };
     let answers = vec![AnsweredSignal { signal: 2, answer: SignalAnswer::Ignored(foreign()) }];

@@ -21,7 +21,7 @@ const NEEDED: [(&str, &str); 4] = [
 ];
 
 /// The settings with which commits are signed.
-const SIGNING: &str = "signing.format, signing.key_file and signing.committer";
+const SIGNING: &str = "signing.key_file and signing.committer";
 
 /// What was found.
 #[derive(Debug, Default)]

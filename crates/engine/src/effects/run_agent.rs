@@ -340,7 +340,7 @@ impl EffectContext {
         let record = door.close().await;
         run.warnings.extend(outside);
         run.warnings.extend(limit.map(|limit| {
-            format!("was ended, since it {limit}, which is {} in journeyman.toml", limit.setting())
+            format!("was ended because it {limit} ({})", limit.setting().unwrap_or("a fixed limit"))
         }));
         measured(&mut run, record);
         cleanse(&mut run, invocation, &task.agent);

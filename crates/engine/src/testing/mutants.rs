@@ -33,9 +33,7 @@ impl ExperimentContext<'_> {
     ) -> Result<MutantTally, EffectError> {
         let (limit, took) = (self.testing.settings.mutant_time, with_the_change.seconds());
         if limit.is_zero() {
-            return Ok(MutantTally::untried(
-                "they are given no time here (limits.mutant_seconds, prove.mutants)",
-            ));
+            return Ok(MutantTally::untried("they are given no time here (prove.mutants)"));
         }
         // One checkout for all of them says nothing of a mutant.
         if !self.judging.plan.in_each_folder().is_empty() {

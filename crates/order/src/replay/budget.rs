@@ -17,7 +17,7 @@ use crate::settings::OrderLimits;
 /// No agent is started for less time than this.
 const SHORTEST_RUN_SECONDS: i64 = 30;
 
-/// What an order may cost and has cost: since the beginning, or since the last `/retry` where that grants it all again.
+/// What an order may cost and has cost since its beginning or its last `/retry`, which grants it all again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OrderBudget {
     pub usd_limit: f64,
@@ -29,8 +29,6 @@ pub struct OrderBudget {
     /// The most runs of agents.
     pub runs_limit: u32,
     pub runs_spent: u32,
-    /// Whether `/retry` grants all of it once more.
-    pub retry_renews: bool,
 }
 
 impl Replay<'_> {
@@ -47,8 +45,7 @@ impl Replay<'_> {
 
     /// The entry from which on what is spent counts.
     fn counted_from(&self) -> u64 {
-        let last_retry = || self.signals.log.last_retry().unwrap_or(0);
-        if self.limits().retry_renews { last_retry() } else { 0 }
+        self.signals.log.last_retry().unwrap_or(0)
     }
 
     /// How the order's budget stands.
@@ -63,7 +60,6 @@ impl Replay<'_> {
             minutes_spent: u64::try_from(minutes).unwrap_or(0),
             runs_limit: limits.runs,
             runs_spent: started(self.prefix, seq),
-            retry_renews: limits.retry_renews,
         }
     }
 
@@ -72,11 +68,7 @@ impl Replay<'_> {
         let limits = self.limits();
         self.left(&limits, worker, key).map_err(|reached| {
             let further = self.what_a_round_costs(key).map(|cost| format!("; {cost}")).unwrap_or_default();
-            let fixed = match limits.retry_renews {
-                true => "",
-                false => "; the server's settings do not let /retry raise it",
-            };
-            format!("{reached}{further}{fixed}")
+            format!("{reached}{further}")
         })
     }
 

@@ -125,7 +125,6 @@ pub(crate) fn survey(trace: OrderTrace, settled: Option<Settlement>) -> OrderPro
         minutes_spent: 0,
         runs_limit: 60,
         runs_spent: 0,
-        retry_renews: true,
     };
     let verdict = Verdict::of(&Pipeline::parse(PIPELINE).unwrap(), &trace, next.settled.as_ref());
     OrderProjection { next, trace, verdict, answers: Vec::new(), usd_limit: 5.0, budget, revision: 1 }

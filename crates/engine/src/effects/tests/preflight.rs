@@ -84,7 +84,7 @@ async fn everything_that_github_would_refuse_is_told_at_once() {
             "acme/sums is archived",
             "forbids creating it: let the App bypass it, or leave journeyman/** out of it.",
             "forbids pushing to it",
-            "requires signed commits: set signing.format, signing.key_file and signing.committer so that",
+            "requires signed commits: set signing.key_file and signing.committer so that",
             "requires branch names that begin with \"feature/\"",
         ],
     );

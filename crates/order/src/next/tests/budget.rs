@@ -48,7 +48,7 @@ fn at_the_limit_it_is_said_what_one_more_round_costs() {
     assert_eq!(because, "the budget of $1.00 is spent ($1.03); one more round costs about $0.50");
     assert_eq!(world.made("implement/3/agent"), 0);
     let budget = world.survey().budget;
-    assert_eq!((budget.usd_limit, budget.runs_spent, budget.retry_renews), (1.0, 5, true));
+    assert_eq!((budget.usd_limit, budget.runs_spent), (1.0, 5));
     assert!((budget.usd_spent - 1.03).abs() < 1e-9, "{budget:?}");
 
     world.say("/retry");
@@ -91,34 +91,18 @@ fn a_repository_allows_fewer_runs_and_never_more() {
 }
 
 #[test]
-fn where_retry_renews_nothing_all_counts_from_the_beginning() {
-    let mut world = limited(|limits| (limits.runs, limits.retry_renews) = (4, false))
-        .when("/tests", vec![red(1, 1), red(2, 1)]);
-    let because = escalated(&mut world);
-    assert!(because.ends_with("; the server's settings do not let /retry raise it"), "{because}");
-    let made = world.made.len();
-    world.say("/retry");
-    assert!(escalated(&mut world).starts_with("the 4 agent runs"));
-    let more = world.made[made..].iter().filter(|key| key.ends_with("/agent")).count();
-    assert_eq!(more, 0, "nothing more is paid: {:?}", &world.made[made..]);
-}
-
-#[test]
 fn waiting_for_people_is_not_work() {
-    for renews in [true, false] {
-        let mut world = limited(|limits| limits.retry_renews = renews)
-            .when("/tests", vec![red(3, 1), red(2, 1), red(1, 1)]);
-        escalated(&mut world);
-        world.now += TimeDelta::days(3);
-        world.say("/retry");
-        assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "renews: {renews}");
-        assert!(world.survey().budget.minutes_spent < 60, "{:?}", world.survey().budget);
-    }
+    let mut world = SimulatedOrder::new().when("/tests", vec![red(3, 1), red(2, 1), red(1, 1)]);
+    escalated(&mut world);
+    world.now += TimeDelta::days(3);
+    world.say("/retry");
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
+    assert!(world.survey().budget.minutes_spent < 60, "{:?}", world.survey().budget);
 }
 
 #[test]
 fn time_in_which_a_run_went_on_is_work_whoever_spoke_meanwhile() {
-    let mut world = limited(|limits| limits.retry_renews = false).when("/tests", vec![red(1, 1)]);
+    let mut world = SimulatedOrder::new().when("/tests", vec![red(1, 1)]);
     while world.made("plan/1/agent") == 0 {
         world.step();
     }

@@ -29,7 +29,7 @@ fn each_mistake_is_answered_with_what_to_do() {
             2,
             "line 1: `server` has to be a section, [server]",
         ),
-        (&["doctor", "--config", "picture.toml"], &[], 2, "settings are a file of text, TOML in UTF-8"),
+        (&["doctor", "--config", "picture.toml"], &[], 2, "the settings have to be TOML in UTF-8"),
         (&["doctor", "--config", "settings"], &[], 2, "name the file in it, such as journeyman.toml"),
         (
             &["orders"],

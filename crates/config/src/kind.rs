@@ -41,7 +41,7 @@ impl SettingKind {
     /// What a value has to be.
     pub fn expected(self) -> String {
         match self {
-            Self::Text | Self::Secret(0 | 1) => "a text, and not an empty one".to_owned(),
+            Self::Text | Self::Secret(0 | 1) => "a text that is not empty".to_owned(),
             Self::Name(most) => format!("a text of at most {most} characters, without spaces around it"),
             Self::Secret(least) => {
                 format!(

@@ -334,5 +334,5 @@ pub(super) fn replacement_of(key: &str) -> Option<&'static str> {
     let is_it = |former: &'static str| {
         KnownSetting { key: former, kind: Text, default: Optional(""), about: "" }.is(key)
     };
-    FORMER_SETTINGS.iter().find(|(former, _)| is_it(*former)).map(|(_, now)| *now)
+    FORMER_SETTINGS.iter().find(|former| is_it(former.0)).map(|former| former.1)
 }

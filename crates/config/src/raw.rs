@@ -47,9 +47,9 @@ impl SettingKeys {
     pub(super) fn read_file(&mut self, file: &Path) -> Result<(), SettingsError> {
         let unread = |error: std::io::Error| {
             let mends = [
-                (std::io::ErrorKind::NotFound, "`journeyman setup --config` makes one there"),
+                (std::io::ErrorKind::NotFound, "`journeyman setup --config` creates it"),
                 (std::io::ErrorKind::IsADirectory, "name the file in it, such as journeyman.toml"),
-                (std::io::ErrorKind::InvalidData, "settings are a file of text, TOML in UTF-8"),
+                (std::io::ErrorKind::InvalidData, "the settings have to be TOML in UTF-8"),
             ];
             let mend = mends.iter().find(|(kind, _)| *kind == error.kind()).map(|(_, mend)| *mend);
             let mend = mend.unwrap_or("the user that runs Journeyman has to be able to read it");

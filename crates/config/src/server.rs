@@ -93,7 +93,7 @@ fn environment_file(keys: SettingReader<'_>) -> Result<Option<Vec<(String, Strin
     let wrong = |why: String| keys.wrong(setting, format!("a file of variables: {}: {why}", path.display()));
     let text = read_private(&path).map_err(wrong)?;
     let variables = variables_of(text.expose_secret());
-    let no_variable = |line| wrong(format!("line {line} is no NAME=VALUE"));
+    let no_variable = |line| wrong(format!("line {line} is not NAME=VALUE"));
     variables.map(Some).map_err(no_variable)
 }
 
@@ -222,7 +222,7 @@ fn github(
     }
     let api_url: Url = keys.need(known::API_URL)?;
     if api_url.scheme() != "https" && !api_url.host().is_some_and(|host| is_loopback(&host)) {
-        return Err(keys.wrong(known::API_URL, "https://…: tokens go there (http only on loopback)"));
+        return Err(keys.wrong(known::API_URL, "https://…, since tokens go there (http only on loopback)"));
     }
     if api_url.host_str().is_some_and(|host| WEB_PAGES.contains(&host)) {
         let expected = "the address of GitHub's API, https://api.github.com, and not of its pages";

@@ -50,19 +50,19 @@ pub(super) fn read_private(path: &Path) -> Result<SecretString, String> {
     let file = std::fs::File::open(path).map_err(said)?;
     let found = file.metadata().map_err(said)?;
     if !found.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("it is not a file".to_owned());
     }
     let others = if found.uid() == rustix::process::geteuid().as_raw() { 0o077 } else { 0o007 };
     let mode = found.mode() & 0o7777;
     if mode & others != 0 {
         return Err(format!(
-            "others can read or change it (mode {mode:04o}); if nobody else has, `chmod 600` it, otherwise make a new key"
+            "others can read or change it (mode {mode:04o}). `chmod 600` it, and make a new key if somebody may have read it"
         ));
     }
     let mut text = String::new();
     file.take(LARGEST_FILE + 1).read_to_string(&mut text).map_err(said)?;
     if text.len() as u64 > LARGEST_FILE || text.trim().is_empty() {
-        return Err("it holds no key".to_owned());
+        return Err("it is empty or too large".to_owned());
     }
     Ok(whole(byte_order_mark::strip(&text)))
 }
@@ -113,11 +113,8 @@ mod tests {
         let (_c, good) = key_file(0o400);
         for (toml, words) in [
             (with("key_file = \"/no/such/key\""), "a private key's file: /no/such/key: No such file"),
-            (with("key_file = \"/etc\""), "/etc: it is no file"),
-            (
-                with(&readable),
-                "key: others can read or change it (mode 0644); if nobody else has, `chmod 600` it",
-            ),
+            (with("key_file = \"/etc\""), "/etc: it is not a file"),
+            (with(&readable), "key: others can read or change it (mode 0644). `chmod 600` it"),
             (with(&by_group), "(mode 0640)"),
             (with(""), "`signing.committer` has to be given with `signing.key_file`, or left out"),
             (good.clone(), "`signing.committer` has to be given with `signing.key_file`: \"NAME"),

@@ -12,8 +12,7 @@ use super::queue::PATIENCE;
 use super::*;
 use crate::ErrorKind;
 
-const GITHUB: WriteLimits =
-    WriteLimits { interval: SECOND, per_minute: NonZeroU32::new(80), per_hour: NonZeroU32::new(500) };
+const GITHUB: WriteLimits = WriteLimits::GITHUB;
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);

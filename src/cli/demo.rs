@@ -38,7 +38,7 @@ pub(super) struct DemoArguments {
     #[arg(long, value_name = "NAME|FILE")]
     pipeline: Option<String>,
     /// Settings for agents, templates, limits, the network and the sandbox; ~/.config/journeyman/journeyman.toml when
-    /// absent. Of [server], [notifications], [telemetry] and [signing] nothing is used: the demo has a token of its own.
+    /// absent. [server], [notifications] and [signing] are not used, and no traces are sent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The port of the emulator's pages; a free one when absent.

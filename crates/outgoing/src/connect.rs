@@ -43,9 +43,7 @@ pub async fn connect_through(proxy: &OutgoingProxy, host: &str, port: u16) -> io
     let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1));
     match status {
         Some(status) if status.starts_with('2') => Ok(stream),
-        Some("407") => {
-            Err(io::Error::other("the proxy does not take the name and password of network.proxy"))
-        }
+        Some("407") => Err(io::Error::other("the proxy refuses the name and password in HTTPS_PROXY")),
         Some(_) | None => Err(io::Error::other(format!("the proxy answers {line:?}"))),
     }
 }
@@ -95,7 +93,7 @@ mod tests {
             "CONNECT host.example:443 HTTP/1.1\r\nHost: host.example:443\r\nProxy-Authorization: Basic YWRhOnBhc3M=\r\n\r\n"
         );
         for (answer, words) in [
-            ("HTTP/1.1 407 No\r\n\r\n", "does not take the name and password"),
+            ("HTTP/1.1 407 No\r\n\r\n", "refuses the name and password"),
             ("HTTP/1.0 503 Not now\r\n\r\n", "HTTP/1.0 503 Not now"),
             ("SSH-2.0-x\r\n\r\n", "SSH-2.0-x"),
             ("HTTP/1.1 200", "the proxy: "),

@@ -24,12 +24,12 @@ use journeyman_order::{OutgoingNetwork, RegistryCredential};
 /// Never through a proxy.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 
-/// Why the settings of `[network]` cannot be used. Says nothing of a password.
+/// Why `network.ca_file` or the proxy cannot be used. Says nothing of a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidOutgoing {
     #[error("network.ca_file: {file}: {because}")]
     Certificates { file: String, because: String },
-    #[error("network.proxy: {0}")]
+    #[error("HTTPS_PROXY: {0}")]
     Proxy(String),
     #[error("no HTTPS on this machine, are its root certificates there? {0}")]
     Client(String),

@@ -60,7 +60,7 @@ pub struct SpanExporter {
 }
 
 impl SpanExporter {
-    /// One that reaches its collector as the settings of `[network]` say.
+    /// One that reaches its collector over this network.
     ///
     /// # Errors
     /// When these, or the headers, cannot be used.

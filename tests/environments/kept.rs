@@ -1,4 +1,4 @@
-//! What is kept of an environment lies on a disk for weeks: what the disk lost of it is not tested with.
+//! What is kept of an environment is used again by the next process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,91 +57,34 @@ impl Sample {
         let shelf = fs::read_dir(self.0.testing.workspaces.environments(&name())).expect("a folder");
         shelf.map(|entry| entry.expect("an entry").path()).collect()
     }
-
-    /// Tests a change, has the disk do something, and tests two others, each by a process of its own.
-    async fn damaged(&mut self, setup: &str, damage: impl Fn(&Path)) -> [bool; 2] {
-        self.tested(setup, "1\n").await;
-        let kept = self.kept();
-        let [kept] = &kept[..] else { panic!("one environment: {kept:?}") };
-        damage(kept);
-        self.0.restart().await;
-        let (seen, first) = self.tested(setup, "2\n").await;
-        assert_eq!(seen, format!("{SEEN}2\n"));
-        self.0.restart().await;
-        let (seen, second) = self.tested(setup, "3\n").await;
-        assert_eq!(seen, format!("{SEEN}3\n"));
-        [first, second]
-    }
-}
-
-fn remove(path: &Path) {
-    fs::remove_file(path).expect("a file");
-}
-
-fn write(path: &Path, text: &str) {
-    assert!(path.exists());
-    fs::write(path, text).expect("a file");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_disk_lost_of_a_kept_environment_is_made_again_once_by_the_next_process() {
-    let damages: [&dyn Fn(&Path); 5] = [
-        &|kept| remove(&kept.join("checkout/kept")),
-        &|kept| write(&kept.join("checkout/kept"), "kepu\n"),
-        // The setup had changed it, so that it lies above the checkout.
-        &|kept| write(&kept.join("tree/changed"), "changes\n"),
-        &|kept| remove(&kept.join("tree/.venv/tool")),
-        &|kept| remove(&kept.join("home/.cache/pip/wheel")),
-    ];
+async fn an_environment_that_cannot_be_opened_is_prepared_again_once() {
+    let damages: [&dyn Fn(&Path); 2] =
+        [&|kept| fs::write(kept.join("environment.json"), "{").expect("a record"), &|kept| {
+            fs::remove_dir_all(kept.join("tree")).expect("a layer")
+        }];
     for damage in damages {
-        let mut sample = Sample::new(IsolationMode::Bubblewrap).await;
-        assert_eq!(sample.damaged(SETUP, damage).await, [true, false]);
+        let sample = Sample::new(IsolationMode::Bubblewrap).await;
+        sample.tested(SETUP, "1\n").await;
+        for kept in sample.kept() {
+            damage(&kept);
+        }
+        for (code, runs) in [("2\n", true), ("3\n", false)] {
+            assert_eq!(sample.tested(SETUP, code).await, (format!("{SEEN}{code}"), runs));
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_whole_is_used_again_also_where_layers_are_copied_and_compiled_files_are_committed() {
+async fn what_is_kept_is_used_again_also_where_layers_are_copied_and_compiled_files_are_committed() {
     for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
         let mut sample = Sample::new(mode).await;
-        assert_eq!(sample.damaged(SETUP, |_| ()).await, [false, false], "{mode}");
+        sample.tested(SETUP, "1\n").await;
+        for code in ["2\n", "3\n"] {
+            sample.0.restart().await;
+            assert_eq!(sample.tested(SETUP, code).await, (format!("{SEEN}{code}"), false), "{mode}");
+        }
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_setup_made_of_the_sources_is_made_again_for_the_same_sources() {
-    let setup = format!("{SETUP}cp kept made-of-it\n");
-    let mut sample = Sample::new(IsolationMode::Bubblewrap).await;
-    let of_sources = |kept: &Path| {
-        let record = fs::read_to_string(kept.join("environment.json")).expect("a record");
-        assert!(record.contains("\"is_of_sources\":\""), "{record}");
-    };
-    let (_, runs) = sample.tested(&setup, "1\n").await;
-    assert!(runs);
-    sample.kept().iter().for_each(|kept| of_sources(kept));
-    for kept in sample.kept() {
-        remove(&kept.join("checkout/kept"));
-    }
-    sample.0.restart().await;
-    let (seen, _) = sample.tested(&setup, "2\n").await;
-    assert_eq!(seen, format!("{SEEN}2\n"));
-    for kept in sample.kept().iter().filter(|kept| kept.join("environment.json").exists()) {
-        assert!(kept.join("checkout/kept").exists(), "nothing that is damaged is left to be found");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_home_that_lies_below_another_one_is_looked_at_too() {
-    let sample = Sample::new(IsolationMode::Bubblewrap).await;
-    sample.tested(SETUP, "1\n").await;
-    let below = sample.kept();
-    let more = format!("{SETUP}echo more > $HOME/.cache/pip/more\n");
-    assert_eq!(sample.tested(&more, "2\n").await, (format!("{SEEN}2\n"), true));
-    for below in below {
-        remove(&below.join("home/.cache/pip/wheel"));
-    }
-
-    let mut sample = sample;
-    sample.0.restart().await;
-
-    assert_eq!(sample.tested(&more, "3\n").await, (format!("{SEEN}3\n"), true));
 }

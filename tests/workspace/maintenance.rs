@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Instant;
 
 use journeyman::order::{CommitSha, OrderId};
-use journeyman::workspace::{JournaledCommits, ObjectNames, PushOutcome, Remote};
+use journeyman::workspace::{JournaledCommits, PushOutcome, Remote};
 
 use super::{House, git};
 
@@ -106,8 +106,11 @@ async fn what_we_pushed_comes_again_from_behind_what_a_person_pushed_with_all_th
     let ours = house.published("echo more >> README.md").await;
     let theirs = house.person(house.branch.as_str(), "echo theirs >> README.md");
     let known = JournaledCommits { made: vec![ours.clone()], taken: vec![theirs.clone()] };
-    let all = || ObjectNames { commits: known.all(), trees: Vec::new() };
-    let lacking = || house.workspaces.lacking(&house.repository, all()).unwrap().commits;
+    let lacking = || {
+        let is_gone =
+            |commit: &CommitSha| house.workspaces.read_through(&house.repository, commit.as_str()).is_err();
+        known.all().into_iter().filter(is_gone).collect::<Vec<_>>()
+    };
     assert_eq!(lacking(), known.taken);
     let file = house.workspaces.file(&house.repository, &ours, "README.md").unwrap().expect("a file");
     let repository = git2::Repository::open(house.data.path().join("commits/octo/sums.git")).unwrap();
@@ -115,10 +118,12 @@ async fn what_we_pushed_comes_again_from_behind_what_a_person_pushed_with_all_th
     fs::remove_file(repository.path().join("objects").join(&file[..2]).join(&file[2..])).unwrap();
     assert_eq!(lacking(), known.all(), "one file of it is gone");
 
-    house.workspaces.mend(&house.remote(), "main", None).unwrap();
+    assert!(house.workspaces.discard_damaged(&house.repository, &[]).unwrap());
+    house.workspaces.fetch_again(&house.remote(), "main", &house.base).unwrap();
     house.workspaces.fetch_behind(house.order, &house.remote(), &house.branch, &known).unwrap();
 
     assert!(lacking().is_empty());
+    assert!(!house.workspaces.discard_damaged(&house.repository, &[]).unwrap(), "all of it is whole");
     let pushed = house.workspaces.push(house.order, &house.remote(), &house.branch, &ours, Some(&theirs));
     let here = PushOutcome::StaleLease { at: Some(theirs) };
     assert_eq!(pushed.unwrap(), here, "what a person pushed is not taken away");

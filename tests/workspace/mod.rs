@@ -158,7 +158,7 @@ impl House {
     /// The same, of work that began with another commit than the base.
     async fn import_from(&self, start: &CommitSha) -> ImportOutcome {
         let (_, out, _) =
-            self.run(Workspaces::export_command(&self.places(), &self.branch, start, None), false).await;
+            self.run(Workspaces::export_command(&self.places(), &self.branch, start), false).await;
         self.import_bytes_from(start, &out)
     }
 

@@ -4,6 +4,8 @@ use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
 use std::path::Path;
 
+use git2::ErrorClass;
+
 /// What went wrong, and what it asks for. The message holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -11,7 +13,7 @@ pub struct GitError {
     pub kind: GitErrorKind,
     /// What was tried, what was said, and what a person can do about it.
     pub message: String,
-    /// Whether a repository of ours said it: it may be damaged, which [`super::Workspaces::mend`] finds out.
+    /// Whether a repository of ours said it: it may be damaged, which [`super::Workspaces::discard_damaged`] finds out.
     pub is_ours: bool,
 }
 
@@ -60,7 +62,10 @@ impl GitError {
     pub(super) fn local(what: &str, error: &git2::Error) -> Self {
         let missing = error.code() == git2::ErrorCode::NotFound;
         let kind = if missing { GitErrorKind::NotFound } else { GitErrorKind::Broken };
-        Self::new(kind, format!("could not {what}: {}", error.message())).of_ours()
+        let said = Self::new(kind, format!("could not {what}: {}", error.message()));
+        // A disk that is full, or too many open files, say nothing of what is in the repository.
+        let is_of_the_system = matches!(error.class(), ErrorClass::Os | ErrorClass::NoMemory);
+        if is_of_the_system && !missing { said } else { said.of_ours() }
     }
 
     pub(super) fn opening(error: &git2::Error) -> Self {

@@ -104,17 +104,6 @@ pub(super) fn note_refused(repository: &Path, commit: Oid, said: &str) -> Result
     write_whole(&file, text.as_bytes()).map_err(|error| GitError::file("write", &file, &error))
 }
 
-/// What was refused may have been measured wrongly.
-pub(super) fn forget_refused(repository: &Path) -> Result<(), GitError> {
-    let file = repository.join(REFUSED);
-    match std::fs::remove_file(&file) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(GitError::file("remove", &file, &error))
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
 /// Where trees may be as large as they might be then; otherwise none are. What cannot be read is only fetched again.
 fn refused(repository: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(repository.join(REFUSED)).unwrap_or_default();

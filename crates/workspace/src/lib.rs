@@ -52,7 +52,6 @@ mod lines;
 mod links;
 mod local_repository;
 mod local_submodules;
-mod mend;
 mod names;
 mod origin;
 mod outline;
@@ -60,6 +59,7 @@ mod own_commits;
 mod patch;
 mod power;
 mod protected;
+mod remake;
 mod remarks;
 mod remote;
 mod removal;
@@ -73,7 +73,6 @@ mod submodules;
 mod tree;
 mod update;
 mod version_tags;
-mod whole;
 mod worktree_base;
 
 use std::collections::{HashMap, HashSet};
@@ -105,7 +104,6 @@ pub use secrets::SecretSet;
 pub use signing::CommitSigner;
 pub use source_tree::{LargeSourceContent, SourceContent, SourceTree};
 pub use update::{BranchUpdate, BranchUpdateOutcome};
-pub use whole::ObjectNames;
 pub use worktree_base::StartPoint;
 
 use bounds::KnownTreeSizes;
@@ -310,7 +308,7 @@ impl Workspaces {
     /// The repository of our own commits, made when it is not there. It sees the mirror's objects.
     fn commits(&self, repository: &RepositoryName) -> Result<Repository, GitError> {
         drop(self.mirror(repository)?);
-        self.own_repository("commits", repository, Some(&mend::seen(repository)))
+        self.own_repository("commits", repository, Some(&remake::seen(repository)))
     }
 
     fn own_repository(
@@ -327,7 +325,7 @@ impl Workspaces {
             let made = |error: &std::io::Error| GitError::file("make the repository", &path, error);
             std::fs::create_dir_all(&path).map_err(|error| made(&error))?;
             let made_now = init_bare(&path, "main")?;
-            mend::sync_what_is_written(&made_now).map_err(|error| GitError::opening(&error))?;
+            remake::sync_what_is_written(&made_now).map_err(|error| GitError::opening(&error))?;
             if let Some(alternates) = sees {
                 write_whole(&path.join("objects/info/alternates"), alternates.as_bytes())
                     .map_err(|error| made(&error))?;
@@ -342,7 +340,7 @@ impl Workspaces {
         }
         self.clear_once(&path)?;
         let opened = Repository::open_bare(&path).map_err(|error| GitError::opening(&error))?;
-        mend::sync_what_is_written(&opened).map_err(|error| GitError::opening(&error))?;
+        remake::sync_what_is_written(&opened).map_err(|error| GitError::opening(&error))?;
         Ok(opened)
     }
 
@@ -352,7 +350,6 @@ impl Workspaces {
         let cleared = || self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner);
         if !cleared().contains(repository) {
             leftovers::clear(repository)?;
-            mend::remove_damaged_objects(repository)?;
             cleared().insert(repository.to_owned());
         }
         Ok(())

@@ -3,9 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::large_files::pointer::LargeFileId;
-use super::large_files::{filter, store};
-use super::mend::MENDED;
+use super::large_files::filter;
 use super::remote::oid;
 use super::worktree_base::{self, StartPoint, WorktreeBase};
 use super::{GitError, OrderDirs, Workspaces, init_bare, remove_all};
@@ -90,9 +88,9 @@ pub const ORIGIN_DAMAGED: i32 = 75;
 /// nothing was pushed is for the worker to hear.
 const EXPORT: &str = r#"
 set -u
-origin=$1 branch=$2 base=$3 pushed=$4
+origin=$1 branch=$2 base=$3
 export GIT_DIR="$origin" GIT_NO_REPLACE_OBJECTS=1 GIT_TERMINAL_PROMPT=0
-if pushed=$(git rev-parse --quiet --verify "$pushed^{commit}"); then
+if pushed=$(git rev-parse --quiet --verify "refs/heads/$branch^{commit}"); then
   printf '%s\n' "$pushed"
   { printf '%s\n' "$pushed"
     git rev-list --objects --no-object-names "$pushed^{tree}" "^$base^{tree}"
@@ -135,12 +133,8 @@ impl Workspaces {
         let line = worktree_base::line(base, start);
         if std::fs::symlink_metadata(&places.origin).is_ok() {
             match WorktreeBase::read(&places)? {
-                WorktreeBase::Recorded(there) if there == line => {
-                    return self.renew_packs(repository, &places).map(|()| false);
-                }
-                WorktreeBase::Unrecorded if start.is_none() => {
-                    return self.renew_packs(repository, &places).map(|()| false);
-                }
+                WorktreeBase::Recorded(there) if there == line => return Ok(false),
+                WorktreeBase::Unrecorded if start.is_none() => return Ok(false),
                 WorktreeBase::Recorded(_) | WorktreeBase::Unrecorded | WorktreeBase::Replacing => {}
             }
         }
@@ -171,63 +165,6 @@ impl Workspaces {
         WorktreeBase::making(&self.order_dirs(order))
     }
 
-    /// Has an order's origin see the packs of the mirror as they are since it was mended last.
-    ///
-    /// # Errors
-    /// When the disk fails.
-    pub fn renew_order_packs(&self, order: OrderId, repository: &RepositoryName) -> Result<(), GitError> {
-        let alone = self.lock_of(order.to_string());
-        let _alone = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let places = self.order_dirs(order);
-        if places.origin.is_dir() { self.renew_packs(repository, &places) } else { Ok(()) }
-    }
-
-    /// The packs of a mirror that was mended take the place of those of before: they were the same files.
-    fn renew_packs(&self, repository: &RepositoryName, places: &OrderDirs) -> Result<(), GitError> {
-        let mirror = self.own_path("mirrors", repository);
-        let mended = |folder: &Path| std::fs::read(folder.join(MENDED)).unwrap_or_default();
-        let old = places.root.join("packs.old");
-        match (places.packs.is_dir(), old.is_dir()) {
-            (true, _) if mended(&mirror) == mended(&places.packs) => return Ok(()),
-            (true, _) => remove_all(&old)?,
-            // Ended in between.
-            (false, true) => std::fs::rename(&old, &places.packs)
-                .map_err(|error| GitError::file("put back", &places.packs, &error))?,
-            (false, false) => {}
-        }
-        tracing::warn!(order = %places.root.display(), "gets the packs of the mended mirror");
-        let packs = places.root.join("packs.half");
-        remove_all(&packs)?;
-        let lock = self.lock(repository);
-        let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        link_packs(&mirror.join("objects/pack"), &packs.join("pack"))?;
-        note_mended(&mirror, &packs)?;
-        drop(held);
-        let large = match places.packs.is_dir() {
-            true => store::linked(&places.packs.join(LARGE_FILES)),
-            false => self.large_files_at_start(repository, places).unwrap_or_default(),
-        };
-        self.large_file_store(repository).link(large.iter(), &packs.join(LARGE_FILES))?;
-        let said = |error: std::io::Error| GitError::file("make", &places.packs, &error);
-        if places.packs.is_dir() {
-            std::fs::rename(&places.packs, &old).map_err(said)?;
-        }
-        std::fs::rename(&packs, &places.packs).map_err(said)?;
-        remove_all(&old)
-    }
-
-    /// The contents of Git LFS in the commit that an order's work began with.
-    fn large_files_at_start(
-        &self,
-        repository: &RepositoryName,
-        places: &OrderDirs,
-    ) -> Result<Vec<LargeFileId>, GitError> {
-        let WorktreeBase::Recorded(line) = WorktreeBase::read(places)? else { return Ok(Vec::new()) };
-        let Some(Ok(commit)) = line.split(' ').next().map(str::parse) else { return Ok(Vec::new()) };
-        let files = self.large_files_of(repository, &self.commits(repository)?, &commit)?;
-        Ok(files.pointers().values().map(|pointer| pointer.id.clone()).collect())
-    }
-
     fn make_origin(
         &self,
         repository: &RepositoryName,
@@ -252,7 +189,6 @@ impl Workspaces {
         let lock = self.lock(repository);
         let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         link_packs(&mirror.path().join("objects/pack"), &packs.join("pack"))?;
-        note_mended(mirror.path(), packs)?;
         drop(held);
         for commit in std::iter::once(base).chain(start.map(|start| start.commit)) {
             let files = self.large_files_of(repository, &commits, commit)?;
@@ -309,17 +245,10 @@ impl Workspaces {
 
     /// The command that writes what was pushed to its standard output, for [`Workspaces::import`], to be run *in a
     /// sandbox* with `origin` mounted for reading, without network, and with [`super::MOST_EXPORTED`] as the most
-    /// output. Its exit code says nothing; its output is not to be trusted. With `pushed` it is what the branch was at then, if
-    /// that is still there.
-    pub fn export_command(
-        places: &OrderDirs,
-        branch: &BranchName,
-        base: &CommitSha,
-        pushed: Option<&CommitSha>,
-    ) -> Vec<OsString> {
-        let pushed = pushed.map_or_else(|| branch.reference(), ToString::to_string);
+    /// output. Its exit code says nothing; its output is not to be trusted.
+    pub fn export_command(places: &OrderDirs, branch: &BranchName, base: &CommitSha) -> Vec<OsString> {
         let arguments = [places.origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()];
-        shell(EXPORT, &[&arguments[..], &[pushed.as_ref()]].concat())
+        shell(EXPORT, &arguments)
     }
 }
 
@@ -348,15 +277,6 @@ const PACKS: &str = "../../packs\n";
 
 /// Beside the packs, contents of Git LFS under their names; the command that clones knows it too.
 const LARGE_FILES: &str = "lfs";
-
-/// Says from which state of the mirror the packs are.
-fn note_mended(mirror: &Path, packs: &Path) -> Result<(), GitError> {
-    let file = mirror.join(MENDED);
-    if !file.exists() {
-        return Ok(());
-    }
-    std::fs::copy(&file, packs.join(MENDED)).map(drop).map_err(|error| GitError::file("copy", &file, &error))
-}
 
 fn link_packs(from: &Path, to: &Path) -> Result<(), GitError> {
     std::fs::create_dir_all(to).map_err(|error| GitError::file("make", to, &error))?;

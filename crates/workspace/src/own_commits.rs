@@ -2,7 +2,6 @@
 
 use super::commit_origin::{CommitOrigin, is_by_us};
 use super::remote::{oid, sha};
-use super::whole::WholeCommits;
 use super::{GitError, GitErrorKind, Remote, Workspaces};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
@@ -102,7 +101,16 @@ impl Workspaces {
     ) -> Result<Vec<CommitSha>, GitError> {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("look through commits of ours", &error);
-        let (mut all, mut nameless) = (None, Vec::new());
+        let mut nameless = Vec::new();
+        let mut bases = self.known(repository)?;
+        bases.retain(|base| commits.find_commit(*base).is_ok());
+        // All that is behind it; objects come and go with the commits that have them.
+        let is_here = |id: git2::Oid| {
+            let mut walk = commits.revwalk()?;
+            walk.push(id)?;
+            bases.iter().try_for_each(|base| walk.hide(*base))?;
+            walk.try_for_each(|commit| commits.find_commit(commit?)?.tree().map(drop))
+        };
         for (origin, name, told) in
             [(CommitOrigin::Bot, "brought", &known.made), (CommitOrigin::Human, "head", &known.taken)]
         {
@@ -112,22 +120,14 @@ impl Workspaces {
                 if own.contains(&id) {
                     continue;
                 }
-                let all = match &mut all {
-                    Some(all) => all,
-                    None => {
-                        let known = self.known(repository)?.into_iter();
-                        let known = known.filter(|tip| commits.find_commit(*tip).is_ok()).collect();
-                        all.insert(WholeCommits::new(&commits, known).map_err(said)?)
-                    }
-                };
-                match all.missing(id, &mut |_| {}) {
-                    Ok(None) => {
+                match is_here(id) {
+                    Ok(()) => {
                         commits
                             .reference(&origin.reference(order, name, id), id, true, "")
                             .map_err(|error| GitError::local("keep what was fetched", &error))?;
                     }
-                    Err(error) if error.kind != GitErrorKind::NotFound => return Err(error),
-                    Ok(Some(_)) | Err(_) => nameless.push(commit.clone()),
+                    Err(error) if error.code() == git2::ErrorCode::NotFound => nameless.push(commit.clone()),
+                    Err(error) => return Err(said(error)),
                 }
             }
         }

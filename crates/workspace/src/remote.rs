@@ -11,7 +11,6 @@ use super::commit_origin::CommitOrigin;
 use super::git_wire::{GitWire, PushAnswer, WireLimits};
 use super::incoming::{self, FETCHED, IncomingObjects};
 pub(super) use super::libgit2::{oid, sha};
-use super::whole::WholeCommits;
 use super::{GitError, GitErrorKind, Workspaces, address, version_tags};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
@@ -161,21 +160,15 @@ impl Workspaces {
     /// The same, without a name for it.
     fn bring_objects(
         &self,
-        (into, mut known): (&Repository, Vec<Oid>),
+        (into, known): (&Repository, Vec<Oid>),
         remote: &Remote<'_>,
         what: &str,
         there: Oid,
     ) -> Result<Oid, GitError> {
         let said = |error: git2::Error| GitError::local("look for what is here", &error);
-        if into.odb().map_err(said)?.exists(there) {
-            let mut whole = WholeCommits::new(into, known.clone()).map_err(said)?;
-            match whole.missing(there, &mut |_| {})?.is_none() {
-                // A branch may have moved since, which only the server knows.
-                true if what == there.to_string() => return self.tree_within(into, there).map(|_| there),
-                true => {}
-                // What is here of it is not to be relied on.
-                false => known = Vec::new(),
-            }
+        // A branch may have moved since, which only the server knows.
+        if what == there.to_string() && into.odb().map_err(said)?.exists(there) {
+            return self.tree_within(into, there).map(|_| there);
         }
         let coming = IncomingObjects::begin(into, &known)?;
         let fetched = self.wire(coming.path(), remote).run(&format!("+{what}:{FETCHED}"));
@@ -219,9 +212,11 @@ impl Workspaces {
         commit: &CommitSha,
         lease: Option<&CommitSha>,
     ) -> Result<PushOutcome, GitError> {
-        if !CommitOrigin::Bot.all(&self.commits(remote.repository)?, order)?.contains(&oid(commit)?) {
-            // Lost, unless it never was: what is here is looked through.
-            return Err(GitError::broken(format!("{commit} is not a commit of ours to publish")).of_ours());
+        let (commits, id) = (self.commits(remote.repository)?, oid(commit)?);
+        if !CommitOrigin::Bot.all(&commits, order)?.contains(&id) {
+            let error = GitError::broken(format!("{commit} is not a commit of ours to publish"));
+            // One that is not here may be lost.
+            return Err(if commits.find_commit(id).is_ok() { error } else { error.of_ours() });
         }
         let before = self.remote_head(remote, branch.as_str())?;
         if before.as_ref() == Some(commit) {

@@ -49,7 +49,6 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::{
     CommitSha, EffectError, EffectOutcome, Journal, Move, MoveKey, OrderId, OrderInput, RepositorySettings,
 };
-use journeyman_workspace::ObjectNames;
 
 /// A move to carry out.
 pub(super) struct Effect {
@@ -122,14 +121,12 @@ pub(super) async fn perform(
         Move::FindFiles { glob } => context.find_files(&glob).await,
         Move::Import { branch, base } => context.import(&branch, &base).await,
         Move::Commit { tree, parent, merges, message, date } => {
-            let made = context.commit(tree.clone(), (parent, merges), message, date).await;
-            let needed = ObjectNames { trees: vec![tree], commits: Vec::new() };
-            context.unless_lost(needed, "commit", made).await
+            let made = context.commit(tree, (parent, merges), message, date).await;
+            context.unless_lost("commit", made).await
         }
         Move::RunTests { commit } => {
             let tested = context.run_tests(&commit).await;
-            let trees = context.tree_of(&commit).into_iter().collect();
-            context.unless_lost(ObjectNames { trees, commits: vec![commit] }, "tests", tested).await
+            context.unless_lost("tests", tested).await
         }
         Move::Push { branch, commit, lease } => context.push(branch, commit, lease).await,
         Move::OpenPull { branch, title, summary } => context.open_pull(&branch, &title, &summary).await,

@@ -1,7 +1,7 @@
 //! The base branch fetched, and what the repository says of itself in it: settings, a pipeline, roles.
 
 use super::read_task::TaskExtras;
-use super::{EffectContext, EffectResult, never};
+use super::{EffectContext, EffectResult, never, soon};
 use crate::SETTINGS_FILE;
 use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_repository_templates};
 use journeyman_github::GitAccess;
@@ -174,7 +174,7 @@ impl EffectContext {
     ) -> Result<T, EffectError> {
         match self.blocking_with_remote(work).await? {
             Ok(done) => Ok(done),
-            Err(error) if error.is_ours => Err(self.mended(error.into()).await),
+            Err(error) if error.is_ours => Err(self.fetched_again(soon(error.message)).await),
             Err(error) => Err(error.into()),
         }
     }
@@ -197,61 +197,53 @@ impl EffectContext {
         done
     }
 
-    /// What is to be said of trouble with a test run. What does not pass by itself is most likely a commit that could not
-    /// be checked out.
+    /// What is to be said of trouble with a test run: one of its commits may be what cannot be read.
     pub(super) async fn after_trouble(&self, trouble: EffectError) -> EffectError {
         match trouble.retry == Retry::Never {
-            true => self.mended(trouble).await,
+            true => self.fetched_again(trouble).await,
             false => trouble,
         }
     }
 
-    /// What is to be said of trouble with a repository of ours, once it was looked whether it is damaged: where something
-    /// is better now, the same is worth another try.
-    pub(super) async fn mended(&self, error: EffectError) -> EffectError {
-        let (order, base_branch, base, known) =
-            (self.order, self.base_branch(), self.base().ok(), self.journaled_commits());
-        let branch = self.survey.trace.branch.clone();
-        let mended = self.blocking_with_remote(move |workspaces, remote| {
-            let (mut is_better, mut troubles) = (false, Vec::new());
-            match workspaces.mend(remote, &base_branch, base.as_ref()) {
-                Ok(is_mended) => is_better = is_mended,
-                Err(trouble) => troubles.push(EffectError::from(trouble)),
+    /// What is to be said of trouble with a repository of ours: the same, if nothing is wrong with it. A damaged one is deleted
+    /// and fetched again, and so is what is missing. What nothing has any more is for a person, or for the next round.
+    pub(super) async fn fetched_again(&self, error: EffectError) -> EffectError {
+        let (order, known, branch) = (self.order, self.journaled_commits(), self.survey.trace.branch.clone());
+        let heads = [
+            self.base().ok().map(|base| (self.base_branch(), base)),
+            self.default_commit().ok().map(|default| (self.opened().default_branch.clone(), default)),
+        ];
+        let needed: Vec<String> =
+            heads.iter().flatten().map(|(_, head)| head.to_string()).chain(self.about()).collect();
+        let fetched = self.blocking_with_remote(move |workspaces, remote| {
+            let is_lost = |wanted: &&String| workspaces.read_through(remote.repository, wanted).is_err();
+            let lost = || needed.iter().find(is_lost).cloned();
+            if !workspaces.discard_damaged(remote.repository, &needed)? && lost().is_none() {
+                return Ok((true, None));
             }
-            let nameless = || workspaces.adopt(order, remote.repository, &known).map(|all| all.len());
-            let fetched = nameless().and_then(|gone| match branch.filter(|_| gone > 0) {
+            for (branch, head) in heads.iter().flatten() {
+                workspaces.fetch_again(remote, branch, head)?;
+            }
+            let gone = workspaces.adopt(order, remote.repository, &known)?;
+            if let Some(branch) = branch.filter(|_| !gone.is_empty()) {
                 // What we pushed is on GitHub still.
-                Some(branch) => {
-                    workspaces.fetch_behind(order, remote, &branch, &known)?;
-                    Ok(nameless()? < gone)
-                }
-                None => Ok(false),
-            });
-            match fetched {
-                Ok(is_less) => is_better |= is_less,
-                Err(trouble) => troubles.push(trouble.into()),
+                workspaces.fetch_behind(order, remote, &branch, &known)?;
             }
-            Ok((is_better, troubles))
+            Ok((false, lost()))
         });
-        let (is_mended, mut troubles) = match mended.await {
-            Ok(Ok(mended)) => mended,
-            Ok(Err(trouble)) => (false, vec![trouble.into()]),
-            Err(trouble) => (false, vec![trouble]),
-        };
-        let (is_taken_in, others) = Box::pin(self.taken_in_again()).await;
-        troubles.extend(others);
-        // What passes by itself is worth waiting for, whatever else there is.
-        troubles.sort_by_key(|trouble| trouble.retry == Retry::Never);
-        let what = match troubles.into_iter().next() {
-            _ if is_taken_in => "what was lost here was taken in again",
-            _ if is_mended => "what was damaged here was removed, or made again",
-            Some(trouble) => {
+        match fetched.await.and_then(|fetched| fetched.map_err(EffectError::from)) {
+            Ok((true, _)) => error,
+            Ok((false, None)) => soon(format!("{}; what was lost here was fetched again", error.message)),
+            Ok((false, Some(lost))) => never(format!(
+                "the commit {lost} is gone from the machine that Journeyman runs on, and is not on the order's branch on \
+                 GitHub: take the label away and set it again ({})",
+                error.message
+            )),
+            Err(trouble) => {
                 let message = format!("{}; {}", error.message, trouble.message);
-                return EffectError { message, ..trouble };
+                EffectError { message, ..trouble }
             }
-            None => return self.gone_for_good(error).await,
-        };
-        EffectError { message: format!("{}; {what}", error.message), retry: Retry::Soon }
+        }
     }
 }
 

@@ -25,14 +25,14 @@ const MOST_FILES: usize = 100;
 
 impl EffectContext {
     /// Runs what blocks, git and libgit2 mostly, where it may. Dropped, it ends what is fetched. Where a repository of ours
-    /// cannot be read, what is damaged in it is made again, for the next try.
+    /// cannot be read, it is fetched again, for the next try.
     pub(super) async fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
     ) -> Result<T, EffectError> {
         match self.blocking_git(work).await? {
             Ok(done) => Ok(done),
-            Err(error) if error.is_ours => Err(Box::pin(self.mended(error.into())).await),
+            Err(error) if error.is_ours => Err(Box::pin(self.fetched_again(soon(error.message))).await),
             Err(error) => Err(error.into()),
         }
     }
@@ -85,11 +85,7 @@ impl EffectContext {
             .await?;
         let folder = self.order_root();
         let inside = self.parts.environments.inside(&folder);
-        let kept = || EnvironmentPlace::kept(&folder, &inside).filter(|_| !is_anew);
-        if let Some(place) = kept() {
-            self.parts.environments.set_aside_damaged(&self.opened().repository, &place).await?;
-        }
-        let kept = kept();
+        let kept = EnvironmentPlace::kept(&folder, &inside).filter(|_| !is_anew);
         let mut mounts = self.origin_mounts(writable);
         let (place, index) = match kept {
             Some(kept) => (kept, None),
@@ -177,15 +173,17 @@ impl EffectContext {
     }
 
     pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> EffectResult {
-        if !self.has_origin().await? {
+        if !self.parts.workspaces.order_dirs(self.order).origin.is_dir() {
             let because =
                 "what was pushed is lost on the machine that Journeyman runs on, with the work tree";
             return Ok(EffectOutcome::NothingPushed { because: because.to_owned() });
         }
-        let export = self.export(branch, base, None).await?;
+        let export = self.export(branch, base).await?;
         let outcome = match self.import_export(branch, base, export).await? {
             Ok(outcome) => outcome,
-            Err(error) if error.is_ours => return Err(Box::pin(self.mended(error.into())).await),
+            Err(error) if error.is_ours => {
+                return Err(Box::pin(self.fetched_again(soon(error.message))).await);
+            }
             Err(error) => return Err(error.into()),
         };
         Ok(match outcome {
@@ -198,7 +196,7 @@ impl EffectContext {
     }
 
     /// Takes in what was exported.
-    pub(super) async fn import_export(
+    async fn import_export(
         &self,
         branch: &BranchName,
         base: &CommitSha,
@@ -227,22 +225,16 @@ impl EffectContext {
         protected
     }
 
-    /// What the agent pushed, as data through a pipe: the branch as it is, or as it was at a commit. Nothing of the place
-    /// in which the agent works is needed for it. How it ended says nothing, unless it did not come to an end.
-    pub(super) async fn export(
-        &self,
-        branch: &BranchName,
-        base: &CommitSha,
-        pushed: Option<&CommitSha>,
-    ) -> Result<AgentExport, EffectError> {
+    /// What the agent pushed, as data through a pipe. Nothing of the place in which the agent works is needed for it.
+    async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<AgentExport, EffectError> {
         let origin = self.parts.workspaces.order_dirs(self.order).origin;
         let host = self.order_root();
         let folder = tempfile::Builder::new().prefix("export-").tempdir_in(self.run_folder()?);
         let folder = folder.map_err(|error| soon(format!("cannot make a folder for an export: {error}")))?;
-        let mut exported = AgentExport { folder, ended: Exit::Code(0) };
+        let exported = AgentExport { folder };
         let home = exported.folder.path().join("home");
         let mut file = ExportFile::create(&exported.file())?;
-        let program = Workspaces::export_command(&self.seen_dirs(), branch, base, pushed);
+        let program = Workspaces::export_command(&self.seen_dirs(), branch, base);
         let inside = self.parts.environments.inside(&host);
         let job = Job {
             relocation: (host != inside).then_some(Relocation { host, inside }),
@@ -252,7 +244,6 @@ impl EffectContext {
         let ended = self.parts.sandbox.run(job, &mut file).await?;
         remove(&home).await?;
         file.finish(&ended)?;
-        exported.ended = ended.exit;
         Ok(exported)
     }
 
@@ -296,10 +287,8 @@ fn in_place(place: &EnvironmentPlace, program: Vec<OsString>, mounts: Vec<Mount>
 }
 
 /// What an agent pushed, in a folder of ours that goes with this.
-pub(super) struct AgentExport {
+struct AgentExport {
     folder: tempfile::TempDir,
-    /// How whoever read it ended.
-    pub(super) ended: Exit,
 }
 
 impl AgentExport {

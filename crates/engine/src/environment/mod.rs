@@ -17,9 +17,8 @@ mod request;
 mod services;
 mod setup;
 mod shelf;
-mod whole;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -63,8 +62,6 @@ struct EnvironmentsInner {
     alone: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
     /// How many use what is kept in these folders.
     leased: Arc<Mutex<HashMap<PathBuf, usize>>>,
-    /// Those that were made by this process, or looked through, and homes of which that alone was looked at.
-    whole: Mutex<HashSet<PathBuf>>,
 }
 
 /// A prepared environment, kept as long as this is.
@@ -144,7 +141,6 @@ impl Environments {
             images,
             alone: Mutex::default(),
             leased: Arc::default(),
-            whole: Mutex::default(),
         };
         Ok(Self { inner: Arc::new(inner), progress: ProgressReporter::default() })
     }

@@ -1,17 +1,16 @@
 //! Makes an environment: a checkout, what its setup makes of it in layers of its own, and a repository of one commit for
 //! tests.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::origin_of_files::made_of_sources;
 use super::record::EnvironmentRecord;
 use super::setup::FinishedSetup;
-use super::shelf::HALF;
-use super::whole::{set_aside, tallies};
+use super::shelf::{HALF, set_aside};
 use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation};
 use crate::effect_error::{disk, soon};
 use crate::job::blocking;
@@ -22,6 +21,8 @@ use journeyman_order::EffectError;
 use journeyman_sandbox::MOST_LAYERS;
 use journeyman_workspace::SourceTree;
 
+/// The folders of an environment that nobody writes once it is kept.
+const KEPT: [&str; 5] = ["checkout", "tree", "repository", HOME, ROOT];
 /// Homes below one another; then what was downloaded is downloaded anew.
 const MOST_BELOW: usize = MOST_LAYERS - 4;
 /// How long before now files of a checkout were written: what is written into it afterwards is newer by any clock, so that
@@ -57,12 +58,8 @@ impl Environments {
         let below = self.downloads(ask, [&name, &exact]);
         let shared = self.inner.workspaces.environments(&ask.repository);
         let _leases: Vec<_> = below.iter().map(|name| self.lease(&shared.join(name))).collect();
-        let mut is_whole = true;
-        for name in &below {
-            let folder = shared.join(name);
-            is_whole &= folder.join("home").is_dir() && self.has_whole_home(&folder).await?;
-        }
-        let below = if is_whole { below } else { Vec::new() };
+        let is_there = below.iter().all(|name| shared.join(name).join("home").is_dir());
+        let below = if is_there { below } else { Vec::new() };
         let is_over = !below.is_empty();
         let mut made = Box::pin(self.make_half(ask, &half, below)).await;
         if let (true, Ok(Err(_))) = (is_over, &made) {
@@ -89,7 +86,6 @@ impl Environments {
         let folder = shelf.join(&name);
         set_aside(&folder).map_err(disk("set an environment aside"))?;
         fs::rename(&half, &folder).map_err(disk("keep an environment"))?;
-        self.whole().insert(folder.clone());
         let made = self.with(&ask.repository, folder, record, false).await?;
         let made = made.ok_or_else(|| soon("an environment is gone that was made now".to_owned()))?;
         self.tidy().await?;
@@ -114,11 +110,8 @@ impl Environments {
         let checkout = half.join("checkout");
         let (workspaces, repository, commit, into) =
             (self.inner.workspaces.clone(), ask.repository.clone(), ask.commit.clone(), checkout.clone());
-        let checked_out = blocking(move || {
-            workspaces.checkout(&repository, &commit, &into)?;
-            workspaces.source_tree(&repository, &commit)
-        });
-        let checked_out = checked_out.await??;
+        let checked_out = blocking(move || workspaces.checkout(&repository, &commit, &into));
+        checked_out.await??;
         let (source, laid, place) = (ask.source.clone(), ask.laid.clone(), checkout.clone());
         blocking(move || {
             LayeredFolder::existing(&place, &[], LayerMethod::Copy).lay(&laid, &source)?;
@@ -182,8 +175,6 @@ impl Environments {
             home_below: below,
             image: ask.plan.image.clone(),
             bytes: 0,
-            tallies: BTreeMap::new(),
-            source: Some(hex::encode(checked_out.digest(None))),
         };
         match Box::pin(self.run_setup(ask, &place)).await? {
             Err(failed) => return Ok(Err(failed)),
@@ -225,7 +216,9 @@ impl Environments {
                 .try_for_each(LayeredFolder::remove)
                 .map_err(std::io::Error::other)?;
             fs::remove_dir(&made).or_else(|error| if made == ask_inside { Ok(()) } else { Err(error) })?;
-            (record.tallies, record.bytes) = tallies(&half)?;
+            record.bytes = KEPT
+                .iter()
+                .try_fold(0, |sum, name| Ok::<u64, std::io::Error>(sum + bytes_on_disk(&half.join(name))?))?;
             // Another one at this path is another one to whoever stands on it.
             fs::write(half.join(MADE), uuid::Uuid::new_v4().to_string())?;
             record.write(&half)?;
@@ -281,6 +274,22 @@ async fn clear_attempt(place: &Path) -> Result<(), EffectError> {
         remove(&place.join(name)).await?;
     }
     Ok(())
+}
+
+/// Of all that lies in a folder, if it is there.
+fn bytes_on_disk(folder: &Path) -> std::io::Result<u64> {
+    let (mut bytes, mut open) = (0, vec![folder.to_owned()]);
+    while let Some(folder) = open.pop().filter(|folder| folder.is_dir()) {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let found = entry.metadata()?;
+            bytes += found.blocks() * 512;
+            if found.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    Ok(bytes)
 }
 
 fn date_back(checkout: &Path, source: &SourceTree) -> std::io::Result<()> {

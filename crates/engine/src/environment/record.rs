@@ -1,6 +1,5 @@
 //! What is known of a kept environment, in a file beside its layers. It is written last: what has none is half of one.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -37,19 +36,6 @@ pub(super) struct EnvironmentRecord {
     #[serde(default)]
     pub(super) image: Option<String>,
     /// On the disk, without the image.
-    pub(super) bytes: u64,
-    /// How much there is in each of its folders; nothing in what an earlier version kept.
-    #[serde(default)]
-    pub(super) tallies: BTreeMap<String, EnvironmentTally>,
-    /// The digest of its commit's files as they were here then.
-    #[serde(default)]
-    pub(super) source: Option<String>,
-}
-
-/// How much there is in a folder of an environment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct EnvironmentTally {
-    pub(super) entries: u64,
     pub(super) bytes: u64,
 }
 

@@ -2,20 +2,22 @@
 //! they are too many.
 
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use super::{Environment, EnvironmentRequest, EnvironmentRoot, Environments, record::EnvironmentRecord};
+use super::record::EnvironmentRecord;
+use super::{Environment, EnvironmentRequest, EnvironmentRoot, Environments, TreePurpose, tree_layers};
 use crate::effect_error::disk;
 use crate::job::blocking;
-use crate::place::{ROOT, layers_of_place};
+use crate::place::{HOME, ROOT, layers_of_place};
 use journeyman_order::{EffectError, RepositoryName};
 use journeyman_workspace::remove_all;
 
 /// How folders are called that are half of an environment, or were one; what is left of a server that was killed.
 pub(super) const HALF: &str = "half-";
-pub(super) const GONE: &str = "gone-";
+const GONE: &str = "gone-";
 /// Written anew each time somebody takes it.
 const USED: &str = "used";
 
@@ -38,6 +40,16 @@ impl Drop for Lease {
     }
 }
 
+/// Gives an environment another name, under which nobody looks for it. Whoever has it mounted keeps it until the next start.
+pub(super) fn set_aside(folder: &Path) -> io::Result<()> {
+    let away = folder.with_file_name(format!("{GONE}{}", uuid::Uuid::new_v4().simple()));
+    match std::fs::rename(folder, &away) {
+        Ok(()) => EnvironmentRecord::forget(&away),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 impl Environments {
     pub(super) fn lease(&self, folder: &Path) -> Lease {
         let mut leased = self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +59,8 @@ impl Environments {
         Lease { folder: folder.to_owned(), leased: Arc::clone(&self.inner.leased) }
     }
 
-    /// The environment of this name, if it is here whole and good for the files that are asked for.
+    /// The environment of this name, if it is here and good for the files that are asked for. One that cannot be opened is
+    /// discarded.
     pub(super) async fn kept_for(
         &self,
         ask: &EnvironmentRequest,
@@ -57,12 +70,24 @@ impl Environments {
         let folder = shelf.join(name);
         // Held before it is looked at: what is held is not taken away.
         let _lease = self.lease(&folder);
-        let Some(record) = EnvironmentRecord::read(&folder) else { return Ok(None) };
+        let record = EnvironmentRecord::read(&folder).filter(|record| {
+            let mut layers = tree_layers(&folder, self.inner.method, TreePurpose::Tests);
+            layers.push(folder.join(HOME));
+            layers.extend(record.image.as_ref().map(|_| folder.join(ROOT)));
+            layers.iter().all(|layer| std::fs::read_dir(layer).is_ok())
+        });
+        let Some(record) = record else {
+            if folder.exists() {
+                tracing::warn!(
+                    environment = %folder.display(),
+                    "environment discarded and prepared again: it cannot be opened"
+                );
+                set_aside(&folder).map_err(disk("set an environment aside"))?;
+            }
+            return Ok(None);
+        };
         let kept = self.with(&ask.repository, folder, record, true).await?;
-        match kept.filter(|kept| kept.is_good_for(&ask.source, &ask.laid)) {
-            Some(kept) if self.is_whole(&kept).await? => Ok(Some(kept)),
-            Some(_) | None => Ok(None),
-        }
+        Ok(kept.filter(|kept| kept.is_good_for(&ask.source, &ask.laid)))
     }
 
     /// With the environments below it, if they are here.
@@ -77,10 +102,8 @@ impl Environments {
         let below: Vec<PathBuf> = record.home_below.iter().map(|name| shared.join(name)).collect();
         let lease: Vec<Lease> =
             std::iter::once(&folder).chain(&below).map(|folder| self.lease(folder)).collect();
-        for below in &below {
-            if !below.join("home").is_dir() || !self.has_whole_home(below).await? {
-                return Ok(None);
-            }
+        if !below.iter().all(|below| below.join("home").is_dir()) {
+            return Ok(None);
         }
         let home_layers = std::iter::once(&folder).chain(&below).map(|folder| folder.join("home")).collect();
         let (workspaces, repository, commit) =

@@ -238,30 +238,6 @@ impl LayeredFolder {
         Ok(changed)
     }
 
-    /// The paths of a source that these layers, the uppermost first, do not hold as it has them, but for what was laid over it.
-    pub(crate) fn not_held(
-        layers: &[PathBuf],
-        source: &SourceTree,
-        laid: &[PathBuf],
-    ) -> io::Result<Vec<PathBuf>> {
-        let is_near = |laid: &Path, path: &Path| laid.starts_with(path) || path.starts_with(laid);
-        let mut folders = vec![HashMap::new(); layers.len()];
-        let (mut lost, mut places) = (Vec::new(), Vec::new());
-        for path in source.paths().filter(|path| !laid.iter().any(|laid| is_near(laid, path))) {
-            let states =
-                layers.iter().zip(&mut folders).map(|(layer, folders)| (layer, seen(layer, path, folders)));
-            let mut written = states.filter(|(_, state)| *state != WrittenState::NotWritten);
-            match written.next() {
-                Some((layer, WrittenState::Here)) => places.push((path.to_owned(), layer.join(path))),
-                Some((_, WrittenState::Hidden | WrittenState::NotWritten)) | None => {
-                    lost.push(path.to_owned())
-                }
-            }
-        }
-        lost.extend(source.differing(&places).map_err(io::Error::other)?);
-        Ok(lost)
-    }
-
     /// What lies here of the source by now in what is written, so that it is seen later what was touched since.
     pub(crate) fn marks(&self, source: &SourceTree) -> WriteMarks {
         let (written, mut folders) = (self.written(), HashMap::new());

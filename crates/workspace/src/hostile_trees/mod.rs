@@ -248,7 +248,6 @@ impl ImportFixture {
                 &self.workspaces.order_dirs(self.order),
                 &self.branch,
                 &self.base,
-                None,
             ))
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())

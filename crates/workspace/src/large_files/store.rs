@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use sha2::{Digest as _, Sha256};
 
 use super::pointer::{LargeFileId, LargeFilePointer};
-use crate::{GitError, leftovers, remove_all, write_whole};
+use crate::{GitError, GitErrorKind, leftovers, remove_all, write_whole};
 
 /// A content that nobody has used for as long, and that no commit with a name here has, is taken away.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -185,16 +185,6 @@ impl LargeFileStore {
         Ok(is_whole)
     }
 
-    /// Takes away what is damaged. Whether something was.
-    pub(crate) fn mend(&self) -> Result<bool, GitError> {
-        let mut is_damaged = false;
-        for id in self.kept()? {
-            let size = fs::metadata(self.place(&id)).map_or(0, |found| found.len());
-            is_damaged |= !self.hashed(&LargeFilePointer { id, size }, &mut |_| Ok(()))?;
-        }
-        Ok(is_damaged)
-    }
-
     /// Takes away what nobody has used for long, but for what `is_needed`.
     pub(crate) fn sweep(&self, is_needed: &dyn Fn(&LargeFileId) -> bool) -> Result<(), GitError> {
         for id in self.kept()? {
@@ -240,15 +230,10 @@ impl LargeFileStore {
     }
 }
 
-/// The contents that a folder has under their names.
-pub(crate) fn linked(folder: &Path) -> Vec<LargeFileId> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| LargeFileId::new(entry.file_name().to_str()?)).collect()
-}
-
 fn damaged(place: &Path) -> GitError {
-    GitError::broken(format!("the content of a file of Git LFS is damaged or gone, {}", place.display()))
-        .of_ours()
+    // It is removed by now, and fetched again by the next try.
+    let message = format!("the content of a file of Git LFS is damaged or gone, {}", place.display());
+    GitError::new(GitErrorKind::Unavailable, message)
 }
 
 impl NewLargeFile<'_> {

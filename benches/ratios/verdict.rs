@@ -16,6 +16,7 @@ use journeyman::order::scrutiny::ProofTarget;
 use journeyman::order::{PinnedImages, RepositoryName, RepositorySettings, TestVerdict, TestingSettings};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
+use journeyman_test_support::change::laid_out;
 
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
@@ -58,13 +59,12 @@ pub async fn measure() {
         let folder = tempfile::tempdir().expect("a folder");
         let git = git2::Repository::init(folder.path().join("git")).expect("a repository");
         let honest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/changes/honest").join(sample);
-        let change = folder.path().join("change");
-        let copied = Command::new("cp").arg("-r").args([&honest, &change]).status().expect("cp");
-        assert!(copied.success());
+        let change = laid_out(&honest);
+        let change = change.path();
         for (side, test) in ["before", "after"].iter().flat_map(|side| long_test.map(|test| (side, test))) {
             std::fs::write(change.join(side).join(test), LONG_TEST).expect("a test");
         }
-        let commits = commits::commits(&git, &change);
+        let commits = commits::commits(&git, change);
         let (name, repository) = (name.to_owned(), folder.path().join("git"));
         verdict_of(&Sample { name, repository, commits, command: command.to_owned() }).await;
     }

@@ -14,6 +14,7 @@ use journeyman::order::change_kind::{ChangeKind, IssueClassification, kind_of};
 use journeyman::order::scrutiny::ProofTarget;
 use journeyman::order::{IssueNumber, IssueText, RepositorySettings, TestRun, TestingSettings};
 use journeyman::sandbox::IsolationMode;
+use journeyman_test_support::change::laid_out;
 use serde::Deserialize;
 
 use strangers::{Stranger, strangers};
@@ -104,7 +105,7 @@ async fn tester() -> ChangeTester {
 async fn judged(tester: &ChangeTester, case: &Case) -> TestRun {
     let settings =
         RepositorySettings { test: case.expected.command.clone(), ..RepositorySettings::default() };
-    let change = TestedChange::new(tester.commits(&case.folder), settings);
+    let change = TestedChange::new(tester.commits(laid_out(&case.folder).path()), settings);
     tester.tested(&case.name, change).await.run
 }
 

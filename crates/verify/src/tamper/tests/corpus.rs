@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use journeyman_test_support::change::laid_out;
+
 use super::*;
 
 /// The files of a folder, by path.
@@ -30,7 +32,8 @@ fn found_in(kind: &str) -> BTreeMap<String, (Vec<Weakening>, toml::Table)> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let (before, after) = (files(&path.join("before")), files(&path.join("after")));
+        let change = laid_out(&path);
+        let (before, after) = (files(&change.path().join("before")), files(&change.path().join("after")));
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let side = |files: &'_ BTreeMap<String, Vec<u8>>, name: &str| files.contains_key(name);
         let changed: Vec<FileVersions<'_>> = names

@@ -1,12 +1,10 @@
 //! A server whose disk is lost goes on from a backup that was made while it ran.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use journeyman::order::next::OrderProjection;
-use journeyman::store::NewDelivery;
 use tokio::process::Command;
 
 use super::hold::result;
@@ -159,68 +157,4 @@ async fn a_file_that_is_no_backup_changes_nothing_and_postgresql_is_told_what_to
     assert_eq!(told.status.code(), Some(1), "{}", said(&told));
     assert!(said(&told).contains("`pg_dump`") && said(&told).contains("receipt-key.pem"), "{}", said(&told));
     assert!(!said(&told).contains("a-password"), "{}", said(&told));
-}
-
-/// What is hidden in a folder: what is not whole yet.
-fn hidden(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    entries
-        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')))
-        .collect()
-}
-
-/// Starts it and kills it in the middle of its work.
-async fn killed(world: &World, arguments: &[&str]) {
-    let mut command = Command::new(PROGRAM);
-    command.args(arguments).arg("--config").arg(world.config()).arg(world.path("backup.tar.gz"));
-    let mut child = command.stdin(Stdio::null()).kill_on_drop(true).spawn().expect("it starts");
-    let before = hidden(&world.path("")).len();
-    let begun = Instant::now();
-    while hidden(&world.path("")).len() == before {
-        assert!(begun.elapsed() < PATIENCE, "it does not begin");
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    tokio::time::sleep(Duration::from_millis(30)).await;
-    assert!(child.try_wait().expect("a process").is_none(), "it is at work");
-    child.kill().await.expect("killed");
-    assert!(!hidden(&world.path("")).is_empty(), "something is left");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_and_a_restore_that_were_killed_leave_nothing_to_the_next() {
-    let world = World::new(Agent::Quick).await;
-    let store = world.store().await;
-    // What takes a while.
-    let mixed = |number: u64| {
-        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        ((mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u8
-    };
-    let noise: Vec<u8> = (0..1 << 23).map(mixed).collect();
-    for number in 0..16 {
-        let guid = format!("large-{number}").parse().expect("a GUID");
-        let delivery = NewDelivery {
-            guid,
-            event: "push".to_owned(),
-            action: None,
-            body: noise.clone(),
-            received_at: chrono::Utc::now(),
-        };
-        store.save_delivery(delivery).await.expect("kept");
-    }
-    store.close().await;
-
-    killed(&world, &["backup"]).await;
-    assert!(!world.path("backup.tar.gz").exists(), "half a backup is none");
-    let (one, other) = tokio::join!(journeyman(&world, &["backup"]), journeyman(&world, &["backup"]));
-    for made in [one, other] {
-        assert!(made.status.success(), "two at once are in nobody's way: {}", said(&made));
-    }
-    assert_eq!(hidden(&world.path("")), Vec::<PathBuf>::new());
-
-    killed(&world, &["restore", "--force"]).await;
-    let database = fs::metadata(world.path("journeyman.db")).expect("it is as it was");
-    assert!(database.len() > 16 << 23);
-    let restored = journeyman(&world, &["restore", "--force"]).await;
-    assert!(restored.status.success(), "{}", said(&restored));
-    assert_eq!(hidden(&world.path("")), Vec::<PathBuf>::new());
 }

@@ -19,15 +19,6 @@ pub struct Result {
     pub paid: Vec<(String, String)>,
 }
 
-impl Result {
-    /// The same for stages that are at work together, whichever of them was quicker.
-    pub fn in_any_order(mut self) -> Self {
-        self.effects.sort();
-        self.paid.sort();
-        self
-    }
-}
-
 /// What was done before a process died.
 #[derive(Debug)]
 pub struct Death {

@@ -1,5 +1,5 @@
-//! Journeyman is killed with SIGKILL at every moment that its own journal names, and started again. Whatever the
-//! moment: one branch, one pull request, one status comment, nothing paid twice.
+//! Journeyman is killed with SIGKILL and started again: at four moments, or with `JOURNEYMAN_TEST_ALL=1` at every one
+//! that its journal names. Whatever the moment: one branch, one pull request, one status comment, nothing paid twice.
 //!
 //! GitHub's emulator runs in the test's process. Journeyman runs in a child: this very binary again, with [`child`]
 //! as its only test, so that it can be killed like any program. Its journal is watched by a decorator around the
@@ -11,14 +11,11 @@ mod child;
 mod cut_off;
 mod every_moment;
 mod hold;
-mod housekeeping;
 mod leftovers;
 mod lost_work;
 mod moment;
 mod poison;
 mod power;
-mod random_moments;
 mod samples;
 mod serve;
-mod signed;
 mod world;

@@ -82,14 +82,6 @@ impl Moment {
         moments
     }
 
-    /// What an effect does, whatever the stage and the round it belongs to.
-    fn kind(&self) -> Option<String> {
-        let Self::Around { effect, .. } = self else { return None };
-        let last = effect.rsplit('/').next().unwrap_or(effect);
-        let kind = if effect.starts_with("check/") { "check" } else { last };
-        Some(kind.trim_end_matches(|of: char| of.is_ascii_digit() || of == '-').to_owned())
-    }
-
     /// How often the status and the check run are shown, and when GitHub tells of it, differs with speed, and agents work
     /// meanwhile; every other effect has its fixed place in an order.
     pub fn is_beside_the_work(&self) -> bool {
@@ -101,31 +93,19 @@ impl Moment {
     }
 }
 
-/// One moment for each kind of effect, on one side of it for one kind and on another for the next; and whatever is no
-/// effect once.
-pub fn representatives(moments: Vec<Moment>) -> Vec<Moment> {
-    let mut kinds: Vec<String> = Vec::new();
-    for moment in &moments {
-        if let Some(kind) = moment.kind()
-            && !kinds.contains(&kind)
-        {
-            kinds.push(kind);
-        }
-    }
-    let side = |kind: &String| {
-        let sides = [Point::Unobserved, Point::Intended, Point::Observed];
-        kinds.iter().position(|known| known == kind).map(|nth| sides[nth % sides.len()])
-    };
-    let mut met = std::collections::BTreeSet::new();
-    let is_one = |moment: &Moment| match moment {
-        Moment::Around { point, .. } => {
-            moment.kind().is_some_and(|kind| side(&kind) == Some(*point) && met.insert(kind))
-        }
-        Moment::Opened => true,
-        Moment::Signaled { nth } => *nth == 1,
-        Moment::Nth { .. } | Moment::Poisoned { .. } => false,
-    };
-    moments.into_iter().filter(is_one).collect()
+/// Before an intent, after one, during an agent's run and during a run of the tests.
+pub fn representatives(mut moments: Vec<Moment>) -> Vec<Moment> {
+    let chosen = [
+        (Point::Observed, "implement/1/commit"),
+        (Point::Intended, "publish/COMMIT/push-1"),
+        (Point::Unobserved, "implement/1/agent"),
+        (Point::Unobserved, "implement/2/tests"),
+    ];
+    moments.retain(|moment| match moment {
+        Moment::Around { point, effect, nth: 1 } => chosen.contains(&(*point, effect.as_str())),
+        _ => false,
+    });
+    moments
 }
 
 /// Counts entries of the same name.

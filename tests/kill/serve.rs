@@ -179,44 +179,6 @@ async fn given_time_to_end_it_lets_the_agent_finish_and_begins_nothing_new() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_that_is_cut_off_again_and_again_is_started_as_often_as_the_order_may_and_no_more() {
-    const MOST: u32 = 7;
-    let most = MOST.to_string();
-    let world = World::new(Agent::SlowAtItsFirstFix(600_000)).await;
-    let all = |world: &World| world.runs().begun.values().sum::<u32>();
-    let mut deaths = 0;
-    let settled = loop {
-        let before = world.runs().begun.get("implement/1").copied().unwrap_or_default();
-        let mut serving = start_with(&world, &[("JOURNEYMAN_LIMITS__ORDER_RUNS", &most)]).await;
-        if deaths == 0 {
-            world.label().await;
-        }
-        let begun = Instant::now();
-        let settled = loop {
-            assert!(begun.elapsed() < PATIENCE, "neither a start nor an end: {}", world.said());
-            if world.runs().begun.get("implement/1").copied().unwrap_or_default() > before {
-                break None;
-            }
-            let journals = world.journals().await;
-            if let Some(settled) = journals.into_iter().find_map(|(_, survey)| survey.next.settled) {
-                break Some(settled);
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        };
-        serving.kill().await;
-        world.sandboxes_end(Duration::from_secs(3)).await;
-        if let Some(settled) = settled {
-            break settled;
-        }
-        deaths += 1;
-        assert!(all(&world) <= MOST, "{:?}", world.runs());
-    };
-    let because = format!("{settled:?}");
-    assert!(because.contains("the 7 agent runs for this order are used up"), "{because}");
-    assert!(deaths > 1 && all(&world) <= MOST, "{deaths} deaths: {:?}", world.runs());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_right_after_the_202_it_has_the_delivery_and_does_the_work() {
     let world = World::new(Agent::Quick).await;
     world.label().await;

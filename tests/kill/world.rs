@@ -49,8 +49,6 @@ exit $code
 pub enum Agent {
     /// It answers at once.
     Quick,
-    /// It thinks for so many milliseconds before it does anything.
-    Thinking(u64),
     /// It thinks for so many milliseconds before it fixes anything for the first time.
     SlowAtItsFirstFix(u64),
 }
@@ -59,9 +57,6 @@ impl Agent {
     fn paced(self, script: &str) -> String {
         match self {
             Self::Quick => script.to_owned(),
-            Self::Thinking(milliseconds) => {
-                script.replace("\n  usd:", &format!("\n  think: {milliseconds}\n  usd:"))
-            }
             Self::SlowAtItsFirstFix(milliseconds) => {
                 script.replacen("\n  round: 1\n", &format!("\n  round: 1\n  think: {milliseconds}\n"), 1)
             }
@@ -95,22 +90,6 @@ impl World {
         let title = "Take the mean of the middle two";
         let body = "`sh median.sh 1 2 3 5` prints 3. It should print 2.5.";
         Self::of(BTreeMap::from(files), title, body, &agent.paced(SCRIPT)).await
-    }
-
-    /// The demo itself: its repository, its issue, its script, without the pauses.
-    pub async fn demo() -> Self {
-        let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/demo");
-        let mut files = BTreeMap::new();
-        read_files(&place.join("python"), "", &mut files);
-        let issue = fs::read_to_string(place.join("issue.md")).expect("the demo's issue");
-        let (title, body) = issue.split_once('\n').expect("a title and a body");
-        let script = ["common", "python"]
-            .map(|name| {
-                fs::read_to_string(place.join(format!("script/{name}.yaml"))).expect("the demo's script")
-            })
-            .concat();
-        let script: Vec<&str> = script.lines().filter(|line| !line.starts_with("  think:")).collect();
-        Self::of(files, title.trim_start_matches("# "), body, &script.join("\n")).await
     }
 
     pub async fn of(files: BTreeMap<String, Vec<u8>>, title: &str, body: &str, script: &str) -> Self {
@@ -326,19 +305,6 @@ fn command_line(process: &Path) -> String {
 pub struct Runs {
     pub begun: BTreeMap<String, u32>,
     pub ended: BTreeMap<String, u32>,
-}
-
-fn read_files(folder: &Path, above: &str, files: &mut BTreeMap<String, Vec<u8>>) {
-    for entry in fs::read_dir(folder).expect("a folder").flatten() {
-        let path = entry.path();
-        let name = format!("{above}{}", entry.file_name().to_string_lossy());
-        if path.is_dir() {
-            read_files(&path, &format!("{name}/"), files);
-        } else {
-            let name = name.strip_suffix(".sample").unwrap_or(&name).to_owned();
-            files.insert(name, fs::read(&path).expect("a file"));
-        }
-    }
 }
 
 fn folders(place: &Path) -> Vec<PathBuf> {

@@ -75,8 +75,9 @@ def seed():
 
 def run(command, directory, seconds):
     """Exit code (none: it was ended since the time was up), output, seconds."""
+    # Some faults need more lives of the crash matrix than `make test` has time for.
     environment = {**os.environ, "CARGO_TARGET_DIR": str(TARGET), "CARGO_TERM_COLOR": "never",
-                   "RUST_BACKTRACE": "0"}
+                   "RUST_BACKTRACE": "0", "JOURNEYMAN_MATRIX_LIVES": "500"}
     begun = time.monotonic()
     with tempfile.TemporaryFile() as output:
         child = subprocess.Popen(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL,

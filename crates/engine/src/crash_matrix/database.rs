@@ -91,22 +91,6 @@ impl LifeDatabase {
         }
     }
 
-    /// What keeps a second process away is lost, as on a network's file system, or with a connection that broke.
-    pub(super) async fn lose_the_lock(&self) {
-        match self {
-            Self::File { path, .. } => {
-                std::fs::remove_file(path.with_extension("db.lock")).expect("a lock");
-            }
-            Self::Schema { url, schema } => {
-                let _busy = Busy::new();
-                let mut server = PgConnection::connect(url).await.expect("PostgreSQL answers");
-                let broken = format!("SELECT pg_terminate_backend(pid, 5000) {HOLDERS}");
-                let broken = sqlx::query(AssertSqlSafe(broken));
-                broken.bind(schema).execute(&mut server).await.expect("a lock");
-            }
-        }
-    }
-
     /// Waits until a server has heard that the process of before is dead. It is no virtual time that this takes.
     pub(super) async fn is_free(&self) {
         let Self::Schema { url, schema } = self else { return };

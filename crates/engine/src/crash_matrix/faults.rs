@@ -29,8 +29,6 @@ pub(super) enum Fate {
     HookUnderTwoGuids,
     /// A webhook comes later than those after it.
     HookLate { by: Duration },
-    /// Another process takes the database; this one goes on and does not know.
-    Usurped,
 }
 
 /// The kinds, each as often as the others.
@@ -48,11 +46,10 @@ pub(super) enum FateKind {
     HookTwice,
     HookUnderTwoGuids,
     HookLate,
-    Usurped,
 }
 
 impl FateKind {
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::DieBefore,
         Self::DieAfter,
         Self::GitHubBefore,
@@ -69,7 +66,6 @@ impl FateKind {
         Self::HookTwice,
         Self::HookUnderTwoGuids,
         Self::HookLate,
-        Self::Usurped,
     ];
 }
 
@@ -99,7 +95,6 @@ impl Fate {
             FateKind::HookTwice => Self::HookTwice,
             FateKind::HookUnderTwoGuids => Self::HookUnderTwoGuids,
             FateKind::HookLate => Self::HookLate { by: Duration::from_secs(30 + chance.below(90)) },
-            FateKind::Usurped => Self::Usurped,
         }
     }
 
@@ -118,7 +113,6 @@ impl Fate {
             Self::HookTwice => "twice",
             Self::HookUnderTwoGuids => "two GUIDs",
             Self::HookLate { .. } => "late",
-            Self::Usurped => "usurped",
         }
     }
 }

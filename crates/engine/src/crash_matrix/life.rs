@@ -10,7 +10,7 @@ use super::Case;
 use super::faults::Fate;
 use super::hold;
 use super::setting::Heard;
-use super::steps::{Busy, ProcessNumber, Seam, guid};
+use super::steps::{Busy, Seam, guid};
 use super::world::World;
 use crate::{Engine, ShutdownReport};
 use journeyman_emulator::{DeliveryAttempt, DeliveryResult};
@@ -45,7 +45,6 @@ enum ProcessEnd {
 }
 
 struct RunningProcess {
-    number: ProcessNumber,
     store: Store,
     engine: Engine,
     running: JoinHandle<ShutdownReport>,
@@ -72,13 +71,13 @@ fn is_traced() -> bool {
 fn live_in(world: &World) -> Result<LifeReport, String> {
     let begun = world.steps.now();
     let mut heard = Heard::default();
-    let mut process = 0;
+    let mut processes = 0;
     loop {
-        process += 2;
-        if process / 2 > MOST_PROCESSES {
+        processes += 1;
+        if processes > MOST_PROCESSES {
             return Err("does not come to an end: it dies again and again".to_owned());
         }
-        match in_a_process(world, || run(world, process, &mut heard)) {
+        match in_a_process(world, || run(world, &mut heard)) {
             ProcessEnd::Down(_) if world.steps.is_endless() => {
                 return Err(format!("does the same again and again: {:?}", world.steps.last()));
             }
@@ -92,7 +91,7 @@ fn live_in(world: &World) -> Result<LifeReport, String> {
     let virtual_seconds = (world.steps.now() - begun).as_seconds_f64();
     in_a_process(world, || hold::check(world, &heard))?;
     let before = in_a_process(world, || hold::Writes::of(world));
-    in_a_process(world, || idle(world, process + 2));
+    in_a_process(world, || idle(world));
     let after = in_a_process(world, || hold::Writes::of(world));
     if before != after {
         return Err(format!("started again with nothing to do, it wrote: {before:?}, then {after:?}"));
@@ -132,24 +131,24 @@ fn down(world: &World, time: Duration) {
 }
 
 /// The error is why it does not start, as when nobody heard that it has the database: its supervisor starts another.
-async fn start(world: &World, number: ProcessNumber) -> Result<RunningProcess, StoreError> {
-    let store = world.store(number).await;
+async fn start(world: &World) -> Result<RunningProcess, StoreError> {
+    let store = world.store().await;
     let busy = Busy::new();
     world.database.is_free().await;
-    store.take(&format!("process {number}")).await?;
+    store.take("a process").await?;
     drop(busy);
-    let engine = world.engine(number, &store);
+    let engine = world.engine(&store);
     let driven = engine.clone();
     let running = tokio::spawn(async move { driven.run().await });
-    Ok(RunningProcess { number, store, engine, running, known: BTreeSet::new() })
+    Ok(RunningProcess { store, engine, running, known: BTreeSet::new() })
 }
 
-async fn run(world: &World, number: ProcessNumber, heard: &mut Heard) -> ProcessEnd {
+async fn run(world: &World, heard: &mut Heard) -> ProcessEnd {
     world.steps.begin();
     let end = tokio::select! {
         biased;
         time = death(world) => ProcessEnd::Down(time),
-        end = serve(world, number, heard) => end,
+        end = serve(world, heard) => end,
     };
     world.steps.end();
     end
@@ -165,9 +164,9 @@ async fn death(world: &World) -> Duration {
     }
 }
 
-async fn serve(world: &World, number: ProcessNumber, heard: &mut Heard) -> ProcessEnd {
+async fn serve(world: &World, heard: &mut Heard) -> ProcessEnd {
     let struck = world.steps.state().struck.len();
-    let mut process = match start(world, number).await {
+    let mut process = match start(world).await {
         Ok(process) => process,
         // The database refuses, or nobody heard that this process has it.
         Err(_) if world.steps.refuses() || world.steps.state().struck.len() > struck => {
@@ -181,17 +180,11 @@ async fn serve(world: &World, number: ProcessNumber, heard: &mut Heard) -> Proce
         }
         world.people.lock().unwrap().act(&world.scene());
         deliver(world, &process, heard).await;
-        let (terminate, usurp) = {
-            let mut state = world.steps.state();
-            (state.terminate.take(), std::mem::take(&mut state.usurp))
-        };
+        let terminate = world.steps.state().terminate.take();
         if let Some(down) = terminate {
             process.engine.drain();
             let _ = process.running.await;
             return ProcessEnd::Down(down);
-        }
-        if usurp {
-            process = usurped(world, process, heard).await;
         }
         if is_settled(world, &mut process, heard).await {
             return ProcessEnd::Settled;
@@ -202,30 +195,6 @@ async fn serve(world: &World, number: ProcessNumber, heard: &mut Heard) -> Proce
         }
         tokio::time::sleep(LOOK).await;
     }
-}
-
-/// The process is stopped, another takes its place, and then the first wakes up.
-async fn usurped(world: &World, first: RunningProcess, heard: &mut Heard) -> RunningProcess {
-    world.steps.freeze(first.number);
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    world.database.lose_the_lock().await;
-    let second = loop {
-        match start(world, first.number + 1).await {
-            Ok(second) => break second,
-            Err(_) => tokio::time::sleep(STARTS_AGAIN).await,
-        }
-    };
-    for _ in 0..10 {
-        world.people.lock().unwrap().act(&world.scene());
-        deliver(world, &second, heard).await;
-        tokio::time::sleep(LOOK).await;
-    }
-    world.steps.thaw();
-    // As the application does once it hears that the database is another's.
-    let _ = tokio::time::timeout(Duration::from_secs(60), first.store.lost()).await;
-    first.running.abort();
-    let _ = first.running.await;
-    second
 }
 
 async fn is_settled(world: &World, process: &mut RunningProcess, heard: &Heard) -> bool {
@@ -266,7 +235,7 @@ async fn deliver(world: &World, process: &RunningProcess, heard: &mut Heard) {
     }
     for delivery in world.emulator.queued_deliveries() {
         let point = format!("hook: {}.{}", delivery.event, delivery.action.as_deref().unwrap_or_default());
-        let mut directive = world.steps.pass(process.number, Seam::Hook, &point).await;
+        let mut directive = world.steps.pass(Seam::Hook, &point).await;
         match directive.hook.take() {
             Some(Fate::HookLost) => {
                 world.emulator.delivered(delivery.id, DeliveryResult::Failed("lost".to_owned()));
@@ -286,7 +255,7 @@ async fn deliver(world: &World, process: &RunningProcess, heard: &mut Heard) {
             _ => {}
         }
         take_in(world, process, heard, &delivery).await;
-        world.steps.passed(process.number, Seam::Hook, &mut directive).await;
+        world.steps.passed(&mut directive).await;
     }
 }
 
@@ -312,9 +281,9 @@ async fn take_in(world: &World, process: &RunningProcess, heard: &mut Heard, del
 }
 
 /// One more process that finds everything done.
-async fn idle(world: &World, number: ProcessNumber) {
+async fn idle(world: &World) {
     world.steps.begin();
-    let process = start(world, number).await.expect("the database is free");
+    let process = start(world).await.expect("the database is free");
     tokio::time::sleep(Duration::from_secs(330)).await;
     process.running.abort();
     let _ = process.running.await;

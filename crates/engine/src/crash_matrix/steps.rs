@@ -30,9 +30,6 @@ pub(super) enum Seam {
     Hook,
 }
 
-/// One of the processes that were started; a later one has a larger number.
-pub(super) type ProcessNumber = u32;
-
 /// What is to happen to a step.
 #[derive(Debug, Default)]
 pub(super) struct Directive {
@@ -52,9 +49,6 @@ pub(super) struct StepsState {
     /// How long the process is down, once it is dead.
     pub(super) dead: Option<Duration>,
     pub(super) terminate: Option<Duration>,
-    pub(super) usurp: bool,
-    frozen: Option<ProcessNumber>,
-    was_frozen: Option<ProcessNumber>,
     answers: Option<(FaultyAnswer, bool, u32)>,
     outage_until: DateTime<Utc>,
     refuses_until: DateTime<Utc>,
@@ -79,7 +73,6 @@ pub(super) struct Steps {
     time: Mutex<VirtualTime>,
     /// Something happened that whoever runs the process has to see.
     pub(super) news: Notify,
-    thawed: Notify,
 }
 
 impl Steps {
@@ -92,9 +85,6 @@ impl Steps {
             points: BTreeSet::new(),
             dead: None,
             terminate: None,
-            usurp: false,
-            frozen: None,
-            was_frozen: None,
             answers: None,
             outage_until: now,
             refuses_until: now,
@@ -107,7 +97,6 @@ impl Steps {
             state: Mutex::new(state),
             time: Mutex::new(VirtualTime { base: now, since: None }),
             news: Notify::new(),
-            thawed: Notify::new(),
         }
     }
 
@@ -124,7 +113,7 @@ impl Steps {
     /// A process begins, in a runtime of its own.
     pub(super) fn begin(&self) {
         let mut state = self.state();
-        (state.dead, state.terminate, state.usurp) = (None, None, false);
+        (state.dead, state.terminate) = (None, None);
         state.committing = Directive::default();
         state.entry = None;
         drop(state);
@@ -142,17 +131,6 @@ impl Steps {
         clock.base += TimeDelta::from_std(time).unwrap_or_default();
     }
 
-    /// The process is stopped for a while and does not know it.
-    pub(super) fn freeze(&self, process: ProcessNumber) {
-        let mut state = self.state();
-        (state.frozen, state.was_frozen) = (Some(process), Some(process));
-    }
-
-    pub(super) fn thaw(&self) {
-        self.state().frozen = None;
-        self.thawed.notify_waiters();
-    }
-
     fn trouble_for(&self, time: Duration) -> DateTime<Utc> {
         let until = self.now() + TimeDelta::from_std(time).unwrap_or_default();
         let mut state = self.state();
@@ -160,22 +138,10 @@ impl Steps {
         until
     }
 
-    /// Nothing is done any more by a process that is dead or stopped.
-    /// What has begun to write ends that first: nobody else could write meanwhile.
-    async fn alive(&self, process: ProcessNumber, seam: Option<Seam>) {
-        loop {
-            let thawed = self.thawed.notified();
-            let (dead, frozen) = {
-                let state = self.state();
-                (state.dead.is_some(), state.frozen == Some(process) && seam != Some(Seam::Store))
-            };
-            if dead {
-                std::future::pending::<()>().await;
-            }
-            if !frozen {
-                return;
-            }
-            thawed.await;
+    /// Nothing is done any more by a process that is dead.
+    async fn alive(&self) {
+        if self.state().dead.is_some() {
+            std::future::pending::<()>().await;
         }
     }
 
@@ -187,8 +153,8 @@ impl Steps {
     }
 
     /// Comes to a step.
-    pub(super) async fn pass(&self, process: ProcessNumber, seam: Seam, point: &str) -> Directive {
-        self.alive(process, Some(seam)).await;
+    pub(super) async fn pass(&self, seam: Seam, point: &str) -> Directive {
+        self.alive().await;
         if self.is_endless() {
             self.die(Duration::ZERO).await;
         }
@@ -237,11 +203,6 @@ impl Steps {
                     }
                     directive.hook = Some(fate);
                 }
-                Fate::Usurped => {
-                    self.trouble_for(Duration::from_secs(60));
-                    self.state().usurp = true;
-                    self.news.notify_one();
-                }
             }
         }
         if seam == Seam::GitHub {
@@ -260,11 +221,11 @@ impl Steps {
     }
 
     /// The step is done.
-    pub(super) async fn passed(&self, process: ProcessNumber, seam: Seam, directive: &mut Directive) {
+    pub(super) async fn passed(&self, directive: &mut Directive) {
         if let Some(down) = directive.dies_after.take() {
             self.die(down).await;
         }
-        self.alive(process, Some(seam)).await;
+        self.alive().await;
     }
 
     /// Whether it does the same again and again.
@@ -292,7 +253,7 @@ fn can_strike(fate: &Fate, seam: Seam) -> bool {
     match fate {
         Fate::DieBefore { .. } | Fate::DieAfter { .. } | Fate::Terminate { .. } => true,
         Fate::GitHub { .. } | Fate::Outage { .. } => seam == Seam::GitHub,
-        Fate::StoreRefuses { .. } | Fate::CommitUnheard | Fate::Usurped => seam == Seam::Store,
+        Fate::StoreRefuses { .. } | Fate::CommitUnheard => seam == Seam::Store,
         Fate::HookLost | Fate::HookTwice | Fate::HookUnderTwoGuids | Fate::HookLate { .. } => {
             seam == Seam::Hook
         }
@@ -313,13 +274,13 @@ impl Busy {
 }
 
 /// The database of one process.
-pub(super) struct WatchedStore(pub(super) Arc<Steps>, pub(super) ProcessNumber);
+pub(super) struct WatchedStore(pub(super) Arc<Steps>);
 
 #[async_trait]
 impl StoreWatcher for WatchedStore {
     async fn begins(&self, _what: &'static str) -> Result<Box<dyn Send>, StoreError> {
-        let Self(steps, process) = self;
-        steps.alive(*process, None).await;
+        let Self(steps) = self;
+        steps.alive().await;
         if steps.refuses() {
             // It does not say so at once.
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -329,18 +290,18 @@ impl StoreWatcher for WatchedStore {
     }
 
     async fn commits(&self, what: &'static str) -> Result<(), StoreError> {
-        let Self(steps, process) = self;
+        let Self(steps) = self;
         let entry = if what == "an entry" { steps.state().entry.take() } else { None };
         let point = entry.unwrap_or_else(|| format!("store: {what}"));
-        let directive = steps.pass(*process, Seam::Store, &point).await;
+        let directive = steps.pass(Seam::Store, &point).await;
         steps.state().committing = directive;
         Ok(())
     }
 
     async fn committed(&self, _what: &'static str) -> Result<(), StoreError> {
-        let Self(steps, process) = self;
+        let Self(steps) = self;
         let mut directive = std::mem::take(&mut steps.state().committing);
-        steps.passed(*process, Seam::Store, &mut directive).await;
+        steps.passed(&mut directive).await;
         match directive.unheard {
             true => Err(StoreError::Unavailable { because: "the connection broke".to_owned() }),
             false => Ok(()),
@@ -395,7 +356,6 @@ pub(super) fn kind_of(key: &str) -> String {
 /// GitHub, for one process.
 pub(super) struct DirectConnection {
     pub(super) steps: Arc<Steps>,
-    pub(super) process: ProcessNumber,
     pub(super) emulator: Arc<Emulator>,
 }
 
@@ -418,12 +378,12 @@ fn point_of(request: &OutgoingRequest<'_>) -> String {
 #[async_trait]
 impl GitHubConnection for DirectConnection {
     async fn exchange(&self, request: OutgoingRequest<'_>) -> Result<IncomingAnswer, GitHubError> {
-        let (steps, process) = (&self.steps, self.process);
+        let steps = &self.steps;
         // Nobody's answer comes at once.
         tokio::time::sleep(Duration::from_millis(60)).await;
-        let mut directive = steps.pass(process, Seam::GitHub, &point_of(&request)).await;
+        let mut directive = steps.pass(Seam::GitHub, &point_of(&request)).await;
         let cut = || GitHubError::unavailable(format!("no answer to {}", request.name));
-        if steps.is_out() || steps.state().was_frozen == Some(process) {
+        if steps.is_out() {
             return Err(cut());
         }
         if let Some((answer, false)) = directive.answer {
@@ -441,7 +401,7 @@ impl GitHubConnection for DirectConnection {
         journeyman_emulator::set_time(steps.now());
         let path = format!("{base}{}", request.route);
         let answered = self.emulator.exchange(caller, request.verb.word(), &path, body).await;
-        steps.passed(process, Seam::GitHub, &mut directive).await;
+        steps.passed(&mut directive).await;
         let answered = answered.ok_or_else(cut)?;
         let mut answer =
             IncomingAnswer { status: answered.status, body: answered.body, ..IncomingAnswer::default() };

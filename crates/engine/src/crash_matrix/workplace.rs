@@ -10,7 +10,7 @@ use git2::{Oid, Repository, Signature, Time};
 use tokio::sync::watch;
 
 use super::setting::{REPOSITORY, RedTests};
-use super::steps::{ProcessNumber, Seam, Steps, kind_of};
+use super::steps::{Seam, Steps, kind_of};
 use crate::EngineParts;
 use crate::effects::{Effect, EffectContext, EffectPerformer, RealEffects};
 use crate::live_journal::JournalSnapshot;
@@ -37,7 +37,6 @@ pub(super) struct AgentDiary {
 
 pub(super) struct Workplace {
     pub(super) steps: Arc<Steps>,
-    pub(super) process: ProcessNumber,
     pub(super) emulator: Arc<Emulator>,
     pub(super) git: PathBuf,
     pub(super) diary: Arc<Mutex<AgentDiary>>,
@@ -70,7 +69,7 @@ impl EffectPerformer for Workplace {
             | Move::Archive { .. }
             | Move::Preflight
             | Move::TakeIn { .. }
-            | Move::UpdateBranch { .. } => self.steps.pass(self.process, Seam::Work, &point).await,
+            | Move::UpdateBranch { .. } => self.steps.pass(Seam::Work, &point).await,
             _ => return RealEffects.perform(parts, order, effect, turns).await,
         };
         let outcome = match &effect.r#move {
@@ -116,7 +115,7 @@ impl EffectPerformer for Workplace {
             Move::UpdateBranch { .. } => Ok(EffectOutcome::UpToDate),
             _ => Err(EffectError { message: "not simulated".to_owned(), retry: Retry::Never }),
         };
-        self.steps.passed(self.process, Seam::Work, &mut directive).await;
+        self.steps.passed(&mut directive).await;
         outcome.unwrap_or_else(EffectOutcome::Trouble)
     }
 }
@@ -150,7 +149,7 @@ impl Workplace {
         }
         *self.diary.lock().unwrap().starts.entry(name.clone()).or_default() += 1;
         tokio::time::sleep(Duration::from_secs(3)).await;
-        let mut directive = self.steps.pass(self.process, Seam::Work, "work: an agent's last word").await;
+        let mut directive = self.steps.pass(Seam::Work, "work: an agent's last word").await;
         let run = said(match task.command.as_str() {
             "classify_issue" => "/bug",
             "generate_branch" => "fix-the-sum",
@@ -163,7 +162,7 @@ impl Workplace {
             *diary.ends.entry(name.clone()).or_default() += 1;
             diary.remembered.insert(name.clone(), run.clone());
         }
-        self.steps.passed(self.process, Seam::Work, &mut directive).await;
+        self.steps.passed(&mut directive).await;
         context.settle(&run).await;
         Ok(EffectOutcome::AgentRan(Box::new(run)))
     }

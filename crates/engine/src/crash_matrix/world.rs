@@ -13,7 +13,7 @@ use super::Case;
 use super::database::LifeDatabase;
 use super::people::People;
 use super::setting::{PERSON, REPOSITORY, REVIEWER, RedTests, Scene, at_once};
-use super::steps::{Busy, DirectConnection, NamedEntries, ProcessNumber, Steps, WatchedStore};
+use super::steps::{Busy, DirectConnection, NamedEntries, Steps, WatchedStore};
 use super::workplace::{AgentDiary, Workplace};
 use crate::{Clock, Engine, EngineParts, EngineSettings, Environments};
 use journeyman_agent::Agents;
@@ -132,25 +132,22 @@ impl World {
     /// For whoever looks from outside.
     pub(super) async fn reading(&self) -> Store {
         self.steps.begin();
-        self.store(ProcessNumber::MAX).await
+        self.store().await
     }
 
     /// Opens the database for a process.
-    pub(super) async fn store(&self, process: ProcessNumber) -> Store {
+    pub(super) async fn store(&self) -> Store {
         let busy = Busy::new();
-        let watcher = Arc::new(WatchedStore(Arc::clone(&self.steps), process));
+        let watcher = Arc::new(WatchedStore(Arc::clone(&self.steps)));
         let store = Store::open_watched(self.database.url(), watcher).await.expect("the database opens");
         drop(busy);
         store
     }
 
     /// The engine of a process.
-    pub(super) fn engine(&self, process: ProcessNumber, store: &Store) -> Engine {
-        let connection = DirectConnection {
-            steps: Arc::clone(&self.steps),
-            process,
-            emulator: Arc::clone(&self.emulator),
-        };
+    pub(super) fn engine(&self, store: &Store) -> Engine {
+        let connection =
+            DirectConnection { steps: Arc::clone(&self.steps), emulator: Arc::clone(&self.emulator) };
         let limits = WriteLimits { interval: Duration::from_millis(100), ..WriteLimits::NONE };
         let steps = Arc::clone(&self.steps);
         let github = github_over(Arc::new(connection), limits, Backoff::REQUEST);
@@ -161,7 +158,6 @@ impl World {
         };
         let workplace = Workplace {
             steps: Arc::clone(&self.steps),
-            process,
             emulator: Arc::clone(&self.emulator),
             git: self.git.clone(),
             diary: Arc::clone(&self.diary),

@@ -65,26 +65,3 @@ async fn postgresql_is_killed_while_an_agent_works_and_the_agent_works_on() {
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
     world.end().await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn postgresql_is_killed_again_and_again_in_one_order_and_nothing_is_done_twice() {
-    let mut database = LocalPostgres::start();
-    let world = labeled_on(&database).await;
-    for moment in ["plan/1/agent", "implement/1/agent", "implement/1/tests", "publish/pull"] {
-        world.until_begun(moment).await;
-        database.kill();
-        database.start_again();
-    }
-
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    for stage in ["classify", "branch", "plan", "implement", "publish"] {
-        assert_eq!(ended.runs_of(stage), 1, "{stage} was paid once");
-    }
-    assert_eq!(begun_again(&ended.journal), Vec::<&MoveKey>::new());
-    world.pull();
-    assert_eq!(world.branches().len(), 1);
-    assert_eq!(world.orders().await.len(), 1);
-    world.end().await;
-}

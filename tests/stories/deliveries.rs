@@ -127,43 +127,6 @@ async fn whatever_github_delivers_twice_changes_nothing_the_second_time() {
     world.end().await;
 }
 
-/// GitHub sends an event once for each hook, and each time under another GUID: here the second comes when the order of the
-/// first has ended.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_event_under_two_guids_is_one_order_also_when_it_has_ended() {
-    let world = Story::of(WELL).labeled().await;
-    let label = world.labeled_body().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    world.github.close(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it is open");
-    world.quiet().await;
-    world.comment(MAINTAINER, "/journeyman").await;
-    let comment = world.github.wait_for("the comment's delivery", Duration::from_secs(30), |github| {
-        github.deliveries().into_iter().rev().find(|one| one.event == "issue_comment")
-    });
-    let comment = comment.await.expect("it is delivered").payload;
-    let second = world.settled().await;
-    assert_eq!((second.word(), second.order == ended.order), ("verified", false));
-    world.github.close(REPOSITORY, world.pulls()[1].issue.number, MAINTAINER).await.expect("it is open");
-    world.quiet().await;
-
-    for (number, event, body) in [(1, "issues", label), (2, "issue_comment", comment.into_bytes())] {
-        let guid = format!("0b989ba4-242f-11e5-81e1-c7b6966d26{number:02}");
-        assert_eq!(world.deliver(&guid, event, &body).await, 202);
-        world.quiet().await;
-        let concluded = world.store.conclusion(&guid.parse().expect("a GUID")).await.expect("it is kept");
-        let because = "an order of the issue has heard of it".to_owned();
-        assert_eq!(concluded, Some(DeliveryConclusion::Ignored { because }), "{event}");
-    }
-    assert_eq!(world.orders().await.len(), 2, "none was opened by what two orders have heard");
-
-    world.unlabel().await;
-    world.label().await;
-    world.quiet().await;
-    assert_eq!(world.orders().await.len(), 3, "a label that is put on again is another event");
-    world.end().await;
-}
-
 /// The body of the last delivery of this event in which these words stand.
 fn told_last(world: &World, event: &str, words: &str) -> String {
     let is_it = |one: &DeliveryAttempt| one.event == event && one.payload.contains(words);

@@ -1,8 +1,7 @@
 //! When the attempts run out the tech lead is asked: it guides, or it calls a person.
 
-use crate::world::judges::{diagnoses, says};
-use crate::world::{MAINTAINER, Story};
-use serde_json::json;
+use crate::world::Story;
+use crate::world::judges::diagnoses;
 
 /// A wrong answer, in words, so that each fails in its own way.
 fn wrong(round: u32, word: &str) -> String {
@@ -75,39 +74,6 @@ async fn the_tech_lead_guides_and_the_developer_succeeds() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn guidance_that_does_not_help_ends_with_a_person_and_is_not_asked_for_twice() {
-    let more = wrong(4, "some") + &wrong(5, "few") + &wrong(6, "none");
-    let lead = diagnoses("implement", "guide", "It writes words.", "Write digits into the file.");
-    let world = Story::of(&(three_wrong() + &more + AT_LAST + &lead)).labeled().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (6, 1));
-    assert!(ended.because().contains("also after the tech_lead's guidance"), "{}", ended.because());
-    let pull = world.pull();
-    assert!(pull.draft);
-    assert_eq!(world.handed_over("answer"), "none\n", "of rounds that are as good, the latest");
-    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
-
-    // A person knows more; then the tech lead may be asked again, should it be stuck again.
-    world.comment(MAINTAINER, "/retry it is 42").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert!(ended.said("implement/7/agent").contains("it is 42"));
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_tech_lead_flags_and_its_diagnosis_is_what_the_person_reads() {
     let lead = diagnoses("implement", "flag", "The test wants a number that the issue does not name.", "");
     let world = Story::of(&(three_wrong() + &lead)).labeled().await;
@@ -127,36 +93,6 @@ async fn the_tech_lead_flags_and_its_diagnosis_is_what_the_person_reads() {
     assert!(status.contains("The test wants a number that the issue does not name."), "{status}");
     assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
     assert!(!ended.moves().iter().any(|name| name.starts_with("review/")), "{:?}", ended.moves());
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: needs-human
-    status: Needs a person: the best attempt is not verified
-    check: Not verified: 1 of 2 tests pass (Some(Failure))
-    pull: ❌ Not verified (draft)
-    receipt: escalated / not verified / false
-    api: escalated / false
-    exit: 3
-    attestation: FAILED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tech_lead_who_answers_nonsense_twice_leaves_it_to_a_person() {
-    // A guide without guidance says nothing.
-    let empty = json!({"decision": "guide", "diagnosis": "Hm.", "guidance": " "});
-    let lead = says("implement", "tech_lead", Some(1), &empty)
-        + "
-- stage: implement
-  role: tech_lead
-  say: I would try something else.
-";
-    let world = Story::of(&(three_wrong() + &lead)).labeled().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (3, 2));
-    assert!(ended.because().contains("The tech_lead could not say more"), "{}", ended.because());
-    assert!(world.pull().draft);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: needs-human
     status: Needs a person: the best attempt is not verified

@@ -9,8 +9,8 @@ use journeyman::emulator::{ApiCall, Caller, Fault, FaultKind, IssueView, PullVie
 
 use journeyman::order::{EffectOutcome, JournalEntry, JournalEvent};
 
+use crate::is_all_asked_for;
 use crate::world::{REPOSITORY, Story, WELL, World};
-use crate::{all_or_first, is_all_asked_for};
 
 /// Worlds that go on side by side.
 const AT_ONCE: usize = 6;
@@ -159,40 +159,6 @@ async fn whatever_write_fails_once_in_whatever_way_the_end_is_the_same() {
     let wrong: Vec<String> =
         stream::iter(cases).buffer_unordered(AT_ONCE).filter_map(future::ready).collect().await;
     assert!(wrong.is_empty(), "expected {expected:#?}\n{}", wrong.join("\n"));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tokens_that_expire_in_the_middle_are_replaced() {
-    let slowly = WELL.replace("  usd: 0.05", "  think: 1000");
-    let world = Story::of(&slowly).labeled().await;
-    for moment in ["classify/1/agent", "implement/1/agent", "implement/1/tests"] {
-        world.until_begun(moment).await;
-        world.github.expire_tokens();
-    }
-    assert_eq!(world.settled().await.word(), "verified");
-    world.pull();
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fresh_token_that_is_refused_once_is_tried_again() {
-    let paths = ["/collaborators/", "git-receive-pack", "/issues/1/comments", "/pulls", "git-upload-pack"];
-    for path in all_or_first(&paths, 2) {
-        let world = Story::of(WELL).begin().await;
-        world.github.inject(Fault {
-            method: None,
-            path_contains: (*path).to_owned(),
-            times: 1,
-            kind: status(401, &[], "Bad credentials"),
-        });
-        world.label().await;
-        let ended = world.settled().await;
-        assert_eq!(ended.word(), "verified", "401 at {path}: {}", ended.because());
-        let refused = world.github.calls().iter().filter(|call| call.status == Some(401)).count();
-        assert!(refused >= 1, "the fault at {path} struck");
-        world.pull();
-        world.end().await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -144,41 +144,6 @@ async fn when_the_rounds_run_out_a_person_gets_a_draft_and_an_approval_goes_on_t
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_verifier_that_answers_nonsense_twice_is_never_a_pass() {
-    let nonsense = "\n- stage: review\n  role: code_reviewer\n  say: LGTM!\n";
-    let (world, ended) = told(&(WORK.to_owned() + nonsense)).await;
-
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    assert_eq!(
-        (ended.judged_of("review"), ended.runs_of("review")),
-        (2, 0),
-        "the developer did nothing wrong"
-    );
-    assert!(ended.because().contains("could not be completed"), "{}", ended.because());
-    assert!(!reached(&ended, "archive"));
-    assert!(world.pull().draft, "what is there is kept");
-    assert!(!world.pull().issue.body.contains("✅ Verified"), "{}", world.pull().issue.body);
-
-    world.rescript(WORK);
-    world.comment(MAINTAINER, "/retry").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!((ended.judged_of("review"), ended.runs_of("review")), (3, 0));
-    assert!(!world.pull().draft);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_that_fails_in_its_retry_leaves_the_round_before() {
     let fails = "
 - stage: review
@@ -251,87 +216,6 @@ async fn what_the_tests_find_goes_back_to_the_developer_before_anybody_reviews()
     api: verified / true
     exit: 0
     attestation: PASSED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn when_the_stage_test_runs_out_of_rounds_nothing_after_it_runs() {
-    let (world, ended) = told(&wrong_words()).await;
-
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    assert!(ended.because().contains("1 passed, 1 failed"), "{}", ended.because());
-    assert_eq!((ended.runs_of("test"), ended.judged_of("test")), (2, 0));
-    for stage in ["review", "archive"] {
-        assert!(!reached(&ended, stage), "{stage}: {:?}", ended.moves());
-    }
-    assert!(world.pull().draft);
-    assert_eq!(world.handed_over("answer"), "lots\n", "of rounds that are as good, the latest");
-    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
-
-    world.comment(MAINTAINER, "/retry in digits").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert!(ended.said("test/4/agent").contains("in digits"));
-    assert!(reached(&ended, "archive") && !world.pull().draft);
-    assert_eq!(world.handed_over("answer"), "42\n");
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_tests_are_a_stage_without_a_worker_their_failure_is_the_end() {
-    let shipped = include_str!("../../templates/pipelines/coding-harness.yaml");
-    let (before, after) = shipped.split_once("  - name: test\n").expect("the stage test");
-    let (_, after) = after.split_once("  - name: publish\n").expect("the stage after it");
-    let after = after.replace("{{test.changed}}", "{{develop.changed}}");
-    let test = "  - { name: test, depends_on: [develop], uses: tests }\n  - name: publish\n";
-    let world = Story::of(&WORK.replace("echo 42", "echo 43"))
-        .file(".github/journeyman.yml", "test: sh test.sh\npipeline: coding-harness\n")
-        .file(".github/journeyman/pipelines/coding-harness.yaml", &format!("{before}{test}{after}"))
-        .labeled()
-        .await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "failed", "{}", ended.because());
-    assert!(ended.because().contains("1 passed, 1 failed"), "{}", ended.because());
-    for stage in ["review", "archive", "ready"] {
-        assert!(!reached(&ended, stage), "{stage}: {:?}", ended.moves());
-    }
-    assert!(world.pulls().is_empty(), "nobody is asked");
-    let [branch] = &world.branches()[..] else { panic!("what was paid for stays: {:?}", world.branches()) };
-    let status = world.status_comment();
-    assert!(status.contains(&format!("**Branch:** `{branch}`")), "{status}");
-    assert!(
-        status.contains("**What was tried**\n\n- test, round 1: 1 of 2 tests pass: 1 passed, 1 failed"),
-        "{status}"
-    );
-    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
-
-    // The same tests on the same commit say the same; whoever asks is told so.
-    world.comment(MAINTAINER, "/retry").await;
-    let again = world.settled().await;
-    assert_eq!(again.word(), "failed", "{}", again.because());
-    assert!(again.moves().iter().any(|name| name == "test/2/tests"), "{:?}", again.moves());
-    assert_eq!(again.runs_of("develop"), 1);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: needs-human
-    status: Failed: something has to be fixed first
-    check: none
-    pull: none
-    receipt: failed / not verified / false
-    api: failed / false
-    exit: 1
-    attestation: FAILED
     ");
     world.end().await;
 }

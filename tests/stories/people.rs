@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use journeyman::emulator::{Fault, FaultKind, RepositoryRole};
+use journeyman::emulator::RepositoryRole;
 use journeyman::order::{JournalEvent, SignalKind};
 
 use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, STUBBORN, Story, TRIAGER, WELL, World};
@@ -127,32 +127,6 @@ async fn cancel_ends_a_running_agent_within_seconds() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_cancel_retry_goes_on_with_the_same_order() {
-    let world = Story::of(SLOW).labeled().await;
-    agent_is_running(&world).await;
-    world.comment(MAINTAINER, "/cancel").await;
-    assert_eq!(world.settled().await.word(), "cancelled");
-    world.rescript(WELL);
-    world.comment(MAINTAINER, "/retry").await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(world.orders().await.len(), 1);
-    assert_eq!(ended.runs_of("classify"), 1, "what was done is not done again");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cancel_by_an_outsider_stops_nothing() {
-    let world = Story::of(SLOWLY).labeled().await;
-    agent_is_running(&world).await;
-    world.comment(OUTSIDER, "/cancel").await;
-
-    assert_eq!(world.settled().await.word(), "verified");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_in_a_quote_in_code_or_in_prose_is_none() {
     let world = Story::of(SLOWLY).labeled().await;
     agent_is_running(&world).await;
@@ -239,54 +213,6 @@ async fn the_same_event_under_two_guids_is_one_order() {
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     assert_eq!(world.orders().await.len(), 1);
     world.pull();
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_delivery_fifty_times_at_once_is_one_order() {
-    let mut world = Story::of(WELL).begin().await;
-    world.stop_bot().await;
-    world.label().await;
-    let body = world.labeled_body().await;
-    world.start_bot().await;
-    let guid = "0b989ba4-242f-11e5-81e1-c7b6966d2516";
-    let sent = (0..50).map(|_| world.deliver(guid, "issues", &body));
-    let answers = futures_util::future::join_all(sent).await;
-    assert!(answers.iter().all(|status| *status == 202), "{answers:?}");
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(world.orders().await.len(), 1);
-    // And once more, when all is done.
-    assert_eq!(world.deliver(guid, "issues", &body).await, 202);
-    world.quiet().await;
-    assert_eq!(world.orders().await.len(), 1);
-    world.pull();
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_signed_by_github_is_not_heard() {
-    let mut world = Story::of(WELL).begin().await;
-    // Else it would be read there.
-    world.github.inject(Fault {
-        method: None,
-        path_contains: "/app/hook/deliveries".to_owned(),
-        times: 1_000,
-        kind: FaultKind::Lost,
-    });
-    world.stop_bot().await;
-    world.label().await;
-    let body = world.labeled_body().await;
-    world.start_bot().await;
-    let forged = journeyman::emulator::signature(b"another secret", &body);
-    for sign in [forged.as_str(), "sha256=", "", &forged.replace("sha256=", "sha1=")] {
-        let status =
-            world.deliver_signed("0b989ba4-242f-11e5-81e1-c7b6966d2516", "issues", &body, sign).await;
-        assert_eq!(status, 401, "{sign:?}");
-    }
-    world.quiet().await;
-    assert!(world.orders().await.is_empty());
     world.end().await;
 }
 

@@ -43,19 +43,6 @@ async fn a_restart_goes_on_where_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_restarts_in_one_order_are_no_other_thing() {
-    let mut world = Story::of(SLOWLY).labeled().await;
-    for moment in
-        ["classify/1/agent", "branch/1/agent", "plan/1/agent", "implement/1/agent", "implement/1/import"]
-    {
-        world.until_begun(moment).await;
-        world.stop_bot().await;
-        world.start_bot().await;
-    }
-    ends_as_if_nothing_had_happened(world, "many moments").await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_label_that_was_redelivered_after_the_start_is_taken_up() {
     let mut world = Story::of(SLOWLY).begin().await;
     world.stop_bot().await;

@@ -2,7 +2,6 @@
 
 use crate::world::judges::{finds, says};
 use crate::world::{MAINTAINER, OUTSIDER, Story, WELL};
-use serde_json::json;
 
 /// Adds a line to the question in each round, and shows what it was told.
 const MENDS: &str = "
@@ -153,103 +152,6 @@ async fn a_reviewer_who_is_never_content_calls_a_person_who_may_approve() {
     api: approved / false
     exit: 4
     attestation: FAILED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_the_rounds_of_review_retry_with_guidance_gives_new_ones() {
-    let world = Story::of(&(WELL.to_owned() + &never_content() + MENDS)).labeled().await;
-    assert_eq!(world.settled().await.word(), "escalated");
-    world.comment(MAINTAINER, "/retry ask for four more").await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let told = ended.said("review/4/agent");
-    for words in ["ask for four more", "attempt 1 of 3", "Nobody asked for more."] {
-        assert!(told.contains(words), "{words:?}: {told}");
-    }
-    assert!(!world.pull().draft);
-    assert_eq!(world.handed_over("question").lines().last(), Some("and 4 more"));
-    assert_eq!(world.reviews().len(), 4, "a comment a round, and no round twice");
-    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reviewer_who_answers_nonsense_is_asked_once_more() {
-    // The second question holds what was wrong with the first answer.
-    let judge = r#"
-- stage: review
-  role: code_reviewer
-  run: |
-    case "$(cat)" in
-      *"holds no JSON"*) echo '{"passed": true, "score": 1, "summary": "Now as JSON.", "issues": []}' ;;
-      *) echo 'Looks good to me!' ;;
-    esac
-"#;
-    let world = Story::of(&(WELL.to_owned() + judge)).labeled().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.said("review/1/verify-1"), "Looks good to me!");
-    assert!(ended.said("review/1/verify-2").contains("Now as JSON."));
-    assert_eq!(world.reviews().len(), 1);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pass_that_lists_something_grave_is_no_pass() {
-    let contradicts = json!({"passed": true, "score": 1, "summary": "Fine.", "issues": [
-        {"severity": "critical", "category": "security", "description": "Anybody can read it."}]});
-    let judge = says("review", "code_reviewer", None, &contradicts);
-    let world = Story::of(&(WELL.to_owned() + &judge + MENDS)).labeled().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    assert!(ended.because().contains("could not be completed"), "{}", ended.because());
-    assert!(world.pull().draft);
-    let reviews = world.reviews();
-    assert_eq!(reviews.len(), 1, "{reviews:#?}");
-    assert!(reviews[0].body.contains("could not be completed"), "{}", reviews[0].body);
-    assert_eq!(world.handed_over("answer"), "42\n", "the work is kept");
-
-    // The judge was at fault, so that it is the judge who is asked again.
-    world.rescript(WELL);
-    world.comment(MAINTAINER, "/retry").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert!(!ended.moves().iter().any(|name| name == "review/2/agent"), "{:?}", ended.moves());
-    assert!(!world.pull().draft);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
     ");
     world.end().await;
 }

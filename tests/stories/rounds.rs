@@ -135,26 +135,6 @@ async fn whoever_pushes_nothing_gets_no_pull_request_whatever_they_say() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_commit_again_is_nothing_new() {
-    let world = Story::of(
-        &(answers(1, 43)
-            + "
-- stage: implement
-  run: git push -q origin HEAD
-  say: Done again.
-"),
-    )
-    .labeled()
-    .await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    assert!(ended.because().contains("nothing was pushed"), "{}", ended.because());
-    assert!(world.pull().draft, "the first round's work is kept");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repository_without_tests_is_called_unverified_in_so_many_words() {
     let story = Story::of(&answers(1, 42)).without("test.sh").without(".github/journeyman.yml");
     let world = story.labeled().await;
@@ -222,34 +202,6 @@ async fn an_unusable_commit_message_is_asked_for_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_any_usable_commit_message_the_issue_names_the_commit() {
-    let world = Story::of(
-        "
-- stage: implement
-  run: echo 42 > answer && git commit -q -a -m wip && git push -q origin HEAD
-- stage: commit_message
-  round: 1
-  say: 🎉
-- stage: commit_message
-  round: 2
-  say: wip
-- stage: commit_message
-  say: update
-",
-    )
-    .labeled()
-    .await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.runs_of("commit_message"), 3);
-    assert_eq!(world.git(&["log", "-1", "--format=%s", &world.pull().head]), "The answer is wrong");
-    let status = world.status_comment();
-    assert!(status.contains("commit message was made from the issue"), "{status}");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn among_several_plans_the_agent_is_asked_which_one() {
     let world = Story::of(&(answers(1, 42) + "
 - stage: plan
@@ -265,51 +217,6 @@ async fn among_several_plans_the_agent_is_asked_which_one() {
     let told = ended.said("implement/1/agent");
     assert!(told.contains("the-new-plan") && !told.contains("an-old-plan"), "{told}");
     assert_eq!(world.git(&["ls-tree", "-r", "--name-only", &world.pull().head, ".journeyman"]), "");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_plan_that_is_not_written_is_asked_for_again_and_then_the_order_fails() {
-    let world = Story::of(
-        "
-- stage: plan
-  round: 1
-  say: Here is the plan, in this answer.
-- stage: plan
-  round: 2
-  say: The plan is above.
-- stage: plan
-  say: What plan?
-",
-    )
-    .labeled()
-    .await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "failed", "{}", ended.because());
-    assert_eq!(ended.runs_of("plan"), 3);
-    assert!(ended.because().contains(".journeyman/plans/*.md"), "{}", ended.because());
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_nonsense_twice_instead_of_a_class_is_a_clear_failure() {
-    let world = Story::of(
-        "
-- stage: classify
-  say: It could be a /bug or rather a /chore.
-",
-    )
-    .labeled()
-    .await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "failed", "{}", ended.because());
-    assert_eq!(ended.runs_of("classify"), 2, "the third would say the same");
-    assert!(world.pulls().is_empty());
-    let status = world.status_comment();
-    assert!(status.contains("stage classify") && status.contains("exactly one of"), "{status}");
-    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
     world.end().await;
 }
 

@@ -1,6 +1,5 @@
 //! One verdict: what is said of a commit is the same on every surface, and nothing is called verified that is not.
 
-use crate::world::judges::finds;
 use crate::world::{MAINTAINER, REPOSITORY, Story};
 
 const SETTINGS: &str = ".github/journeyman.yml";
@@ -79,36 +78,6 @@ async fn work_that_rests_on_what_a_person_accepted_is_never_verified() {
     api: approved / false
     exit: 4
     attestation: FAILED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stage_that_is_called_as_our_own_effects_are_is_refused_before_anything_is_paid() {
-    // Its commit would look like an answer to people, whom all judges have heard.
-    let answer =
-        TWO.replace("polish", "answer").replacen("implement", "make", 2).replace("implement", "make");
-    let world = Story::of(&finds("answer", "code_reviewer", None, &[]))
-        .file(SETTINGS, "test: sh test.sh\npipeline: own\n")
-        .file(OWN, &answer)
-        .labeled()
-        .await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "failed", "{}", ended.because());
-    for said in ["own.yaml", "line 10", "\"answer\"", "reserved"] {
-        assert!(ended.because().contains(said), "{said}: {}", ended.because());
-    }
-    assert!(world.pulls().is_empty());
-    assert!(!ended.moves().iter().any(|name| name.ends_with("/agent")), "{:?}", ended.moves());
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: needs-human
-    status: Failed: something has to be fixed first
-    check: none
-    pull: none
-    receipt: failed / none / false
-    api: failed / false
-    exit: 1
-    attestation: none
     ");
     world.end().await;
 }

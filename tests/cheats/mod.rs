@@ -31,7 +31,7 @@ const SIDE_BY_SIDE: usize = 3;
 /// Honest changes that may be called a cheat.
 const MOST_MISTAKEN: usize = 1;
 /// Of our own changes each so-manieth is judged where not everything is asked for.
-const EACH_OF_OURS: usize = 5;
+const EACH_OF_OURS: usize = 9;
 /// Of the strangers' changes each so-manieth is judged where not everything is asked for.
 const EACH: usize = 18;
 /// What a program cannot see that is run like a test: it is given no clock, and stands in a folder for temporary files.

@@ -4,9 +4,10 @@ use std::process::Command;
 
 use chrono::DateTime;
 use journeyman::order::{CommitSha, TreeSha};
-use journeyman::workspace::{GitErrorKind, NewCommit, PushOutcome, Workspaces};
+use journeyman::workspace::{GitErrorKind, NewCommit, PushOutcome, Remote, Workspaces};
+use secrecy::SecretString;
 
-use super::server::TOKEN;
+use super::server::{READER, TOKEN};
 use super::{House, git, git_with};
 
 /// A commit of ours with the base's tree.
@@ -28,6 +29,26 @@ fn made(house: &House, message: &str) -> CommitSha {
 
 fn head(house: &House) -> Option<CommitSha> {
     house.workspaces.remote_head(&house.remote(), house.branch.as_str()).unwrap()
+}
+
+#[tokio::test]
+async fn a_fetch_brings_one_branch_and_the_second_brings_nothing() {
+    let house = House::new().await;
+    let bare = house.server.path("octo/sums");
+    assert_eq!(git(&bare, &["rev-parse", "main"]), house.base.as_str());
+    git(&bare, &["branch", "other", "main"]);
+    let before = house.server.requests().len();
+    assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap(), house.base);
+    let since = house.server.requests().split_off(before);
+    assert!(since.iter().all(|request| request.starts_with("GET")), "{since:?}");
+
+    let newer = git(&bare, &["commit-tree", "main^{tree}", "-p", "main", "-m", "newer"]);
+    git(&bare, &["update-ref", "refs/heads/main", &newer]);
+    assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap().as_str(), newer);
+
+    let older = house.base.as_str();
+    git(&bare, &["update-ref", "refs/heads/main", older]);
+    assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap().as_str(), older, "also backwards");
 }
 
 #[tokio::test]
@@ -142,6 +163,48 @@ async fn objects_that_the_server_never_takes_are_refused_with_its_reason_and_are
     let PushOutcome::Declined { said } = pushed.unwrap() else { panic!("it was not declined") };
     assert!(said.contains("disallowed submodule name"), "{said}");
     assert_eq!(head(&house), None);
+}
+
+#[tokio::test]
+async fn every_answer_of_a_server_has_its_kind() {
+    let house = House::new().await;
+    let ours = &house.workspaces;
+    let ask = |remote: &Remote<'_>| ours.remote_head(remote, "main");
+    for (status, kind) in [
+        (401, GitErrorKind::Unauthorized),
+        (403, GitErrorKind::Forbidden),
+        (404, GitErrorKind::NotFound),
+        (429, GitErrorKind::Unavailable),
+        (500, GitErrorKind::Unavailable),
+        (503, GitErrorKind::Unavailable),
+        (418, GitErrorKind::Refused),
+    ] {
+        house.server.answer_with(Some(status));
+        let error = ask(&house.remote()).unwrap_err();
+        assert_eq!(error.kind, kind, "{status}: {error}");
+        assert!(!error.message.contains(TOKEN) && error.message.contains("octo/sums"), "{error}");
+    }
+    house.server.answer_with(None);
+    assert_eq!(ask(&house.remote()).unwrap(), Some(house.base.clone()));
+
+    let with = |token: Option<&str>| Remote { token: token.map(SecretString::from), ..house.remote() };
+    assert_eq!(ask(&with(None)).unwrap_err().kind, GitErrorKind::Unauthorized);
+    assert_eq!(ask(&with(Some("ghs_expired"))).unwrap_err().kind, GitErrorKind::Unauthorized);
+    let reader = with(Some(READER));
+    assert_eq!(ask(&reader).unwrap(), Some(house.base.clone()));
+    let error = ours.push(house.order, &reader, &house.branch, &made(&house, "a b"), None).unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::Forbidden, "{error}");
+
+    let error = ours.fetch(&house.remote(), "no-such-branch").unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::NotFound, "{error}");
+    let nobody = Remote { url: "http://127.0.0.1:1/octo/sums.git".parse().unwrap(), ..house.remote() };
+    assert_eq!(ask(&nobody).unwrap_err().kind, GitErrorKind::Unavailable);
+    for bad in ["ext::sh", "file:///etc", "ssh://git@127.0.0.1/x", "http://u:p@127.0.0.1/x"] {
+        let strange = Remote { url: bad.parse().unwrap(), ..house.remote() };
+        assert_eq!(ask(&strange).unwrap_err().kind, GitErrorKind::Broken, "{bad}");
+    }
+    assert_eq!(ours.remote_head(&house.remote(), "a..b").unwrap_err().kind, GitErrorKind::Broken);
+    assert!(Workspaces::new(std::path::Path::new("/proc/no")).is_err());
 }
 
 #[tokio::test]

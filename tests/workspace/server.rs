@@ -17,6 +17,7 @@ type BeforePush = Box<dyn FnMut() + Send>;
 
 #[derive(Default)]
 struct Faults {
+    status: Option<u16>,
     elsewhere: Option<Url>,
     holds_packs: bool,
     before_push: Option<BeforePush>,
@@ -60,6 +61,11 @@ impl Server {
 
     pub fn path(&self, repository: &str) -> PathBuf {
         self.root.path().join(format!("{repository}.git"))
+    }
+
+    /// Answers everything with this status from now on.
+    pub fn answer_with(&self, status: Option<u16>) {
+        self.faults.lock().unwrap().status = status;
     }
 
     /// Sends whoever asks below this address from now on, unless it is there already.
@@ -129,6 +135,7 @@ fn answer(
         return;
     }
     let refusal = match user.as_deref() {
+        _ if faults.lock().unwrap().status.is_some() => faults.lock().unwrap().status,
         None => Some(401),
         Some(login) if login == format!("x-access-token:{TOKEN}") => None,
         Some(login) if login == format!("x-access-token:{READER}") => pushes.then_some(403),

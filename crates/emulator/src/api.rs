@@ -1,4 +1,4 @@
-//! The door of the API: faults, the User-Agent rule, who calls, the way to a route, and the record.
+//! The door of the API: faults, who calls, the way to a route, and the record.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -120,13 +120,11 @@ pub(crate) async fn serve(
     let credentials = shared.lock().authenticate(authorization.as_deref());
     let caller = credentials.as_ref().map_or(Caller::Nobody, |credentials| shared.lock().caller(credentials));
     let call = arrived(&request, caller, String::from_utf8_lossy(&body).into_owned());
-    let user_agent = call.user_agent.clone();
     let apply = async {
         let parts = RequestParts {
             method: request.method().as_str(),
             path: request.path(),
             query: request.query_string(),
-            user_agent: &user_agent,
             accept: header(request.headers(), "accept"),
         };
         decorate(&shared, answer(&shared, parts, &body, credentials))
@@ -139,7 +137,6 @@ pub(crate) struct RequestParts<'a> {
     pub method: &'a str,
     pub path: &'a str,
     pub query: &'a str,
-    pub user_agent: &'a str,
     pub accept: String,
 }
 
@@ -158,10 +155,6 @@ fn try_answer(
     body: &[u8],
     credentials: Result<Credentials, EmulatedApiError>,
 ) -> EmulatedApiResult {
-    if parts.user_agent.is_empty() {
-        let message = "Request forbidden by administrative rules. Please make sure your request has a User-Agent header";
-        return Err(EmulatedApiError::new(403, message));
-    }
     let credentials = credentials?;
     let body = if body.is_empty() {
         Value::Null
@@ -186,15 +179,13 @@ fn try_answer(
 }
 
 /// The headers that every answer of GitHub's has.
-pub(crate) fn common_headers(shared: &SharedEmulatorState) -> [(&'static str, String); 7] {
+pub(crate) fn common_headers(shared: &SharedEmulatorState) -> [(&'static str, String); 5] {
     let used = shared.lock().calls.len() as u64 % 5_000;
     let id = Uuid::new_v4().simple().to_string().to_ascii_uppercase();
     [
         ("x-github-request-id", id),
-        ("x-github-media-type", "github.v3; format=json".to_owned()),
         ("x-ratelimit-limit", "5000".to_owned()),
         ("x-ratelimit-remaining", (5_000 - used).to_string()),
-        ("x-ratelimit-used", used.to_string()),
         ("x-ratelimit-reset", (clock::now().timestamp() + 3_600).to_string()),
         ("x-ratelimit-resource", "core".to_owned()),
     ]

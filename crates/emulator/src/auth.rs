@@ -1,5 +1,7 @@
 //! Who calls, and what they may do: App tokens signed with RS256, installation tokens with scope and expiry.
 
+use std::collections::BTreeSet;
+
 use chrono::Duration;
 use jsonwebtoken::{Algorithm, Validation};
 use serde_json::{Value, json};
@@ -75,30 +77,13 @@ impl EmulatorState {
             .map_err(|_| EmulatedApiError::new(401, "A JSON web token could not be decoded"))?
             .claims;
         let now = clock::now().timestamp();
-        let number = |name: &str| claims.get(name).and_then(Value::as_i64);
-        let Some(expires) = number("exp").filter(|expires| *expires > now) else {
-            let message = "'Expiration time' claim ('exp') must be a numeric value representing the future time at \
-                           which the assertion expires";
-            return Err(EmulatedApiError::new(401, message));
-        };
-        let issued = number("iat").filter(|issued| *issued <= now + CLOCK_DRIFT);
-        let Some(issued) = issued else {
-            let message = "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was \
-                           issued";
-            return Err(EmulatedApiError::new(401, message));
-        };
-        if expires > now + LONGEST_JWT || expires - issued > LONGEST_JWT + CLOCK_DRIFT {
-            return Err(EmulatedApiError::new(
-                401,
-                "'Expiration time' claim ('exp') is too far in the future",
-            ));
+        let number = |name: &str| claims.get(name).and_then(Value::as_i64).unwrap_or_default();
+        let (issued, expires) = (number("iat"), number("exp"));
+        let is_now = issued <= now + CLOCK_DRIFT && now < expires && expires <= now + LONGEST_JWT;
+        if !is_now || expires - issued > LONGEST_JWT + CLOCK_DRIFT {
+            return Err(EmulatedApiError::new(401, "'iat' and 'exp' are not now, or too far apart"));
         }
-        let issuer = match claims.get("iss") {
-            Some(Value::Number(number)) => number.to_string(),
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => String::new(),
-        };
-        if issuer != self.app.id.to_string() && issuer != self.client_id() {
+        if ![json!(self.app.id), json!(self.app.id.to_string())].contains(&claims["iss"]) {
             return Err(EmulatedApiError::new(404, "Integration not found"));
         }
         Ok(())
@@ -127,50 +112,27 @@ impl EmulatorState {
         permissions.entry("metadata".to_owned()).or_insert(PermissionLevel::Read);
         let text = format!("ghs_{}{}", Uuid::new_v4().simple(), &Uuid::new_v4().simple().to_string()[..4]);
         let expires_at = clock::now() + Duration::hours(1);
-        let mut reply = json!({
-            "token": text, "expires_at": time(expires_at),
-            "permissions": Self::permissions_json(&permissions),
-            "repository_selection": "selected",
-        });
-        if let Some(ids) = &repositories
-            && let Some(fields) = reply.as_object_mut()
-        {
-            let chosen = self.repositories.values().filter(|one| ids.contains(&one.id));
-            let chosen: Vec<Value> = chosen.map(|one| self.repository_json(one)).collect();
-            fields.insert("repositories".to_owned(), Value::Array(chosen));
-        }
+        let reply = json!({"token": text, "expires_at": time(expires_at)});
         let holder = TokenHolder::Installation { id: installation, repositories, permissions };
         self.tokens.insert(text, EmulatedToken { holder, expires_at });
         Ok(EmulatedApiReply::json(201, reply))
     }
 
-    fn wanted_repositories(
-        &self,
-        body: &Value,
-    ) -> Result<Option<std::collections::BTreeSet<u64>>, EmulatedApiError> {
-        let list = |name: &str| body.get(name).and_then(Value::as_array).filter(|list| !list.is_empty());
-        let (names, ids) = (list("repositories"), list("repository_ids"));
-        if names.is_none() && ids.is_none() {
-            return Ok(None);
-        }
-        let by_name = names.into_iter().flatten().map(|name| {
-            self.repositories
-                .values()
-                .find(|one| name.as_str().is_some_and(|name| one.name.eq_ignore_ascii_case(name)))
+    /// The repositories that are named; none: all.
+    fn wanted_repositories(&self, body: &Value) -> Result<Option<BTreeSet<u64>>, EmulatedApiError> {
+        let Some(names) = body.get("repositories").and_then(Value::as_array) else { return Ok(None) };
+        let named = names.iter().map(|name| {
+            let is_it = |one: &&EmulatedRepository| {
+                name.as_str().is_some_and(|name| one.name.eq_ignore_ascii_case(name))
+            };
+            self.repositories.values().find(is_it).map(|one| one.id)
         });
-        let by_id = ids
-            .into_iter()
-            .flatten()
-            .map(|id| self.repositories.values().find(|one| id.as_u64() == Some(one.id)));
-        by_name.chain(by_id).map(|found| found.map(|one| one.id)).collect::<Option<_>>().map(Some).ok_or_else(
-            || {
-                EmulatedApiError::new(
-                    422,
-                    "There is at least one repository that does not exist or is not accessible to the parent \
-                     installation.",
-                )
-            },
-        )
+        let unknown = || {
+            let message = "There is at least one repository that does not exist or is not accessible to the parent \
+                           installation.";
+            EmulatedApiError::new(422, message)
+        };
+        named.collect::<Option<_>>().map(Some).ok_or_else(unknown)
     }
 
     /// A token of a person's own, for git.
@@ -220,17 +182,10 @@ fn allowed(
                 }
                 PermissionLevel::Write => role >= RepositoryRole::Write,
             });
-            match (enough, role) {
-                (true, _) => Ok(()),
-                (false, RepositoryRole::None) => Err(EmulatedApiError::not_found()),
-                (
-                    false,
-                    RepositoryRole::Read
-                    | RepositoryRole::Triage
-                    | RepositoryRole::Write
-                    | RepositoryRole::Maintain
-                    | RepositoryRole::Admin,
-                ) => Err(EmulatedApiError::new(403, "Must have push access to the repository")),
+            match enough {
+                true => Ok(()),
+                false if role == RepositoryRole::None => Err(EmulatedApiError::not_found()),
+                false => Err(EmulatedApiError::forbidden()),
             }
         }
     }

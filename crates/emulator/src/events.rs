@@ -1,11 +1,10 @@
 //! What happened, as the webhook payloads that GitHub sends about it.
 
-use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::json::{time, with};
-use super::repos::{self, CommitFacts};
+use super::json::with;
+use super::repos;
 use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use super::state::thread_events::EmulatedIssueEvent;
 use super::state::{AppStage, EmulatorState};
@@ -38,34 +37,12 @@ impl EmulatorState {
         if let Some(action) = action {
             payload = with(json!({"action": action}), payload);
         }
-        if event == "push" {
-            // In this event alone GitHub writes the repository's times as seconds, and its owner with a name.
-            let (made, login) = (found.created_at.timestamp(), self.login(found.owner));
-            for (path, value) in
-                [("/repository/created_at", json!(made)), ("/repository/pushed_at", json!(made))]
-            {
-                if let Some(place) = payload.pointer_mut(path) {
-                    *place = value;
-                }
-            }
-            if let Some(owner) = payload.pointer_mut("/repository/owner").and_then(Value::as_object_mut) {
-                owner.insert("name".to_owned(), json!(login));
-            }
-        }
         self.queue(event, action, Some(id), &payload);
     }
 
     /// The event that a new webhook begins with.
     pub(crate) fn emit_ping(&mut self) {
-        let payload = json!({
-            "zen": "Keep it logically awesome.", "hook_id": self.app.hook,
-            "hook": {
-                "type": "App", "id": self.app.hook, "name": "web", "active": true, "app_id": self.app.id,
-                "events": ["issue_comment", "issues", "pull_request", "pull_request_review", "push"],
-                "config": {"content_type": "json", "insecure_ssl": "0", "secret": "********", "url": self.webhook_url},
-                "updated_at": time(clock::now()), "created_at": time(clock::now()),
-            },
-        });
+        let payload = json!({"zen": "Keep it logically awesome.", "hook_id": self.app.hook});
         self.queue("ping", None, None, &payload);
     }
 
@@ -142,46 +119,23 @@ impl EmulatorState {
         let Some(thread) = found.threads.get(&number) else { return };
         let Some(pull) = &thread.pull else { return };
         let Some(review) = pull.reviews.iter().find(|one| one.id == review) else { return };
-        let about = json!({
-            "review": self.review_json(found, thread, review), "pull_request": self.pull_in_short_json(found, thread, pull),
-        });
+        let pull = self.pull_in_short_json(found, thread, pull);
+        let about = json!({"review": self.review_json(review), "pull_request": pull});
         self.emit(repository, "pull_request_review", Some("submitted"), by, about);
     }
 
-    pub(crate) fn emit_review_comment(
-        &mut self,
-        repository: &str,
-        comment: u64,
-        action: &str,
-        by: u64,
-        more: Value,
-    ) {
+    pub(crate) fn emit_review_comment(&mut self, repository: &str, comment: u64, by: u64) {
         let Some(found) = self.repository(repository) else { return };
         let Some((thread, of, comment)) = found.review_comment(comment) else { return };
         let Some(pull) = &thread.pull else { return };
-        let about = json!({
-            "comment": self.review_comment_json(found, thread, of, comment),
-            "pull_request": self.pull_in_short_json(found, thread, pull),
-        });
-        self.emit(repository, "pull_request_review_comment", Some(action), by, with(about, more));
-    }
-
-    pub(crate) fn emit_review_thread(&mut self, repository: &str, of: u64, action: &str, by: u64) {
-        let Some(found) = self.repository(repository) else { return };
-        let Some((thread, of)) = found.review_thread(of) else { return };
-        let Some(pull) = &thread.pull else { return };
-        let comments = of.comments.iter().map(|one| self.review_comment_json(found, thread, of, one));
-        let about = json!({
-            "thread": {"node_id": format!("PRRT_{}", of.id), "comments": comments.collect::<Vec<_>>()},
-            "pull_request": self.pull_in_short_json(found, thread, pull),
-        });
-        self.emit(repository, "pull_request_review_thread", Some(action), by, about);
+        let pull = self.pull_in_short_json(found, thread, pull);
+        let about = json!({"comment": self.review_comment_json(of, comment), "pull_request": pull});
+        self.emit(repository, "pull_request_review_comment", Some("created"), by, about);
     }
 
     pub(crate) fn emit_push(&mut self, repository: &str, moved: &RefUpdate, by: u64) {
         let Some(found) = self.repository(repository) else { return };
         let (created, deleted) = (moved.before == NO_SHA, moved.after == NO_SHA);
-        let page = format!("{}/{}", self.origin, found.full_name);
         // What a new branch brings is counted from the default branch, not from the beginning of time.
         let since = if created {
             let default = format!("refs/heads/{}", found.default_branch);
@@ -191,28 +145,12 @@ impl EmulatorState {
         };
         let commits =
             if deleted { Vec::new() } else { repos::commits(&found.git, since.as_deref(), &moved.after, 20) };
-        let head = repos::commits(&found.git, None, &moved.after, 1).pop();
-        let forced = !created && !deleted && !repos::descends(&found.git, &moved.after, &moved.before);
-        let login = self.login(by);
+        let commits = commits.into_iter();
+        let commits = commits.map(|one| json!({"id": one.sha, "message": one.message.trim_end()}));
         let payload = json!({
-            "ref": moved.reference, "before": moved.before, "after": moved.after,
-            "pusher": {"name": login, "email": format!("{login}@users.noreply.localhost")},
-            "created": created, "deleted": deleted, "forced": forced, "base_ref": null,
-            "compare": format!("{page}/compare/{}...{}", moved.before, moved.after),
-            "commits": commits.iter().map(|commit| commit_json(&page, commit)).collect::<Vec<_>>(),
-            "head_commit": head.as_ref().map(|commit| commit_json(&page, commit)),
+            "ref": moved.reference, "before": moved.before, "after": moved.after, "created": created,
+            "deleted": deleted, "commits": commits.collect::<Vec<_>>(),
         });
         self.emit(repository, "push", None, by, payload);
     }
-}
-
-fn commit_json(page: &str, commit: &CommitFacts) -> Value {
-    let person = |(name, email): &(String, String)| json!({"name": name, "email": email, "username": name});
-    json!({
-        "id": commit.sha, "tree_id": commit.tree, "distinct": true, "message": commit.message.trim_end(),
-        "timestamp": DateTime::<Utc>::from_timestamp(commit.seconds, 0).map(time),
-        "url": format!("{page}/commit/{}", commit.sha), "author": person(&commit.author),
-        "committer": person(&commit.committer), "added": commit.added, "removed": commit.removed,
-        "modified": commit.modified,
-    })
 }

@@ -73,7 +73,7 @@ impl Emulator {
         let apply = async {
             let (path, query) = path.split_once('?').unwrap_or((path, ""));
             let accept = "application/vnd.github+json".to_owned();
-            let parts = RequestParts { method, path, query, user_agent: "in-process", accept };
+            let parts = RequestParts { method, path, query, accept };
             let reply = answer(&self.shared, parts, &body, credentials);
             let common = common_headers(&self.shared).map(|(name, value)| (name.to_owned(), value));
             let mut headers: Vec<(String, String)> = common.into_iter().collect();
@@ -81,7 +81,6 @@ impl Emulator {
             let body = match reply.body {
                 EmulatedReplyBody::Nothing => Vec::new(),
                 EmulatedReplyBody::Json(value) => value.to_string().into_bytes(),
-                EmulatedReplyBody::Raw(bytes) => bytes,
                 EmulatedReplyBody::Redirect(location) => {
                     headers.push(("location".to_owned(), location));
                     Vec::new()

@@ -6,41 +6,6 @@ use git2::{Diff, DiffOptions, Oid, Patch, Repository};
 
 use super::diffs::with_diff;
 
-/// The two sides of a diff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DiffSide {
-    /// What was there before.
-    Left,
-    /// What is there now.
-    Right,
-}
-
-impl DiffSide {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Left => "LEFT",
-            Self::Right => "RIGHT",
-        }
-    }
-
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        match text {
-            "LEFT" => Some(Self::Left),
-            "RIGHT" => Some(Self::Right),
-            _ => None,
-        }
-    }
-}
-
-/// The piece of a diff that a line stands in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HunkExcerpt {
-    /// Its head and its lines, down to the line.
-    pub text: String,
-    /// The line's place in the file's diff: the line below the first hunk's head is 1.
-    pub position: u64,
-}
-
 /// The patch of one file in a diff, by its new name, or by its old one when it is gone.
 fn patch_of<'a>(diff: &Diff<'a>, path: &str) -> Result<Option<Patch<'a>>, git2::Error> {
     let named = |file: git2::DiffFile<'_>| file.path_bytes() == Some(path.as_bytes());
@@ -48,17 +13,11 @@ fn patch_of<'a>(diff: &Diff<'a>, path: &str) -> Result<Option<Patch<'a>>, git2::
     at.map_or(Ok(None), |at| Patch::from_diff(diff, at))
 }
 
-/// The piece of a pull request's diff that a line stands in; none when the diff has not got it.
-pub(crate) fn hunk(
-    git: &Path,
-    (base, head): (&str, &str),
-    path: &str,
-    side: DiffSide,
-    line: u64,
-) -> Option<HunkExcerpt> {
+/// The piece of a pull request's diff that a line of the branch stands in, down to that line; none when the diff has not got
+/// it.
+pub(crate) fn hunk(git: &Path, (base, head): (&str, &str), path: &str, line: u64) -> Option<String> {
     let look = |diff: &Diff<'_>| {
         let Some(patch) = patch_of(diff, path)? else { return Ok(None) };
-        let mut position = 0;
         for at in 0..patch.num_hunks() {
             let (head, count) = patch.hunk(at)?;
             let mut text = String::from_utf8_lossy(head.header()).trim_end().to_owned();
@@ -69,33 +28,17 @@ pub(crate) fn hunk(
                     origin @ ('+' | '-' | ' ') => origin,
                     _ => '\\',
                 };
-                position += 1;
                 let content = String::from_utf8_lossy(one.content());
                 let shown = if origin == '\\' { "" } else { content.trim_end_matches(['\n', '\r']) };
                 text.push_str(&format!("\n{origin}{shown}"));
-                let here = match side {
-                    DiffSide::Left => one.old_lineno(),
-                    DiffSide::Right => one.new_lineno(),
-                };
-                let on_side = match side {
-                    DiffSide::Left => origin == '-' || origin == ' ',
-                    DiffSide::Right => origin == '+' || origin == ' ',
-                };
-                if on_side && here.map(u64::from) == Some(line) {
-                    return Ok(Some(HunkExcerpt { text, position }));
+                if matches!(origin, '+' | ' ') && one.new_lineno().map(u64::from) == Some(line) {
+                    return Ok(Some(text));
                 }
             }
-            // Each further head counts.
-            position += 1;
         }
         Ok(None)
     };
     with_diff(git, base, head, look).ok().flatten()
-}
-
-/// Whether a pull request changes a file.
-pub(crate) fn touches(git: &Path, (base, head): (&str, &str), path: &str) -> bool {
-    with_diff(git, base, head, |diff| Ok(patch_of(diff, path)?.is_some())).unwrap_or(false)
 }
 
 /// Where a line of a file at one commit is at another; none when it was changed or is gone.

@@ -25,8 +25,7 @@ type FormFields = web::Form<HashMap<String, String>>;
 
 pub(crate) fn routes(config: &mut web::ServiceConfig) {
     config
-        .route("/settings/apps/new", web::post().to(ask_person))
-        .route("/organizations/{owner}/settings/apps/new", web::post().to(ask_organization))
+        .route("/settings/apps/new", web::post().to(ask))
         .route("/settings/apps", web::post().to(make))
         .route("/apps/{slug}/installations/new", web::get().to(ask_where))
         .route("/apps/{slug}/installations", web::post().to(install));
@@ -37,7 +36,6 @@ pub(crate) fn routes(config: &mut web::ServiceConfig) {
 struct NewAppPage {
     manifest: String,
     name: String,
-    owner: String,
     state: String,
     permissions: Vec<String>,
 }
@@ -54,57 +52,24 @@ fn show(page: &impl Template) -> HttpResponse {
     show_with(page, "default-src 'none'; style-src 'unsafe-inline'")
 }
 
-async fn ask_person(request: HttpRequest, fields: FormFields) -> HttpResponse {
-    ask(&request, &fields, "")
-}
-
-async fn ask_organization(
-    request: HttpRequest,
-    owner: web::Path<String>,
-    fields: FormFields,
-) -> HttpResponse {
-    ask(&request, &fields, &owner)
-}
-
 /// Whoever sends the form, from whatever site: nothing is made before a person says so.
-fn ask(request: &HttpRequest, fields: &FormFields, owner: &str) -> HttpResponse {
+async fn ask(request: HttpRequest, fields: FormFields) -> HttpResponse {
     let manifest = fields.get("manifest").map_or("", String::as_str);
     let parsed: Value = match serde_json::from_str(manifest) {
         Ok(parsed) => parsed,
         Err(error) => return problem(422, &format!("the manifest is no JSON: {error}")),
     };
-    if let Some(wrong) = wrong(&parsed) {
-        return problem(422, &wrong);
-    }
     let query: HashMap<String, String> =
         url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect();
     let permissions = parsed["default_permissions"].as_object().into_iter().flatten();
     show(&NewAppPage {
         manifest: manifest.to_owned(),
         name: parsed["name"].as_str().unwrap_or_default().to_owned(),
-        owner: owner.to_owned(),
         state: query.get("state").cloned().unwrap_or_default(),
         permissions: permissions
             .map(|(name, level)| format!("{name}: {}", level.as_str().unwrap_or_default()))
             .collect(),
     })
-}
-
-/// What GitHub would not take.
-fn wrong(manifest: &Value) -> Option<String> {
-    if manifest["url"].as_str().is_none_or(|url| Url::parse(url).is_err()) {
-        return Some("url: is missing, or no address".to_owned());
-    }
-    let hook = &manifest["hook_attributes"];
-    let is_active = hook["active"].as_bool().unwrap_or(true);
-    if !hook.is_null() && is_active && hook["url"].as_str().is_none_or(|url| Url::parse(url).is_err()) {
-        return Some("hook_attributes.url: is missing, or no address".to_owned());
-    }
-    let known = manifest["default_permissions"].as_object().into_iter().flatten();
-    let unknown = known
-        .filter(|(_, level)| level.as_str().and_then(PermissionLevel::parse).is_none())
-        .map(|(name, _)| format!("default_permissions.{name}: read or write"));
-    unknown.into_iter().next()
 }
 
 async fn make(
@@ -123,8 +88,7 @@ async fn make(
         return problem(422, "redirect_url: is missing, or no address");
     };
     let code = Uuid::new_v4().simple().to_string();
-    let pending =
-        PendingManifest { manifest, name: field("name").to_owned(), owner: field("owner").to_owned() };
+    let pending = PendingManifest { manifest, name: field("name").to_owned() };
     shared.change(|world| world.manifests.insert(code.clone(), pending));
     back.query_pairs_mut().append_pair("code", &code).append_pair("state", field("state"));
     HttpResponse::Found().insert_header(("Location", back.as_str())).finish()
@@ -132,7 +96,7 @@ async fn make(
 
 /// `POST /app-manifests/{code}/conversions`: the App, its key and its secrets, once.
 pub(crate) fn convert(world: &mut EmulatorState, code: &str) -> EmulatedApiResult {
-    let PendingManifest { manifest, name, owner } =
+    let PendingManifest { manifest, name } =
         world.manifests.remove(code).ok_or_else(EmulatedApiError::not_found)?;
     let keys = keys::generate().map_err(EmulatedApiError::broken)?;
     let slug = slug(&name);
@@ -146,11 +110,6 @@ pub(crate) fn convert(world: &mut EmulatorState, code: &str) -> EmulatedApiResul
     let hook = &manifest["hook_attributes"];
     let is_active = hook["active"].as_bool().unwrap_or(true);
     world.webhook_url = hook["url"].as_str().filter(|_| is_active).map(str::to_owned);
-    let owner = if owner.is_empty() {
-        world.repositories.values().next().map_or(0, |first| first.owner)
-    } else {
-        world.ensure_account(&owner)
-    };
     let callbacks = manifest["callback_urls"].as_array().into_iter().flatten();
     world.app.callbacks = callbacks.filter_map(|url| url.as_str().map(str::to_owned)).collect();
     let id = world.new_id();
@@ -164,7 +123,6 @@ pub(crate) fn convert(world: &mut EmulatorState, code: &str) -> EmulatedApiResul
     }
     let mut made = world.app_json();
     made["name"] = json!(name);
-    made["owner"] = world.user_json(owner);
     let client_secret = Uuid::new_v4().simple().to_string();
     made["client_secret"] = json!(client_secret);
     world.app.client_secret = SecretString::from(client_secret);

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 pub(crate) enum EmulatedReplyBody {
     Nothing,
     Json(Value),
-    Raw(Vec<u8>),
     /// What is asked for is at this address.
     Redirect(String),
 }
@@ -44,10 +43,6 @@ impl EmulatedApiReply {
             EmulatedReplyBody::Json(value) => {
                 response.insert_header(("Content-Type", "application/json; charset=utf-8"));
                 response.body(value.to_string())
-            }
-            EmulatedReplyBody::Raw(bytes) => {
-                response.insert_header(("Content-Type", "application/vnd.github.raw+json; charset=utf-8"));
-                response.body(bytes)
             }
             EmulatedReplyBody::Redirect(location) => response.insert_header(("Location", location)).finish(),
         }
@@ -164,26 +159,31 @@ pub(crate) fn page(items: Vec<Value>, address: &str, query: &[(String, String)])
     let per_page = number("per_page", 30).min(100);
     let page = number("page", 1);
     let last = items.len().div_ceil(per_page).max(1);
-    let mut links = Vec::new();
-    let mut link = |to: usize, rel: &str| {
+    let link = |to: usize, rel: &str| {
         let mut pairs = url::form_urlencoded::Serializer::new(String::new());
-        for (key, value) in query.iter().filter(|(key, _)| key != "page") {
-            pairs.append_pair(key, value);
-        }
+        pairs.extend_pairs(query.iter().filter(|(key, _)| key != "page"));
         pairs.append_pair("page", &to.to_string());
-        links.push(format!("<{address}?{}>; rel=\"{rel}\"", pairs.finish()));
+        format!("<{address}?{}>; rel=\"{rel}\"", pairs.finish())
     };
-    if page > 1 {
-        link((page - 1).min(last), "prev");
-    }
-    if page < last {
-        link(page + 1, "next");
-        link(last, "last");
-    }
-    if page > 1 {
-        link(1, "first");
-    }
+    let links = [
+        (page > 1).then(|| link((page - 1).min(last), "prev")),
+        (page < last).then(|| link(page + 1, "next")),
+    ];
+    let links: Vec<String> = links.into_iter().flatten().collect();
     let link = (!links.is_empty()).then(|| links.join(", "));
     let items = items.into_iter().skip((page - 1).saturating_mul(per_page)).take(per_page).collect();
     EmulatedApiReply { link, ..EmulatedApiReply::ok(Value::Array(items)) }
+}
+
+/// As [`page`], of a list that stands in an object beside its length.
+pub(crate) fn counted(
+    field: &str,
+    list: Vec<Value>,
+    address: &str,
+    query: &[(String, String)],
+) -> EmulatedApiReply {
+    let total = list.len();
+    let reply = page(list, address, query);
+    let EmulatedReplyBody::Json(list) = reply.body else { return reply };
+    EmulatedApiReply { body: EmulatedReplyBody::Json(json!({"total_count": total, field: list})), ..reply }
 }

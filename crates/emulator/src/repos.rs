@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use git2::build::TreeUpdateBuilder;
-use git2::{BranchType, FileMode, ObjectType, Oid, Repository, Signature, Sort};
+use git2::{BranchType, FileMode, Oid, Repository, Signature, Sort};
 
 use crate::clock;
 
@@ -14,7 +14,7 @@ use crate::clock;
 const UPDATE_HOOK: &str = include_str!("update-hook.sh");
 
 /// Who a commit made by the emulator is by.
-pub(crate) fn signature(login: &str) -> Result<Signature<'static>, git2::Error> {
+fn signature(login: &str) -> Result<Signature<'static>, git2::Error> {
     let time = git2::Time::new(clock::now().timestamp(), 0);
     Signature::new(login, &format!("{login}@users.noreply.localhost"), &time)
 }
@@ -179,15 +179,9 @@ pub(crate) fn descends(path: &Path, head: &str, ancestor: &str) -> bool {
 #[derive(Debug, Clone)]
 pub(crate) struct CommitFacts {
     pub sha: String,
-    pub parent: Option<String>,
-    pub tree: String,
     pub message: String,
-    pub author: (String, String),
-    pub committer: (String, String),
-    pub seconds: i64,
-    pub added: Vec<String>,
-    pub removed: Vec<String>,
-    pub modified: Vec<String>,
+    /// The name alone.
+    pub author: String,
 }
 
 /// The commits of `head` that `base` (none: nothing) has not, oldest first, at most `most` of the newest.
@@ -202,7 +196,12 @@ pub(crate) fn commits(path: &Path, base: Option<&str>, head: &str, most: usize) 
         }
         let mut found = Vec::new();
         for oid in walk.take(most) {
-            found.push(facts(&repository, oid?)?);
+            let commit = repository.find_commit(oid?)?;
+            found.push(CommitFacts {
+                sha: commit.id().to_string(),
+                message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
+                author: String::from_utf8_lossy(commit.author().name_bytes()).into_owned(),
+            });
         }
         found.reverse();
         Ok(found)
@@ -210,55 +209,11 @@ pub(crate) fn commits(path: &Path, base: Option<&str>, head: &str, most: usize) 
     list().unwrap_or_default()
 }
 
-fn facts(repository: &Repository, oid: Oid) -> Result<CommitFacts, git2::Error> {
-    let commit = repository.find_commit(oid)?;
-    let parent = match commit.parent(0) {
-        Ok(parent) => Some(parent.tree()?),
-        Err(_) => None,
-    };
-    let diff = repository.diff_tree_to_tree(parent.as_ref(), Some(&commit.tree()?), None)?;
-    let (mut added, mut removed, mut modified) = (Vec::new(), Vec::new(), Vec::new());
-    // git2's list of kinds is not ours to match in full.
-    #[allow(clippy::wildcard_enum_match_arm)]
-    for delta in diff.deltas().take(300) {
-        let path = |file: git2::DiffFile<'_>| {
-            String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned()
-        };
-        match delta.status() {
-            git2::Delta::Added => added.push(path(delta.new_file())),
-            git2::Delta::Deleted => removed.push(path(delta.old_file())),
-            _ => modified.push(path(delta.new_file())),
-        }
-    }
-    let person = |by: &Signature<'_>| {
-        (
-            String::from_utf8_lossy(by.name_bytes()).into_owned(),
-            String::from_utf8_lossy(by.email_bytes()).into_owned(),
-        )
-    };
-    Ok(CommitFacts {
-        sha: oid.to_string(),
-        parent: commit.parent_id(0).ok().map(|parent| parent.to_string()),
-        tree: commit.tree_id().to_string(),
-        message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
-        author: person(&commit.author()),
-        committer: person(&commit.committer()),
-        seconds: commit.time().seconds(),
-        added,
-        removed,
-        modified,
-    })
-}
-
 /// What lies at a path of a commit.
 #[derive(Debug)]
 pub(crate) enum ContentLookup {
-    File {
-        sha: String,
-        bytes: Vec<u8>,
-    },
-    /// Names, kinds (`file` or `dir`) and SHAs.
-    Folder(Vec<(String, &'static str, String)>),
+    File(Vec<u8>),
+    Folder,
     NoSuchRef,
     NoSuchPath,
 }
@@ -274,18 +229,9 @@ pub(crate) fn find(path: &Path, reference: &str, file: &str) -> ContentLookup {
         tree.get_path(Path::new(file)).ok().and_then(|entry| entry.to_object(&repository).ok())
     };
     let Some(object) = object else { return ContentLookup::NoSuchPath };
-    if let Some(blob) = object.as_blob() {
-        return ContentLookup::File { sha: blob.id().to_string(), bytes: blob.content().to_vec() };
-    }
-    match object.as_tree() {
-        Some(tree) => ContentLookup::Folder(
-            tree.iter()
-                .map(|entry| {
-                    let kind = if entry.kind() == Some(ObjectType::Tree) { "dir" } else { "file" };
-                    (String::from_utf8_lossy(entry.name_bytes()).into_owned(), kind, entry.id().to_string())
-                })
-                .collect(),
-        ),
+    match object.as_blob() {
+        Some(blob) => ContentLookup::File(blob.content().to_vec()),
+        None if object.as_tree().is_some() => ContentLookup::Folder,
         None => ContentLookup::NoSuchPath,
     }
 }

@@ -21,7 +21,7 @@ use crate::clock;
 use crate::json::with;
 use crate::pages::forms::{foreign, refused};
 use crate::pages::{problem, show_with};
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody, page};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, counted};
 use crate::request::EmulatedApiRequest;
 use crate::state::{
     AppStage, EmulatedAccountKind, EmulatedRepository, EmulatedToken, EmulatorState, PendingSignIn,
@@ -151,11 +151,7 @@ async fn exchange(fields: web::Form<Fields>, shared: web::Data<Arc<SharedEmulato
         let holder = TokenHolder::Person(known.account);
         let expires_at = clock::now() + Duration::hours(TOKEN_HOLDS);
         world.tokens.insert(text.clone(), EmulatedToken { holder, expires_at });
-        json!({
-            "access_token": text, "token_type": "bearer", "scope": "", "expires_in": TOKEN_HOLDS * 3_600,
-            "refresh_token": format!("ghr_{}", Uuid::new_v4().simple()),
-            "refresh_token_expires_in": 15_811_200,
-        })
+        json!({"access_token": text, "token_type": "bearer", "expires_in": TOKEN_HOLDS * 3_600})
     });
     HttpResponse::Ok().json(told)
 }
@@ -191,18 +187,16 @@ pub(crate) fn serve(
                 }
             }
             let list: Vec<Value> = owners.iter().map(|owner| world.installation_json(*owner)).collect();
-            Ok(counted(list, "installations", &format!("{}/user/installations", world.api()), request))
+            let address = format!("{}/user/installations", world.api());
+            Ok(counted("installations", list, &address, &request.query))
         }
         ("GET", ["user", "installations", id, "repositories"]) => {
             let included = mine.iter().filter(|one| world.installation_of(one.owner).to_string() == *id);
             let list: Vec<Value> = included
                 .map(|one| {
                     let role = one.role(person);
-                    let permissions = json!({
-                        "admin": role >= RepositoryRole::Admin, "maintain": role >= RepositoryRole::Maintain,
-                        "push": role >= RepositoryRole::Write, "triage": role >= RepositoryRole::Triage,
-                        "pull": role >= RepositoryRole::Read,
-                    });
+                    let (push, pull) = (role >= RepositoryRole::Write, role >= RepositoryRole::Read);
+                    let permissions = json!({"push": push, "pull": pull});
                     with(world.repository_json(one), json!({"permissions": permissions}))
                 })
                 .collect();
@@ -210,18 +204,10 @@ pub(crate) fn serve(
                 return Err(EmulatedApiError::not_found());
             }
             let address = format!("{}/user/installations/{id}/repositories", world.api());
-            Ok(counted(list, "repositories", &address, request))
+            Ok(counted("repositories", list, &address, &request.query))
         }
         _ => Err(EmulatedApiError::not_found()),
     }
-}
-
-/// A page of a list that stands in an object beside its length.
-fn counted(list: Vec<Value>, name: &str, address: &str, request: &EmulatedApiRequest) -> EmulatedApiReply {
-    let total = list.len();
-    let reply = page(list, address, &request.query);
-    let EmulatedReplyBody::Json(list) = reply.body else { return reply };
-    EmulatedApiReply { body: EmulatedReplyBody::Json(json!({"total_count": total, name: list})), ..reply }
 }
 
 impl EmulatorState {

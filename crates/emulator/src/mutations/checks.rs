@@ -1,9 +1,5 @@
 //! What happens to check runs and commit statuses: made, changed, run again.
 
-use chrono::Utc;
-use serde_json::json;
-
-use crate::clock;
 use crate::reply::EmulatedApiError;
 use crate::state::EmulatorState;
 use crate::state::checks::{
@@ -33,14 +29,7 @@ impl EmulatorState {
             return Ok(suite.id);
         }
         let (id, run) = (self.new_id(), self.new_id());
-        let suite = EmulatedCheckSuite {
-            id,
-            maker,
-            head_sha: sha.to_owned(),
-            run,
-            attempt: 1,
-            created_at: clock::now(),
-        };
+        let suite = EmulatedCheckSuite { id, maker, head_sha: sha.to_owned(), run, attempt: 1 };
         self.require_repository_mut(repository)?.checks.suites.push(suite);
         Ok(id)
     }
@@ -53,7 +42,7 @@ impl EmulatorState {
         fill: impl FnOnce(&mut EmulatedCheckRun),
     ) -> Result<u64, EmulatedApiError> {
         let suite = self.ensure_suite(repository, new.maker, &new.head_sha)?;
-        let (id, now) = (self.new_id(), clock::now());
+        let id = self.new_id();
         let attempt =
             self.require_repository(repository)?.checks.suite(suite).map_or(1, |suite| suite.attempt);
         let mut run = EmulatedCheckRun {
@@ -65,8 +54,6 @@ impl EmulatorState {
             progress: new.progress,
             external_id: String::new(),
             details_url: None,
-            started_at: now,
-            completed_at: new.progress.conclusion().map(|_| now),
             output: EmulatedCheckOutput::default(),
             actions: Vec::new(),
             log: None,
@@ -74,7 +61,7 @@ impl EmulatorState {
         };
         fill(&mut run);
         self.require_repository_mut(repository)?.checks.runs.push(run);
-        self.emit_check_run(repository, id, "created", None, json!({}));
+        self.emit_check_run(repository, id, "created");
         if new.progress.conclusion().is_some() {
             self.completed(repository, id);
         }
@@ -93,7 +80,6 @@ impl EmulatorState {
         change(run);
         let before = run.progress;
         run.progress = progress.unwrap_or(before);
-        run.completed_at = run.progress.conclusion().map(|_| run.completed_at.unwrap_or_else(Utc::now));
         if before.conclusion().is_none() && run.progress.conclusion().is_some() {
             self.completed(repository, id);
         }
@@ -102,7 +88,7 @@ impl EmulatorState {
 
     /// A check run has ended; when it was the last of its suite, so has the suite, and the workflow run behind it.
     fn completed(&mut self, repository: &str, id: u64) {
-        self.emit_check_run(repository, id, "completed", None, json!({}));
+        self.emit_check_run(repository, id, "completed");
         let Some(found) = self.repository(repository) else { return };
         let Some(suite) = found.checks.run(id).and_then(|run| found.checks.suite(run.suite)) else { return };
         if found.checks.progress(suite).conclusion().is_some() {
@@ -132,7 +118,6 @@ impl EmulatorState {
             description: words.0,
             target_url: words.1,
             creator,
-            at: clock::now(),
         });
         self.emit_status(repository, id);
         Ok(id)

@@ -11,23 +11,19 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
 use crate::clock;
+use crate::json::label_json;
 use crate::reply::EmulatedApiError;
-use crate::repos;
 use crate::state::{
     EmulatedComment, EmulatedIssue, EmulatedIssueState, EmulatedLabel, EmulatedRepository, EmulatorState,
-    RemovedIssue,
 };
 
 /// The longest text that an issue, a pull request or a comment can have, in characters.
 const LONGEST_BODY: usize = 65_536;
 
 /// What is changed of an issue or a pull request; none: left as it is.
-#[derive(Default)]
 pub(crate) struct IssueEdit {
     pub title: Option<String>,
     pub body: Option<String>,
-    pub state: Option<EmulatedIssueState>,
-    pub base: Option<String>,
 }
 
 fn check_body(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
@@ -50,26 +46,13 @@ fn check_words(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
 
 impl EmulatedIssue {
     /// Nobody does two things to an issue within a second, and GitHub's times have no smaller part. Stories are quicker.
-    fn changed(&mut self) -> DateTime<Utc> {
+    fn changed(&mut self) {
         self.updated_at = clock::now().max(self.updated_at + TimeDelta::seconds(1));
-        self.updated_at
     }
 
     /// Somebody said something at that time.
     fn remarked(&mut self, at: DateTime<Utc>) {
         self.updated_at = self.updated_at.max(at);
-    }
-}
-
-/// What is answered about a number that has no thread.
-fn gone(api: &str, found: &EmulatedRepository, number: u64) -> EmulatedApiError {
-    match found.gone.get(&number) {
-        None => EmulatedApiError::not_found(),
-        Some(RemovedIssue::Deleted) => EmulatedApiError::new(410, "This issue was deleted"),
-        Some(RemovedIssue::Transferred { repository, number }) => {
-            let location = Some(format!("{api}/repositories/{repository}/issues/{number}"));
-            EmulatedApiError { location, ..EmulatedApiError::new(301, "Moved Permanently") }
-        }
     }
 }
 
@@ -90,7 +73,7 @@ impl EmulatorState {
 
     pub(crate) fn thread(&self, repository: &str, number: u64) -> Result<&EmulatedIssue, EmulatedApiError> {
         let found = self.require_repository(repository)?;
-        found.threads.get(&number).ok_or_else(|| gone(&self.api(), found, number))
+        found.threads.get(&number).ok_or_else(EmulatedApiError::not_found)
     }
 
     pub(crate) fn thread_mut(
@@ -98,10 +81,8 @@ impl EmulatorState {
         repository: &str,
         number: u64,
     ) -> Result<&mut EmulatedIssue, EmulatedApiError> {
-        let api = self.api();
         let found = self.require_repository_mut(repository)?;
-        let error = gone(&api, found, number);
-        found.threads.get_mut(&number).ok_or(error)
+        found.threads.get_mut(&number).ok_or_else(EmulatedApiError::not_found)
     }
 
     pub(crate) fn add_thread(
@@ -118,7 +99,7 @@ impl EmulatorState {
         check_body(kind, body)?;
         let (id, now) = (self.new_id(), clock::now());
         let found = self.require_repository_mut(repository)?;
-        let number = found.threads.keys().chain(found.gone.keys()).max().map_or(1, |last| last + 1);
+        let number = found.threads.keys().max().map_or(1, |last| last + 1);
         let thread = EmulatedIssue {
             id,
             number,
@@ -130,9 +111,7 @@ impl EmulatorState {
             comments: Vec::new(),
             created_at: now,
             updated_at: now,
-            closed_at: None,
             locked: false,
-            reactions: Vec::new(),
             events: Vec::new(),
             pull: None,
         };
@@ -193,7 +172,7 @@ impl EmulatorState {
     fn emit_labeled(&mut self, repository: &str, number: u64, name: &str, action: &str, by: u64) {
         let Some(found) = self.repository(repository) else { return };
         let Some(label) = found.labels.iter().find(|label| label.name == name) else { return };
-        let more = json!({"label": self.label_json(found, label)});
+        let more = json!({"label": label_json(label)});
         self.emit_thread(repository, number, action, by, more);
     }
 
@@ -202,7 +181,7 @@ impl EmulatorState {
         if let Some(label) = self.require_repository(repository)?.labels.iter().find(same) {
             return Ok(label.name.clone());
         }
-        self.create_label(repository, name, "ededed", None)?;
+        self.create_label(repository, name, "ededed")?;
         Ok(name.to_owned())
     }
 
@@ -211,29 +190,17 @@ impl EmulatorState {
         repository: &str,
         name: &str,
         color: &str,
-        description: Option<String>,
     ) -> Result<(), EmulatedApiError> {
         let kind = "Label";
         if name.trim().is_empty() || name.chars().count() > 50 {
             return Err(EmulatedApiError::invalid(kind, "name", "invalid"));
-        }
-        if color.len() != 6 || !color.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(EmulatedApiError::invalid(kind, "color", "invalid"));
-        }
-        if description.as_ref().is_some_and(|text| text.chars().count() > 100) {
-            return Err(EmulatedApiError::invalid(kind, "description", "invalid"));
         }
         let id = self.new_id();
         let labels = &mut self.require_repository_mut(repository)?.labels;
         if labels.iter().any(|label| label.name.eq_ignore_ascii_case(name)) {
             return Err(EmulatedApiError::invalid(kind, "name", "already_exists"));
         }
-        labels.push(EmulatedLabel {
-            id,
-            name: name.to_owned(),
-            color: color.to_ascii_lowercase(),
-            description,
-        });
+        labels.push(EmulatedLabel { id, name: name.to_owned(), color: color.to_owned() });
         Ok(())
     }
 
@@ -321,14 +288,6 @@ impl EmulatorState {
         if let Some(body) = &edit.body {
             check_body("Issue", body)?;
         }
-        if let (Some(base), Some(_)) = (&edit.base, &self.thread(repository, number)?.pull) {
-            let Some(sha) = repos::head(&self.require_repository(repository)?.git, base) else {
-                return Err(EmulatedApiError::invalid("PullRequest", "base", "invalid"));
-            };
-            let pull = self.pull_mut(repository, number)?;
-            pull.base.clone_from(base);
-            pull.base_sha = sha;
-        }
         let thread = self.thread_mut(repository, number)?;
         let mut changes = serde_json::Map::new();
         if let Some(title) = edit.title.filter(|title| title != &thread.title) {
@@ -341,10 +300,7 @@ impl EmulatorState {
         if !changes.is_empty() {
             self.emit_thread(repository, number, "edited", by, json!({"changes": changes}));
         }
-        match edit.state {
-            Some(state) => self.set_state(repository, number, state, by),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     pub(crate) fn set_state(
@@ -368,16 +324,10 @@ impl EmulatorState {
             ));
         }
         thread.state = state;
-        let now = thread.changed();
+        thread.changed();
         let action = match state {
-            EmulatedIssueState::Open => {
-                thread.closed_at = None;
-                "reopened"
-            }
-            EmulatedIssueState::Closed => {
-                thread.closed_at = Some(now);
-                "closed"
-            }
+            EmulatedIssueState::Open => "reopened",
+            EmulatedIssueState::Closed => "closed",
         };
         self.emit_thread(repository, number, action, by, json!({}));
         Ok(())

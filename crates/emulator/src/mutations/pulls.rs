@@ -47,10 +47,8 @@ impl EmulatorState {
             return Err(EmulatedApiError::invalid(kind, "head", "invalid"));
         };
         if repos::ahead(&found.git, &base_sha, &head_sha).unwrap_or(0) == 0 {
-            return Err(EmulatedApiError::custom(
-                kind,
-                format!("No commits between {} and {head}", new.base),
-            ));
+            let message = format!("No commits between {} and {head}", new.base);
+            return Err(EmulatedApiError::custom(kind, message));
         }
         let taken = found.threads.values().any(|thread| {
             thread.state == EmulatedIssueState::Open
@@ -81,29 +79,22 @@ impl EmulatorState {
         Ok(number)
     }
 
-    /// Makes a draft ready or the other way round; again is harmless.
-    pub(crate) fn set_draft(
+    /// Makes a draft ready; again is harmless.
+    pub(crate) fn mark_ready(
         &mut self,
         repository: &str,
         number: u64,
-        draft: DraftState,
         by: u64,
     ) -> Result<(), EmulatedApiError> {
         let pull = self.pull_mut(repository, number)?;
-        if pull.draft == draft {
-            return Ok(());
+        if pull.draft == DraftState::Yes {
+            pull.draft = DraftState::No;
+            self.emit_thread(repository, number, "ready_for_review", by, json!({}));
         }
-        pull.draft = draft;
-        let action = match draft {
-            DraftState::Yes => "converted_to_draft",
-            DraftState::No => "ready_for_review",
-        };
-        self.emit_thread(repository, number, action, by, json!({}));
         Ok(())
     }
 
-    /// A pull request that is opened again is where its branch is. It cannot be when the branch is gone or was made
-    /// anew, or another one has taken its place.
+    /// A pull request that is opened again is where its branch is. It cannot be when the branch is gone or was made anew.
     pub(crate) fn refresh_head(&mut self, repository: &str, number: u64) -> Result<(), EmulatedApiError> {
         let (found, thread) = (self.require_repository(repository)?, self.thread(repository, number)?);
         let Some(pull) = thread.pull.as_ref().filter(|pull| pull.merged.is_none()) else { return Ok(()) };
@@ -114,15 +105,6 @@ impl EmulatorState {
         };
         if !repos::descends(&found.git, &head, &pull.head_sha) {
             return Err(refused(format!("The {} branch was force-pushed or recreated.", pull.head)));
-        }
-        let is_taken = found.threads.values().any(|other| {
-            other.state == EmulatedIssueState::Open
-                && other.pull.as_ref().is_some_and(|one| one.head == pull.head && one.base == pull.base)
-        });
-        if is_taken {
-            let owner = self.login(found.owner);
-            let names = format!("{owner}:{} to {owner}:{}", pull.head, pull.base);
-            return Err(refused(format!("There is already an open pull request from {names}.")));
         }
         let base = repos::head(&found.git, &pull.base);
         let pull = self.pull_mut(repository, number)?;
@@ -165,9 +147,10 @@ impl EmulatorState {
             .map_err(EmulatedApiError::broken)?
             .ok_or_else(|| EmulatedApiError::new(405, "Pull Request is not mergeable"))?;
         let now = clock::now();
-        self.pull_mut(repository, number)?.merged = Some(MergeRecord { commit: commit.clone(), by, at: now });
+        self.pull_mut(repository, number)?.merged = Some(MergeRecord { commit: commit.clone(), at: now });
         let thread = self.thread_mut(repository, number)?;
-        (thread.state, thread.closed_at) = (EmulatedIssueState::Closed, Some(thread.changed()));
+        thread.state = EmulatedIssueState::Closed;
+        thread.changed();
         self.emit_thread(repository, number, "closed", by, json!({}));
         let moved =
             RefUpdate { reference: format!("refs/heads/{}", pull.base), before, after: commit.clone() };

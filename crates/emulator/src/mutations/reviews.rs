@@ -4,20 +4,17 @@ use serde_json::json;
 
 use super::{check_body, check_words};
 use crate::clock;
-use crate::lines::{self, DiffSide};
+use crate::lines;
 use crate::reply::EmulatedApiError;
-use crate::state::review_threads::{DiffLocation, EmulatedReviewComment, EmulatedReviewThread};
+use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
 use crate::state::{EmulatedReview, EmulatorState, RepositoryRole, ReviewState};
 
-/// What is said of lines of a diff.
+/// What is said of a line of the branch.
 #[derive(Debug, Clone)]
 pub(crate) struct NewReviewComment {
     pub path: String,
+    pub line: u64,
     pub body: String,
-    pub side: DiffSide,
-    pub start: Option<u64>,
-    /// None: it is about the file as a whole.
-    pub line: Option<u64>,
 }
 
 /// A review to submit.
@@ -66,7 +63,7 @@ impl EmulatorState {
         }
         self.emit_review(repository, number, review, author);
         for comment in said {
-            self.emit_review_comment(repository, comment, "created", author, json!({}));
+            self.emit_review_comment(repository, comment, author);
         }
         Ok(review)
     }
@@ -90,16 +87,13 @@ impl EmulatorState {
     }
 
     fn new_comment(&mut self, review: u64, author: u64, body: &str) -> EmulatedReviewComment {
-        let now = clock::now();
         EmulatedReviewComment {
             id: self.new_id(),
             review,
             author,
             body: body.to_owned(),
-            created_at: now,
-            updated_at: now,
+            created_at: clock::now(),
             reactions: Vec::new(),
-            minimized: None,
         }
     }
 
@@ -114,31 +108,14 @@ impl EmulatorState {
         let found = self.require_repository(repository)?;
         let pull = self.thread(repository, number)?.pull.as_ref().ok_or_else(EmulatedApiError::not_found)?;
         let diff = (pull.base_sha.as_str(), pull.head_sha.as_str());
-        let hunk = |line| {
+        let hunk = lines::hunk(&found.git, diff, &new.path, new.line).ok_or_else(|| {
             let message = "pull_request_review_thread.line must be part of the diff".to_owned();
-            lines::hunk(&found.git, diff, &new.path, new.side, line)
-                .ok_or_else(|| EmulatedApiError::custom(COMMENT, message))
-        };
-        let (place, hunk) = match new.line {
-            Some(line) => {
-                if let Some(start) = new.start {
-                    hunk(start)?;
-                    if start >= line {
-                        let message = "start_line must precede the end line.".to_owned();
-                        return Err(EmulatedApiError::custom(COMMENT, message));
-                    }
-                }
-                let found = hunk(line)?;
-                let place = DiffLocation { side: new.side, start: new.start, line, position: found.position };
-                (Some(place), found.text)
-            }
-            None if lines::touches(&found.git, diff, &new.path) => (None, String::new()),
-            None => return Err(EmulatedApiError::invalid(COMMENT, "path", "invalid")),
-        };
+            EmulatedApiError::custom(COMMENT, message)
+        })?;
         Ok(EmulatedReviewThread {
             id: 0,
             path: new.path.clone(),
-            location: place,
+            line: new.line,
             commit: pull.head_sha.clone(),
             hunk,
             resolved_by: None,
@@ -194,46 +171,11 @@ impl EmulatorState {
         let has_it = |one: &EmulatedReviewThread| one.comments.iter().any(|comment| comment.id == to);
         self.review_thread_mut(repository, has_it)?.comments.push(comment);
         self.emit_review(repository, number, review, author);
-        self.emit_review_comment(repository, id, "created", author, json!({}));
+        self.emit_review_comment(repository, id, author);
         Ok(id)
     }
 
-    pub(crate) fn edit_review_comment(
-        &mut self,
-        repository: &str,
-        comment: u64,
-        body: &str,
-        by: u64,
-    ) -> Result<(), EmulatedApiError> {
-        check_body(COMMENT, body)?;
-        let found = self.review_comment_mut(repository, comment)?;
-        let before = std::mem::replace(&mut found.body, body.to_owned());
-        found.updated_at = clock::now();
-        let changes = json!({"changes": {"body": {"from": before}}});
-        self.emit_review_comment(repository, comment, "edited", by, changes);
-        Ok(())
-    }
-
-    /// Takes a comment away; a thread without comments is none.
-    pub(crate) fn delete_review_comment(
-        &mut self,
-        repository: &str,
-        comment: u64,
-        by: u64,
-    ) -> Result<(), EmulatedApiError> {
-        self.review_comment_mut(repository, comment)?;
-        self.emit_review_comment(repository, comment, "deleted", by, json!({}));
-        for thread in self.require_repository_mut(repository)?.threads.values_mut() {
-            let Some(pull) = thread.pull.as_mut() else { continue };
-            for one in &mut pull.review_threads {
-                one.comments.retain(|one| one.id != comment);
-            }
-            pull.review_threads.retain(|one| !one.comments.is_empty());
-        }
-        Ok(())
-    }
-
-    /// Settles a thread, or opens it again; once more is harmless.
+    /// Settles a thread, or opens it again.
     pub(crate) fn resolve(
         &mut self,
         repository: &str,
@@ -241,12 +183,7 @@ impl EmulatorState {
         resolved: bool,
         by: u64,
     ) -> Result<(), EmulatedApiError> {
-        let found = self.review_thread_mut(repository, |one| one.id == thread)?;
-        if found.resolved_by.is_some() == resolved {
-            return Ok(());
-        }
-        found.resolved_by = resolved.then_some(by);
-        self.emit_review_thread(repository, thread, if resolved { "resolved" } else { "unresolved" }, by);
+        self.review_thread_mut(repository, |one| one.id == thread)?.resolved_by = resolved.then_some(by);
         Ok(())
     }
 
@@ -292,41 +229,17 @@ impl EmulatorState {
         Ok(())
     }
 
-    /// Asks them no more; whoever was not asked is passed over.
-    pub(crate) fn unrequest_review(
-        &mut self,
-        repository: &str,
-        number: u64,
-        logins: &[String],
-        by: u64,
-    ) -> Result<(), EmulatedApiError> {
-        for login in logins {
-            let account = self.account_by_login(login).map(|account| account.id);
-            let requested = &mut self.pull_mut(repository, number)?.requested;
-            let at = requested.iter().position(|asked| Some(*asked) == account);
-            if let Some(gone) = at.map(|at| requested.remove(at)) {
-                let more = json!({"requested_reviewer": self.user_json(gone)});
-                self.emit_thread(repository, number, "review_request_removed", by, more);
-            }
-        }
-        Ok(())
-    }
-
-    /// Folds a comment away, or unfolds it; the comment is named as GraphQL does, by its kind and id.
+    /// Folds a comment on an issue or a pull request away.
     pub(crate) fn minimize(
         &mut self,
         repository: &str,
-        (is_review, id): (bool, u64),
-        why: Option<String>,
+        comment: u64,
+        why: String,
     ) -> Result<(), EmulatedApiError> {
-        if is_review {
-            self.review_comment_mut(repository, id)?.minimized = why;
-            return Ok(());
-        }
-        let number = self.thread_of_comment(repository, id)?;
+        let number = self.thread_of_comment(repository, comment)?;
         let comments = &mut self.thread_mut(repository, number)?.comments;
-        let found = comments.iter_mut().find(|one| one.id == id).ok_or_else(EmulatedApiError::not_found)?;
-        found.minimized = why;
+        let found = comments.iter_mut().find(|one| one.id == comment);
+        found.ok_or_else(EmulatedApiError::not_found)?.minimized = Some(why);
         Ok(())
     }
 

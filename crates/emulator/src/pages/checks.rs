@@ -13,7 +13,6 @@ pub(crate) fn check_parts(repository: &EmulatedRepository, sha: &str) -> Vec<Che
     let runs = runs.into_iter().map(|run| {
         let summary = run.output.summary.as_deref().unwrap_or_default();
         CheckPart {
-            id: run.id,
             by_app: run.maker == CheckRunMaker::App,
             name: run.name.clone(),
             mark: mark(run.progress),
@@ -25,11 +24,9 @@ pub(crate) fn check_parts(repository: &EmulatedRepository, sha: &str) -> Vec<Che
             title: run.output.title.clone().unwrap_or_default(),
             html: markdown::render(summary, &repository.full_name),
             annotations: run.output.annotations.clone(),
-            actions: run.actions.clone(),
         }
     });
     let statuses = repository.checks.statuses_of(sha).into_iter().map(|status| CheckPart {
-        id: status.id,
         by_app: false,
         name: status.context.clone(),
         mark: match status.state.as_str() {
@@ -41,7 +38,6 @@ pub(crate) fn check_parts(repository: &EmulatedRepository, sha: &str) -> Vec<Che
         title: status.description.clone().unwrap_or_default(),
         html: String::new(),
         annotations: Vec::new(),
-        actions: Vec::new(),
     });
     runs.chain(statuses).collect()
 }

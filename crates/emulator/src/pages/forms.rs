@@ -7,13 +7,10 @@ use actix_web::cookie::{Cookie, SameSite};
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::{ACTING, acting, problem, visible};
-use crate::lines::DiffSide;
 use crate::mutations::reviews::{NewReview, NewReviewComment};
 use crate::reply::EmulatedApiError;
 use crate::request::header;
-use crate::state::{
-    DraftState, EmulatedIssueState, EmulatorState, RepositoryRole, ReviewState, SharedEmulatorState,
-};
+use crate::state::{EmulatedIssueState, EmulatorState, RepositoryRole, ReviewState, SharedEmulatorState};
 
 type FormFields = web::Form<HashMap<String, String>>;
 
@@ -122,7 +119,7 @@ fn carry_out(
     let role = world.require_repository(repository)?.role(by);
     let own = world.thread(repository, number)?.author == by;
     let needs = |least: RepositoryRole| {
-        let message = format!("needs the role {}, this person has {}", least.role_name(), role.role_name());
+        let message = "this person may not do that here";
         if role >= least { Ok(()) } else { Err(EmulatedApiError::new(403, message)) }
     };
     match act {
@@ -161,18 +158,9 @@ fn carry_out(
             let thread = text("thread").parse().map_err(|_| EmulatedApiError::not_found())?;
             world.resolve(repository, thread, act == "resolve", by)
         }
-        "lock" | "unlock" => {
-            needs(RepositoryRole::Triage)?;
-            world.lock(repository, number, act == "lock", by)
-        }
         "ready" => {
             needs(RepositoryRole::Write)?;
-            world.set_draft(repository, number, DraftState::No, by)
-        }
-        "press" => {
-            needs(RepositoryRole::Write)?;
-            let check = text("check").parse().map_err(|_| EmulatedApiError::not_found())?;
-            world.press_button(repository, check, &text("identifier"), by)
+            world.mark_ready(repository, number, by)
         }
         "merge" => {
             needs(RepositoryRole::Write)?;
@@ -191,8 +179,7 @@ fn new_review(state: ReviewState, text: impl Fn(&str) -> String) -> Result<NewRe
         let line = text("line");
         let line =
             line.trim().parse().map_err(|_| EmulatedApiError::new(422, "which line is the note about?"))?;
-        let path = text("path");
-        vec![NewReviewComment { path, body: note, side: DiffSide::Right, start: None, line: Some(line) }]
+        vec![NewReviewComment { path: text("path"), line, body: note }]
     };
     Ok(NewReview { state, body: text("body"), comments })
 }

@@ -1,4 +1,4 @@
-//! Pages to look at: repositories, issues, pull requests, commits. What can be done on them is in `forms`.
+//! Pages to look at: repositories, issues, pull requests. What can be done on them is in `forms`.
 
 mod checks;
 pub(crate) mod forms;
@@ -13,8 +13,8 @@ use askama::Template;
 
 use self::checks::check_parts;
 use self::parts::{
-    Badge, CommitLine, CommitPage, IndexPage, LabelChip, PageFrame, PullPart, RepositoryLine, RepositoryPage,
-    ThreadLine, ThreadPage,
+    Badge, CommitLine, IndexPage, LabelChip, PageFrame, PullPart, RepositoryLine, RepositoryPage, ThreadLine,
+    ThreadPage,
 };
 use self::timeline::entries;
 use crate::reply::status;
@@ -32,8 +32,7 @@ pub(crate) fn routes(config: &mut web::ServiceConfig) {
         .route("/", web::get().to(index))
         .route("/_version", web::get().to(version))
         .route("/{owner}/{name}", web::get().to(repository))
-        .route("/{owner}/{name}/{kind:issues|pull}/{number}", web::get().to(thread))
-        .route("/{owner}/{name}/commit/{sha}", web::get().to(commit));
+        .route("/{owner}/{name}/{kind:issues|pull}/{number}", web::get().to(thread));
 }
 
 /// As whom a visitor acts: as the cookie says, otherwise as the owner of the first repository.
@@ -225,9 +224,8 @@ async fn thread(
             .into_iter()
             .map(|one| CommitLine {
                 short: one.sha.chars().take(10).collect(),
-                sha: one.sha,
                 title: one.message.lines().next().unwrap_or_default().to_owned(),
-                author: one.author.0,
+                author: one.author,
             })
             .collect(),
         files: diffs::diff(&found.git, &pull.base_sha, &pull.head_sha),
@@ -251,7 +249,6 @@ async fn thread(
         badge: badge(thread),
         author: world.login(thread.author).to_owned(),
         open: thread.state == EmulatedIssueState::Open,
-        locked: thread.locked,
         merged: thread.pull.as_ref().is_some_and(|pull| pull.merged.is_some()),
         may_triage: role >= RepositoryRole::Triage,
         may_close: role >= RepositoryRole::Triage || thread.author == visitor,
@@ -260,27 +257,5 @@ async fn thread(
         other_labels,
         entries: entries(&world, found, thread),
         pull,
-    })
-}
-
-async fn commit(
-    request: HttpRequest,
-    path: web::Path<(String, String, String)>,
-    shared: web::Data<Arc<SharedEmulatorState>>,
-) -> HttpResponse {
-    let world = shared.lock();
-    let Some(found) = visible(&world, &request, &path.0, &path.1) else {
-        return problem(404, "no such repository");
-    };
-    let Some(facts) = repos::commits(&found.git, None, &path.2, 1).pop() else {
-        return problem(404, "no such commit");
-    };
-    show(&CommitPage {
-        frame: frame(&shared, &world, &request, format!("{} · {}", facts.sha, found.full_name)),
-        full_name: found.full_name.clone(),
-        files: diffs::diff(&found.git, facts.parent.as_deref().unwrap_or_default(), &facts.sha),
-        sha: facts.sha,
-        message: facts.message,
-        author: facts.author.0,
     })
 }

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::timeline::TimelineEntry;
 use crate::diffs::{DiffSize, FileDiff};
-use crate::state::checks::{CheckRunAction, EmulatedAnnotation};
+use crate::state::checks::EmulatedAnnotation;
 
 pub(crate) struct PageFrame {
     pub title: String,
@@ -63,7 +63,6 @@ pub(crate) struct RepositoryPage {
 }
 
 pub(crate) struct CommitLine {
-    pub sha: String,
     pub short: String,
     pub title: String,
     pub author: String,
@@ -86,7 +85,6 @@ pub(crate) struct PullPart {
 
 /// A check run, or a commit status, on the head.
 pub(crate) struct CheckPart {
-    pub id: u64,
     pub by_app: bool,
     pub name: String,
     pub mark: &'static str,
@@ -94,7 +92,6 @@ pub(crate) struct CheckPart {
     pub title: String,
     pub html: String,
     pub annotations: Vec<EmulatedAnnotation>,
-    pub actions: Vec<CheckRunAction>,
 }
 
 #[derive(Template)]
@@ -107,7 +104,6 @@ pub(crate) struct ThreadPage {
     pub badge: Badge,
     pub author: String,
     pub open: bool,
-    pub locked: bool,
     pub merged: bool,
     pub may_triage: bool,
     pub may_close: bool,
@@ -116,15 +112,4 @@ pub(crate) struct ThreadPage {
     pub other_labels: Vec<String>,
     pub entries: Vec<TimelineEntry>,
     pub pull: Option<PullPart>,
-}
-
-#[derive(Template)]
-#[template(path = "emulator/commit.html")]
-pub(crate) struct CommitPage {
-    pub frame: PageFrame,
-    pub full_name: String,
-    pub sha: String,
-    pub message: String,
-    pub author: String,
-    pub files: Vec<FileDiff>,
 }

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::markdown;
 use crate::diffs::DiffLine;
 use crate::state::reactions::{CONTENTS, EmulatedReaction};
-use crate::state::review_threads::{DiffPosition, EmulatedReviewComment, EmulatedReviewThread};
+use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
 use crate::state::{
     EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatedReview, EmulatorState, ReviewState,
 };
@@ -70,12 +70,10 @@ impl TimelineRenderer<'_> {
     }
 
     fn said(&self, pull: &EmulatedPull, of: &EmulatedReviewThread) -> TimelineThread {
-        let today = of.current_position(self.repository, pull);
-        let place = match (today, of.location) {
-            (DiffPosition::File, _) | (DiffPosition::Outdated, None) => "the file as a whole".to_owned(),
-            (DiffPosition::Line { start: Some(start), line, .. }, _) => format!("lines {start} to {line}"),
-            (DiffPosition::Line { start: None, line, .. }, _) => format!("line {line}"),
-            (DiffPosition::Outdated, Some(place)) => format!("line {} of an earlier version", place.line),
+        let today = of.current_line(self.repository, pull);
+        let place = match today {
+            Some(line) => format!("line {line}"),
+            None => format!("line {} of an earlier version", of.line),
         };
         let line = |text: &str| {
             let origin = text.chars().next().filter(|origin| ['+', '-', ' ', '@'].contains(origin));
@@ -86,9 +84,7 @@ impl TimelineRenderer<'_> {
         let hidden = lines.len().saturating_sub(MOST_LINES);
         let comment = |one: &EmulatedReviewComment| {
             let words = TimelineComment {
-                edited: one.updated_at != one.created_at,
                 reactions: counted(&one.reactions),
-                folded: one.minimized.clone(),
                 ..self.words(one.author, one.created_at, &one.body)
             };
             (one.id, words)
@@ -98,7 +94,7 @@ impl TimelineRenderer<'_> {
             first: of.comments.first().map_or(0, |first| first.id),
             path: of.path.clone(),
             place,
-            outdated: today == DiffPosition::Outdated,
+            outdated: today.is_none(),
             resolved_by: of.resolved_by.map(|by| self.world.login(by).to_owned()),
             lines: lines.into_iter().skip(hidden).collect(),
             comments: of.comments.iter().map(comment).collect(),
@@ -145,10 +141,7 @@ pub(crate) fn entries(
         anchor: String::new(),
         verb: "opened this",
         class: "",
-        words: TimelineComment {
-            reactions: counted(&thread.reactions),
-            ..paper.words(thread.author, thread.created_at, &thread.body)
-        },
+        words: paper.words(thread.author, thread.created_at, &thread.body),
         threads: Vec::new(),
     };
     let comments = thread.comments.iter().map(|one| TimelineEntry {

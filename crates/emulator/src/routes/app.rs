@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::auth::Credentials;
 use crate::json::delivery_json;
-use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page, page_by_cursor};
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, counted, page, page_by_cursor};
 use crate::request::EmulatedApiRequest;
 use crate::state::{AppStage, EmulatorState, TokenHolder};
 
@@ -34,10 +34,6 @@ pub(crate) fn serve(
             let list = owners.iter().map(|owner| world.installation_json(*owner)).collect();
             Ok(page(list, &address, &request.query))
         }
-        ("GET", ["app", "installations", id]) => {
-            let owner = owner_of(id).ok_or_else(EmulatedApiError::not_found)?;
-            Ok(EmulatedApiReply::ok(world.installation_json(owner)))
-        }
         ("POST", ["app", "installations", id, "access_tokens"]) => {
             let owner = owner_of(id).ok_or_else(EmulatedApiError::not_found)?;
             world.issue_token(world.installation_of(owner), &request.body)
@@ -49,12 +45,7 @@ pub(crate) fn serve(
             }
             Ok(EmulatedApiReply::ok(world.installation_json(owner)))
         }
-        ("GET", ["app", "hook", "config"]) => {
-            let url = &world.webhook_url;
-            let config =
-                json!({"content_type": "json", "insecure_ssl": "0", "secret": "********", "url": url});
-            Ok(EmulatedApiReply::ok(config))
-        }
+        ("GET", ["app", "hook", "config"]) => Ok(EmulatedApiReply::ok(json!({"url": world.webhook_url}))),
         ("GET", ["app", "hook", "deliveries"]) => {
             let list: Vec<Value> =
                 world.deliveries.iter().rev().map(|one| delivery_json(one, false)).collect();
@@ -65,12 +56,6 @@ pub(crate) fn serve(
             found
                 .map(|one| EmulatedApiReply::ok(delivery_json(one, true)))
                 .ok_or_else(EmulatedApiError::not_found)
-        }
-        ("POST", ["app", "hook", "deliveries", id, "attempts"]) => {
-            let found = world.deliveries.iter().find(|one| one.id.to_string() == *id);
-            let guid = found.map(|one| one.guid.clone()).ok_or_else(EmulatedApiError::not_found)?;
-            world.redeliver(&guid);
-            Ok(EmulatedApiReply::json(202, json!({})))
         }
         _ => Err(EmulatedApiError::not_found()),
     }
@@ -106,9 +91,8 @@ fn installation(world: &mut EmulatorState, request: &EmulatedApiRequest, rest: &
             let included = |owner: u64| world.installation_of(owner) == *id;
             let list = world.repositories.values().filter(|one| reached(one.id) && included(one.owner));
             let list: Vec<Value> = list.map(|one| world.repository_json(one)).collect();
-            Ok(EmulatedApiReply::ok(json!({
-                "total_count": list.len(), "repository_selection": "selected", "repositories": list,
-            })))
+            let address = format!("{}/installation/repositories", world.api());
+            Ok(counted("repositories", list, &address, &request.query))
         }
         (_, _, Credentials::Nobody | Credentials::App) => {
             Err(EmulatedApiError::new(401, "Requires authentication"))

@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::parse_number;
 use super::reviews::reactions;
 use crate::auth::require;
-use crate::mutations::IssueEdit;
+use crate::json::label_json;
 use crate::mutations::reactions::ReactionSubject;
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody, page};
 use crate::request::EmulatedApiRequest;
-use crate::state::{EmulatedIssueState, EmulatorState, PermissionLevel, TokenHolder};
+use crate::state::{EmulatorState, PermissionLevel, TokenHolder};
 
 fn access(
     world: &EmulatorState,
@@ -67,26 +67,8 @@ fn answer(
     match (request.method.as_str(), rest) {
         ("GET", ["issues", n]) => {
             let n = allowed(world, n)?;
-            issue(world, repository, n, 200)
-        }
-        ("POST", ["issues"]) => {
-            let found = world.require_repository(repository)?;
-            require(&holder, found, &[("issues", PermissionLevel::Write)])?;
-            let (title, body) =
-                (request.text("title").unwrap_or_default(), request.text("body").unwrap_or_default());
-            let n = world.open_issue(repository, by, &title, &body)?;
-            issue(world, repository, n, 201)
-        }
-        ("PATCH" | "POST", ["issues", n]) => {
-            let n = allowed(world, n)?;
-            let edit = IssueEdit {
-                title: request.text("title"),
-                body: request.text("body"),
-                state: state(request, "Issue")?,
-                base: None,
-            };
-            world.edit(repository, n, edit, by)?;
-            issue(world, repository, n, 200)
+            let (found, thread) = (world.require_repository(repository)?, world.thread(repository, n)?);
+            Ok(EmulatedApiReply::ok(world.issue_json(found, thread)))
         }
         ("GET", ["issues", n, "comments"]) => {
             let n = allowed(world, n)?;
@@ -105,20 +87,16 @@ fn answer(
                 world.require_repository(repository).and_then(|_| world.thread_of_comment(repository, id));
             allow(world, n.as_ref().ok().copied())?;
             n?;
-            if let ["reactions", rest @ ..] = rest {
-                return reactions(world, request, repository, ReactionSubject::Comment(id), rest);
+            if let ["reactions"] = rest {
+                return reactions(world, request, repository, ReactionSubject::Comment(id));
             }
             if !rest.is_empty() {
                 return Err(EmulatedApiError::not_found());
             }
             match method {
                 "GET" => comment(world, repository, id, 200),
-                // GitHub takes POST for PATCH, and octocrab relies on it.
-                "PATCH" | "POST" => {
-                    let body = request.text("body");
-                    let body = body
-                        .ok_or_else(|| EmulatedApiError::invalid("IssueComment", "body", "missing_field"))?;
-                    world.edit_comment(repository, id, &body, by)?;
+                "PATCH" => {
+                    world.edit_comment(repository, id, &request.text("body").unwrap_or_default(), by)?;
                     comment(world, repository, id, 200)
                 }
                 "DELETE" => {
@@ -128,34 +106,14 @@ fn answer(
                 _ => Err(EmulatedApiError::not_found()),
             }
         }
-        (_, ["issues", n, "reactions", rest @ ..]) => {
-            let n = allowed(world, n)?;
-            reactions(world, request, repository, ReactionSubject::Thread(n), rest)
-        }
-        (method @ ("PUT" | "DELETE"), ["issues", n, "lock"]) => {
-            let n = allowed(world, n)?;
-            world.lock(repository, n, method == "PUT", by)?;
-            Ok(EmulatedApiReply::no_content())
-        }
         ("GET", ["issues", n, "labels"]) => {
             let n = allowed(world, n)?;
             Ok(page(labels(world, repository, n)?, &address, &request.query))
         }
-        ("POST" | "PUT", ["issues", n, "labels"]) => {
+        ("POST", ["issues", n, "labels"]) => {
             let n = allowed(world, n)?;
-            let names = label_names(&request.body)?;
-            if request.method == "PUT" {
-                let gone: Vec<String> = world
-                    .thread(repository, n)?
-                    .labels
-                    .iter()
-                    .filter(|name| !names.contains(name))
-                    .cloned()
-                    .collect();
-                for name in gone {
-                    world.remove_label(repository, n, &name, by)?;
-                }
-            }
+            let names = request.body.get("labels").and_then(Value::as_array).into_iter().flatten();
+            let names: Vec<String> = names.filter_map(Value::as_str).map(str::to_owned).collect();
             world.add_labels(repository, n, &names, by)?;
             Ok(EmulatedApiReply::ok(labels(world, repository, n)?.into()))
         }
@@ -164,54 +122,18 @@ fn answer(
             world.remove_label(repository, n, label, by)?;
             Ok(EmulatedApiReply::ok(labels(world, repository, n)?.into()))
         }
-        ("GET", ["labels"]) => {
-            allow(world, None)?;
-            let found = world.require_repository(repository)?;
-            let list = found.labels.iter().map(|label| world.label_json(found, label)).collect();
-            Ok(page(list, &address, &request.query))
-        }
         ("GET", ["labels", label]) => {
             allow(world, None)?;
             repository_label(world, repository, label, 200)
         }
         ("POST", ["labels"]) => {
             allow(world, None)?;
-            let name = request
-                .text("name")
-                .ok_or_else(|| EmulatedApiError::invalid("Label", "name", "missing_field"))?;
-            let color = request.text("color").unwrap_or_else(|| "ededed".to_owned());
-            world.create_label(repository, &name, &color, request.text("description"))?;
+            let name = request.text("name").unwrap_or_default();
+            world.create_label(repository, &name, &request.text("color").unwrap_or_default())?;
             repository_label(world, repository, &name, 201)
         }
         _ => Err(EmulatedApiError::not_found()),
     }
-}
-
-/// The `state` of a change, when it is given.
-pub(crate) fn state(
-    request: &EmulatedApiRequest,
-    resource: &str,
-) -> Result<Option<EmulatedIssueState>, EmulatedApiError> {
-    match request.body.get("state").and_then(Value::as_str) {
-        None => Ok(None),
-        Some("open") => Ok(Some(EmulatedIssueState::Open)),
-        Some("closed") => Ok(Some(EmulatedIssueState::Closed)),
-        Some(_) => Err(EmulatedApiError::invalid(resource, "state", "invalid")),
-    }
-}
-
-/// `{"labels": ["a"]}`, `{"labels": [{"name": "a"}]}` or just the list.
-fn label_names(body: &Value) -> Result<Vec<String>, EmulatedApiError> {
-    let missing = || EmulatedApiError::invalid("Label", "labels", "missing_field");
-    let list = body.get("labels").unwrap_or(body).as_array().ok_or_else(missing)?;
-    let name =
-        |one: &Value| one.as_str().or_else(|| one.get("name").and_then(Value::as_str)).map(str::to_owned);
-    list.iter().map(name).collect::<Option<_>>().ok_or_else(missing)
-}
-
-fn issue(world: &EmulatorState, repository: &str, number: u64, status: u16) -> EmulatedApiResult {
-    let (found, thread) = (world.require_repository(repository)?, world.thread(repository, number)?);
-    Ok(EmulatedApiReply::json(status, world.issue_json(found, thread)))
 }
 
 fn labels(world: &EmulatorState, repository: &str, number: u64) -> Result<Vec<Value>, EmulatedApiError> {
@@ -230,6 +152,6 @@ fn repository_label(world: &EmulatorState, repository: &str, name: &str, status:
     let found = world.require_repository(repository)?;
     let label = found.labels.iter().find(|label| label.name.eq_ignore_ascii_case(name));
     label
-        .map(|label| EmulatedApiReply::json(status, world.label_json(found, label)))
+        .map(|label| EmulatedApiReply::json(status, label_json(label)))
         .ok_or_else(EmulatedApiError::not_found)
 }

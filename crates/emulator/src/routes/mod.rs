@@ -46,8 +46,7 @@ pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> 
             let serve = match rest {
                 ["issues" | "labels", ..] => issues::serve,
                 ["pulls", ..] => pulls::serve,
-                ["check-runs" | "check-suites" | "statuses" | "actions", ..]
-                | ["commits", .., "check-runs" | "check-suites" | "status" | "statuses"] => checks::serve,
+                ["check-runs" | "actions", ..] | ["commits", .., "check-runs" | "status"] => checks::serve,
                 ["rules" | "rulesets" | "branches", ..] | ["git", "refs", ..] => rules::serve,
                 _ => repositories::serve,
             };

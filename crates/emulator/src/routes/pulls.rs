@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::issues::state;
 use super::{parse_number, reviews};
 use crate::auth::require;
 use crate::mutations::IssueEdit;
 use crate::mutations::pulls::NewPull;
+use crate::mutations::reactions::ReactionSubject;
 use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
 use crate::request::EmulatedApiRequest;
 use crate::state::{DraftState, EmulatedIssueState, EmulatorState, PermissionLevel};
@@ -45,20 +45,15 @@ pub(crate) fn serve(
             world.weigh(repository, number);
             answer
         }
-        ("PATCH" | "POST", ["pulls", number]) => {
+        ("PATCH", ["pulls", number]) => {
             let number = parse_number(number)?;
             pull(world, repository, number, 200)?;
-            let edit = IssueEdit {
-                title: request.text("title"),
-                body: request.text("body"),
-                state: state(request, "PullRequest")?,
-                base: request.text("base"),
-            };
+            let edit = IssueEdit { title: request.text("title"), body: request.text("body") };
             world.edit(repository, number, edit, by)?;
             pull(world, repository, number, 200)
         }
-        (_, ["pulls", "comments", id, rest @ ..]) => {
-            reviews::of_comment(world, request, repository, parse_number(id)?, rest)
+        (_, ["pulls", "comments", id, "reactions"]) => {
+            reviews::reactions(world, request, repository, ReactionSubject::ReviewComment(parse_number(id)?))
         }
         (_, ["pulls", number, rest @ ..]) if !rest.is_empty() => {
             reviews::of_pull(world, request, repository, parse_number(number)?, rest)
@@ -73,26 +68,20 @@ fn pull(world: &EmulatorState, repository: &str, number: u64, status: u16) -> Em
     Ok(EmulatedApiReply::json(status, world.pull_json(found, thread, pull)))
 }
 
-/// Newest first; `state` is open unless asked, `head` counts only with its owner, as with GitHub.
+/// Those that are open, newest first; `head` counts only with its owner, as with GitHub.
 fn list(world: &EmulatorState, request: &EmulatedApiRequest, repository: &str) -> EmulatedApiResult {
     let found = world.require_repository(repository)?;
     let owner = world.login(found.owner);
-    let state = match request.query("state").unwrap_or("open") {
-        "all" => None,
-        "closed" => Some(EmulatedIssueState::Closed),
-        _ => Some(EmulatedIssueState::Open),
-    };
     let head = request.query("head").and_then(|head| head.split_once(':'));
     let list = found
         .threads
         .values()
         .rev()
-        .filter(|thread| state.is_none_or(|state| thread.state == state))
+        .filter(|thread| thread.state == EmulatedIssueState::Open)
         .filter_map(|thread| thread.pull.as_ref().map(|pull| (thread, pull)))
         .filter(|(_, pull)| {
             head.is_none_or(|(login, branch)| login.eq_ignore_ascii_case(owner) && pull.head == branch)
         })
-        .filter(|(_, pull)| request.query("base").is_none_or(|base| pull.base == base))
         .map(|(thread, pull)| world.pull_in_short_json(found, thread, pull))
         .collect();
     Ok(page(list, &format!("{}/repos/{repository}/pulls", world.api()), &request.query))

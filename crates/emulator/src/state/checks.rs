@@ -93,11 +93,8 @@ impl CheckConclusion {
 pub struct EmulatedAnnotation {
     pub path: String,
     pub start_line: u64,
-    pub end_line: u64,
     /// `notice`, `warning` or `failure`.
     pub level: String,
-    /// Its heading; may be empty.
-    pub title: String,
     pub message: String,
 }
 
@@ -107,9 +104,7 @@ impl EmulatedAnnotation {
         Self {
             path: path.to_owned(),
             start_line: line,
-            end_line: line,
             level: "failure".to_owned(),
-            title: String::new(),
             message: message.to_owned(),
         }
     }
@@ -131,7 +126,6 @@ pub struct CheckRunAction {
 pub(crate) struct EmulatedCheckOutput {
     pub title: Option<String>,
     pub summary: Option<String>,
-    pub text: Option<String>,
     pub annotations: Vec<EmulatedAnnotation>,
 }
 
@@ -145,8 +139,6 @@ pub(crate) struct EmulatedCheckRun {
     pub progress: CheckRunProgress,
     pub external_id: String,
     pub details_url: Option<String>,
-    pub started_at: DateTime<Utc>,
-    pub completed_at: Option<DateTime<Utc>>,
     pub output: EmulatedCheckOutput,
     pub actions: Vec<CheckRunAction>,
     /// What a job printed; none for a check run that is no job, or one whose log has been deleted.
@@ -164,7 +156,6 @@ pub(crate) struct EmulatedCheckSuite {
     /// The id of the workflow run behind it.
     pub run: u64,
     pub attempt: u64,
-    pub created_at: DateTime<Utc>,
 }
 
 /// A commit status, as CI systems without an App set it.
@@ -177,7 +168,6 @@ pub(crate) struct EmulatedCommitStatus {
     pub description: Option<String>,
     pub target_url: Option<String>,
     pub creator: u64,
-    pub at: DateTime<Utc>,
 }
 
 /// Everything that checks a repository's commits.

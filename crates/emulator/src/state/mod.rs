@@ -43,18 +43,6 @@ pub enum RepositoryRole {
 }
 
 impl RepositoryRole {
-    /// The `role_name` of the API.
-    pub fn role_name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Read => "read",
-            Self::Triage => "triage",
-            Self::Write => "write",
-            Self::Maintain => "maintain",
-            Self::Admin => "admin",
-        }
-    }
-
     /// The older `permission` of the API, which knows four words only: maintain is `write`, triage is `read`.
     pub fn permission(self) -> &'static str {
         match self {
@@ -119,7 +107,6 @@ pub(crate) struct EmulatedLabel {
     pub id: u64,
     pub name: String,
     pub color: String,
-    pub description: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -153,7 +140,6 @@ pub(crate) enum DraftState {
 #[derive(Debug, Clone)]
 pub(crate) struct MergeRecord {
     pub commit: String,
-    pub by: u64,
     pub at: DateTime<Utc>,
 }
 
@@ -189,22 +175,9 @@ pub(crate) struct EmulatedIssue {
     pub comments: Vec<EmulatedComment>,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
-    pub closed_at: Option<DateTime<Utc>>,
     pub locked: bool,
-    pub reactions: Vec<EmulatedReaction>,
     pub events: Vec<EmulatedIssueEvent>,
     pub pull: Option<EmulatedPull>,
-}
-
-/// Why a number leads nowhere any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RemovedIssue {
-    Deleted,
-    /// To this repository, by its id, where it has this number.
-    Transferred {
-        repository: u64,
-        number: u64,
-    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,13 +195,8 @@ pub(crate) struct EmulatedRepository {
     pub visibility: RepositoryVisibility,
     pub default_branch: String,
     pub git: PathBuf,
-    pub created_at: DateTime<Utc>,
     pub labels: Vec<EmulatedLabel>,
     pub threads: BTreeMap<u64, EmulatedIssue>,
-    /// Numbers of issues that are here no more.
-    pub gone: BTreeMap<u64, RemovedIssue>,
-    /// Whether a branch has to have its base in it before it is merged.
-    pub strict: bool,
     pub roles: BTreeMap<u64, RepositoryRole>,
     pub checks: EmulatedChecks,
     pub rules: RepositoryRules,
@@ -282,7 +250,6 @@ pub(crate) struct PendingManifest {
     pub manifest: serde_json::Value,
     /// As whoever made it called it: the page lets people choose.
     pub name: String,
-    pub owner: String,
 }
 
 /// Somebody who has said that they sign in, until the App shows their code.

@@ -1,14 +1,10 @@
 //! Reactions: what can be said to an issue or a comment without words, once each by everybody.
 
-use chrono::{DateTime, Utc};
-
 /// One that somebody gave.
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedReaction {
-    pub id: u64,
     pub by: u64,
     pub content: &'static str,
-    pub at: DateTime<Utc>,
 }
 
 /// All that there are, with the sign that a page shows.

@@ -4,32 +4,21 @@ use chrono::{DateTime, Utc};
 
 use super::reactions::EmulatedReaction;
 use super::{EmulatedIssue, EmulatedPull, EmulatedRepository};
-use crate::lines::{self, DiffSide};
+use crate::lines;
 
-/// A thread of a review.
+/// A thread of a review, on a line of a file as the branch has it.
 #[derive(Debug, Clone)]
 pub(crate) struct EmulatedReviewThread {
     pub id: u64,
     pub path: String,
-    /// None: it is about the file as a whole.
-    pub location: Option<DiffLocation>,
+    /// The line that it was begun on.
+    pub line: u64,
     /// The head of the branch when it was begun.
     pub commit: String,
     /// The piece of the diff that it was begun on, down to its line.
     pub hunk: String,
     pub resolved_by: Option<u64>,
     pub comments: Vec<EmulatedReviewComment>,
-}
-
-/// Lines of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DiffLocation {
-    pub side: DiffSide,
-    /// Where it begins, when it is more than one line.
-    pub start: Option<u64>,
-    pub line: u64,
-    /// The line's place in the diff, counted from the first hunk's head.
-    pub position: u64,
 }
 
 /// A comment in a thread.
@@ -40,46 +29,15 @@ pub(crate) struct EmulatedReviewComment {
     pub author: u64,
     pub body: String,
     pub created_at: DateTime<Utc>,
-    pub updated_at: DateTime<Utc>,
     pub reactions: Vec<EmulatedReaction>,
-    pub minimized: Option<String>,
-}
-
-/// Where a thread stands on the diff of today.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DiffPosition {
-    /// It is about the file as a whole.
-    File,
-    Line {
-        start: Option<u64>,
-        line: u64,
-        position: u64,
-    },
-    /// The lines were changed since, or the diff has them no more.
-    Outdated,
 }
 
 impl EmulatedReviewThread {
-    /// Where it stands now: a line that no later commit touched is followed, as long as the diff still has it.
-    pub(crate) fn current_position(
-        &self,
-        repository: &EmulatedRepository,
-        pull: &EmulatedPull,
-    ) -> DiffPosition {
-        let Some(place) = self.location else { return DiffPosition::File };
-        let follow = |line: u64| match place.side {
-            DiffSide::Left => Some(line),
-            DiffSide::Right => lines::follow(&repository.git, &self.commit, &pull.head_sha, &self.path, line),
-        };
-        let Some(line) = follow(place.line) else { return DiffPosition::Outdated };
-        let hunk =
-            lines::hunk(&repository.git, (&pull.base_sha, &pull.head_sha), &self.path, place.side, line);
-        match (hunk, place.start.map(follow)) {
-            (None, _) | (_, Some(None)) => DiffPosition::Outdated,
-            (Some(hunk), start) => {
-                DiffPosition::Line { start: start.flatten(), line, position: hunk.position }
-            }
-        }
+    /// Its line now: one that no later commit touched is followed, as long as the diff still has it. None: it is outdated.
+    pub(crate) fn current_line(&self, repository: &EmulatedRepository, pull: &EmulatedPull) -> Option<u64> {
+        let line = lines::follow(&repository.git, &self.commit, &pull.head_sha, &self.path, self.line)?;
+        let diff = (pull.base_sha.as_str(), pull.head_sha.as_str());
+        lines::hunk(&repository.git, diff, &self.path, line).map(|_| line)
     }
 }
 

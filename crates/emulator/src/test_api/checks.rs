@@ -1,10 +1,9 @@
 //! What a story does about checks, rules and permissions, and what it can see of them.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::clock;
 use crate::mutations::checks::NewCheckRun;
-use crate::reply::EmulatedApiError;
 use crate::state::EmulatorState;
 use crate::state::checks::{
     CheckConclusion, CheckRunAction, CheckRunMaker, CheckRunProgress, EmulatedAnnotation, EmulatedCheckRun,
@@ -71,20 +70,6 @@ impl Emulator {
                 actions: run.actions.clone(),
             })
             .collect()
-    }
-
-    /// A person presses a button of a check run.
-    ///
-    /// # Errors
-    /// When there is no such check run, or no such button on it.
-    pub fn press_button(
-        &self,
-        repository: &str,
-        check_run: u64,
-        identifier: &str,
-        by: &str,
-    ) -> anyhow::Result<()> {
-        self.act(by, |world, by| world.press_button(repository, check_run, identifier, by))
     }
 
     /// A ruleset forbids to make and to move branches of this pattern, such as `journeyman/**`.
@@ -260,24 +245,4 @@ fn printed(log: &str) -> String {
     let lines = log.lines().chain(["Post job cleanup.", "Cleaning up orphan processes"]);
     let lines: String = lines.map(|line| format!("{now} {line}\r\n")).collect();
     format!("\u{feff}{lines}")
-}
-
-impl EmulatorState {
-    /// A button was pressed: the App whose check run it is hears of it.
-    pub(crate) fn press_button(
-        &mut self,
-        repository: &str,
-        id: u64,
-        identifier: &str,
-        by: u64,
-    ) -> Result<(), EmulatedApiError> {
-        let run =
-            self.require_repository(repository)?.checks.run(id).ok_or_else(EmulatedApiError::not_found)?;
-        if !run.actions.iter().any(|button| button.identifier == identifier) {
-            return Err(EmulatedApiError::not_found());
-        }
-        let more = json!({"requested_action": {"identifier": identifier}});
-        self.emit_check_run(repository, id, "requested_action", Some(by), more);
-        Ok(())
-    }
 }

@@ -15,7 +15,7 @@ use secrecy::SecretString;
 
 use crate::events::{NO_SHA, RefUpdate};
 use crate::mutations::IssueEdit;
-use crate::state::{DraftState, EmulatedIssueState, EmulatorState};
+use crate::state::{EmulatedIssueState, EmulatorState};
 use crate::{Emulator, Fault, repos};
 
 impl Emulator {
@@ -101,11 +101,7 @@ impl Emulator {
         title: Option<&str>,
         body: Option<&str>,
     ) -> anyhow::Result<()> {
-        let edit = IssueEdit {
-            title: title.map(str::to_owned),
-            body: body.map(str::to_owned),
-            ..IssueEdit::default()
-        };
+        let edit = IssueEdit { title: title.map(str::to_owned), body: body.map(str::to_owned) };
         self.act(by, |world, by| world.edit(repository, number, edit, by))
     }
 
@@ -179,7 +175,7 @@ impl Emulator {
     /// # Errors
     /// When there is no such pull request.
     pub async fn mark_ready(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<()> {
-        self.act(by, |world, by| world.set_draft(repository, pull, DraftState::No, by))
+        self.act(by, |world, by| world.mark_ready(repository, pull, by))
     }
 
     /// A person merges a pull request; the merge commit.

@@ -1,7 +1,6 @@
-//! What people do in a story to a pull request under review, and to issues as a whole.
+//! What people do in a story to a pull request under review, and to what is said.
 
 use crate::Emulator;
-use crate::lines::DiffSide;
 use crate::mutations::reactions::ReactionSubject;
 use crate::mutations::reviews::{NewReview, NewReviewComment};
 use crate::state::ReviewState;
@@ -10,13 +9,7 @@ use crate::state::ReviewState;
 pub type LineComment<'a> = (&'a str, u64, &'a str);
 
 fn comment_of((path, line, text): &LineComment<'_>) -> NewReviewComment {
-    NewReviewComment {
-        path: (*path).to_owned(),
-        body: (*text).to_owned(),
-        side: DiffSide::Right,
-        start: None,
-        line: Some(*line),
-    }
+    NewReviewComment { path: (*path).to_owned(), line: *line, body: (*text).to_owned() }
 }
 
 impl Emulator {
@@ -104,33 +97,6 @@ impl Emulator {
         })
     }
 
-    /// A person changes a comment in a review.
-    ///
-    /// # Errors
-    /// When there is no such comment.
-    pub async fn edit_review_comment(
-        &self,
-        repository: &str,
-        comment: u64,
-        by: &str,
-        text: &str,
-    ) -> anyhow::Result<()> {
-        self.act(by, |world, by| world.edit_review_comment(repository, comment, text, by))
-    }
-
-    /// A person takes a comment in a review away; a thread ends with its last.
-    ///
-    /// # Errors
-    /// When there is no such comment.
-    pub async fn delete_review_comment(
-        &self,
-        repository: &str,
-        comment: u64,
-        by: &str,
-    ) -> anyhow::Result<()> {
-        self.act(by, |world, by| world.delete_review_comment(repository, comment, by))
-    }
-
     /// A person takes a comment on an issue or a pull request away.
     ///
     /// # Errors
@@ -145,7 +111,7 @@ impl Emulator {
     /// When there is no such comment or no such reaction.
     pub async fn react(&self, repository: &str, comment: u64, by: &str, content: &str) -> anyhow::Result<()> {
         self.act(by, |world, by| {
-            world.react(repository, ReactionSubject::Comment(comment), content, by).map(|_| ())
+            world.react(repository, ReactionSubject::Comment(comment), content, by).map(drop)
         })
     }
 
@@ -155,21 +121,5 @@ impl Emulator {
     /// When there is no such thread.
     pub async fn lock(&self, repository: &str, number: u64, by: &str, locked: bool) -> anyhow::Result<()> {
         self.act(by, |world, by| world.lock(repository, number, locked, by))
-    }
-
-    /// A person deletes an issue.
-    ///
-    /// # Errors
-    /// When there is no such issue, or it is a pull request.
-    pub async fn delete_issue(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
-        self.act(by, |world, by| world.delete_issue(repository, number, by))
-    }
-
-    /// A person brings an issue into another repository; its number there.
-    ///
-    /// # Errors
-    /// When one of the repositories or the issue is not there, or it is a pull request.
-    pub async fn transfer(&self, repository: &str, number: u64, to: &str, by: &str) -> anyhow::Result<u64> {
-        self.act(by, |world, by| world.transfer(repository, number, to, by))
     }
 }

@@ -6,18 +6,14 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use super::views::RepositorySource;
-use crate::clock;
 use crate::state::checks::EmulatedChecks;
 use crate::state::rules::RepositoryRules;
 use crate::state::{EmulatedLabel, EmulatedRepository, RepositoryRole, RepositoryVisibility};
 use crate::{Emulator, git_child, repos};
 
 /// The labels that a repository begins with.
-const FIRST_LABELS: [(&str, &str, &str); 3] = [
-    ("bug", "d73a4a", "Something isn't working"),
-    ("documentation", "0075ca", "Improvements or additions to documentation"),
-    ("enhancement", "a2eeef", "New feature or request"),
-];
+const FIRST_LABELS: [(&str, &str); 3] =
+    [("bug", "d73a4a"), ("documentation", "0075ca"), ("enhancement", "a2eeef")];
 
 impl Emulator {
     /// Makes a public repository `owner/name`; the owner's account is made when it is missing.
@@ -49,11 +45,10 @@ impl Emulator {
             let id = world.new_id();
             let labels = FIRST_LABELS
                 .into_iter()
-                .map(|(name, color, about)| EmulatedLabel {
+                .map(|(name, color)| EmulatedLabel {
                     id: world.new_id(),
                     name: name.to_owned(),
                     color: color.to_owned(),
-                    description: Some(about.to_owned()),
                 })
                 .collect();
             let repository = EmulatedRepository {
@@ -64,11 +59,8 @@ impl Emulator {
                 visibility: RepositoryVisibility::Public,
                 default_branch,
                 git,
-                created_at: clock::now(),
                 labels,
                 threads: BTreeMap::new(),
-                gone: BTreeMap::new(),
-                strict: false,
                 roles: BTreeMap::from([(owner, RepositoryRole::Admin)]),
                 checks: EmulatedChecks::default(),
                 rules: RepositoryRules::default(),
@@ -114,31 +106,9 @@ impl Emulator {
         })
     }
 
-    /// Branches have to have their base in them before they are merged, as branch protection can ask for.
-    ///
-    /// # Errors
-    /// When there is no such repository.
-    pub fn require_up_to_date(&self, repository: &str) -> anyhow::Result<()> {
-        self.shared.change(|world| {
-            world.require_repository_mut(repository)?.strict = true;
-            Ok(())
-        })
-    }
-
     /// Makes an account, or finds the one of that login; its id.
     pub fn add_user(&self, login: &str) -> u64 {
         self.shared.change(|world| world.ensure_account(login))
-    }
-
-    /// Gives an account another login; its id stays.
-    pub fn rename_user(&self, login: &str, new: &str) {
-        self.shared.change(|world| {
-            if let Some(id) = world.account_by_login(login).map(|account| account.id)
-                && let Some(account) = world.accounts.get_mut(&id)
-            {
-                new.clone_into(&mut account.login);
-            }
-        });
     }
 
     /// What a person may do in a repository; the account is made when it is missing.

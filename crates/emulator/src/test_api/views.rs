@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::state::deliveries::DeliveryAttempt;
 use crate::state::reactions::EmulatedReaction;
-use crate::state::review_threads::{DiffPosition, EmulatedReviewThread};
+use crate::state::review_threads::EmulatedReviewThread;
 use crate::state::{
     DraftState, EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatorState,
     ReviewState,
@@ -33,8 +33,6 @@ pub struct IssueView {
     pub labels: Vec<String>,
     /// Its comments, oldest first.
     pub comments: Vec<CommentView>,
-    /// Whether only people who may write can still comment.
-    pub locked: bool,
 }
 
 /// A comment.
@@ -78,10 +76,8 @@ pub struct ReviewThreadView {
     /// Its id in GraphQL.
     pub node_id: String,
     pub path: String,
-    /// The line in today's diff; none when it is outdated, or about the whole file.
+    /// The line in today's diff; none when it is outdated.
     pub line: Option<u64>,
-    /// The line that it was begun on.
-    pub original_line: Option<u64>,
     /// Whether it is settled.
     pub resolved: bool,
     /// Its comments, oldest first.
@@ -103,19 +99,6 @@ fn reactions(world: &EmulatorState, given: &[EmulatedReaction]) -> Vec<(String, 
     given.iter().map(|one| (world.login(one.by).to_owned(), one.content.to_owned())).collect()
 }
 
-/// A comment on an issue or in a review: they are two types with these fields.
-macro_rules! comment_view {
-    ($world:expr, $one:expr) => {
-        CommentView {
-            id: $one.id,
-            author: $world.login($one.author).to_owned(),
-            body: $one.body.clone(),
-            reactions: reactions($world, &$one.reactions),
-            minimized: $one.minimized.clone(),
-        }
-    };
-}
-
 fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
     IssueView {
         number: thread.number,
@@ -124,8 +107,17 @@ fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
         author: world.login(thread.author).to_owned(),
         state: thread.state,
         labels: thread.labels.clone(),
-        comments: thread.comments.iter().map(|one| comment_view!(world, one)).collect(),
-        locked: thread.locked,
+        comments: thread
+            .comments
+            .iter()
+            .map(|one| CommentView {
+                id: one.id,
+                author: world.login(one.author).to_owned(),
+                body: one.body.clone(),
+                reactions: reactions(world, &one.reactions),
+                minimized: one.minimized.clone(),
+            })
+            .collect(),
     }
 }
 
@@ -138,13 +130,19 @@ fn review_thread_view(
     ReviewThreadView {
         node_id: format!("PRRT_{}", of.id),
         path: of.path.clone(),
-        line: match of.current_position(repository, pull) {
-            DiffPosition::Line { line, .. } => Some(line),
-            DiffPosition::File | DiffPosition::Outdated => None,
-        },
-        original_line: of.location.map(|place| place.line),
+        line: of.current_line(repository, pull),
         resolved: of.resolved_by.is_some(),
-        comments: of.comments.iter().map(|one| comment_view!(world, one)).collect(),
+        comments: of
+            .comments
+            .iter()
+            .map(|one| CommentView {
+                id: one.id,
+                author: world.login(one.author).to_owned(),
+                body: one.body.clone(),
+                reactions: reactions(world, &one.reactions),
+                minimized: None,
+            })
+            .collect(),
     }
 }
 
@@ -223,8 +221,8 @@ impl Emulator {
     /// A file at a branch, tag or commit.
     pub fn file(&self, repository: &str, reference: &str, path: &str) -> Option<Vec<u8>> {
         self.with_repository(repository, |_, found| match repos::find(&found.git, reference, path) {
-            repos::ContentLookup::File { bytes, .. } => Some(bytes),
-            repos::ContentLookup::Folder(_)
+            repos::ContentLookup::File(bytes) => Some(bytes),
+            repos::ContentLookup::Folder
             | repos::ContentLookup::NoSuchRef
             | repos::ContentLookup::NoSuchPath => None,
         })?

@@ -25,45 +25,31 @@ async fn a_pull_request_is_refused_as_github_refuses_it() {
     assert_eq!(status, 422);
     assert_eq!(body["errors"][0]["message"], "No commits between main and main");
     let (status, body) = open("fix", "main").await;
-    assert_eq!((status, &body["draft"], &body["head"]["label"]), (201, &json!(true), &json!("octo:fix")));
+    assert_eq!((status, &body["draft"], &body["head"]["ref"]), (201, &json!(true), &json!("fix")));
     let (status, body) = open("octo:fix", "main").await;
     assert_eq!(status, 422);
     assert_eq!(body["errors"][0]["message"], "A pull request already exists for octo:fix.");
     assert_eq!(body["status"], "422");
-    let (_, list) =
-        call(&emulator, "GET", "/repos/octo/calc/pulls?head=octo:fix&state=all", &token, Value::Null).await;
+    let (_, list) = call(&emulator, "GET", "/repos/octo/calc/pulls?head=octo:fix", &token, Value::Null).await;
     assert_eq!(list.as_array().map(Vec::len), Some(1));
     let (_, list) =
-        call(&emulator, "GET", "/repos/octo/calc/pulls?head=octo:other&state=all", &token, Value::Null).await;
+        call(&emulator, "GET", "/repos/octo/calc/pulls?head=octo:other", &token, Value::Null).await;
     assert_eq!(list, json!([]));
 }
 
 #[tokio::test]
-async fn octocrab_opens_one_and_graphql_makes_it_ready() {
+async fn graphql_makes_one_ready() {
     let emulator = stage().await;
     let sha = branch_with_fix(&emulator, "fix").await;
-    let client = installation(&emulator);
-    let pull =
-        client.pulls("octo", "calc").create("Fix", "fix", "main").draft(true).send().await.expect("opened");
-    assert_eq!((pull.draft, pull.head.sha.as_str(), pull.commits), (Some(true), sha.as_str(), Some(1)));
-    let id = pull.node_id.expect("a node id");
+    let pull = open_pull(&emulator, true).await;
+    assert_eq!((&pull["draft"], &pull["head"]["sha"]), (&json!(true), &json!(sha)));
     let query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) \
                  { pullRequest { isDraft } } }";
-    let done: Value = client.graphql(&json!({"query": query, "variables": {"id": id}})).await.expect("ready");
-    assert_eq!(done["markPullRequestReadyForReview"]["pullRequest"]["isDraft"], false);
-    assert!(!emulator.pulls(REPOSITORY)[0].draft);
-    let back = format!(
-        "mutation {{ convertPullRequestToDraft(input: {{pullRequestId: \"{id}\"}}) {{ pullRequest {{ id }} }} }}"
-    );
-    let _: Value = client.graphql(&json!({"query": back})).await.expect("a draft again");
-    assert!(emulator.pulls(REPOSITORY)[0].draft);
     let token = full_token(&emulator).await;
-    let enterprise = reqwest::Client::builder().user_agent("story").no_proxy().build().expect("a client");
-    let request = enterprise.post(format!("{}/api/graphql", emulator.origin())).bearer_auth(&token);
-    let answer =
-        request.json(&json!({"query": query, "variables": {"id": id}})).send().await.expect("an answer");
-    assert_eq!(answer.status().as_u16(), 200);
-    assert!(!emulator.pulls(REPOSITORY)[0].draft, "GraphQL also lives where Enterprise Server has it");
+    let body = json!({"query": query, "variables": {"id": pull["node_id"]}});
+    let (_, done) = call(&emulator, "POST", "/graphql", &token, body).await;
+    assert_eq!(done["data"]["markPullRequestReadyForReview"]["pullRequest"], json!({"isDraft": false}));
+    assert!(!emulator.pulls(REPOSITORY)[0].draft);
     for query in [
         "{ viewer { login } }",
         "mutation { markPullRequestReadyForReview(input: {pullRequestId: \"PR_1\"}) { clientMutationId } }",
@@ -79,10 +65,9 @@ async fn a_push_moves_the_head_and_a_merge_closes_the_issue() {
     let emulator = stage().await;
     let issue = emulator.open_issue(REPOSITORY, "ada", "Sum is wrong", "").await.expect("an issue");
     branch_with_fix(&emulator, "fix").await;
-    let client = installation(&emulator);
+    let pull = open_pull(&emulator, false).await["number"].as_u64().expect("a number");
     let body = format!("Adds instead.\n\nCloses #{issue}.");
-    let pull =
-        client.pulls("octo", "calc").create("Fix", "fix", "main").body(body).send().await.expect("opened");
+    emulator.edit(REPOSITORY, pull, "ada", None, Some(&body)).await.expect("an edit");
     let sha = emulator
         .push_commit(
             REPOSITORY,
@@ -94,14 +79,12 @@ async fn a_push_moves_the_head_and_a_merge_closes_the_issue() {
         .await
         .expect("a person's commit");
     assert_eq!(emulator.pulls(REPOSITORY)[0].head_sha, sha);
-    assert!(
-        emulator.review(REPOSITORY, pull.number, "journeyman[bot]", ReviewState::Approved, "").await.is_err()
-    );
-    emulator.review(REPOSITORY, pull.number, "ada", ReviewState::Approved, "Good.").await.expect("a review");
-    let commit = emulator.merge(REPOSITORY, pull.number, "octo").await.expect("merged");
+    assert!(emulator.review(REPOSITORY, pull, "journeyman[bot]", ReviewState::Approved, "").await.is_err());
+    emulator.review(REPOSITORY, pull, "ada", ReviewState::Approved, "Good.").await.expect("a review");
+    let commit = emulator.merge(REPOSITORY, pull, "octo").await.expect("merged");
     assert_eq!(emulator.branch_head(REPOSITORY, "main"), Some(commit.clone()));
     assert_eq!(emulator.pulls(REPOSITORY)[0].merged, Some(commit));
     assert_eq!(emulator.issue(REPOSITORY, issue).map(|one| one.state), Some(EmulatedIssueState::Closed));
     assert_eq!(emulator.file(REPOSITORY, "main", "src/sum.py"), Some(b"x = 1\n".to_vec()));
-    assert!(emulator.merge(REPOSITORY, pull.number, "octo").await.is_err(), "once is enough");
+    assert!(emulator.merge(REPOSITORY, pull, "octo").await.is_err(), "once is enough");
 }

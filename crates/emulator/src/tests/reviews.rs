@@ -28,11 +28,11 @@ async fn graphql(emulator: &Emulator, token: &str, query: &str, variables: Value
     answer
 }
 
-const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $most: Int = 50, $after: String) {
+const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) {
-    reviewThreads(first: $most, after: $after) {
+    reviewThreads(first: 50, after: $after) {
       pageInfo { hasNextPage endCursor }
-      nodes { ...where first: comments(first: 1) { totalCount nodes { ...said } } last: comments(last: 1) { nodes { body } } }
+      nodes { ...where first: comments(first: 1) { nodes { ...said } } last: comments(last: 1) { nodes { body } } }
     }
   } }
 }
@@ -40,7 +40,7 @@ fragment where on PullRequestReviewThread { id path line originalLine isOutdated
 fragment said on PullRequestReviewComment {
   fullDatabaseId body diffHunk viewerDidAuthor
   author { __typename login ... on User { databaseId } }
-  originalCommit { oid } pullRequestReview { fullDatabaseId state }
+  originalCommit { oid } pullRequestReview { fullDatabaseId }
 }";
 
 async fn threads(emulator: &Emulator, token: &str, number: u64) -> Vec<Value> {
@@ -70,15 +70,8 @@ async fn what_is_said_of_lines_follows_them_until_they_change() {
         json!({"__typename": "User", "login": "mona", "databaseId": emulator.add_user("mona")})
     );
     assert_eq!(first["originalCommit"]["oid"], json!(head));
-    assert_eq!(
-        first["pullRequestReview"],
-        json!({"fullDatabaseId": review.to_string(), "state": "CHANGES_REQUESTED"})
-    );
+    assert_eq!(first["pullRequestReview"], json!({"fullDatabaseId": review.to_string()}));
     assert_eq!((&seen[0]["line"], &seen[0]["isOutdated"]), (&json!(3), &json!(false)));
-    let path = format!("/repos/octo/calc/pulls/{number}/comments");
-    let (_, list) = call(&emulator, "GET", &path, &token, Value::Null).await;
-    assert_eq!((&list[0]["position"], &list[1]["position"]), (&json!(4), &json!(3)));
-    assert_eq!(list[0]["pull_request_review_id"], json!(review));
 
     // A line above the first, and another word in the second.
     push(&emulator, "fix", "import sys\ndef add(a, b):\n    # the sum\n    return a + b\n").await;
@@ -87,13 +80,6 @@ async fn what_is_said_of_lines_follows_them_until_they_change() {
     assert_eq!(
         (&seen[1]["line"], &seen[1]["originalLine"], &seen[1]["isOutdated"]),
         (&Value::Null, &json!(2), &json!(true))
-    );
-    let (_, list) = call(&emulator, "GET", &path, &token, Value::Null).await;
-    let now = emulator.branch_head(REPOSITORY, "fix").expect("the branch");
-    assert_eq!((&list[0]["line"], &list[0]["commit_id"]), (&json!(4), &json!(now)));
-    assert_eq!(
-        (&list[1]["line"], &list[1]["position"], &list[1]["commit_id"]),
-        (&Value::Null, &Value::Null, &json!(head))
     );
 
     let outside = emulator.comment_on_line(REPOSITORY, number, "mona", ("README.md", 1, "x")).await;
@@ -112,7 +98,7 @@ async fn threads_are_answered_and_settled_with_the_right_to_write() {
         emulator.comment_on_line(REPOSITORY, number, "mona", ("src/sum.py", 3, "?")).await.expect("said");
     let replies = format!("/repos/octo/calc/pulls/{number}/comments/{said}/replies");
     let (status, reply) = call(&emulator, "POST", &replies, &token, json!({"body": "!"})).await;
-    assert_eq!((status, &reply["in_reply_to_id"]), (201, &json!(said)));
+    assert_eq!(status, 201);
     let to_reply = format!("/repos/octo/calc/pulls/{number}/comments/{}/replies", reply["id"]);
     assert_eq!(
         call(&emulator, "POST", &to_reply, &token, json!({"body": "!"})).await.0,
@@ -124,10 +110,7 @@ async fn threads_are_answered_and_settled_with_the_right_to_write() {
     emulator.reply_in_thread(REPOSITORY, number, said, "mona", "Ah.").await.expect("an answer");
 
     let thread = threads(&emulator, &token, number).await.remove(0);
-    assert_eq!(
-        (&thread["first"]["totalCount"], &thread["last"]["nodes"][0]["body"]),
-        (&json!(3), &json!("Ah."))
-    );
+    assert_eq!(thread["last"]["nodes"][0]["body"], "Ah.");
     let resolve =
         "mutation($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { id isResolved } } }";
     let id = thread["id"].clone();
@@ -141,8 +124,6 @@ async fn threads_are_answered_and_settled_with_the_right_to_write() {
     assert!(emulator.pulls(REPOSITORY)[0].threads[0].resolved);
     emulator.resolve_thread(REPOSITORY, said, "mona", false).await.expect("open again");
     assert!(!emulator.pulls(REPOSITORY)[0].threads[0].resolved);
-    emulator.delete_review_comment(REPOSITORY, said, "mona").await.expect("gone");
-    assert_eq!(emulator.pulls(REPOSITORY)[0].threads[0].comments.len(), 2, "the answers stay");
 
     let events: Vec<String> = emulator
         .deliveries()
@@ -160,69 +141,8 @@ async fn threads_are_answered_and_settled_with_the_right_to_write() {
             "pull_request_review_comment.created",
             "pull_request_review.submitted",
             "pull_request_review_comment.created",
-            "pull_request_review_thread.resolved",
-            "pull_request_review_thread.unresolved",
-            "pull_request_review_comment.deleted",
         ]
     );
-}
-
-#[tokio::test]
-async fn lists_come_in_parts_and_only_what_there_is_can_be_asked_for() {
-    let emulator = stage().await;
-    let (token, number) = pull(&emulator).await;
-    for text in ["one", "two", "three"] {
-        emulator.comment_on_line(REPOSITORY, number, "mona", ("src/sum.py", 3, text)).await.expect("said");
-    }
-    let mut variables = json!({"owner": "octo", "name": "calc", "number": number, "most": 2});
-    let mut seen = Vec::new();
-    for more in [true, false] {
-        let answer = graphql(&emulator, &token, THREADS, variables.clone()).await;
-        let part = &answer["data"]["repository"]["pullRequest"]["reviewThreads"];
-        seen.extend(
-            part["nodes"]
-                .as_array()
-                .expect("threads")
-                .iter()
-                .map(|one| one["last"]["nodes"][0]["body"].clone()),
-        );
-        assert_eq!(part["pageInfo"]["hasNextPage"], json!(more));
-        variables["after"] = part["pageInfo"]["endCursor"].clone();
-    }
-    assert_eq!(seen, ["one", "two", "three"]);
-    for (query, says) in [
-        (
-            "{ repository(owner: \"octo\", name: \"calc\") { age } }",
-            "Field 'age' doesn't exist on type 'Repository'",
-        ),
-        ("{ repository(owner: \"octo\", name: \"none\") { id } }", "Could not resolve to a Repository"),
-        (
-            "{ repository(owner: \"octo\", name: \"calc\") { pullRequest(number: 1) { reviewThreads { totalCount } } } }",
-            "You must provide a `first` or `last`",
-        ),
-        (
-            "{ repository(owner: \"octo\", name: \"calc\") { pullRequest(number: 9) { id } } }",
-            "Could not resolve to a PullRequest",
-        ),
-        ("mutation { explode(input: {}) { id } }", "Field 'explode' doesn't exist on type 'Mutation'"),
-        ("{ viewer { ", "expected"),
-    ] {
-        let answer = graphql(&emulator, &token, query, json!({})).await;
-        let message = answer["errors"][0]["message"].as_str().expect("an error");
-        assert!(message.contains(says), "{query}: {message}");
-    }
-    let (_, made) = call(
-        &emulator,
-        "POST",
-        &format!("/repos/octo/calc/issues/{number}/comments"),
-        &token,
-        json!({"body": "y"}),
-    )
-    .await;
-    let asked = "query($id: ID!) { node(id: $id) { ... on IssueComment { viewerDidAuthor author { login __typename } } } }";
-    let answer = graphql(&emulator, &token, asked, json!({"id": made["node_id"]})).await;
-    let bot = json!({"viewerDidAuthor": true, "author": {"login": "journeyman", "__typename": "Bot"}});
-    assert_eq!(answer["data"]["node"], bot, "without the [bot] that REST has");
 }
 
 #[tokio::test]
@@ -232,36 +152,26 @@ async fn comments_are_reacted_to_once_and_folded_away() {
     let comment = emulator.comment(REPOSITORY, number, "mona", "/retry").await.expect("a comment");
     let line =
         emulator.comment_on_line(REPOSITORY, number, "mona", ("src/sum.py", 3, "?")).await.expect("said");
-    for path in
-        [format!("issues/comments/{comment}"), format!("pulls/comments/{line}"), format!("issues/{number}")]
-    {
+    for path in [format!("issues/comments/{comment}"), format!("pulls/comments/{line}")] {
         let path = format!("/repos/octo/calc/{path}/reactions");
         let react =
             async |content: &str| call(&emulator, "POST", &path, &token, json!({"content": content})).await;
-        let (status, first) = react("eyes").await;
-        assert_eq!((status, &first["user"]["login"]), (201, &json!("journeyman[bot]")), "{path}");
-        let (status, again) = react("eyes").await;
-        assert_eq!((status, &again["id"]), (200, &first["id"]));
+        assert_eq!(react("eyes").await.0, 201, "{path}");
+        assert_eq!(react("eyes").await.0, 200);
         assert_eq!(react("shrug").await.0, 422);
-        assert_eq!(react("rocket").await.0, 201);
-        let (_, list) = call(&emulator, "GET", &path, &token, Value::Null).await;
-        assert_eq!(list.as_array().map(Vec::len), Some(2));
-        assert_eq!(
-            call(&emulator, "DELETE", &format!("{path}/{}", first["id"]), &token, Value::Null).await.0,
-            204
-        );
     }
     let seen = emulator.issue(REPOSITORY, number).expect("it").comments.remove(0);
-    assert_eq!(seen.reactions, [("journeyman[bot]".to_owned(), "rocket".to_owned())]);
+    assert_eq!(seen.reactions, [("journeyman[bot]".to_owned(), "eyes".to_owned())]);
     let gone = "/repos/octo/calc/issues/comments/1/reactions";
     assert_eq!(call(&emulator, "POST", gone, &token, json!({"content": "eyes"})).await.0, 404);
 
-    let fold = "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) { minimizedComment { isMinimized minimizedReason } } }";
-    for id in [format!("IC_{comment}"), format!("PRRC_{line}")] {
-        let answer = graphql(&emulator, &token, fold, json!({"id": id})).await;
-        let folded = json!({"isMinimized": true, "minimizedReason": "outdated"});
-        assert_eq!(answer["data"]["minimizeComment"]["minimizedComment"], folded, "{answer}");
-    }
+    let fold = "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) { minimizedComment { isMinimized } } }";
+    let answer = graphql(&emulator, &token, fold, json!({"id": format!("IC_{comment}")})).await;
+    assert_eq!(
+        answer["data"]["minimizeComment"]["minimizedComment"],
+        json!({"isMinimized": true}),
+        "{answer}"
+    );
     let asked = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { id isMinimized } } }";
     let answer = graphql(&emulator, &token, asked, json!({"ids": [format!("IC_{comment}")]})).await;
     assert_eq!(answer["data"]["nodes"], json!([{"id": format!("IC_{comment}"), "isMinimized": true}]));
@@ -283,8 +193,8 @@ async fn who_can_review_is_asked_and_having_reviewed_is_asked_no_more() {
     assert_eq!(ask(json!(["mona", "stranger"])).await.0, 422);
     assert_eq!(ask(json!(["journeyman[bot]"])).await.0, 422, "the author");
     assert!(emulator.pulls(REPOSITORY)[0].requested.is_empty());
-    let (status, body) = ask(json!(["mona"])).await;
-    assert_eq!((status, &body["requested_reviewers"][0]["login"]), (201, &json!("mona")));
+    assert_eq!(ask(json!(["mona"])).await.0, 201);
+    assert_eq!(emulator.pulls(REPOSITORY)[0].requested, ["mona"]);
     assert_eq!(ask(json!(["mona"])).await.0, 201);
     emulator
         .review(REPOSITORY, number, "mona", ReviewState::ChangesRequested, "No.")
@@ -315,8 +225,6 @@ async fn whether_it_merges_is_found_out_by_git_and_known_the_next_time() {
     emulator.push_commit(REPOSITORY, "main", "ada", "Beside it", files.into()).await.expect("a commit");
     assert_eq!(look().await, (Value::Null, json!("unknown")), "the base has moved");
     assert_eq!(look().await, (json!(true), json!("clean")));
-    emulator.require_up_to_date(REPOSITORY).expect("a rule");
-    assert_eq!(look().await, (json!(true), json!("behind")));
     push(&emulator, "main", "def add(a, b):\n    return b + a\n").await;
     look().await;
     assert_eq!(look().await, (json!(false), json!("dirty")));
@@ -340,66 +248,4 @@ async fn a_closed_pull_request_goes_on_where_its_branch_is() {
     assert!(good, "{text}");
     let error = emulator.reopen(REPOSITORY, number, "mona").await.expect_err("nowhere to go on");
     assert!(error.to_string().contains("branch has been deleted"), "{error}");
-}
-
-#[tokio::test]
-async fn issues_are_locked_transferred_and_deleted() {
-    let emulator = stage().await;
-    let other = RepositorySource::Files(files(&[("a", "a")]));
-    emulator.create_repository("octo/other", other).await.expect("made");
-    for title in ["one", "two"] {
-        emulator.open_issue(REPOSITORY, "ada", title, "").await.expect("an issue");
-    }
-    let token = full_token(&emulator).await;
-    emulator.lock(REPOSITORY, 1, "octo", true).await.expect("locked");
-    let say = async |number: u64| {
-        call(
-            &emulator,
-            "POST",
-            &format!("/repos/octo/calc/issues/{number}/comments"),
-            &token,
-            json!({"body": "x"}),
-        )
-        .await
-        .0
-    };
-    assert_eq!(say(1).await, 403, "a locked conversation");
-    assert!(emulator.comment(REPOSITORY, 1, "ada", "x").await.is_err());
-    emulator.comment(REPOSITORY, 1, "octo", "x").await.expect("whoever may write");
-    emulator.lock(REPOSITORY, 1, "octo", false).await.expect("unlocked");
-    assert_eq!(say(1).await, 201);
-    assert_eq!(emulator.transfer(REPOSITORY, 1, "octo/other", "octo").await.expect("moved"), 1);
-    emulator.delete_issue(REPOSITORY, 2, "octo").await.expect("gone");
-    assert_eq!((say(2).await, say(3).await), (410, 404));
-    let moved = "/repos/octo/calc/issues/1";
-    let (status, issue) = call(&emulator, "GET", moved, &token, Value::Null).await;
-    let there = issue["repository_url"].as_str().expect("an address");
-    assert!(status == 200 && there.ends_with("/repos/octo/other"), "whoever follows finds it: {issue}");
-    let body = json!({"repositories": ["calc"]});
-    let narrow = super::token(&emulator, &body).await;
-    let (status, _) = call(&emulator, "GET", moved, &narrow, Value::Null).await;
-    assert_eq!(status, 404, "with a token for the old place there is nothing to see");
-    assert_eq!(
-        emulator.issue("octo/other", 1).map(|one| (one.title, one.comments.len())),
-        Some(("one".to_owned(), 2))
-    );
-    assert_eq!(
-        emulator.open_issue(REPOSITORY, "ada", "three", "").await.expect("an issue"),
-        3,
-        "numbers stay taken"
-    );
-    let of = |action: &str| {
-        let all = emulator.deliveries();
-        let found =
-            all.iter().find(|one| one.action.as_deref() == Some(action)).map(|one| one.payload.clone());
-        serde_json::from_str::<Value>(&found.expect(action)).expect("json")
-    };
-    assert_eq!(of("locked")["issue"]["locked"], true);
-    assert_eq!(of("deleted")["issue"]["number"], 2);
-    let moved = of("transferred");
-    assert_eq!(moved["changes"]["new_repository"]["full_name"], "octo/other");
-    assert_eq!(
-        (&moved["issue"]["number"], &moved["changes"]["new_issue"]["title"]),
-        (&json!(1), &json!("one"))
-    );
 }

@@ -1,0 +1,363 @@
+//! The door of GraphQL: a document is parsed, its operation carried out, and of every object only the fields that were
+//! asked for are told. Objects are JSON with the fields that they have here; a list is a connection where a part of it is
+//! asked for.
+
+use async_graphql_parser::parse_query;
+use async_graphql_parser::types::{DocumentOperations, ExecutableDocument, Field, Selection, SelectionSet};
+use serde_json::{Map, Value, json};
+
+use crate::auth::require;
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
+use crate::request::EmulatedApiRequest;
+use crate::state::review_threads::{EmulatedReviewComment, EmulatedReviewThread};
+use crate::state::{
+    DraftState, EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedPull, EmulatedRepository,
+    EmulatorState, PermissionLevel, TokenHolder,
+};
+
+/// Why the whole request is refused.
+struct GraphQlError {
+    /// None where it is about the document.
+    kind: Option<&'static str>,
+    message: String,
+}
+
+impl GraphQlError {
+    fn not_found(message: String) -> Self {
+        Self { kind: Some("NOT_FOUND"), message }
+    }
+
+    fn no_node(id: &str) -> Self {
+        Self::not_found(format!("Could not resolve to a node with the global id of '{id}'"))
+    }
+
+    fn undefined(name: &str, of: &str) -> Self {
+        Self { kind: None, message: format!("Field '{name}' doesn't exist on type '{of}'") }
+    }
+
+    fn json(&self) -> Value {
+        match self.kind {
+            Some(kind) => json!({"type": kind, "message": self.message}),
+            None => json!({"extensions": {"code": "undefinedField"}, "message": self.message}),
+        }
+    }
+}
+
+impl From<EmulatedApiError> for GraphQlError {
+    fn from(error: EmulatedApiError) -> Self {
+        let kind = match error.status {
+            403 => "FORBIDDEN",
+            404 => "NOT_FOUND",
+            _ => "UNPROCESSABLE",
+        };
+        Self { kind: Some(kind), message: error.message }
+    }
+}
+
+type GraphQlResult = Result<Value, GraphQlError>;
+
+/// The arguments of a field, with the variables put in.
+type FieldArguments = Map<String, Value>;
+
+/// What the selection of fields goes by.
+struct FieldSelector<'a> {
+    holder: &'a TokenHolder,
+    by: u64,
+    document: &'a ExecutableDocument,
+    variables: &'a Value,
+}
+
+/// What a global id names.
+enum NodePlace<'w> {
+    Pull(&'w EmulatedRepository, &'w EmulatedIssue, &'w EmulatedPull),
+    Thread(&'w EmulatedRepository, &'w EmulatedIssue, &'w EmulatedPull, &'w EmulatedReviewThread),
+    Comment(&'w EmulatedRepository, &'w EmulatedIssue, &'w EmulatedComment),
+}
+
+pub(crate) fn serve(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
+    let (holder, by) = (request.holder()?.clone(), request.actor(world)?);
+    let told = match parse_query(request.text("query").unwrap_or_default()) {
+        Ok(document) => {
+            let variables = request.body.get("variables").unwrap_or(&Value::Null);
+            FieldSelector { holder: &holder, by, document: &document, variables }.carry_out(world)
+        }
+        Err(error) => Err(GraphQlError { kind: None, message: error.to_string() }),
+    };
+    Ok(EmulatedApiReply::ok(match told {
+        Ok(data) => json!({"data": data}),
+        Err(error) => json!({"data": null, "errors": [error.json()]}),
+    }))
+}
+
+impl FieldSelector<'_> {
+    /// Every field of the operation in turn, and then what was asked for of what came of it.
+    fn carry_out(&self, world: &mut EmulatorState) -> GraphQlResult {
+        let DocumentOperations::Single(operation) = &self.document.operations else {
+            return Err(GraphQlError { kind: None, message: "Which operation is meant?".to_owned() });
+        };
+        let mut told = Map::new();
+        for selection in &operation.node.selection_set.node.items {
+            let Selection::Field(field) = &selection.node else { continue };
+            let field = &field.node;
+            let found = self.root(world, field.name.node.as_str(), &self.arguments(field))?;
+            let value = self.select(world, &found, &field.selection_set.node)?;
+            told.insert(field.response_key().node.to_string(), value);
+        }
+        Ok(Value::Object(told))
+    }
+
+    fn root(&self, world: &mut EmulatorState, name: &str, arguments: &FieldArguments) -> GraphQlResult {
+        let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
+        let input = |key: &str| {
+            let input = arguments.get("input").and_then(|input| input.get(key));
+            input.and_then(Value::as_str).unwrap_or_default()
+        };
+        match name {
+            "repository" => {
+                let name = format!("{}/{}", text("owner"), text("name"));
+                let missing = || {
+                    let message = format!("Could not resolve to a Repository with the name '{name}'.");
+                    GraphQlError::not_found(message)
+                };
+                let found = world.repository(&name).ok_or_else(missing)?;
+                // Whoever may not see it is not told that it is there.
+                self.may(found, &["metadata"], PermissionLevel::Read).map_err(|_| missing())?;
+                Ok(json!({"__typename": "Repository", "nameWithOwner": found.full_name}))
+            }
+            "node" => self.node(world, text("id")),
+            "nodes" => {
+                let ids = arguments.get("ids").and_then(Value::as_array).into_iter().flatten();
+                ids.filter_map(Value::as_str).map(|id| self.node(world, id)).collect()
+            }
+            "markPullRequestReadyForReview" => {
+                let id = input("pullRequestId");
+                let (repository, number) = self.writable(world, id)?;
+                world.mark_ready(&repository, number, self.by)?;
+                Ok(json!({"pullRequest": self.node(world, id)?}))
+            }
+            "resolveReviewThread" => {
+                let id = input("threadId");
+                let (repository, _) = self.writable(world, id)?;
+                world.resolve(&repository, number_of(id), true, self.by)?;
+                Ok(json!({"thread": self.node(world, id)?}))
+            }
+            "minimizeComment" => {
+                let id = input("subjectId");
+                let Some(NodePlace::Comment(found, issue, _)) = place(world, id) else {
+                    return Err(GraphQlError::no_node(id));
+                };
+                self.may(found, of_thread(issue), PermissionLevel::Write)?;
+                let repository = found.full_name.clone();
+                world.minimize(&repository, number_of(id), input("classifier").to_ascii_lowercase())?;
+                Ok(json!({"minimizedComment": self.node(world, id)?}))
+            }
+            _ => Err(GraphQlError::undefined(name, "Query or Mutation")),
+        }
+    }
+
+    /// Any one of these permissions opens it.
+    fn may(
+        &self,
+        repository: &EmulatedRepository,
+        any_of: &[&str],
+        level: PermissionLevel,
+    ) -> Result<(), GraphQlError> {
+        let any_of: Vec<(&str, PermissionLevel)> = any_of.iter().map(|name| (*name, level)).collect();
+        Ok(require(self.holder, repository, &any_of)?)
+    }
+
+    /// The repository and the number of a pull request, or of the one that a thread is in. What changes how a pull request
+    /// stands takes write access to contents, too, as an App finds out to its surprise.
+    fn writable(&self, world: &EmulatorState, id: &str) -> Result<(String, u64), GraphQlError> {
+        let (found, issue) = match place(world, id) {
+            Some(NodePlace::Pull(found, issue, _) | NodePlace::Thread(found, issue, ..)) => (found, issue),
+            Some(NodePlace::Comment(..)) | None => return Err(GraphQlError::no_node(id)),
+        };
+        for name in ["pull_requests", "contents"] {
+            self.may(found, &[name], PermissionLevel::Write)?;
+        }
+        Ok((found.full_name.clone(), issue.number))
+    }
+
+    /// What has this id, when whoever asks may see it.
+    fn node(&self, world: &EmulatorState, id: &str) -> GraphQlResult {
+        match place(world, id).ok_or_else(|| GraphQlError::no_node(id))? {
+            NodePlace::Pull(found, _, pull) => {
+                self.may(found, &["pull_requests"], PermissionLevel::Read)?;
+                let is_draft = pull.draft == DraftState::Yes;
+                Ok(json!({"__typename": "PullRequest", "id": id, "isDraft": is_draft}))
+            }
+            NodePlace::Thread(found, issue, pull, of) => {
+                self.may(found, &["pull_requests"], PermissionLevel::Read)?;
+                Ok(self.thread(world, found, (issue.number, pull), of))
+            }
+            NodePlace::Comment(found, issue, comment) => {
+                self.may(found, of_thread(issue), PermissionLevel::Read)?;
+                let is_minimized = comment.minimized.is_some();
+                Ok(json!({"__typename": "IssueComment", "id": id, "isMinimized": is_minimized}))
+            }
+        }
+    }
+
+    fn pull(&self, world: &EmulatorState, repository: &str, number: u64) -> GraphQlResult {
+        let found = world.require_repository(repository)?;
+        self.may(found, &["pull_requests"], PermissionLevel::Read)?;
+        let pull = found.threads.get(&number).and_then(|issue| issue.pull.as_ref()).ok_or_else(|| {
+            let message = format!("Could not resolve to a PullRequest with the number of {number}.");
+            GraphQlError::not_found(message)
+        })?;
+        let threads = pull.review_threads.iter().map(|of| self.thread(world, found, (number, pull), of));
+        let threads: Vec<Value> = threads.collect();
+        Ok(json!({"__typename": "PullRequest", "number": number, "reviewThreads": threads}))
+    }
+
+    fn thread(
+        &self,
+        world: &EmulatorState,
+        repository: &EmulatedRepository,
+        (number, pull): (u64, &EmulatedPull),
+        of: &EmulatedReviewThread,
+    ) -> Value {
+        let line = of.current_line(repository, pull);
+        let comments: Vec<Value> = of.comments.iter().map(|one| self.comment(world, of, one)).collect();
+        json!({
+            "__typename": "PullRequestReviewThread", "id": format!("PRRT_{}", of.id), "path": of.path,
+            "isResolved": of.resolved_by.is_some(), "isOutdated": line.is_none(), "line": line,
+            "originalLine": of.line, "diffSide": "RIGHT", "pullRequest": {"number": number},
+            "comments": comments,
+        })
+    }
+
+    fn comment(
+        &self,
+        world: &EmulatorState,
+        of: &EmulatedReviewThread,
+        comment: &EmulatedReviewComment,
+    ) -> Value {
+        let author = world.accounts.get(&comment.author);
+        let is_bot = author.is_some_and(|account| account.kind == EmulatedAccountKind::Bot);
+        json!({
+            "__typename": "PullRequestReviewComment", "fullDatabaseId": comment.id.to_string(),
+            "body": comment.body, "viewerDidAuthor": comment.author == self.by, "diffHunk": of.hunk,
+            "originalCommit": {"oid": of.commit},
+            "pullRequestReview": {"fullDatabaseId": comment.review.to_string()},
+            // Here a bot's name has no "[bot]" behind it.
+            "author": {
+                "__typename": if is_bot { "Bot" } else { "User" },
+                "login": world.login(comment.author).trim_end_matches("[bot]"), "databaseId": comment.author,
+            },
+        })
+    }
+
+    fn select(&self, world: &EmulatorState, of: &Value, set: &SelectionSet) -> GraphQlResult {
+        if set.items.is_empty() || of.is_null() {
+            return Ok(of.clone());
+        }
+        if let Value::Array(all) = of {
+            return all.iter().map(|one| self.select(world, one, set)).collect();
+        }
+        let mut told = Map::new();
+        self.fields(world, of, set, &mut told)?;
+        Ok(Value::Object(told))
+    }
+
+    fn fields(
+        &self,
+        world: &EmulatorState,
+        of: &Value,
+        set: &SelectionSet,
+        told: &mut Map<String, Value>,
+    ) -> Result<(), GraphQlError> {
+        for selection in &set.items {
+            let (on, within) = match &selection.node {
+                Selection::Field(field) => {
+                    let field = &field.node;
+                    let value = self.value(world, of, field)?;
+                    let value = self.select(world, &value, &field.selection_set.node)?;
+                    told.insert(field.response_key().node.to_string(), value);
+                    continue;
+                }
+                Selection::InlineFragment(one) => {
+                    let condition = one.node.type_condition.as_ref();
+                    (condition.map(|on| on.node.on.node.as_str()), &one.node.selection_set.node)
+                }
+                Selection::FragmentSpread(one) => {
+                    let name = one.node.fragment_name.node.as_str();
+                    let found = self.document.fragments.get(name);
+                    let found = found.ok_or_else(|| GraphQlError::undefined(name, "the document"))?;
+                    (Some(found.node.type_condition.node.on.node.as_str()), &found.node.selection_set.node)
+                }
+            };
+            if on.is_none_or(|on| of["__typename"] == on) {
+                self.fields(world, of, within, told)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&self, world: &EmulatorState, of: &Value, field: &Field) -> GraphQlResult {
+        let (name, arguments) = (field.name.node.as_str(), self.arguments(field));
+        if let (Some(repository), "pullRequest") = (of["nameWithOwner"].as_str(), name) {
+            let number = arguments.get("number").and_then(Value::as_u64).unwrap_or(0);
+            return self.pull(world, repository, number);
+        }
+        match of.get(name) {
+            Some(Value::Array(all)) => Ok(connection(all, &arguments)),
+            Some(value) => Ok(value.clone()),
+            None => Err(GraphQlError::undefined(name, of["__typename"].as_str().unwrap_or_default())),
+        }
+    }
+
+    /// A variable that was not given is null.
+    fn arguments(&self, field: &Field) -> FieldArguments {
+        let variable = |name: &str| self.variables.get(name).cloned().unwrap_or_default();
+        let known = field.arguments.iter().filter_map(|(name, value)| {
+            let value = value.node.clone().into_const_with(|one| variable(&one).try_into());
+            Some((name.node.to_string(), value.ok()?.into_json().ok()?))
+        });
+        known.collect()
+    }
+}
+
+/// The permissions of which one opens the comments of a thread.
+fn of_thread(issue: &EmulatedIssue) -> &'static [&'static str] {
+    if issue.pull.is_some() { &["issues", "pull_requests"] } else { &["issues"] }
+}
+
+fn number_of(id: &str) -> u64 {
+    id.split_once('_').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+}
+
+fn place<'w>(world: &'w EmulatorState, id: &str) -> Option<NodePlace<'w>> {
+    let (kind, number) = (id.split_once('_')?.0, number_of(id));
+    world.repositories.values().find_map(|found| match kind {
+        "PR" => {
+            let issue = found.thread_of_pull(number)?;
+            Some(NodePlace::Pull(found, issue, issue.pull.as_ref()?))
+        }
+        "PRRT" => {
+            let (issue, thread) = found.review_thread(number)?;
+            Some(NodePlace::Thread(found, issue, issue.pull.as_ref()?, thread))
+        }
+        "IC" => found.threads.values().find_map(|issue| {
+            let comment = issue.comments.iter().find(|one| one.id == number)?;
+            Some(NodePlace::Comment(found, issue, comment))
+        }),
+        _ => None,
+    })
+}
+
+/// The part of a list that the arguments name, of a hundred at most. A cursor counts what stands before it.
+fn connection(all: &[Value], arguments: &FieldArguments) -> Value {
+    let count = |key: &str| {
+        let wanted = arguments.get(key).and_then(Value::as_u64)?;
+        usize::try_from(wanted.min(100)).ok()
+    };
+    let after = arguments.get("after").and_then(Value::as_str).and_then(|cursor| cursor.parse().ok());
+    let (from, to) = match (count("first"), after.unwrap_or(0_usize)) {
+        (Some(first), after) => (after, all.len().min(after + first)),
+        (None, _) => (all.len().saturating_sub(count("last").unwrap_or(0)), all.len()),
+    };
+    let nodes: Vec<&Value> = all.iter().skip(from).take(to.saturating_sub(from)).collect();
+    json!({"nodes": nodes, "pageInfo": {"hasNextPage": to < all.len(), "endCursor": to.to_string()}})
+}

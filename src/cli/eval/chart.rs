@@ -17,7 +17,7 @@ pub(super) struct ChartBar {
     /// What stands above it.
     pub(super) said: String,
     pub(super) height: f64,
-    pub(super) interval: Option<(f64, f64)>,
+    pub(super) interval: (f64, f64),
     pub(super) expected: Option<f64>,
 }
 
@@ -30,50 +30,15 @@ pub(super) fn shares(title: &str, bars: &[ChartBar]) -> String {
         let middle = LEFT + room * (place as f64 + 0.5);
         let half = (room * 0.3).min(38.0);
         plot.bar(middle - half, 2.0 * half, bar.height);
-        let mut top = bar.height;
-        if let Some((low, high)) = bar.interval {
-            plot.interval(middle, low, high);
-            top = top.max(high);
-        }
+        let (low, high) = bar.interval;
+        plot.interval(middle, low, high);
+        let mut top = bar.height.max(high);
         if let Some(expected) = bar.expected {
             plot.expected(middle - half - 7.0, middle + half + 7.0, expected);
             top = top.max(expected);
         }
         plot.label(middle, plot.y(top) - 6.0, "value", &bar.said);
         plot.label(middle, HEIGHT - BOTTOM + 17.0, "name", &bar.name);
-    }
-    plot.unit("attempt");
-    plot.end()
-}
-
-/// A share from 0 to 1 that grows from step to step, with its interval as a band.
-pub(super) fn growth(title: &str, steps: &[ChartBar]) -> String {
-    let mut plot = ChartSvg::begin(title, 1.0);
-    plot.shares_axis();
-    let room = plot.width() / steps.len().max(1) as f64;
-    let at = |place: usize| LEFT + room * (place as f64 + 0.5);
-    let (mut upper, mut lower) = (String::new(), String::new());
-    let (mut line, mut expected) = (String::new(), String::new());
-    for (place, step) in steps.iter().enumerate() {
-        let x = at(place);
-        let (low, high) = step.interval.unwrap_or((step.height, step.height));
-        let _ = write!(upper, "{x:.1},{:.1} ", plot.y(high));
-        lower.insert_str(0, &format!("{x:.1},{:.1} ", plot.y(low)));
-        let _ = write!(line, "{x:.1},{:.1} ", plot.y(step.height));
-        if let Some(share) = step.expected {
-            let _ = write!(expected, "{x:.1},{:.1} ", plot.y(share));
-        }
-    }
-    plot.add(&format!(r#"<polygon class="band" points="{}"/>"#, (upper + &lower).trim_end()));
-    plot.add(&format!(r#"<polyline class="line" points="{}"/>"#, line.trim_end()));
-    if !expected.is_empty() {
-        plot.add(&format!(r#"<polyline class="expected" points="{}"/>"#, expected.trim_end()));
-    }
-    for (place, step) in steps.iter().enumerate() {
-        let (x, y) = (at(place), plot.y(step.height));
-        plot.add(&format!(r#"<circle class="dot" cx="{x:.1}" cy="{y:.1}" r="4"/>"#));
-        plot.label(x, y - 12.0, "value", &step.said);
-        plot.label(x, HEIGHT - BOTTOM + 17.0, "name", &step.name);
     }
     plot.unit("attempt");
     plot.end()
@@ -248,6 +213,6 @@ fn begin(title: &str, height: f64) -> String {
     format!(r#"<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{title}"><title>{title}</title>"#)
 }
 
-pub(super) fn escape(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

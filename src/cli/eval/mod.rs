@@ -9,7 +9,6 @@ mod hidden;
 mod page;
 mod record;
 mod replay;
-mod replay_chart;
 mod report;
 #[cfg(test)]
 mod report_tests;

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::chart::{self, ChartBar};
 use super::report::{AttemptLine, EvalReport};
-use super::{replay_chart, table};
+use super::table;
 
 /// Longer suites are listed up to here, what went wrong first.
 const MOST_LISTED: usize = 200;
@@ -23,8 +23,6 @@ struct EvalPage<'a> {
     added: Vec<(&'static str, String)>,
     cases: Vec<CaseRow>,
     left_out: usize,
-    /// Of a suite of real fixes.
-    replays: Option<String>,
 }
 
 struct EvalTile {
@@ -87,7 +85,6 @@ pub(super) fn html(report: &EvalReport) -> anyhow::Result<String> {
         added: table::added_lines(report),
         cases,
         left_out,
-        replays: replay_chart::draw(&report.cases),
     };
     Ok(page.render()?)
 }
@@ -104,19 +101,14 @@ fn tile(share: &super::statistics::Proportion) -> EvalTile {
 }
 
 fn plots(report: &EvalReport) -> Vec<EvalPlot> {
-    let bars = |share: fn(&AttemptLine) -> (super::statistics::Proportion, Option<f64>)| -> Vec<ChartBar> {
-        let bar = |line: &AttemptLine| {
-            let (share, expected) = share(line);
-            ChartBar {
-                name: if line.guided { format!("guided {}", line.attempt) } else { line.attempt.to_string() },
-                said: table::percent(share.rate),
-                height: share.rate,
-                interval: Some((share.low, share.high)),
-                expected,
-            }
-        };
-        report.attempts.iter().map(bar).collect()
+    let bar = |line: &AttemptLine| ChartBar {
+        name: if line.guided { format!("guided {}", line.attempt) } else { line.attempt.to_string() },
+        said: table::percent(line.passed.rate),
+        height: line.passed.rate,
+        interval: (line.passed.low, line.passed.high),
+        expected: line.expected,
     };
+    let bars: Vec<ChartBar> = report.attempts.iter().map(bar).collect();
     let legend = if report.expectation.is_some() { " The orange mark is what was expected." } else { "" };
     // A number of attempts that no case took has its place too.
     let numbers =
@@ -136,15 +128,7 @@ fn plots(report: &EvalReport) -> Vec<EvalPlot> {
             about: format!(
                 "Of the cases that reach an attempt, the share that passes. Whiskers: 95 % (Wilson).{legend}"
             ),
-            svg: chart::shares("Success by attempt", &bars(|line| (line.passed, line.expected))),
-            second: None,
-        },
-        EvalPlot {
-            title: "Success so far",
-            about: format!(
-                "Of all cases, the share that has passed with this attempt. Band: 95 % (Wilson).{legend}"
-            ),
-            svg: chart::growth("Success so far", &bars(|line| (line.cumulative, line.expected_cumulative))),
+            svg: chart::shares("Success by attempt", &bars),
             second: None,
         },
         EvalPlot {

@@ -1,7 +1,5 @@
 //! What became of a case: read from its order's journal, and from nothing an agent said.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::replay::{ReplayCase, ReplayVariant};
@@ -11,7 +9,7 @@ use crate::order::next::OrderProjection;
 use crate::order::pipeline::{Check, Stage};
 use crate::order::steps::{Step, StepKind, steps};
 use crate::order::trace::RoundTrace;
-use crate::order::{Category, EffectPart, Journal, JournalEvent, Move, Scrutiny, TestCounts, TestRun};
+use crate::order::{Category, EffectPart, Journal, Scrutiny, TestCounts, TestRun};
 
 /// What became of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,48 +63,10 @@ pub(super) struct ReplayRecord {
     pub(super) environment: Option<String>,
     /// Whether a test was seen to fail without the change.
     pub(super) proven: bool,
-    /// Where its time went.
-    #[serde(default)]
-    pub(super) spent: SpentSeconds,
-}
-
-/// Seconds of an order by what they went to; some of it is at the same time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct SpentSeconds {
-    /// Setup, and the tests on the base commit.
-    pub(super) environment: f64,
-    pub(super) agents: f64,
-    /// The tests and the experiment.
-    pub(super) tests: f64,
-}
-
-impl SpentSeconds {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other moves are the rest")]
-    fn of(journal: &Journal) -> Self {
-        let mut spent = Self::default();
-        let mut begun = BTreeMap::new();
-        for entry in journal.entries() {
-            match &entry.event {
-                JournalEvent::Intended { key, r#move } => drop(begun.insert(key.clone(), (entry.at, r#move))),
-                JournalEvent::Observed { key, .. } => {
-                    let Some((from, r#move)) = begun.remove(key) else { continue };
-                    let place = match &**r#move {
-                        Move::PrepareEnvironment => &mut spent.environment,
-                        Move::RunAgent(_) => &mut spent.agents,
-                        Move::RunTests { .. } => &mut spent.tests,
-                        _ => continue,
-                    };
-                    *place += (entry.at - from).as_seconds_f64();
-                }
-                JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
-            }
-        }
-        spent
-    }
 }
 
 impl ReplayRecord {
-    pub(super) fn of(case: &ReplayCase, journal: &Journal, survey: &OrderProjection) -> Self {
+    pub(super) fn of(case: &ReplayCase, survey: &OrderProjection) -> Self {
         let scrutiny = survey.trace.work.as_ref().and_then(|work| work.tests.as_ref()?.scrutiny.as_deref());
         Self {
             repository: case.fix.repository.clone(),
@@ -115,7 +75,6 @@ impl ReplayRecord {
             variant: case.variant,
             environment: survey.trace.environment.as_ref().map(|report| report.source.clone()),
             proven: scrutiny.is_some_and(Scrutiny::is_shown_by_test),
-            spent: SpentSeconds::of(journal),
         }
     }
 }

@@ -3,13 +3,10 @@
 use proptest::prelude::*;
 
 use super::expected::Guidance;
-use super::record::{
-    Attempt, AttemptEnd, AttemptFailure, CaseRecord, HiddenVerdict, ReplayRecord, SpentSeconds,
-};
-use super::replay::ReplayVariant;
+use super::record::{Attempt, AttemptEnd, AttemptFailure, CaseRecord, HiddenVerdict};
 use super::report::{EvalReport, EvalResults, EvalSetup, report};
 use super::simulation::Simulation;
-use super::{page, replay_chart, table};
+use super::{page, table};
 use crate::order::failure_class::FailureClass;
 use crate::order::moves::DiagnosisDecision;
 use crate::order::{Category, TestCounts};
@@ -236,35 +233,4 @@ proptest! {
         prop_assert!(page::html(&report).unwrap().contains("</html>"));
         prop_assert!(!table::text(&report).contains("NaN"));
     }
-}
-
-#[test]
-fn real_fixes_are_drawn_beside_the_truth() {
-    let of = |name: &str, outcome: &str, variant: ReplayVariant| CaseRecord {
-        replay: Some(ReplayRecord {
-            repository: "acme/<sums>".to_owned(),
-            language: "Python".to_owned(),
-            fix: "0123456789".to_owned(),
-            variant,
-            environment: None,
-            proven: outcome == "verified",
-            spent: SpentSeconds { environment: 1.0, agents: 0.5, tests: 1.0 },
-        }),
-        ..case(name, outcome, HiddenVerdict::NotRun, "p")
-    };
-    assert_eq!(replay_chart::draw(&by_hand().cases), None, "no real fix, no picture");
-    let records = [
-        of("a", "verified", ReplayVariant::Right),
-        of("b", "unproven", ReplayVariant::CodeAlone),
-        of("c", "escalated", ReplayVariant::WrongCode),
-        of("d", "verified", ReplayVariant::Weakened),
-        CaseRecord { ..of("e", "unprepared", ReplayVariant::Right) },
-    ];
-    let picture = replay_chart::draw(&records).expect("a picture");
-    let classes: Vec<&str> =
-        picture.split("class=\"cell ").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert_eq!(classes, ["held", "held", "held", "false", "missed"]);
-    assert!(picture.contains("acme/&lt;sums&gt; 0123456") && !picture.contains("<sums>"), "{picture}");
-    assert_eq!(picture.matches("class=\"spent ").count(), 4, "one row: {picture}");
-    assert_eq!(picture.matches("class=\"proof\"").count(), 2, "{picture}");
 }

@@ -117,7 +117,7 @@ async fn one(
     let mut record = record::read(&case.name, &journal, &survey);
     if let CaseRepository::Real(replay) = &case.repository {
         record.false_green = !replay.variant.is_mended() && record.outcome == "verified";
-        record.replay = Some(ReplayRecord::of(replay, &journal, &survey));
+        record.replay = Some(ReplayRecord::of(replay, &survey));
     }
     if let (Some(hidden), Some(work)) = (&case.hidden, &survey.trace.work) {
         let (verdict, output) = hidden::judge(local.handle.bench(), &name, &work.commit, hidden).await?;

@@ -165,16 +165,6 @@ pub(crate) fn ahead(path: &Path, base: &str, head: &str) -> Option<usize> {
         .map(|(ahead, _)| ahead)
 }
 
-/// Whether `ancestor` is in the history of `head`.
-pub(crate) fn descends(path: &Path, head: &str, ancestor: &str) -> bool {
-    let look = || -> Result<bool, git2::Error> {
-        let repository = Repository::open_bare(path)?;
-        let (head, ancestor) = (Oid::from_str(head)?, Oid::from_str(ancestor)?);
-        Ok(head == ancestor || repository.graph_descendant_of(head, ancestor)?)
-    };
-    look().unwrap_or(false)
-}
-
 /// A commit, for events and pages.
 #[derive(Debug, Clone)]
 pub(crate) struct CommitFacts {

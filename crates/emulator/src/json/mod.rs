@@ -92,8 +92,8 @@ impl EmulatorState {
             "id": thread.id, "number": thread.number, "html_url": self.thread_page(repository, thread),
             "title": thread.title, "body": thread.body, "user": self.user_json(thread.author),
             "labels": self.labels_json(repository, thread), "state": thread.state.as_str(),
-            "locked": thread.locked, "created_at": time(thread.created_at),
-            "updated_at": time(thread.updated_at), "performed_via_github_app": self.via_app(thread.author),
+            "created_at": time(thread.created_at), "updated_at": time(thread.updated_at),
+            "performed_via_github_app": self.via_app(thread.author),
         });
         if let Some(pull) = &thread.pull {
             let merged_at = pull.merged.as_ref().map(|merged| time(merged.at));

@@ -2,7 +2,6 @@
 //! the world and queues its events.
 
 pub(crate) mod checks;
-mod issues;
 pub(crate) mod pulls;
 pub(crate) mod reactions;
 pub(crate) mod reviews;
@@ -111,7 +110,6 @@ impl EmulatorState {
             comments: Vec::new(),
             created_at: now,
             updated_at: now,
-            locked: false,
             events: Vec::new(),
             pull: None,
         };
@@ -212,7 +210,6 @@ impl EmulatorState {
         body: &str,
     ) -> Result<u64, EmulatedApiError> {
         check_words("IssueComment", body)?;
-        self.check_open_to(repository, number, author)?;
         let (id, now) = (self.new_id(), clock::now());
         let thread = self.thread_mut(repository, number)?;
         thread.comments.push(EmulatedComment {
@@ -312,9 +309,6 @@ impl EmulatorState {
     ) -> Result<(), EmulatedApiError> {
         if self.thread(repository, number)?.state == state {
             return Ok(());
-        }
-        if state == EmulatedIssueState::Open {
-            self.refresh_head(repository, number)?;
         }
         let thread = self.thread_mut(repository, number)?;
         if thread.pull.as_ref().is_some_and(|pull| pull.merged.is_some()) {

@@ -94,25 +94,6 @@ impl EmulatorState {
         Ok(())
     }
 
-    /// A pull request that is opened again is where its branch is. It cannot be when the branch is gone or was made anew.
-    pub(crate) fn refresh_head(&mut self, repository: &str, number: u64) -> Result<(), EmulatedApiError> {
-        let (found, thread) = (self.require_repository(repository)?, self.thread(repository, number)?);
-        let Some(pull) = thread.pull.as_ref().filter(|pull| pull.merged.is_none()) else { return Ok(()) };
-        let refused =
-            |why: String| EmulatedApiError::custom("PullRequest", format!("state cannot be changed. {why}"));
-        let Some(head) = repos::head(&found.git, &pull.head) else {
-            return Err(refused(format!("The {} branch has been deleted.", pull.head)));
-        };
-        if !repos::descends(&found.git, &head, &pull.head_sha) {
-            return Err(refused(format!("The {} branch was force-pushed or recreated.", pull.head)));
-        }
-        let base = repos::head(&found.git, &pull.base);
-        let pull = self.pull_mut(repository, number)?;
-        pull.head_sha = head;
-        pull.base_sha = base.unwrap_or_else(|| std::mem::take(&mut pull.base_sha));
-        Ok(())
-    }
-
     /// Whether it merges, as far as it is known: GitHub finds that out when it is asked for the first time after a
     /// push, and has the answer the next time.
     pub(crate) fn weigh(&mut self, repository: &str, number: u64) {

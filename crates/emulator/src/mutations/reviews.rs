@@ -46,7 +46,6 @@ impl EmulatorState {
             let errors = vec![json!(format!("Can not {what} your own pull request"))];
             return Err(EmulatedApiError { errors, ..EmulatedApiError::new(422, "Unprocessable Entity") });
         }
-        self.check_open_to(repository, number, author)?;
         let empty = new.body.trim().is_empty() && new.comments.is_empty();
         if empty && new.state != ReviewState::Approved {
             return Err(EmulatedApiError::invalid(kind, "body", "missing_field"));
@@ -164,7 +163,6 @@ impl EmulatorState {
             let message = "in_reply_to must be the first comment of its thread".to_owned();
             return Err(EmulatedApiError::custom(COMMENT, message));
         }
-        self.check_open_to(repository, number, author)?;
         let review = self.add_review(repository, number, author, ReviewState::Commented, "")?;
         let comment = self.new_comment(review, author, body);
         let id = comment.id;

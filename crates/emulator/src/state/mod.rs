@@ -175,7 +175,6 @@ pub(crate) struct EmulatedIssue {
     pub comments: Vec<EmulatedComment>,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
-    pub locked: bool,
     pub events: Vec<EmulatedIssueEvent>,
     pub pull: Option<EmulatedPull>,
 }

@@ -42,11 +42,6 @@ impl Emulator {
         self.shared.lock().api()
     }
 
-    /// Where git reaches a repository.
-    pub fn git_url(&self, repository: &str) -> String {
-        format!("{}/{repository}.git", self.origin())
-    }
-
     /// The installation that covers every repository here.
     pub fn installation_id(&self) -> u64 {
         self.shared.lock().app.installation
@@ -168,14 +163,6 @@ impl Emulator {
         state: EmulatedIssueState,
     ) -> anyhow::Result<()> {
         self.act(by, |world, by| world.set_state(repository, number, state, by))
-    }
-
-    /// A person marks a draft as ready.
-    ///
-    /// # Errors
-    /// When there is no such pull request.
-    pub async fn mark_ready(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<()> {
-        self.act(by, |world, by| world.mark_ready(repository, pull, by))
     }
 
     /// A person merges a pull request; the merge commit.

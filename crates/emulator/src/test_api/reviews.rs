@@ -1,7 +1,6 @@
 //! What people do in a story to a pull request under review, and to what is said.
 
 use crate::Emulator;
-use crate::mutations::reactions::ReactionSubject;
 use crate::mutations::reviews::{NewReview, NewReviewComment};
 use crate::state::ReviewState;
 
@@ -103,23 +102,5 @@ impl Emulator {
     /// When there is no such comment.
     pub async fn delete_comment(&self, repository: &str, comment: u64, by: &str) -> anyhow::Result<()> {
         self.act(by, |world, by| world.delete_comment(repository, comment, by))
-    }
-
-    /// A person reacts to a comment on an issue or a pull request, such as with `eyes`.
-    ///
-    /// # Errors
-    /// When there is no such comment or no such reaction.
-    pub async fn react(&self, repository: &str, comment: u64, by: &str, content: &str) -> anyhow::Result<()> {
-        self.act(by, |world, by| {
-            world.react(repository, ReactionSubject::Comment(comment), content, by).map(drop)
-        })
-    }
-
-    /// A person locks a conversation, or unlocks it.
-    ///
-    /// # Errors
-    /// When there is no such thread.
-    pub async fn lock(&self, repository: &str, number: u64, by: &str, locked: bool) -> anyhow::Result<()> {
-        self.act(by, |world, by| world.lock(repository, number, locked, by))
     }
 }

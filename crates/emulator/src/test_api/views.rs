@@ -237,9 +237,4 @@ impl Emulator {
     pub fn deliveries(&self) -> Vec<DeliveryAttempt> {
         self.shared.lock().deliveries.clone()
     }
-
-    /// Counts the changes of state; the same number means that nothing happened.
-    pub fn version(&self) -> u64 {
-        self.shared.version()
-    }
 }

@@ -118,12 +118,11 @@ async fn what_people_do_is_delivered_signed_and_in_order() {
 async fn what_is_pushed_and_reviewed_is_delivered_too() {
     let emulator = stage().await;
     let first = branch_with_fix(&emulator, "fix").await;
-    let pull = open_pull(&emulator, true).await["number"].as_u64().expect("a number");
+    let pull = open_pull(&emulator, false).await["number"].as_u64().expect("a number");
     let second = emulator
         .push_commit(REPOSITORY, "fix", "ada", "By hand", [("b".to_owned(), Some(vec![1]))].into())
         .await
         .expect("a commit");
-    emulator.mark_ready(REPOSITORY, pull, "ada").await.expect("ready");
     emulator.review(REPOSITORY, pull, "ada", ReviewState::ChangesRequested, "No.").await.expect("a review");
     emulator.merge(REPOSITORY, pull, "octo").await.expect("merged");
     let all = emulator.deliveries();
@@ -136,7 +135,6 @@ async fn what_is_pushed_and_reviewed_is_delivered_too() {
             "pull_request.opened",
             "push.-",
             "pull_request.synchronize",
-            "pull_request.ready_for_review",
             "pull_request_review.submitted",
             "pull_request.closed",
             "push.-",
@@ -151,8 +149,8 @@ async fn what_is_pushed_and_reviewed_is_delivered_too() {
         (Some(first.as_str()), Some("ada"))
     );
     assert_eq!(body(3)["after"].as_str(), Some(second.as_str()));
-    assert_eq!(body(5)["review"]["state"], "changes_requested");
-    assert_eq!(body(6)["pull_request"]["merged"], true);
+    assert_eq!(body(4)["review"]["state"], "changes_requested");
+    assert_eq!(body(5)["pull_request"]["merged"], true);
 }
 
 #[tokio::test]

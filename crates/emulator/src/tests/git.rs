@@ -23,7 +23,7 @@ async fn commit_and_push(folder: &tempfile::TempDir, url: &str, branch: &str) ->
 #[tokio::test]
 async fn a_public_repository_is_cloned_by_anybody_with_modes_kept() {
     let emulator = stage().await;
-    let folder = clone(&emulator, &emulator.git_url(REPOSITORY)).await;
+    let folder = clone(&emulator, &git_url(&emulator, REPOSITORY)).await;
     assert_eq!(std::fs::read_to_string(folder.path().join("README.md")).ok().as_deref(), Some("# calc\n"));
     let (_, modes) = git(folder.path(), &["ls-files", "-s", "run.sh"]).await;
     assert!(modes.starts_with("100755"), "{modes}");
@@ -41,13 +41,13 @@ async fn a_push_needs_a_token_that_may_write_here() {
         .create_repository("octo/other", RepositorySource::Files(files(&[("a", "a")])))
         .await
         .expect("made");
-    let folder = clone(&emulator, &emulator.git_url(REPOSITORY)).await;
+    let folder = clone(&emulator, &git_url(&emulator, REPOSITORY)).await;
     let reading = token(&emulator, &json!({"permissions": {"contents": "read"}})).await;
     let elsewhere = token(&emulator, &json!({"repositories": ["other"]})).await;
     let writing =
         token(&emulator, &json!({"repositories": ["calc"], "permissions": {"contents": "write"}})).await;
     for (why, url, status) in [
-        ("without a token", emulator.git_url(REPOSITORY), 401),
+        ("without a token", git_url(&emulator, REPOSITORY), 401),
         ("an unknown token", address(&emulator, "x-access-token", "ghs_unknown"), 401),
         ("another name than x-access-token", address(&emulator, "ada", &writing), 401),
         ("a token that may only read", address(&emulator, "x-access-token", &reading), 403),
@@ -58,7 +58,7 @@ async fn a_push_needs_a_token_that_may_write_here() {
         assert_eq!(emulator.calls().last().and_then(|call| call.status), Some(status), "{why}: {text}");
     }
     let bearer = reqwest::Client::builder().no_proxy().build().expect("a client");
-    let url = format!("{}/info/refs?service=git-receive-pack", emulator.git_url(REPOSITORY));
+    let url = format!("{}/info/refs?service=git-receive-pack", git_url(&emulator, REPOSITORY));
     let answer = bearer.get(url).bearer_auth(&writing).send().await.expect("an answer");
     assert_eq!(answer.status().as_u16(), 401);
     assert_eq!(
@@ -79,7 +79,7 @@ async fn a_private_repository_is_for_those_who_were_let_in() {
     emulator.make_private(REPOSITORY).expect("private");
     emulator.set_permission(REPOSITORY, "wendy", RepositoryRole::Write).expect("a role");
     let folder = tempfile::tempdir().expect("a folder");
-    let (good, _) = git(folder.path(), &["clone", "-q", &emulator.git_url(REPOSITORY), "."]).await;
+    let (good, _) = git(folder.path(), &["clone", "-q", &git_url(&emulator, REPOSITORY), "."]).await;
     assert!(!good);
     let stranger = emulator.personal_token("stranger");
     let (good, _) =
@@ -136,7 +136,7 @@ async fn a_local_repository_is_taken_over_with_all_its_history() {
     emulator.create_repository("octo/shallow", from(shallow.path())).await.expect("a shallow one as well");
     assert_eq!(emulator.branch_head("octo/shallow", "trunk").as_deref(), Some(head.trim()));
     drop(source);
-    clone(&emulator, &emulator.git_url("octo/local")).await;
+    clone(&emulator, &git_url(&emulator, "octo/local")).await;
     let empty = tempfile::tempdir().expect("a folder");
     let error =
         emulator.create_repository("octo/empty", from(empty.path())).await.expect_err("no repository");
@@ -146,7 +146,7 @@ async fn a_local_repository_is_taken_over_with_all_its_history() {
 #[tokio::test]
 async fn a_fetch_with_many_haves_is_compressed_and_understood() {
     let emulator = stage().await;
-    let folder = clone(&emulator, &emulator.git_url(REPOSITORY)).await;
+    let folder = clone(&emulator, &git_url(&emulator, REPOSITORY)).await;
     // git compresses a request of more than 1,024 bytes: local commits that the other side does not know make one.
     for at in 0..60 {
         git(folder.path(), &["commit", "-q", "--allow-empty", "-m", &format!("local {at}")]).await;
@@ -216,7 +216,7 @@ async fn a_push_with_a_stale_lease_or_a_lost_race_is_declined() {
 #[tokio::test]
 async fn libgit2_fetches_and_pushes_as_well() {
     let emulator = stage().await;
-    let (url, token) = (emulator.git_url(REPOSITORY), full_token(&emulator).await);
+    let (url, token) = (git_url(&emulator, REPOSITORY), full_token(&emulator).await);
     let pushed = tokio::task::spawn_blocking(move || {
         let folder = tempfile::tempdir()?;
         let repository = git2::Repository::init_bare(folder.path())?;

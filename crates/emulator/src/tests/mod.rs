@@ -121,9 +121,14 @@ pub(super) async fn git(directory: &Path, arguments: &[&str]) -> (bool, String) 
     (done.status.success(), text)
 }
 
+/// Where git reaches a repository.
+pub(super) fn git_url(emulator: &Emulator, repository: &str) -> String {
+    format!("{}/{repository}.git", emulator.origin())
+}
+
 /// The repository's address with a token in it, as only a test would write it.
 pub(super) fn address(emulator: &Emulator, user: &str, token: &str) -> String {
-    emulator.git_url(REPOSITORY).replace("http://", &format!("http://{user}:{token}@"))
+    git_url(emulator, REPOSITORY).replace("http://", &format!("http://{user}:{token}@"))
 }
 
 pub(super) async fn branch_with_fix(emulator: &Emulator, branch: &str) -> String {

@@ -229,23 +229,3 @@ async fn whether_it_merges_is_found_out_by_git_and_known_the_next_time() {
     look().await;
     assert_eq!(look().await, (json!(false), json!("dirty")));
 }
-
-#[tokio::test]
-async fn a_closed_pull_request_goes_on_where_its_branch_is() {
-    let emulator = stage().await;
-    let (_, number) = pull(&emulator).await;
-    emulator.close(REPOSITORY, number, "mona").await.expect("closed");
-    let head = push(&emulator, "fix", "def add(a, b):\n    return sum((a, b))\n").await;
-    assert_ne!(emulator.pulls(REPOSITORY)[0].head_sha, head, "closed ones stay as they are");
-    emulator.reopen(REPOSITORY, number, "mona").await.expect("open again");
-    assert_eq!(emulator.pulls(REPOSITORY)[0].head_sha, head);
-    emulator.close(REPOSITORY, number, "mona").await.expect("closed");
-    let token = full_token(&emulator).await;
-    let folder = tempfile::tempdir().expect("a folder");
-    git(folder.path(), &["init", "-q"]).await;
-    let (good, text) =
-        git(folder.path(), &["push", &address(&emulator, "x-access-token", &token), ":fix"]).await;
-    assert!(good, "{text}");
-    let error = emulator.reopen(REPOSITORY, number, "mona").await.expect_err("nowhere to go on");
-    assert!(error.to_string().contains("branch has been deleted"), "{error}");
-}

@@ -1,6 +1,6 @@
 //! A second agent looks at what passed the tests, and the developer answers it, in the open.
 
-use crate::world::judges::{finds, says};
+use crate::world::judges::finds;
 use crate::world::{MAINTAINER, OUTSIDER, Story, WELL};
 
 /// Adds a line to the question in each round, and shows what it was told.

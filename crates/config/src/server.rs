@@ -221,7 +221,8 @@ fn github(
         return Err(SettingsError::Missing { keys: missing });
     }
     let api_url: Url = keys.need(known::API_URL)?;
-    if api_url.scheme() != "https" && !api_url.host().is_some_and(|host| is_loopback(&host)) {
+    let is_local = api_url.host().is_some_and(|host| is_loopback(&host));
+    if api_url.scheme() != "https" && !is_local {
         return Err(keys.wrong(known::API_URL, "https://…, since tokens go there (http only on loopback)"));
     }
     if api_url.host_str().is_some_and(|host| WEB_PAGES.contains(&host)) {
@@ -231,7 +232,7 @@ fn github(
     let mut webhook_secrets = Vec::from_iter(keys.get::<SecretString>(known::WEBHOOK_SECRET)?);
     webhook_secrets.extend(keys.get::<SecretString>(known::WEBHOOK_SECRET_PREVIOUS)?);
     Ok(GithubSettings {
-        writes: if is_loopback(&api_url) { WriteLimits::NONE } else { WriteLimits::GITHUB },
+        writes: if is_local { WriteLimits::NONE } else { WriteLimits::GITHUB },
         api_url,
         app_id: keys.need(known::APP_ID)?,
         private_key: app_key::private_key(keys, variables)?,

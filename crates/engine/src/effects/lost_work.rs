@@ -29,7 +29,7 @@ impl EffectContext {
         let Err(EffectError { message, retry: Retry::Never }) = &tried else { return tried };
         let round = self.key.0.strip_suffix(of);
         let import = round.map(|round| MoveKey(format!("{round}import")));
-        if !import.is_some_and(|import| self.journal.observed(&import).next().is_some()) {
+        if import.is_none_or(|import| self.journal.observed(&import).next().is_none()) {
             return tried;
         }
         let (repository, about) = (self.opened().repository.clone(), self.about());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{MOST_BYTES, NewDependency, quoted, shown};
+use super::{NewDependency, quoted, shown};
 use crate::text::{json, toml_table};
 
 /// Scripts that npm and its like run without being asked.
@@ -59,7 +59,7 @@ pub(super) fn scripts(path: &str, before: Option<&[u8]>, after: &[u8], found: &m
 
 /// The scripts of a package.json that run by themselves. One that cannot be read is named where its entries are.
 fn of_package(bytes: &[u8]) -> BTreeMap<String, String> {
-    let value = json(bytes.get(..bytes.len().min(MOST_BYTES)).unwrap_or_default()).unwrap_or(Value::Null);
+    let value = json(bytes).unwrap_or(Value::Null);
     let script = |name: &&str| {
         let command = value.get("scripts")?.get(*name)?.as_str()?;
         Some(((*name).to_owned(), command.to_owned()))
@@ -74,7 +74,7 @@ fn has(bytes: &[u8], wanted: &[u8]) -> bool {
 /// Tells the value of a key of a TOML file, if it is not what it was.
 fn changed_key(keys: &[&str; 2], before: Option<&[u8]>, after: &[u8], tell: impl FnOnce(&str)) {
     let value = |bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_BYTES)?;
+        let text = std::str::from_utf8(bytes).ok()?;
         let table = toml_table(text)?;
         let value = table.get(keys[0])?.get(keys[1])?;
         Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))

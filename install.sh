@@ -67,6 +67,9 @@ main() {
     for program in git bwrap; do
         command -v "$program" >/dev/null || echo "install: $program is missing; Journeyman needs git 2.29 and bwrap 0.8 or newer (bwrap is in the package bubblewrap)"
     done
+    for program in skopeo umoci; do
+        command -v "$program" >/dev/null || echo "install: $program is missing; only repositories with \`image\` or \`services\` need it"
+    done
     case :$PATH: in
         *:"$bin":*) ;;
         *) echo "install: $bin is not on your PATH" ;;

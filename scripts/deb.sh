@@ -44,7 +44,7 @@ Architecture: $machine
 Maintainer: The Journeyman project <$(sed -n 's/^repository = "\(.*\)"$/\1/p' Cargo.toml)>
 Installed-Size: $(du -sk "$tree/usr" | cut -f1)
 Depends: bubblewrap (>= 0.8), ca-certificates, git (>= 1:2.29), passwd
-Recommends: openssh-client, python3
+Recommends: openssh-client, python3, skopeo, umoci (>= 0.4.7)
 Section: devel
 Priority: optional
 Description: labeled GitHub issues become verified pull requests

@@ -27,6 +27,9 @@ if [ "${1:-}" = test ]; then
         *) [ -x .cache/claude/claude ] || wants_npm=yes ;;
     esac
     if [ -n "$wants_npm" ] && ! has npm; then missing+=(npm); fi
+    # Images are pulled and unpacked by these.
+    has skopeo || missing+=(skopeo)
+    has umoci || missing+=(umoci)
     # Where there is apt, fetch.sh brings it without installing it.
     if ! has apt-get && ! has docker-registry && ! has registry; then missing+=(registry); fi
     if ! has apt-get && ! has redis-server; then missing+=(redis); fi

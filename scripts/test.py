@@ -19,7 +19,7 @@ HOSTILE = {
     "agents that attack and lie, issues that inject": r"^journeyman::stories stories::hostile",
     "repositories that reach for the host's git": r"^journeyman::stories workspace::hostile::",
     "whatever a job does, nothing of it stays": r"^journeyman-sandbox tests::(leftovers|limits|output)",
-    "images that want out, registries that lie": r"^journeyman-image tests::hostile_",
+    "images that want out, registries that lie": r"^journeyman-image tests::hostile::",
     "bytes that were made up, for every parser": r"^journeyman::stories fuzz::",
 }
 CORPUS = re.compile(r"^corpus: (.*): (\d+) tried, (\d+) got through$", re.MULTILINE)

@@ -35,6 +35,7 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
     assert_eq!(code, Some(0), "{text}");
     for words in [
         "ok    git: git version 2",
+        "ok    images: skopeo and umoci are installed",
         "ok    agents.mine: it can be started or asked; roles that were given no other work with it",
         "[github] is not set: what `serve` needs was not looked at",
         "warn  sandbox.mode: none: ",

@@ -71,7 +71,7 @@ pub use clock::Clock;
 pub use effects::missing_for_agent;
 pub use environment::Environments;
 pub use environment_survey::{EnvironmentSurvey, judged_by};
-pub use journeyman_image::{PullProgress, PullStep};
+pub use journeyman_image::{PullProgress, PullStep, missing_image_programs};
 pub use progress::EnvironmentProgress;
 pub use run_stream::RunStream;
 pub use supervisor::ShutdownReport;

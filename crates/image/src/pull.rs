@@ -1,29 +1,21 @@
-//! One image from its manifest to a whole root folder.
+//! One image from its digest to a whole root folder.
 //!
-//! May know: registry, blobs, layers, one folder for what is not whole yet. Must never know: which images are kept.
-//!
-//! Layers are fetched and checked side by side, and laid one over the other only when all are what they should be.
+//! May know: the programs, documents, one folder for what is not whole yet. Must never know: which images are kept.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use futures_util::{StreamExt, TryStreamExt, stream};
-
-use crate::download;
-use crate::error::ImageError;
-use crate::lock::ImageLock;
-use crate::manifest::{self, BlobDescriptor, ImageConfig, ImageManifest};
+use crate::error::{ImageError, ImageFault};
+use crate::manifest::{self, ImageConfig, ImageManifest, ManifestDocument};
+use crate::programs::{ImageSettings, ImageSize};
 use crate::reference::{ImageDigest, ImageReference};
-use crate::registry::{MOST_OF_A_DOCUMENT, RegistrySession, wrong_bytes};
-use crate::settings::ImageSettings;
-use crate::unpack::{self, LayerCounts, LayerProblem, RootTree, ScannedLayer};
 
-/// At once; more only share the same line.
-const DOWNLOADS: usize = 3;
-/// Between two reports.
-const STRIDE: u64 = 1 << 20;
+/// What is left of a mode: no program gets rights from an image.
+const FILE_MODE: u32 = 0o777;
+const FOLDER_MODE: u32 = 0o1777;
 
 /// What a pull is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,181 +24,161 @@ pub enum PullStep {
     Unpack,
 }
 
-/// How far a pull is. `done` can fall when bytes have to be fetched again.
+/// About how far a pull is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PullProgress {
     pub step: PullStep,
     pub done: u64,
-    pub total: u64,
+    /// `None` while unpacking: nobody knows before the end.
+    pub total: Option<u64>,
 }
 
-/// Hears how far a pull is, about once a mebibyte. Called from threads that do the work: it has to be quick.
+/// Hears how far a pull is, several times a second.
 pub type PullObserver = Arc<dyn Fn(PullProgress) + Send + Sync>;
 
-/// What was made in the folder.
-#[derive(Debug)]
-pub(crate) struct PulledImage {
-    pub(crate) config: ImageConfig,
-    pub(crate) bytes: u64,
-}
-
-/// One pull.
+/// One pull of an image, which is named by its digest.
 pub(crate) struct ImagePull<'a> {
-    pub(crate) session: &'a RegistrySession,
-    pub(crate) image: &'a ImageReference,
     pub(crate) settings: &'a ImageSettings,
-    /// For what is not whole yet. Blobs in it are used again.
+    pub(crate) image: &'a ImageReference,
+    /// For what is not whole yet. It has an empty folder `image`.
     pub(crate) folder: &'a Path,
     /// Held for as long as anything of this pull is at work, also after whoever waited for it is gone.
-    pub(crate) lock: Arc<ImageLock>,
+    pub(crate) lock: Arc<fs::File>,
     pub(crate) observer: PullObserver,
 }
 
-/// Ends what runs on other threads when nobody waits for it any more.
-struct StopOnDrop(Arc<AtomicBool>);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+/// Asks for a manifest or an index, and compares it with the digest in the name. `skopeo inspect` does not.
+pub(crate) async fn fetch_document(
+    settings: &ImageSettings,
+    image: &ImageReference,
+) -> Result<(ImageDigest, ManifestDocument), ImageError> {
+    let bytes = settings.inspect(image, &["--raw"]).await?;
+    let found = ImageDigest::of(&bytes);
+    if image.digest().is_some_and(|digest| *digest != found) {
+        return Err(ImageError::refused(image, format!("its registry sends something else ({found})")));
     }
-}
-
-struct ProgressMeter {
-    step: PullStep,
-    total: u64,
-    done: AtomicU64,
-    told: AtomicU64,
-    observer: PullObserver,
-}
-
-impl ProgressMeter {
-    fn new(step: PullStep, total: u64, observer: &PullObserver) -> Self {
-        observer(PullProgress { step, done: 0, total });
-        let observer = Arc::clone(observer);
-        Self { step, total, done: AtomicU64::new(0), told: AtomicU64::new(0), observer }
-    }
-
-    fn change(&self, by: u64, back: u64) {
-        if by == back {
-            return;
-        }
-        let done =
-            self.done.fetch_add(by.wrapping_sub(back), Ordering::Relaxed).wrapping_add(by).wrapping_sub(back);
-        let told = self.told.load(Ordering::Relaxed);
-        if (done == self.total || done.abs_diff(told) >= STRIDE)
-            && self.told.compare_exchange(told, done, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-        {
-            (self.observer)(PullProgress { step: self.step, done, total: self.total });
-        }
-    }
+    let document = manifest::document(&bytes).map_err(|reason| ImageError::refused(image, reason))?;
+    Ok((found, document))
 }
 
 impl ImagePull<'_> {
-    /// Fills `root`, which is there and empty.
-    pub(crate) async fn run(self, manifest: &ImageManifest, root: &Path) -> Result<PulledImage, ImageError> {
-        let (total, most) = (manifest.download_bytes(), self.settings.limits.download_bytes);
-        if total > most {
-            return Err(self.too_large(format!("{total} bytes to download, at most {most} are allowed")));
+    /// Makes `image/root` in the folder. Gives how its programs are started, and the bytes of its files.
+    pub(crate) async fn run(self) -> Result<(ImageConfig, u64), ImageError> {
+        let refused = |reason: String| ImageError::refused(self.image, reason);
+        let (digest, manifest) = self.manifest().await?;
+        let image = self.image.pinned(digest);
+        let (total, most) = (manifest.download_bytes, self.settings.most_download);
+        let most_download = ImageSize { bytes: most, ..self.settings.most };
+        self.check(ImageSize { bytes: total, entries: 0 }, most_download)?;
+        let config = self.settings.inspect(&image, &["--config", "--raw"]).await?;
+        if ImageDigest::of(&config) != manifest.config {
+            return Err(refused("its configuration is not the one that its manifest names".to_owned()));
         }
-        let config = self.config(manifest).await?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let _stop = StopOnDrop(Arc::clone(&stop));
-        let counts = Arc::new(LayerCounts::new(self.settings.limits));
-        let meter = ProgressMeter::new(PullStep::Download, total, &self.observer);
-        // Owned: the compiler does not see that borrowed ones live long enough.
-        let layers: Vec<_> = manifest.layers.iter().cloned().zip(config.diff_ids.iter().cloned()).collect();
-        let layers: Vec<(PathBuf, ScannedLayer)> = stream::iter(
-            layers.into_iter().map(|(blob, diff_id)| self.layer(blob, diff_id, &counts, &stop, &meter)),
-        )
-        .buffered(DOWNLOADS)
-        .try_collect()
-        .await?;
-        let bytes = self.unpack(layers, root.to_owned(), &stop).await?;
-        Ok(PulledImage { config: config.config, bytes })
-    }
-
-    async fn config(&self, manifest: &ImageManifest) -> Result<manifest::ParsedConfig, ImageError> {
-        let BlobDescriptor { digest, size } = &manifest.config;
-        if *size > MOST_OF_A_DOCUMENT {
-            return Err(ImageError::refused(self.image, format!("its configuration has {size} bytes")));
-        }
-        let bytes = self.session.config(digest).await?;
-        let found = ImageDigest::of(&bytes);
-        if found != *digest || bytes.len() as u64 != *size {
-            return Err(ImageError::refused(self.image, wrong_bytes(&found, digest)));
-        }
-        manifest::config(&bytes, manifest).map_err(|reason| ImageError::refused(self.image, reason))
-    }
-
-    fn too_large(&self, what: String) -> ImageError {
-        ImageError::TooLarge { image: self.image.to_string(), what }
-    }
-
-    async fn layer(
-        &self,
-        blob: BlobDescriptor,
-        diff_id: ImageDigest,
-        counts: &Arc<LayerCounts>,
-        stop: &Arc<AtomicBool>,
-        meter: &ProgressMeter,
-    ) -> Result<(PathBuf, ScannedLayer), ImageError> {
-        let last = AtomicU64::new(0);
-        let at = |length: u64| meter.change(length, last.swap(length, Ordering::Relaxed));
-        let path = download::blob(self.session, self.image, &blob, self.folder, &at).await?;
-        let file = path.clone();
-        let (counts, stop, lock) = (Arc::clone(counts), Arc::clone(stop), Arc::clone(&self.lock));
-        let scan = move || {
-            let _lock = lock;
-            unpack::scan(&file, &diff_id, &counts, &stop)
+        let config = manifest::config(&config).map_err(refused)?;
+        let tell = |step, done, total| (self.observer)(PullProgress { step, done, total });
+        tell(PullStep::Download, 0, Some(total));
+        let watch = || {
+            let done = downloaded(self.folder);
+            tell(PullStep::Download, done.bytes.min(total), Some(total));
+            self.check(done, most_download)
         };
-        let scanned = self.on_thread(scan, &path).await?;
-        Ok((path, scanned))
-    }
-
-    async fn unpack(
-        &self,
-        layers: Vec<(PathBuf, ScannedLayer)>,
-        root: PathBuf,
-        stop: &Arc<AtomicBool>,
-    ) -> Result<u64, ImageError> {
-        let total = layers.iter().fold(0_u64, |all, (_, layer)| all.saturating_add(layer.bytes));
-        let meter = ProgressMeter::new(PullStep::Unpack, total, &self.observer);
-        let (place, stop, lock) = (root.clone(), Arc::clone(stop), Arc::clone(&self.lock));
-        let unpack = move || {
-            let _lock = lock;
-            let mut tree = RootTree::new(&root)?;
-            for (path, layer) in &layers {
-                unpack::apply(path, layer, &mut tree, &stop, &|bytes| meter.change(bytes, 0))?;
-            }
-            tree.sync()?;
-            Ok(tree.bytes())
+        self.settings.copy(&image, self.folder, &watch).await?;
+        tell(PullStep::Unpack, 0, None);
+        let before = free(self.folder);
+        let watch = || {
+            let now = free(self.folder);
+            let (bytes, entries) =
+                (before.bytes.saturating_sub(now.bytes), before.entries.saturating_sub(now.entries));
+            tell(PullStep::Unpack, bytes, None);
+            self.check(ImageSize { bytes, entries }, self.settings.most)
         };
-        self.on_thread(unpack, &place).await
+        self.settings.unpack(&image, self.folder, &watch).await?;
+        let root = self.folder.join("image/root");
+        let (place, lock) = (root.clone(), Arc::clone(&self.lock));
+        let tidied = tokio::task::spawn_blocking(move || -> io::Result<ImageSize> {
+            let _lock = lock;
+            let size = tidy(&place)?;
+            rustix::fs::syncfs(fs::File::open(&place)?)?;
+            Ok(size)
+        });
+        let size = tidied.await.map_err(io::Error::other).and_then(|size| size);
+        let size = size.map_err(|error| ImageError::machine(&root, error))?;
+        self.check(size, self.settings.most)?;
+        Ok((config, size.bytes))
     }
 
-    async fn on_thread<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T, LayerProblem> + Send + 'static,
-        place: &Path,
-    ) -> Result<T, ImageError> {
-        let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|error| ImageError::machine(place, std::io::Error::other(error)))?.map_err(|problem| {
-            match problem {
-                LayerProblem::Refused(reason) => ImageError::refused(self.image, reason),
-                LayerProblem::TooLarge(what) => self.too_large(what),
-                LayerProblem::Machine(error) => ImageError::machine(place, error),
-                LayerProblem::Stopped => ImageError::machine(place, std::io::ErrorKind::Interrupted),
+    /// The manifest for this machine.
+    async fn manifest(&self) -> Result<(ImageDigest, ImageManifest), ImageError> {
+        let (digest, document) = fetch_document(self.settings, self.image).await?;
+        let chosen = match document {
+            ManifestDocument::Image(manifest) => return Ok((digest, manifest)),
+            ManifestDocument::Index(chosen) => chosen,
+        };
+        match fetch_document(self.settings, &self.image.pinned(chosen)).await? {
+            (digest, ManifestDocument::Image(manifest)) => Ok((digest, manifest)),
+            (_, ManifestDocument::Index(_)) => {
+                Err(ImageError::refused(self.image, "its index leads to another index"))
             }
-        })
+        }
+    }
+
+    fn check(&self, taken: ImageSize, most: ImageSize) -> Result<(), ImageError> {
+        if taken.bytes <= most.bytes && taken.entries <= most.entries {
+            return Ok(());
+        }
+        let ImageSize { bytes, entries } = most;
+        let text =
+            format!("{} is too large: at most {bytes} bytes and {entries} files are allowed", self.image);
+        Err(ImageError::new(ImageFault::Image, text))
     }
 }
 
-/// Makes a folder that only we may use; it may be there already.
-pub(crate) fn make_folder(path: &Path) -> Result<(), ImageError> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .map_err(|error| ImageError::machine(path, error))
+/// The bytes of a download; skopeo keeps them in two folders.
+fn downloaded(folder: &Path) -> ImageSize {
+    let places = ["layout", "layout/blobs/sha256"].map(|place| fs::read_dir(folder.join(place)));
+    let files = places.into_iter().flatten().flatten().flatten();
+    let bytes = files.filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum();
+    ImageSize { bytes, entries: 0 }
+}
+
+/// What the disk has left. While umoci works, its tree has folders that cannot be looked into.
+fn free(folder: &Path) -> ImageSize {
+    let disk = rustix::fs::statvfs(folder);
+    let size = disk.map(|disk| (disk.f_bavail.saturating_mul(disk.f_frsize), disk.f_ffree));
+    let (bytes, entries) = size.unwrap_or_default();
+    ImageSize { bytes, entries }
+}
+
+/// Makes everything readable and removable for us, drops setuid bits and whatever is no file, folder or link, and
+/// measures the rest. Follows no link. Nobody else may be at work there.
+fn tidy(root: &Path) -> io::Result<ImageSize> {
+    let mut size = ImageSize::default();
+    set_mode(root, &fs::symlink_metadata(root)?, FOLDER_MODE, 0o700)?;
+    let mut open = vec![root.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let (path, found) = (entry.path(), entry.metadata()?);
+            size.entries = size.entries.saturating_add(1);
+            if found.is_dir() {
+                set_mode(&path, &found, FOLDER_MODE, 0o700)?;
+                open.push(path);
+            } else if found.is_file() {
+                set_mode(&path, &found, FILE_MODE, 0o400)?;
+                // Each name of a file counts its part.
+                size.bytes = size.bytes.saturating_add(found.len() / found.nlink().max(1));
+            } else if !found.is_symlink() {
+                fs::remove_file(&path)?;
+            }
+        }
+    }
+    Ok(size)
+}
+
+fn set_mode(path: &Path, found: &fs::Metadata, kept: u32, added: u32) -> io::Result<()> {
+    let wanted = found.mode() & kept | added;
+    match found.mode() & 0o7777 == wanted {
+        true => Ok(()),
+        false => fs::set_permissions(path, Permissions::from_mode(wanted)),
+    }
 }

@@ -1,56 +1,46 @@
-//! The images that are there, by digest: found, made once for all who want them, and removed when nobody does.
+//! The images that are there, by the digest in their names: found, made once for all who want them, and removed when
+//! nobody does.
 //!
 //! May know: its folder, and how an image is pulled into it. Must never know: what images are wanted for.
 //!
 //! ```text
 //! FOLDER/images/sha256-…/     a whole image: its `root`, and `image.json`, whose time is that of the last use
-//! FOLDER/manifests/sha256-…   manifests and indexes as they were sent, so that a digest needs no network twice
-//! FOLDER/partial/sha256-…/    what is being pulled, or was when something ended; the next pull goes on with it
-//! FOLDER/locks/sha256-…       who is at work on an image
+//! FOLDER/partial/sha256-…/    what is being pulled, or was when something ended; the next pull uses its layers
+//! FOLDER/locks/sha256-…       locked by who is at work on an image: pulls or removes it, or uses it
 //! ```
 //!
 //! An image appears under `images` by one rename, when all of it is on the disk.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use serde::{Deserialize, Serialize};
 
-use crate::error::ImageError;
-use crate::lock::{ImageLock, LockKind};
-use crate::manifest::{self, BlobDescriptor, ImageConfig, ImageManifest, ManifestDocument};
-use crate::pull::{ImagePull, PullObserver, make_folder};
+use crate::error::{ImageError, ImageFault};
+use crate::manifest::ImageConfig;
+use crate::programs::ImageSettings;
+use crate::pull::{ImagePull, PullObserver, fetch_document};
 use crate::reference::{ImageDigest, ImageReference};
-use crate::registry::{RegistryClient, RegistrySession, wrong_bytes};
-use crate::settings::ImageSettings;
 
 /// Between two looks at whether another has finished.
 const PATIENCE: Duration = Duration::from_millis(100);
 const RECORD: &str = "image.json";
 const ROOT: &str = "root";
+/// Where programs are in an image that does not say.
+const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Images, in a folder of their own.
 #[derive(Debug, Clone)]
 pub struct ImageStore {
     folder: PathBuf,
-    client: RegistryClient,
     settings: ImageSettings,
-}
-
-/// An image that was looked up: what its name means from now on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResolvedImage {
-    /// As it was asked for.
-    pub reference: ImageReference,
-    /// What docker shows for the name: of the index where there is one, else of the manifest.
-    pub digest: ImageDigest,
-    /// Of the manifest for this machine.
-    pub manifest: ImageDigest,
 }
 
 /// A whole image. While this is held, no process removes it.
@@ -59,49 +49,18 @@ pub struct ImageRoot {
     /// The folder that is the image's `/`. Its links are the image's: follow none of them from outside.
     pub path: PathBuf,
     pub config: ImageConfig,
-    /// Bytes of all files that its layers bring, those that a later layer removes included.
+    /// Bytes of all its files.
     pub size: u64,
-    _lock: Arc<ImageLock>,
-}
-
-/// An image on the disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredImage {
-    pub manifest: ImageDigest,
-    /// As [`ImageRoot::size`].
-    pub size: u64,
-    pub last_used: SystemTime,
-}
-
-/// What was removed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RemovedImages {
-    pub manifests: Vec<ImageDigest>,
-    /// As [`ImageRoot::size`], of all.
-    pub size: u64,
+    /// The kernel lets go when a process ends, however it ends.
+    _lock: Arc<File>,
 }
 
 /// What stands beside a root.
 #[derive(Serialize, Deserialize)]
 struct ImageRecord {
-    /// For readers of the future.
-    version: u32,
     config: ImageConfig,
     size: u64,
 }
-
-const RECORD_VERSION: u32 = 1;
-
-impl ResolvedImage {
-    /// The name that means the same image for ever.
-    #[must_use]
-    pub fn pinned(&self) -> ImageReference {
-        self.reference.pinned(self.digest.clone())
-    }
-}
-
-/// Where programs are in an image that does not say.
-const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 impl ImageRoot {
     /// Folders of its programs, as they are seen in it.
@@ -137,77 +96,64 @@ impl ImageStore {
     /// Makes the folder if it is not there. Several processes may use the same one.
     pub fn new(folder: impl Into<PathBuf>, settings: ImageSettings) -> Result<Self, ImageError> {
         let folder = folder.into();
-        for part in ["images", "manifests", "partial", "locks"] {
+        for part in ["images", "partial", "locks"] {
             make_folder(&folder.join(part))?;
         }
-        Ok(Self { folder, client: RegistryClient::new(settings.clone())?, settings })
+        // Where a link stands in between, nothing can be mounted.
+        let folder = fs::canonicalize(&folder).map_err(|error| ImageError::machine(&folder, error))?;
+        Ok(Self { folder, settings })
     }
 
-    /// Says what a name means. Asks the registry for a tag always, and for a digest once.
-    pub async fn resolve(&self, image: &ImageReference) -> Result<ResolvedImage, ImageError> {
-        let mut session = None;
-        let (digest, document) = match image.digest() {
-            Some(digest) => (digest.clone(), self.document(image, digest, None, &mut session).await?),
-            None => {
-                let bytes = self
-                    .session(image, &mut session)
-                    .await?
-                    .manifest(image.tag().unwrap_or("latest"))
-                    .await?;
-                let digest = ImageDigest::of(&bytes);
-                let document = parsed(&bytes, image)?;
-                self.keep_document(&digest, &bytes)?;
-                (digest, document)
-            }
-        };
-        let manifest = match document {
-            ManifestDocument::Image(_) => digest.clone(),
-            ManifestDocument::Index(entry) => {
-                self.manifest(image, &entry.digest, Some(entry.size), &mut session).await?;
-                entry.digest
-            }
-        };
-        Ok(ResolvedImage { reference: image.clone(), digest, manifest })
+    /// The name by digest of what a name means: of the index where there is one, else of the manifest. Asks the
+    /// registry for a tag always, and for a digest until its image is here.
+    pub async fn resolve(&self, image: &ImageReference) -> Result<ImageReference, ImageError> {
+        // skopeo takes no name with a tag and a digest.
+        let asked = image.digest().map_or_else(|| image.clone(), |digest| image.pinned(digest.clone()));
+        if image.digest().is_some_and(|digest| self.record(digest).is_some()) {
+            return Ok(asked);
+        }
+        self.settings.check()?;
+        let (digest, _) = fetch_document(&self.settings, &asked).await?;
+        Ok(image.pinned(digest))
     }
 
-    /// The image's root, pulled if it is not there. Whoever asks for one that is being pulled waits for it, also in
-    /// another process.
-    pub async fn root(&self, image: &ResolvedImage, observer: PullObserver) -> Result<ImageRoot, ImageError> {
+    /// The root of a resolved image, pulled if it is not there. Whoever asks for one that is being pulled waits for it,
+    /// also in another process.
+    pub async fn root(
+        &self,
+        image: &ImageReference,
+        observer: PullObserver,
+    ) -> Result<ImageRoot, ImageError> {
+        let Some(digest) = image.digest() else {
+            return Err(ImageError::new(ImageFault::Settings, format!("{image} has no digest")));
+        };
         loop {
-            if let Some(root) = self.existing(&image.manifest)? {
+            if let Some(root) = self.existing(digest)? {
                 return Ok(root);
             }
-            match self.lock(&image.manifest, LockKind::Exclusive)? {
+            match self.lock(digest, File::try_lock)? {
                 None => tokio::time::sleep(PATIENCE).await,
                 // Whoever held it until now may have finished.
-                Some(_) if self.record(&image.manifest).is_some() => {}
-                Some(lock) => self.pull(image, lock, &observer).await?,
+                Some(_) if self.record(digest).is_some() => {}
+                Some(lock) => self.pull(image, digest, Arc::new(lock), &observer).await?,
             }
         }
     }
 
-    /// All whole images, the one that was not used for longest first.
-    pub fn stored(&self) -> Result<Vec<StoredImage>, ImageError> {
-        let mut all = Vec::new();
-        for manifest in digests_in(&self.folder.join("images"))? {
-            let record = self.image_folder(&manifest).join(RECORD);
-            let Ok(last_used) = fs::symlink_metadata(record).and_then(|found| found.modified()) else {
-                continue;
-            };
-            let size = self.record(&manifest).map_or(0, |record| record.size);
-            all.push(StoredImage { manifest, size, last_used });
-        }
-        all.sort_by_key(|image| image.last_used);
-        Ok(all)
+    /// Bytes of all whole images.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let all = digests_in(&self.folder.join("images")).unwrap_or_default();
+        all.iter().filter_map(|digest| self.record(digest)).map(|record| record.size).sum()
     }
 
     /// Removes images, and what is left of pulls, that nobody has used for this long. What is in use stays, and so do
-    /// those to keep, by either of their digests.
+    /// those to keep. Gives the images that are gone.
     pub async fn remove_unused(
         &self,
         keep: &BTreeSet<ImageDigest>,
         unused_for: Duration,
-    ) -> Result<RemovedImages, ImageError> {
+    ) -> Result<Vec<ImageDigest>, ImageError> {
         let (store, keep) = (self.clone(), keep.clone());
         let work = move || store.remove_now(&keep, unused_for);
         let done = tokio::task::spawn_blocking(work).await;
@@ -218,49 +164,30 @@ impl ImageStore {
         &self,
         keep: &BTreeSet<ImageDigest>,
         unused_for: Duration,
-    ) -> Result<RemovedImages, ImageError> {
-        let is_old = |time: SystemTime| time.elapsed().is_ok_and(|age| age >= unused_for);
-        let mut kept = keep.clone();
-        for digest in keep {
-            if let Some(bytes) = self.kept_document(digest)
-                && let Ok(ManifestDocument::Index(entry)) = manifest::document(&bytes)
-            {
-                kept.insert(entry.digest);
-            }
-        }
-        let mut removed = RemovedImages::default();
-        for image in self.stored()? {
-            if kept.contains(&image.manifest) || !is_old(image.last_used) {
+    ) -> Result<Vec<ImageDigest>, ImageError> {
+        let is_old = |path: &Path| {
+            let changed = fs::symlink_metadata(path).and_then(|found| found.modified());
+            changed.is_ok_and(|time| time.elapsed().is_ok_and(|age| age >= unused_for))
+        };
+        let mut removed = Vec::new();
+        for digest in digests_in(&self.folder.join("images"))? {
+            let place = self.image_folder(&digest);
+            if keep.contains(&digest) || !is_old(&place.join(RECORD)) {
                 continue;
             }
-            let Some(lock) = self.lock(&image.manifest, LockKind::Exclusive)? else { continue };
-            let place = self.image_folder(&image.manifest);
-            let away = self.partial_folder(&image.manifest).join("removed");
+            let Some(_lock) = self.lock(&digest, File::try_lock)? else { continue };
+            let away = self.partial_folder(&digest);
             remove_all(&away)?;
-            make_folder(&self.partial_folder(&image.manifest))?;
             fs::rename(&place, &away).map_err(|error| ImageError::machine(&place, error))?;
-            remove_all(&self.partial_folder(&image.manifest))?;
-            removed.size = removed.size.saturating_add(image.size);
-            removed.manifests.push(image.manifest.clone());
-            lock.remove().map_err(|error| ImageError::machine(&self.folder, error))?;
+            remove_all(&away)?;
+            removed.push(digest);
         }
         for digest in digests_in(&self.folder.join("partial"))? {
             let place = self.partial_folder(&digest);
-            if !is_old(newest(&place)) {
-                continue;
-            }
-            let Some(lock) = self.lock(&digest, LockKind::Exclusive)? else { continue };
-            remove_all(&place)?;
-            // The lock of an image that is there is for those who use it.
-            if self.record(&digest).is_none() {
-                lock.remove().map_err(|error| ImageError::machine(&self.folder, error))?;
-            }
-        }
-        for digest in digests_in(&self.folder.join("manifests"))? {
-            let place = self.document_file(&digest);
-            let used = fs::symlink_metadata(&place).and_then(|found| found.modified());
-            if !kept.contains(&digest) && used.is_ok_and(is_old) {
-                fs::remove_file(&place).map_err(|error| ImageError::machine(&place, error))?;
+            if is_old(&place)
+                && let Some(_lock) = self.lock(&digest, File::try_lock)?
+            {
+                remove_all(&place)?;
             }
         }
         Ok(removed)
@@ -268,202 +195,115 @@ impl ImageStore {
 
     async fn pull(
         &self,
-        image: &ResolvedImage,
-        lock: ImageLock,
+        image: &ImageReference,
+        digest: &ImageDigest,
+        lock: Arc<File>,
         observer: &PullObserver,
     ) -> Result<(), ImageError> {
-        let folder = self.partial_folder(&image.manifest);
+        self.settings.check()?;
+        let folder = self.partial_folder(digest);
         let made = folder.join("image");
-        let root = made.join(ROOT);
         // From a pull that ended before it was whole.
         remove_all(&made)?;
-        make_folder(&root)?;
-        let mut session = None;
-        let manifest = self.manifest(&image.reference, &image.manifest, None, &mut session).await?;
+        make_folder(&made)?;
         let pull = ImagePull {
-            session: self.session(&image.reference, &mut session).await?,
-            image: &image.reference,
             settings: &self.settings,
+            image,
             folder: &folder,
-            lock: Arc::new(lock),
+            // Held here too, until the image is where it belongs.
+            lock: Arc::clone(&lock),
             observer: Arc::clone(observer),
         };
-        // Held until the image is where it belongs.
-        let _lock = Arc::clone(&pull.lock);
-        let pulled = match pull.run(&manifest, &root).await {
+        let (config, size) = match pull.run().await {
             Ok(pulled) => pulled,
-            Err(error @ (ImageError::Refused { .. } | ImageError::TooLarge { .. })) => {
-                // Its blobs are of no use for anything.
-                remove_all(&folder)?;
-                return Err(error);
-            }
             Err(error) => {
-                remove_all(&made)?;
+                // Only a download that broke off is of use. The next pull removes what cannot be removed now.
+                if error.fault() != ImageFault::Temporary {
+                    let _ = remove_all(&folder);
+                }
                 return Err(error);
             }
         };
-        let record = ImageRecord { version: RECORD_VERSION, config: pulled.config, size: pulled.bytes };
-        let place = self.image_folder(&image.manifest);
-        let machine = |error: io::Error| ImageError::machine(&place, error);
-        write_synced(
-            &made.join(RECORD),
-            &serde_json::to_vec_pretty(&record).map_err(|error| machine(error.into()))?,
-        )
-        .map_err(machine)?;
-        sync_folder(&made).map_err(machine)?;
+        let place = self.image_folder(digest);
         remove_all(&place)?;
-        fs::rename(&made, &place).map_err(machine)?;
-        sync_folder(&self.folder.join("images")).map_err(machine)?;
+        let put = || -> io::Result<()> {
+            let mut record = File::create(made.join(RECORD))?;
+            record.write_all(&serde_json::to_vec(&ImageRecord { config, size })?)?;
+            record.sync_all()?;
+            File::open(&made)?.sync_all()?;
+            fs::rename(&made, &place)?;
+            File::open(self.folder.join("images"))?.sync_all()
+        };
+        put().map_err(|error| ImageError::machine(&place, error))?;
         remove_all(&folder)
     }
 
     /// A whole image that nobody is changing.
-    fn existing(&self, manifest: &ImageDigest) -> Result<Option<ImageRoot>, ImageError> {
-        if self.record(manifest).is_none() {
-            return Ok(None);
+    fn existing(&self, digest: &ImageDigest) -> Result<Option<ImageRoot>, ImageError> {
+        let Some(lock) = self.lock(digest, File::try_lock_shared)? else { return Ok(None) };
+        let Some(ImageRecord { config, size }) = self.record(digest) else { return Ok(None) };
+        let place = self.image_folder(digest);
+        let used = File::options().append(true).open(place.join(RECORD));
+        if let Err(error) = used.and_then(|record| record.set_modified(SystemTime::now())) {
+            tracing::debug!(%digest, %error, "the time of last use cannot be written");
         }
-        let Some(lock) = self.lock(manifest, LockKind::Shared)? else { return Ok(None) };
-        let Some(record) = self.record(manifest) else { return Ok(None) };
-        let place = self.image_folder(manifest);
-        touch(&place.join(RECORD));
-        Ok(Some(ImageRoot {
-            path: place.join(ROOT),
-            config: record.config,
-            size: record.size,
-            _lock: Arc::new(lock),
-        }))
+        Ok(Some(ImageRoot { path: place.join(ROOT), config, size, _lock: Arc::new(lock) }))
     }
 
-    fn record(&self, manifest: &ImageDigest) -> Option<ImageRecord> {
-        let bytes = fs::read(self.image_folder(manifest).join(RECORD)).ok()?;
-        serde_json::from_slice(&bytes).ok().filter(|record: &ImageRecord| record.version == RECORD_VERSION)
+    fn record(&self, digest: &ImageDigest) -> Option<ImageRecord> {
+        serde_json::from_slice(&fs::read(self.image_folder(digest).join(RECORD)).ok()?).ok()
     }
 
-    /// The manifest with this digest.
-    async fn manifest(
+    /// None where others hold it in a way that leaves no room.
+    fn lock(
         &self,
-        image: &ImageReference,
         digest: &ImageDigest,
-        size: Option<u64>,
-        session: &mut Option<RegistrySession>,
-    ) -> Result<ImageManifest, ImageError> {
-        match self.document(image, digest, size, session).await? {
-            ManifestDocument::Image(manifest) => Ok(manifest),
-            ManifestDocument::Index(BlobDescriptor { digest, .. }) => {
-                Err(ImageError::refused(image, format!("its index leads to another index ({digest})")))
-            }
+        lock: impl Fn(&File) -> Result<(), TryLockError>,
+    ) -> Result<Option<File>, ImageError> {
+        let path = self.folder.join("locks").join(digest.file_name());
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.map_err(|error| ImageError::machine(&path, error))?;
+        match lock(&file) {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(ImageError::machine(&path, error)),
         }
     }
 
-    /// The document with this digest, from the disk or the registry.
-    async fn document(
-        &self,
-        image: &ImageReference,
-        digest: &ImageDigest,
-        size: Option<u64>,
-        session: &mut Option<RegistrySession>,
-    ) -> Result<ManifestDocument, ImageError> {
-        if let Some(bytes) = self.kept_document(digest) {
-            touch(&self.document_file(digest));
-            return parsed(&bytes, image);
-        }
-        let bytes = self.session(image, session).await?.manifest(&digest.to_string()).await?;
-        let found = ImageDigest::of(&bytes);
-        if found != *digest || size.is_some_and(|size| size != bytes.len() as u64) {
-            return Err(ImageError::refused(image, wrong_bytes(&found, digest)));
-        }
-        let document = parsed(&bytes, image)?;
-        self.keep_document(digest, &bytes)?;
-        Ok(document)
+    fn image_folder(&self, digest: &ImageDigest) -> PathBuf {
+        self.folder.join("images").join(digest.file_name())
     }
 
-    /// A document that is on the disk and unchanged.
-    fn kept_document(&self, digest: &ImageDigest) -> Option<Vec<u8>> {
-        fs::read(self.document_file(digest)).ok().filter(|bytes| ImageDigest::of(bytes) == *digest)
-    }
-
-    fn keep_document(&self, digest: &ImageDigest, bytes: &[u8]) -> Result<(), ImageError> {
-        let place = self.document_file(digest);
-        // A half-written one has another digest and is fetched again.
-        fs::write(&place, bytes).map_err(|error| ImageError::machine(&place, error))
-    }
-
-    async fn session<'s>(
-        &self,
-        image: &ImageReference,
-        session: &'s mut Option<RegistrySession>,
-    ) -> Result<&'s RegistrySession, ImageError> {
-        let open = match session.take() {
-            Some(open) => open,
-            None => self.client.session(image).await?,
-        };
-        Ok(session.insert(open))
-    }
-
-    fn lock(&self, digest: &ImageDigest, kind: LockKind) -> Result<Option<ImageLock>, ImageError> {
-        let place = self.folder.join("locks").join(digest.file_name());
-        ImageLock::try_new(&place, kind).map_err(|error| ImageError::machine(&place, error))
-    }
-
-    fn image_folder(&self, manifest: &ImageDigest) -> PathBuf {
-        self.folder.join("images").join(manifest.file_name())
-    }
-
-    fn partial_folder(&self, manifest: &ImageDigest) -> PathBuf {
-        self.folder.join("partial").join(manifest.file_name())
-    }
-
-    fn document_file(&self, digest: &ImageDigest) -> PathBuf {
-        self.folder.join("manifests").join(digest.file_name())
+    fn partial_folder(&self, digest: &ImageDigest) -> PathBuf {
+        self.folder.join("partial").join(digest.file_name())
     }
 }
 
-fn parsed(bytes: &[u8], image: &ImageReference) -> Result<ManifestDocument, ImageError> {
-    manifest::document(bytes).map_err(|reason| ImageError::refused(image, reason))
+/// Makes a folder that only we may use; it may be there already.
+fn make_folder(path: &Path) -> Result<(), ImageError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|error| ImageError::machine(path, error))
 }
 
 fn digests_in(folder: &Path) -> Result<Vec<ImageDigest>, ImageError> {
-    let machine = |error: io::Error| ImageError::machine(folder, error);
-    let mut all = Vec::new();
-    for entry in fs::read_dir(folder).map_err(machine)? {
-        let name = entry.map_err(machine)?.file_name();
-        all.extend(name.to_str().and_then(ImageDigest::from_file_name));
-    }
-    Ok(all)
+    let entries = fs::read_dir(folder).map_err(|error| ImageError::machine(folder, error))?;
+    let names = entries.flatten().map(|entry| entry.file_name());
+    Ok(names.filter_map(|name| ImageDigest::parse(name.to_str()?, "sha256-")).collect())
 }
 
-/// When something in a folder was last written.
-fn newest(folder: &Path) -> SystemTime {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let times =
-        files.chain([folder.to_owned()]).filter_map(|path| fs::symlink_metadata(path).ok()?.modified().ok());
-    times.max().unwrap_or(SystemTime::UNIX_EPOCH)
-}
-
-/// Removes a folder of ours with all that is in it, without following a link. What is unpacked lies in few folders, and
-/// each may be written by us.
+/// Removes a folder with all that is in it. The system's `rm` goes down as deep as folders lie, and follows no link.
 fn remove_all(path: &Path) -> Result<(), ImageError> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ImageError::machine(path, error)),
-        _ => Ok(()),
+    let run = |program: &str, how: &[&str]| Command::new(program).args(how).arg("--").arg(path).output();
+    let removed = || run("rm", &["-rf"]);
+    let done = removed().and_then(|done| match done.status.success() {
+        true => Ok(done),
+        // An unpacked folder can forbid it.
+        false => run("chmod", &["-Rf", "u+rwX"]).and_then(|_| removed()),
+    });
+    let done = done.map_err(|error| ImageError::machine(path, error))?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(ImageError::machine(path, io::Error::other(said.trim().to_owned()))),
     }
-}
-
-/// Marks as used. That nothing can be written now is no reason to fail.
-fn touch(path: &Path) {
-    if let Err(error) =
-        File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()))
-    {
-        tracing::debug!(path = %path.display(), %error, "the time of last use cannot be written");
-    }
-}
-
-fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }

@@ -35,8 +35,7 @@ impl TestArchive {
         .data(data)
     }
 
-    /// A header that says what it wants of the size of its data.
-    pub fn header(mut self, kind: u8, name: &[u8], target: &[u8], mode: u32, size: u64) -> Self {
+    fn header(mut self, kind: u8, name: &[u8], target: &[u8], mode: u32, size: u64) -> Self {
         let mut header = tar::Header::new_gnu();
         header.as_mut_bytes()[..name.len()].copy_from_slice(name);
         header.as_mut_bytes()[157..157 + target.len()].copy_from_slice(target);
@@ -49,7 +48,7 @@ impl TestArchive {
         self
     }
 
-    pub fn data(mut self, data: &[u8]) -> Self {
+    fn data(mut self, data: &[u8]) -> Self {
         self.0.extend_from_slice(data);
         self.0.resize(self.0.len().next_multiple_of(512), 0);
         self
@@ -77,15 +76,6 @@ impl TestArchive {
         all.follow_symlinks(false);
         all.append_dir_all(".", folder).unwrap();
         Self(all.into_inner().unwrap())
-    }
-
-    pub fn from_entries(archives: &[Self]) -> Self {
-        Self(archives.iter().flat_map(|archive| archive.0.clone()).collect())
-    }
-
-    /// Without the end that a whole archive has.
-    pub fn broken_off(self) -> Vec<u8> {
-        self.0
     }
 
     pub fn bytes(mut self) -> Vec<u8> {

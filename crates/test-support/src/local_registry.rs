@@ -1,7 +1,7 @@
 //! A real registry on a free port of this machine, with its files in a temporary folder.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
@@ -17,7 +17,7 @@ const PROGRAMS: [&str; 3] = [
 
 pub struct LocalRegistry {
     process: Child,
-    _folder: TempDir,
+    folder: TempDir,
     /// `127.0.0.1:PORT`
     pub host: String,
     http: reqwest::Client,
@@ -88,7 +88,7 @@ impl LocalRegistry {
         // It must not wait for somebody to read what it writes.
         std::thread::spawn(move || lines.for_each(drop));
         let http = client.no_proxy().build().unwrap();
-        Self { process, _folder: folder, base: format!("{scheme}://{host}"), host, http, password }
+        Self { process, folder, base: format!("{scheme}://{host}"), host, http, password }
     }
 
     fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
@@ -127,6 +127,13 @@ impl LocalRegistry {
     pub async fn push_index(&self, repository: &str, tag: &str, index: &[u8]) -> String {
         self.push_document(repository, tag, INDEX, index).await;
         format!("{}/{repository}:{tag}", self.host)
+    }
+
+    /// The file that holds a blob or a manifest.
+    pub fn file_of(&self, digest: &str) -> PathBuf {
+        let digits = digest.trim_start_matches("sha256:");
+        let place = format!("registry/docker/registry/v2/blobs/sha256/{}/{digits}/data", &digits[..2]);
+        self.folder.path().join(place)
     }
 
     pub fn stop(&mut self) {

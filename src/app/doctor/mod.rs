@@ -94,6 +94,17 @@ async fn machine(mut settings: TestRunSettings) -> Vec<DoctorFinding> {
         }
         Err(error) => findings.push(problem("sandbox.mode", format!("{error:#}"))),
     }
+    let missing = crate::engine::missing_image_programs();
+    findings.push(match missing.as_slice() {
+        [] => good("images", "skopeo and umoci are installed"),
+        [..] => {
+            let missing = missing.join(" and ");
+            let text = format!(
+                "{missing} not installed: `image` and `services` cannot be used; nothing else needs it"
+            );
+            warning("images", text)
+        }
+    });
     findings.push(match git::version().await {
         Ok(version) => good("git", version),
         Err(error) => problem("git", error.to_string()),

@@ -76,7 +76,8 @@ impl ProgressOutput {
         if self.doing != doing {
             self.started(&doing);
         }
-        self.draw(&format!("{} of {} MiB", done >> 20, total.div_ceil(1 << 20)));
+        let of = total.map(|total| format!(" of {}", total.div_ceil(1 << 20))).unwrap_or_default();
+        self.draw(&format!("{}{of} MiB", done >> 20));
     }
 
     fn started(&mut self, command: &str) {

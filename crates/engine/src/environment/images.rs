@@ -108,7 +108,7 @@ impl Images {
             keep.iter().filter_map(|name| name.parse::<ImageReference>().ok()?.digest().cloned()).collect();
         let removed = self.store.remove_unused(&keep, YOUNG).await;
         let removed = removed.map_err(|error| soon(format!("cannot take away old images: {error}")))?;
-        for digest in removed.manifests {
+        for digest in removed {
             tracing::info!("the image {digest} was not used for long, and is taken away");
         }
         Ok(())
@@ -116,7 +116,7 @@ impl Images {
 
     /// Bytes of all that are here.
     pub(super) fn bytes(&self) -> u64 {
-        self.store.stored().unwrap_or_default().iter().map(|image| image.size).sum()
+        self.store.bytes()
     }
 }
 
@@ -216,7 +216,7 @@ impl Environments {
             return Ok(pinned.to_owned());
         }
         let found = self.inner.images.store.resolve(&reference(name)?).await;
-        Ok(found.map_err(|error| fault(name, &error))?.pinned().to_string())
+        Ok(found.map_err(|error| fault(name, &error))?.to_string())
     }
 
     /// What a program of an image says when it is asked for its version; behind walls, and without a network.

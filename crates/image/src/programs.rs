@@ -1,0 +1,285 @@
+//! `skopeo` and `umoci`: how they are started, what they may do, and what they said.
+//!
+//! May know: processes, the variables that name other tools' files. Must never know: what is done with their output.
+//!
+//! umoci reads what an image's publisher wrote, so it runs between walls: without a network, and with every folder but
+//! the image's own read-only. Version 0.4.7 would follow a whiteout named `.wh...` out of the root.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use journeyman_order::OutgoingNetwork;
+use secrecy::ExposeSecret;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::Command;
+use tokio::time::{Instant, timeout};
+use url::Url;
+
+use crate::error::{ImageError, ImageFault};
+use crate::reference::{ImageReference, shown};
+
+const PROGRAMS: [&str; 2] = ["skopeo", "umoci"];
+/// All that the programs learn of our environment: where programs, credentials and certificates are.
+const PASSED_ON: [&str; 8] = [
+    "PATH",
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_RUNTIME_DIR",
+    "REGISTRY_AUTH_FILE",
+    "DOCKER_CONFIG",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+];
+/// Registries accept no larger manifest; the same for configurations.
+const MOST_OF_A_DOCUMENT: u64 = 4 << 20;
+const MOST_SAID: u64 = 64 << 10;
+const LONGEST_QUESTION: Duration = Duration::from_secs(120);
+const LONGEST_WORK: Duration = Duration::from_secs(3_600);
+/// Between two looks at a program that runs.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// How much of a disk something takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImageSize {
+    pub bytes: u64,
+    /// Files, folders and links.
+    pub entries: u64,
+}
+
+/// How images are fetched, and how large they may be.
+#[derive(Debug, Clone)]
+pub struct ImageSettings {
+    /// The programs' environment. skopeo finds credentials by it.
+    pub variables: BTreeMap<&'static str, OsString>,
+    /// How registries are reached.
+    pub outgoing: OutgoingNetwork,
+    /// Bytes of all layers as they are sent.
+    pub most_download: u64,
+    /// Of the unpacked root.
+    pub most: ImageSize,
+}
+
+impl Default for ImageSettings {
+    fn default() -> Self {
+        let given = |name: &'static str| Some((name, std::env::var_os(name)?));
+        Self {
+            variables: PASSED_ON.into_iter().filter_map(given).collect(),
+            outgoing: OutgoingNetwork::default(),
+            most_download: 10 << 30,
+            most: ImageSize { bytes: 30 << 30, entries: 2_000_000 },
+        }
+    }
+}
+
+/// Looks at a program's work while it runs. An error ends the program.
+type ProgramWatch<'a> = &'a (dyn Fn() -> Result<(), ImageError> + Sync);
+
+/// What images need and this machine does not have.
+#[must_use]
+pub fn missing_image_programs() -> Vec<&'static str> {
+    ImageSettings::default().missing()
+}
+
+impl ImageSettings {
+    fn missing(&self) -> Vec<&'static str> {
+        let folders: Vec<_> =
+            self.variables.get("PATH").into_iter().flat_map(std::env::split_paths).collect();
+        let is_missing = |program: &&str| !folders.iter().any(|folder| folder.join(program).is_file());
+        PROGRAMS.into_iter().filter(is_missing).collect()
+    }
+
+    /// An error that says what to install.
+    pub(crate) fn check(&self) -> Result<(), ImageError> {
+        let missing = self.missing().join(" and ");
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let text = format!("not installed on this machine: {missing}. Install the packages skopeo and umoci");
+        Err(ImageError::new(ImageFault::Settings, text))
+    }
+
+    /// Asks a registry for one document: `--raw` for a manifest, `--config --raw` for a configuration.
+    pub(crate) async fn inspect(&self, image: &ImageReference, what: &[&str]) -> Result<Vec<u8>, ImageError> {
+        let mut command = self.command("skopeo");
+        let over_http = is_loopback(image).then_some("--tls-verify=false");
+        command.arg("inspect").args(what).args(over_http).arg(format!("docker://{image}"));
+        run(command, LONGEST_QUESTION, &|| Ok(()), &|said| ImageError::of_skopeo(image, said)).await
+    }
+
+    /// Downloads an image into `FOLDER/layout`. Layers that are there already are not fetched again.
+    pub(crate) async fn copy(
+        &self,
+        image: &ImageReference,
+        folder: &Path,
+        watch: ProgramWatch<'_>,
+    ) -> Result<(), ImageError> {
+        let mut command = self.command("skopeo");
+        // Digests say what is trusted, not signatures. umoci reads no other compression than gzip.
+        command.args(["--insecure-policy", "copy", "--quiet", "--remove-signatures", "--retry-times=2"]);
+        command
+            .arg("--dest-compress-format=gzip")
+            .args(is_loopback(image).then_some("--src-tls-verify=false"));
+        command.arg(format!("docker://{image}")).arg("oci:layout:image").current_dir(folder);
+        run(command, LONGEST_WORK, watch, &|said| ImageError::of_skopeo(image, said)).await.map(drop)
+    }
+
+    /// Unpacks `FOLDER/layout` to `FOLDER/image/root`, which is not there yet.
+    pub(crate) async fn unpack(
+        &self,
+        image: &ImageReference,
+        folder: &Path,
+        watch: ProgramWatch<'_>,
+    ) -> Result<(), ImageError> {
+        let mut command = self.walled(folder);
+        command.args([
+            "umoci",
+            "--log=error",
+            "raw",
+            "unpack",
+            "--rootless",
+            "--image=layout:image",
+            "image/root",
+        ]);
+        run(command, LONGEST_WORK, watch, &|said| ImageError::of_umoci(image, said)).await.map(drop)
+    }
+
+    /// A command that can write only this folder, has no network, and ends with us.
+    fn walled(&self, folder: &Path) -> Command {
+        let mut command = self.command("bwrap");
+        command.args(["--unshare-all", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]);
+        command.args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+        command.arg("--bind").args([folder, folder]).arg("--chdir").arg(folder).arg("--");
+        command
+    }
+
+    /// Secrets go through the environment, which other users cannot read.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().envs(&self.variables);
+        if let Some(trusted) = &self.outgoing.trusted {
+            // Go reads the system's folder of certificates besides.
+            command.env("SSL_CERT_FILE", &trusted.file);
+        }
+        if let Some(proxy) = &self.outgoing.proxy {
+            command.env("HTTPS_PROXY", proxy.with_credential().expose_secret());
+            command.env("NO_PROXY", proxy.bypass.join(","));
+        }
+        command
+    }
+}
+
+/// Whether a registry is on this machine: skopeo may then ask it over plain HTTP if it does not speak TLS.
+fn is_loopback(image: &ImageReference) -> bool {
+    let url = Url::parse(&format!("https://{}/", image.registry()));
+    url.is_ok_and(|url| url.host().is_some_and(|host| journeyman_outgoing::is_loopback(&host)))
+}
+
+/// Runs a program and gives what it printed. `failed` makes an error of what it said.
+async fn run(
+    mut command: Command,
+    longest: Duration,
+    watch: ProgramWatch<'_>,
+    failed: &(dyn Fn(&str) -> ImageError + Sync),
+) -> Result<Vec<u8>, ImageError> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let program = command.as_std().get_program().to_string_lossy().into_owned();
+    let trouble = |error: std::io::Error| ImageError::new(ImageFault::Machine, format!("{program}: {error}"));
+    let mut child = command.spawn().map_err(trouble)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let ends = async {
+        let (printed, said) = tokio::join!(read(stdout, MOST_OF_A_DOCUMENT), read(stderr, MOST_SAID));
+        Ok::<_, std::io::Error>((child.wait().await?, printed?, said?))
+    };
+    tokio::pin!(ends);
+    let began = Instant::now();
+    let ended = loop {
+        match timeout(PAUSE, &mut ends).await {
+            Ok(ended) => break ended,
+            Err(_) if began.elapsed() > longest => {
+                return Err(failed(&format!("{program} has not ended after {} s", longest.as_secs())));
+            }
+            Err(_) => watch()?,
+        }
+    };
+    let (status, printed, said) = ended.map_err(trouble)?;
+    if status.success() { Ok(printed) } else { Err(failed(&last_line(&said))) }
+}
+
+/// A program that prints more than this ends by it.
+async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        from.take(most).read_to_end(&mut bytes).await?;
+    }
+    Ok(bytes)
+}
+
+/// The reason that a program gave last, without the decoration of its log. Addresses lose their query, which can hold
+/// a credential.
+fn last_line(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(said);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no reason was given");
+    let line = line.split_once("msg=\"").map_or(line, |(_, message)| message.trim_end_matches('"'));
+    let line = line.replace("\\\"", "\"");
+    let words = line.trim_start_matches([' ', '⨯']).split(' ');
+    let words: Vec<&str> = words.map(|word| word.split_once('?').map_or(word, |(start, _)| start)).collect();
+    shown(&words.join(" "), 400)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_in_one_line_without_an_addresss_query() {
+        let skopeo = br#"time="x" level=warning msg="Failed, retrying"
+time="x" level=fatal msg="reading blob: Get \"https://cdn.example/b?Signature=secret\": EOF"
+"#;
+        assert_eq!(last_line(skopeo), r#"reading blob: Get "https://cdn.example/b EOF"#);
+        let umoci = "   ⨯ create rootfs: diffid mismatch\n";
+        assert_eq!(last_line(umoci.as_bytes()), "create rootfs: diffid mismatch");
+        assert_eq!(last_line(b""), "no reason was given");
+    }
+
+    #[test]
+    fn missing_programs_are_named_with_what_to_install() {
+        let mut settings = ImageSettings::default();
+        settings.variables.insert("PATH", "/nowhere".into());
+        let error = settings.check().unwrap_err();
+        assert_eq!(error.fault(), ImageFault::Settings);
+        let text = "not installed on this machine: skopeo and umoci. Install the packages skopeo and umoci";
+        assert_eq!(error.to_string(), text);
+    }
+
+    #[tokio::test]
+    async fn what_unpacks_can_write_only_its_folder_and_has_no_network() {
+        // Not in /dev/shm, which a fresh /dev would hide.
+        let place = tempfile::tempdir_in("/var/tmp").unwrap();
+        let folder = place.path().join("own");
+        std::fs::create_dir(&folder).unwrap();
+        let mut command = ImageSettings::default().walled(&folder);
+        command.args(["sh", "-c", "echo x >inside; echo x >../outside; wc -l </proc/net/route"]);
+        let failed = |said: &str| ImageError::new(ImageFault::Image, said);
+        let routes = run(command, Duration::from_secs(10), &|| Ok(()), &failed).await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&routes).trim(), "1", "a head and no route");
+        assert!(folder.join("inside").exists() && !place.path().join("outside").exists());
+    }
+
+    #[tokio::test]
+    async fn a_program_ends_with_its_time_and_with_its_watch() {
+        let sleep = || {
+            let mut command = Command::new("sleep");
+            command.arg("60");
+            command
+        };
+        let failed = |said: &str| ImageError::new(ImageFault::Temporary, said);
+        let error = run(sleep(), Duration::ZERO, &|| Ok(()), &failed).await.unwrap_err();
+        assert_eq!(error.to_string(), "sleep has not ended after 0 s");
+        let refuse = || -> Result<(), ImageError> { Err(ImageError::new(ImageFault::Image, "too large")) };
+        let error = run(sleep(), Duration::from_secs(60), &refuse, &failed).await.unwrap_err();
+        assert_eq!(error.to_string(), "too large");
+    }
+}

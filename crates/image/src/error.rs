@@ -30,20 +30,11 @@ pub struct ImageError {
 }
 
 /// What programs say about this machine's disk.
-const OF_THE_MACHINE: &[&str] =
-    &["no space left", "quota exceeded", "permission denied", "read-only file system"];
-const CERTIFICATE: &[&str] = &["x509:"];
-const MISSING: &[&str] = &["manifest unknown:", "name unknown:", "StatusCode: 404", "404 (Not Found)"];
-const DENIED: &[&str] = &[
-    "unauthorized:",
-    "denied:",
-    "invalid username/password",
-    "StatusCode: 403",
-    "401 (Unauthorized)",
-    "403 (Forbidden)",
-    "reading JSON file",
-];
-const WRONG: &[&str] = &["did not match", "does not match"];
+const OF_THE_MACHINE: &str = "no space left|quota exceeded|permission denied|read-only file system";
+const MISSING: &str = "manifest unknown:|name unknown:|StatusCode: 404|404 (Not Found)";
+const DENIED: &str = "unauthorized:|denied:|invalid username/password|StatusCode: 403|401 (Unauthorized)|403 (Forbidden)|\
+                      reading JSON file";
+const WRONG: &str = "did not match|does not match";
 
 impl ImageError {
     #[must_use]
@@ -65,37 +56,26 @@ impl ImageError {
         Self::new(ImageFault::Machine, text)
     }
 
-    /// What skopeo said when it failed. Its exit code is always 1.
-    pub(crate) fn of_skopeo(image: &ImageReference, said: &str) -> Self {
-        let has = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        let registry = image.registry();
-        let login = format!("log in with `skopeo login {registry}` as the user that runs Journeyman");
-        let (fault, text) = if has(OF_THE_MACHINE) {
-            (ImageFault::Machine, format!("{image} cannot be downloaded: {said}"))
-        } else if has(CERTIFICATE) {
-            let advice = "If it is your company's, name the file with its authority as network.ca_file";
-            let text = format!("{registry} shows a certificate that is not trusted ({said}). {advice}");
-            (ImageFault::Settings, text)
+    /// What a program said when it failed. Their exit codes say nothing.
+    pub(crate) fn said(image: &ImageReference, said: &str) -> Self {
+        let has = |words: &str| words.split('|').any(|word| said.contains(word));
+        let login =
+            format!("log in with `skopeo login {}` as the user that runs Journeyman", image.registry());
+        let (fault, advice) = if said.starts_with("bwrap:") || has(OF_THE_MACHINE) {
+            (ImageFault::Machine, "Check this machine's disk and sandbox".to_owned())
+        } else if has("x509:") {
+            let advice = "Its certificate is not trusted. If it is your company's, name the file with its authority as";
+            (ImageFault::Settings, format!("{advice} network.ca_file"))
         } else if has(MISSING) {
-            let text = format!(
-                "{image} is not in its registry. Check the name and the tag; if it is private, {login}"
-            );
-            (ImageFault::Settings, text)
+            let advice = "It is not in its registry. Check the name and the tag; if it is private,";
+            (ImageFault::Settings, format!("{advice} {login}"))
         } else if has(DENIED) {
-            (ImageFault::Settings, format!("the registry does not give {image} to us ({said}): {login}"))
-        } else if has(WRONG) {
-            return Self::refused(image, said);
+            (ImageFault::Settings, format!("The registry does not give it to us: {login}"))
+        } else if has(WRONG) || said.starts_with("create rootfs:") {
+            (ImageFault::Image, "It is broken or hostile".to_owned())
         } else {
-            (ImageFault::Temporary, format!("{image} cannot be fetched: {said}"))
+            (ImageFault::Temporary, "It is tried again later".to_owned())
         };
-        Self::new(fault, text)
-    }
-
-    /// What umoci or its wall said when it failed.
-    pub(crate) fn of_umoci(image: &ImageReference, said: &str) -> Self {
-        if said.starts_with("bwrap:") || OF_THE_MACHINE.iter().any(|word| said.contains(word)) {
-            return Self::new(ImageFault::Machine, format!("{image} cannot be unpacked: {said}"));
-        }
-        Self::refused(image, said)
+        Self::new(fault, format!("{image}: {said}. {advice}"))
     }
 }

@@ -5,6 +5,7 @@
 //! were asked by was checked before.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::reference::{ImageDigest, shown};
 
@@ -18,62 +19,76 @@ pub struct ImageConfig {
     pub cmd: Vec<String>,
 }
 
-/// What an image is made of.
-pub(crate) struct ImageManifest {
-    pub(crate) config: ImageDigest,
-    /// All layers as they are sent.
-    pub(crate) download_bytes: u64,
-}
-
 /// What a name leads to.
 pub(crate) enum ManifestDocument {
     /// The manifest for this machine, of those that an index lists.
     Index(ImageDigest),
-    Image(ImageManifest),
+    /// An image's configuration, and the bytes of all its layers as they are sent.
+    Image { config: ImageDigest, download: u64 },
 }
 
-#[derive(Deserialize)]
-struct Document {
-    #[serde(rename = "schemaVersion")]
-    schema_version: u64,
-    config: Option<Descriptor>,
-    layers: Option<Vec<Descriptor>>,
-    manifests: Option<Vec<Descriptor>>,
+/// Reads what a registry sent for a name.
+pub(crate) fn document(bytes: &[u8]) -> Result<ManifestDocument, String> {
+    let document = parsed(bytes)?;
+    if document["schemaVersion"] != 2 {
+        return Err("its manifest has a form that registries gave up in 2019. Push it again".to_owned());
+    }
+    match (&document["manifests"], &document["config"], &document["layers"]) {
+        (Value::Array(manifests), Value::Null, Value::Null) => {
+            let platforms: Vec<&Value> = manifests.iter().map(|entry| &entry["platform"]).collect();
+            let chosen = manifests.iter().find(|entry| is_for_this_machine(&entry["platform"]));
+            chosen.map_or_else(|| Err(for_others(&platforms)), digest).map(ManifestDocument::Index)
+        }
+        (Value::Null, config, Value::Array(layers)) => {
+            // skopeo would ask any host for them, in whatever letters the key is written.
+            let mut keys =
+                layers.iter().chain([config]).filter_map(Value::as_object).flat_map(|part| part.keys());
+            if keys.any(|key| key.to_uppercase() == "URLS") {
+                return Err(
+                    "a layer lies elsewhere, and other places than the registry are not asked".to_owned()
+                );
+            }
+            let sizes: Option<Vec<u64>> = layers.iter().map(|layer| layer["size"].as_u64()).collect();
+            let sizes = sizes.ok_or("a layer has no size")?;
+            let download = sizes.into_iter().fold(0, u64::saturating_add);
+            Ok(ManifestDocument::Image { config: digest(config)?, download })
+        }
+        // Something that is an index to one reader and a manifest to another is how an approved image turns into
+        // another one.
+        _ => Err("its manifest is neither an image nor an index of images".to_owned()),
+    }
 }
 
-#[derive(Deserialize)]
-struct Descriptor {
-    digest: ImageDigest,
-    size: u64,
-    #[serde(default)]
-    urls: Vec<String>,
-    platform: Option<Platform>,
+/// Reads an image's configuration.
+pub(crate) fn config(bytes: &[u8]) -> Result<ImageConfig, String> {
+    let document = parsed(bytes)?;
+    if !is_for_this_machine(&document) {
+        return Err(for_others(&[&document]));
+    }
+    let texts = |key: &str| {
+        let all = document["config"][key].as_array().into_iter().flatten();
+        all.filter_map(|text| text.as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let (env, entrypoint, cmd) = (texts("Env"), texts("Entrypoint"), texts("Cmd"));
+    let working_dir = document["config"]["WorkingDir"].as_str().filter(|folder| !folder.is_empty());
+    let mut all = env.iter().chain(&entrypoint).chain(&cmd).map(String::as_str).chain(working_dir);
+    if all.any(|text| text.contains('\0')) {
+        return Err("its configuration holds a NUL, with which no program can be started".to_owned());
+    }
+    // What has no name, or no value, sets nothing.
+    let pairs = env.iter().filter_map(|text| text.split_once('=')).filter(|(name, _)| !name.is_empty());
+    let env = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    Ok(ImageConfig { env, working_dir: working_dir.map(str::to_owned), entrypoint, cmd })
 }
 
-#[derive(Deserialize)]
-struct Platform {
-    #[serde(default)]
-    architecture: String,
-    #[serde(default)]
-    os: String,
-    #[serde(default)]
-    variant: String,
+fn parsed(bytes: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| format!("what its registry says of it cannot be read: {error}"))
 }
 
-#[derive(Deserialize)]
-struct ConfigDocument {
-    #[serde(flatten)]
-    platform: Platform,
-    config: Option<ConfigSection>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "PascalCase", default)]
-struct ConfigSection {
-    env: Option<Vec<String>>,
-    working_dir: Option<String>,
-    entrypoint: Option<Vec<String>>,
-    cmd: Option<Vec<String>>,
+fn digest(of: &Value) -> Result<ImageDigest, String> {
+    let text = of["digest"].as_str().unwrap_or_default();
+    ImageDigest::parse(text, "sha256:").ok_or_else(|| format!("`{}` is no sha256 digest", shown(text, 120)))
 }
 
 /// What this program was built for, as images call it.
@@ -85,74 +100,18 @@ fn architecture() -> &'static str {
     }
 }
 
-impl Platform {
-    fn is_this_machine(&self) -> bool {
-        // Other variants need more than the least this architecture has.
-        let is_least = matches!(self.variant.as_str(), "" | "v1" | "v8");
-        self.os == "linux" && self.architecture == architecture() && is_least
-    }
-
-    fn wrong<'p>(all: impl IntoIterator<Item = &'p Self>) -> String {
-        // Attestations stand among the images, for no platform.
-        let all = all.into_iter().filter(|platform| platform.os != "unknown");
-        let all: Vec<String> = all.map(|one| format!("{}/{}", one.os, one.architecture)).collect();
-        let (own, all) = (architecture(), shown(&all.join(", "), 120));
-        format!("it is made for {all}; this machine is linux/{own}. Choose an image that is made for it")
-    }
+fn is_for_this_machine(platform: &Value) -> bool {
+    // Other variants need more than the least this architecture has.
+    let is_least = matches!(platform["variant"].as_str().unwrap_or_default(), "" | "v1" | "v8");
+    platform["os"] == "linux" && platform["architecture"] == architecture() && is_least
 }
 
-/// Reads what a registry sent for a name.
-pub(crate) fn document(bytes: &[u8]) -> Result<ManifestDocument, String> {
-    let document: Document =
-        serde_json::from_slice(bytes).map_err(|error| format!("its manifest cannot be read: {error}"))?;
-    if document.schema_version != 2 {
-        return Err("its manifest has a form that registries gave up in 2019. Push it again".to_owned());
-    }
-    match (document.manifests, document.config, document.layers) {
-        (Some(manifests), None, None) => chosen(&manifests).map(ManifestDocument::Index),
-        (None, Some(config), Some(layers)) => {
-            // skopeo would ask any host for them.
-            if layers.iter().chain([&config]).any(|part| !part.urls.is_empty()) {
-                return Err(
-                    "a layer lies elsewhere, and other places than the registry are not asked".to_owned()
-                );
-            }
-            let download_bytes = layers.iter().fold(0_u64, |all, layer| all.saturating_add(layer.size));
-            Ok(ManifestDocument::Image(ImageManifest { config: config.digest, download_bytes }))
-        }
-        // Something that is an index to one reader and a manifest to another is how an approved image turns into
-        // another one.
-        _ => Err("its manifest is neither an image nor an index of images".to_owned()),
-    }
-}
-
-fn chosen(manifests: &[Descriptor]) -> Result<ImageDigest, String> {
-    let fits = |entry: &Descriptor| entry.platform.as_ref().is_some_and(Platform::is_this_machine);
-    let found = manifests.iter().find(|entry| fits(entry)).map(|entry| entry.digest.clone());
-    found.ok_or_else(|| Platform::wrong(manifests.iter().filter_map(|entry| entry.platform.as_ref())))
-}
-
-/// Reads an image's configuration.
-pub(crate) fn config(bytes: &[u8]) -> Result<ImageConfig, String> {
-    let document: ConfigDocument = serde_json::from_slice(bytes)
-        .map_err(|error| format!("its configuration cannot be read: {error}"))?;
-    if !document.platform.is_this_machine() {
-        return Err(Platform::wrong([&document.platform]));
-    }
-    let section = document.config.unwrap_or_default();
-    let lists = [&section.env, &section.entrypoint, &section.cmd];
-    if lists.into_iter().flatten().flatten().chain(&section.working_dir).any(|text| text.contains('\0')) {
-        return Err("its configuration holds a NUL, with which no program can be started".to_owned());
-    }
-    // What has no name, or no value, sets nothing.
-    let pair = |text: &String| {
-        let (name, value) = text.split_once('=')?;
-        (!name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
-    };
-    Ok(ImageConfig {
-        env: section.env.unwrap_or_default().iter().filter_map(pair).collect(),
-        working_dir: section.working_dir.filter(|folder| !folder.is_empty()),
-        entrypoint: section.entrypoint.unwrap_or_default(),
-        cmd: section.cmd.unwrap_or_default(),
-    })
+fn for_others(platforms: &[&Value]) -> String {
+    let text = |platform: &Value, key: &str| platform[key].as_str().unwrap_or("unknown").to_owned();
+    let all = platforms.iter().map(|platform| (text(platform, "os"), text(platform, "architecture")));
+    // Attestations stand among the images, for no platform.
+    let all: Vec<String> =
+        all.filter(|(os, _)| os != "unknown").map(|(os, of)| format!("{os}/{of}")).collect();
+    let (own, all) = (architecture(), shown(&all.join(", "), 120));
+    format!("it is made for {all}; this machine is linux/{own}. Choose an image that is made for it")
 }

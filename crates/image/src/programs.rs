@@ -23,16 +23,8 @@ use crate::reference::{ImageReference, shown};
 
 const PROGRAMS: [&str; 2] = ["skopeo", "umoci"];
 /// All that the programs learn of our environment: where programs, credentials and certificates are.
-const PASSED_ON: [&str; 8] = [
-    "PATH",
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_RUNTIME_DIR",
-    "REGISTRY_AUTH_FILE",
-    "DOCKER_CONFIG",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-];
+const PASSED_ON: &str =
+    "PATH HOME XDG_CONFIG_HOME XDG_RUNTIME_DIR REGISTRY_AUTH_FILE DOCKER_CONFIG SSL_CERT_FILE SSL_CERT_DIR";
 /// Registries accept no larger manifest; the same for configurations.
 const MOST_OF_A_DOCUMENT: u64 = 4 << 20;
 const MOST_SAID: u64 = 64 << 10;
@@ -66,7 +58,7 @@ impl Default for ImageSettings {
     fn default() -> Self {
         let given = |name: &'static str| Some((name, std::env::var_os(name)?));
         Self {
-            variables: PASSED_ON.into_iter().filter_map(given).collect(),
+            variables: PASSED_ON.split(' ').filter_map(given).collect(),
             outgoing: OutgoingNetwork::default(),
             most_download: 10 << 30,
             most: ImageSize { bytes: 30 << 30, entries: 2_000_000 },
@@ -106,7 +98,7 @@ impl ImageSettings {
         let mut command = self.command("skopeo");
         let over_http = is_loopback(image).then_some("--tls-verify=false");
         command.arg("inspect").args(what).args(over_http).arg(format!("docker://{image}"));
-        run(command, LONGEST_QUESTION, &|| Ok(()), &|said| ImageError::of_skopeo(image, said)).await
+        run(command, LONGEST_QUESTION, &|| Ok(()), &|said| ImageError::said(image, said)).await
     }
 
     /// Downloads an image into `FOLDER/layout`. Layers that are there already are not fetched again.
@@ -123,7 +115,7 @@ impl ImageSettings {
             .arg("--dest-compress-format=gzip")
             .args(is_loopback(image).then_some("--src-tls-verify=false"));
         command.arg(format!("docker://{image}")).arg("oci:layout:image").current_dir(folder);
-        run(command, LONGEST_WORK, watch, &|said| ImageError::of_skopeo(image, said)).await.map(drop)
+        run(command, LONGEST_WORK, watch, &|said| ImageError::said(image, said)).await.map(drop)
     }
 
     /// Unpacks `FOLDER/layout` to `FOLDER/image/root`, which is not there yet.
@@ -143,7 +135,7 @@ impl ImageSettings {
             "--image=layout:image",
             "image/root",
         ]);
-        run(command, LONGEST_WORK, watch, &|said| ImageError::of_umoci(image, said)).await.map(drop)
+        run(command, LONGEST_WORK, watch, &|said| ImageError::said(image, said)).await.map(drop)
     }
 
     /// A command that can write only this folder, has no network, and ends with us.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{ImageError, ImageFault};
-use crate::manifest::{self, ImageConfig, ImageManifest, ManifestDocument};
+use crate::manifest::{self, ImageConfig, ManifestDocument};
 use crate::programs::{ImageSettings, ImageSize};
 use crate::reference::{ImageDigest, ImageReference};
 
@@ -36,17 +36,6 @@ pub struct PullProgress {
 /// Hears how far a pull is, several times a second.
 pub type PullObserver = Arc<dyn Fn(PullProgress) + Send + Sync>;
 
-/// One pull of an image, which is named by its digest.
-pub(crate) struct ImagePull<'a> {
-    pub(crate) settings: &'a ImageSettings,
-    pub(crate) image: &'a ImageReference,
-    /// For what is not whole yet. It has an empty folder `image`.
-    pub(crate) folder: &'a Path,
-    /// Held for as long as anything of this pull is at work, also after whoever waited for it is gone.
-    pub(crate) lock: Arc<fs::File>,
-    pub(crate) observer: PullObserver,
-}
-
 /// Asks for a manifest or an index, and compares it with the digest in the name. `skopeo inspect` does not.
 pub(crate) async fn fetch_document(
     settings: &ImageSettings,
@@ -61,76 +50,68 @@ pub(crate) async fn fetch_document(
     Ok((found, document))
 }
 
-impl ImagePull<'_> {
-    /// Makes `image/root` in the folder. Gives how its programs are started, and the bytes of its files.
-    pub(crate) async fn run(self) -> Result<(ImageConfig, u64), ImageError> {
-        let refused = |reason: String| ImageError::refused(self.image, reason);
-        let (digest, manifest) = self.manifest().await?;
-        let image = self.image.pinned(digest);
-        let (total, most) = (manifest.download_bytes, self.settings.most_download);
-        let most_download = ImageSize { bytes: most, ..self.settings.most };
-        self.check(ImageSize { bytes: total, entries: 0 }, most_download)?;
-        let config = self.settings.inspect(&image, &["--config", "--raw"]).await?;
-        if ImageDigest::of(&config) != manifest.config {
-            return Err(refused("its configuration is not the one that its manifest names".to_owned()));
-        }
-        let config = manifest::config(&config).map_err(refused)?;
-        let tell = |step, done, total| (self.observer)(PullProgress { step, done, total });
-        tell(PullStep::Download, 0, Some(total));
-        let watch = || {
-            let done = downloaded(self.folder);
-            tell(PullStep::Download, done.bytes.min(total), Some(total));
-            self.check(done, most_download)
-        };
-        self.settings.copy(&image, self.folder, &watch).await?;
-        tell(PullStep::Unpack, 0, None);
-        let before = free(self.folder);
-        let watch = || {
-            let now = free(self.folder);
-            let (bytes, entries) =
-                (before.bytes.saturating_sub(now.bytes), before.entries.saturating_sub(now.entries));
-            tell(PullStep::Unpack, bytes, None);
-            self.check(ImageSize { bytes, entries }, self.settings.most)
-        };
-        self.settings.unpack(&image, self.folder, &watch).await?;
-        let root = self.folder.join("image/root");
-        let (place, lock) = (root.clone(), Arc::clone(&self.lock));
-        let tidied = tokio::task::spawn_blocking(move || -> io::Result<ImageSize> {
-            let _lock = lock;
-            let size = tidy(&place)?;
-            rustix::fs::syncfs(fs::File::open(&place)?)?;
-            Ok(size)
-        });
-        let size = tidied.await.map_err(io::Error::other).and_then(|size| size);
-        let size = size.map_err(|error| ImageError::machine(&root, error))?;
-        self.check(size, self.settings.most)?;
-        Ok((config, size.bytes))
+/// Makes `image/root` in a folder that has an empty `image`. Gives how its programs are started, and the bytes of its
+/// files. The lock is held as long as anything is at work, also after whoever waited for it is gone.
+pub(crate) async fn pull(
+    settings: &ImageSettings,
+    image: &ImageReference,
+    folder: &Path,
+    lock: Arc<fs::File>,
+    observer: &PullObserver,
+) -> Result<(ImageConfig, u64), ImageError> {
+    let refused = |reason: String| ImageError::refused(image, reason);
+    let (mut digest, mut document) = fetch_document(settings, image).await?;
+    if let ManifestDocument::Index(chosen) = document {
+        (digest, document) = fetch_document(settings, &image.pinned(chosen)).await?;
     }
-
-    /// The manifest for this machine.
-    async fn manifest(&self) -> Result<(ImageDigest, ImageManifest), ImageError> {
-        let (digest, document) = fetch_document(self.settings, self.image).await?;
-        let chosen = match document {
-            ManifestDocument::Image(manifest) => return Ok((digest, manifest)),
-            ManifestDocument::Index(chosen) => chosen,
-        };
-        match fetch_document(self.settings, &self.image.pinned(chosen)).await? {
-            (digest, ManifestDocument::Image(manifest)) => Ok((digest, manifest)),
-            (_, ManifestDocument::Index(_)) => {
-                Err(ImageError::refused(self.image, "its index leads to another index"))
-            }
-        }
-    }
-
-    fn check(&self, taken: ImageSize, most: ImageSize) -> Result<(), ImageError> {
+    let ManifestDocument::Image { config: config_digest, download } = document else {
+        return Err(refused("its index leads to another index".to_owned()));
+    };
+    let image = &image.pinned(digest);
+    let check = |taken: ImageSize, most: ImageSize| {
         if taken.bytes <= most.bytes && taken.entries <= most.entries {
             return Ok(());
         }
         let ImageSize { bytes, entries } = most;
-        let text =
-            format!("{} is too large: at most {bytes} bytes and {entries} files are allowed", self.image);
+        let text = format!("{image} is too large: at most {bytes} bytes and {entries} files are allowed");
         Err(ImageError::new(ImageFault::Image, text))
+    };
+    let most_download = ImageSize { bytes: settings.most_download, ..settings.most };
+    check(ImageSize { bytes: download, entries: 0 }, most_download)?;
+    let config = settings.inspect(image, &["--config", "--raw"]).await?;
+    if ImageDigest::of(&config) != config_digest {
+        return Err(refused("its configuration is not the one that its manifest names".to_owned()));
     }
+    let config = manifest::config(&config).map_err(refused)?;
+    let tell = |step, done, total| observer(PullProgress { step, done, total });
+    tell(PullStep::Download, 0, Some(download));
+    let watch = || {
+        let done = downloaded(folder);
+        tell(PullStep::Download, done.bytes.min(download), Some(download));
+        check(done, most_download)
+    };
+    settings.copy(image, folder, &watch).await?;
+    tell(PullStep::Unpack, 0, None);
+    let before = free(folder);
+    let watch = || {
+        let now = free(folder);
+        let bytes = before.bytes.saturating_sub(now.bytes);
+        tell(PullStep::Unpack, bytes, None);
+        check(ImageSize { bytes, entries: before.entries.saturating_sub(now.entries) }, settings.most)
+    };
+    settings.unpack(image, folder, &watch).await?;
+    let root = folder.join("image/root");
+    let tidied = tokio::task::spawn_blocking(move || {
+        let _lock = lock;
+        let tidied = tidy(&root).and_then(|size| {
+            rustix::fs::syncfs(fs::File::open(&root)?)?;
+            Ok(size)
+        });
+        tidied.map_err(|error| ImageError::machine(&root, error))
+    });
+    let size = tidied.await.map_err(|error| ImageError::machine(folder, io::Error::other(error)))??;
+    check(size, settings.most)?;
+    Ok((config, size.bytes))
 }
 
 /// The bytes of a download; skopeo keeps them in two folders.

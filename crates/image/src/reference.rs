@@ -6,19 +6,17 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
-use serde::Deserialize;
+use regex::Regex;
 
 /// The registry of names that do not say one.
 const DEFAULT_REGISTRY: &str = "docker.io";
 /// Registries refuse longer ones.
 const LONGEST_REPOSITORY: usize = 255;
-const LONGEST_TAG: usize = 128;
-const EXAMPLES: &str = "Write `python:3.12-slim`, `ghcr.io/owner/name:tag` or `NAME@sha256:…`";
 
 /// A SHA-256 digest, written as `sha256:` and 64 hexadecimal digits.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ImageDigest(String);
 
 /// The name of an image, complete and valid.
@@ -32,11 +30,10 @@ pub struct ImageReference {
 
 /// A text that names no image. Says what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not the name of an image: {reason}")]
-pub struct InvalidImageReference {
-    text: String,
-    reason: String,
-}
+#[error(
+    "`{0}` is not the name of an image. Write `python:3.12-slim`, `ghcr.io/owner/name:tag` or `NAME@sha256:…`"
+)]
+pub struct InvalidImageReference(String);
 
 impl ImageDigest {
     pub(crate) fn of(bytes: &[u8]) -> Self {
@@ -59,14 +56,6 @@ impl ImageDigest {
 impl fmt::Display for ImageDigest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "sha256:{}", self.0)
-    }
-}
-
-impl TryFrom<String> for ImageDigest {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        Self::parse(&text, "sha256:").ok_or_else(|| format!("`{}` is no sha256 digest", shown(&text, 120)))
     }
 }
 
@@ -106,77 +95,41 @@ impl FromStr for ImageReference {
     type Err = InvalidImageReference;
 
     fn from_str(text: &str) -> Result<Self, InvalidImageReference> {
-        parse(text).map_err(|reason| InvalidImageReference { text: shown(text, 120), reason })
+        parse(text).ok_or_else(|| InvalidImageReference(shown(text, 120)))
     }
 }
 
-fn parse(text: &str) -> Result<ImageReference, String> {
-    let (name, digest) = match text.split_once('@') {
-        None => (text, None),
-        Some((name, digest)) => (name, Some(ImageDigest::try_from(digest.to_owned())?)),
-    };
-    // A colon after the last slash begins a tag; before it, a port.
-    let (name, tag) = match name.rsplit_once(':') {
-        Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
-        Some(_) | None => (name, None),
-    };
-    let (registry, rest) = match name.split_once('/') {
-        Some((first, rest)) if is_registry(first) => (first.to_ascii_lowercase(), rest),
-        Some(_) | None => (DEFAULT_REGISTRY.to_owned(), name),
-    };
+/// Host and port, repository, tag, digest. What has no dot and no colon is no host, but for `localhost`. Nor is what has
+/// a capital letter alone: written small, as hosts are, the name would mean another image.
+static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let label = "[a-z0-9-]+";
+    let address = r"\[[0-9a-f:]+\]";
+    let port = ":[0-9]{1,5}";
+    let host = format!(r"localhost|(?:{label}(?:\.{label})+|{address})(?:{port})?|{label}{port}");
+    let part = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*";
+    let rest = r"(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?";
+    Regex::new(&format!("^(?:((?i-u:{host}))/)?({part}(?:/{part})*){rest}$")).ok()
+});
+
+fn parse(text: &str) -> Option<ImageReference> {
+    let found = NAME.as_ref()?.captures(text)?;
+    let part = |number: usize| found.get(number).map(|part| part.as_str());
+    let registry = part(1).unwrap_or(DEFAULT_REGISTRY).to_ascii_lowercase();
     let is_default =
         [DEFAULT_REGISTRY, "index.docker.io", "registry-1.docker.io"].contains(&registry.as_str());
-    let registry = if is_default { DEFAULT_REGISTRY.to_owned() } else { checked_registry(registry)? };
+    let registry = if is_default { DEFAULT_REGISTRY.to_owned() } else { registry };
+    let rest = part(2)?;
     let is_official = is_default && !rest.contains('/');
     let repository = if is_official { format!("library/{rest}") } else { rest.to_owned() };
+    let digest = part(4).and_then(|digest| ImageDigest::parse(digest, "sha256:"));
+    let tag = part(3).or(digest.is_none().then_some("latest")).map(str::to_owned);
+    // For docker it would be a host, though it cannot be one.
+    if part(1).is_none() && rest.split_once('/').is_some_and(|(first, _)| first.contains('.')) {
+        return None;
+    }
     // 64 digits alone are a digest whose name is missing.
-    let is_digest = ImageDigest::parse(rest, "").is_some();
-    if is_digest
-        || repository.len() > LONGEST_REPOSITORY
-        || !repository.split('/').all(is_part_of_a_repository)
-    {
-        let rest = shown(rest, 120);
-        return Err(format!("`{rest}` is no repository: write small letters and digits. {EXAMPLES}"));
-    }
-    if let Some(tag) = tag.filter(|tag| !is_tag(tag)) {
-        return Err(format!("`{}` is no tag. {EXAMPLES}", shown(tag, 120)));
-    }
-    let latest = digest.is_none().then_some("latest");
-    Ok(ImageReference { registry, repository, tag: tag.or(latest).map(str::to_owned), digest })
-}
-
-/// Whether what stands before the first slash is a registry and not a part of the repository, as docker tells them
-/// apart; but that a capital letter makes no registry: written small, as hosts are, the name would mean another image.
-fn is_registry(first: &str) -> bool {
-    first.eq_ignore_ascii_case("localhost") || first.contains(['.', ':'])
-}
-
-fn checked_registry(text: String) -> Result<String, String> {
-    let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
-    let is_address = url::Url::parse(&format!("https://{text}/")).is_ok_and(|url| {
-        let (host, port) =
-            (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
-        text == host || text == format!("{host}:{port}")
-    });
-    match is_address && text.bytes().all(is_usual) && !text.contains("..") {
-        true => Ok(text),
-        false => Err(format!("`{}` is no registry. {EXAMPLES}", shown(&text, 120))),
-    }
-}
-
-/// Small letters and digits, joined by `.`, `_`, `__` or any number of `-`.
-fn is_part_of_a_repository(part: &str) -> bool {
-    let is_letter = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
-    let is_joint =
-        |joint: &str| matches!(joint, "" | "." | "_" | "__") || joint.bytes().all(|byte| byte == b'-');
-    part.starts_with(is_letter) && part.ends_with(is_letter) && part.split(is_letter).all(is_joint)
-}
-
-fn is_tag(tag: &str) -> bool {
-    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    tag.len() <= LONGEST_TAG
-        && tag.starts_with(is_word)
-        && tag.chars().all(|letter| is_word(letter) || matches!(letter, '.' | '-'))
+    let is_name = repository.len() <= LONGEST_REPOSITORY && ImageDigest::parse(rest, "").is_none();
+    is_name.then_some(ImageReference { registry, repository, tag, digest })
 }
 
 /// What somebody else wrote, short and in one line.

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ImageError, ImageFault};
 use crate::manifest::ImageConfig;
 use crate::programs::ImageSettings;
-use crate::pull::{ImagePull, PullObserver, fetch_document};
+use crate::pull::{PullObserver, fetch_document, pull};
 use crate::reference::{ImageDigest, ImageReference};
 
 /// Between two looks at whether another has finished.
@@ -206,15 +206,8 @@ impl ImageStore {
         // From a pull that ended before it was whole.
         remove_all(&made)?;
         make_folder(&made)?;
-        let pull = ImagePull {
-            settings: &self.settings,
-            image,
-            folder: &folder,
-            // Held here too, until the image is where it belongs.
-            lock: Arc::clone(&lock),
-            observer: Arc::clone(observer),
-        };
-        let (config, size) = match pull.run().await {
+        // The lock is held here too, until the image is where it belongs.
+        let (config, size) = match pull(&self.settings, image, &folder, Arc::clone(&lock), observer).await {
             Ok(pulled) => pulled,
             Err(error) => {
                 // Only a download that broke off is of use. The next pull removes what cannot be removed now.

@@ -168,7 +168,7 @@ async fn bytes_that_are_not_what_was_asked_for_are_refused() {
 fn documents_that_are_no_image_are_refused() {
     let (one, size) = (digest_of(b"x"), 1);
     let part = format!(r#"{{"digest":"{one}","size":{size}}}"#);
-    let elsewhere = format!(r#"{{"digest":"{one}","size":{size},"urls":["https://elsewhere.example/x"]}}"#);
+    let elsewhere = format!(r#"{{"digest":"{one}","size":{size},"Urls":["https://elsewhere.example/x"]}}"#);
     let cases = [
         ("{".to_owned(), "cannot be read"),
         (r#"{"schemaVersion":1}"#.to_owned(), "gave up in 2019"),
@@ -182,7 +182,7 @@ fn documents_that_are_no_image_are_refused() {
             "a layer lies elsewhere",
         ),
         (
-            r#"{"schemaVersion":2,"manifests":[{"digest":"sha256:../..","size":1}]}"#.to_owned(),
+            format!(r#"{{"schemaVersion":2,"config":{{"digest":"sha256:../.."}},"layers":[{part}]}}"#),
             "is no sha256 digest",
         ),
     ];

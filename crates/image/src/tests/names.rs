@@ -46,10 +46,10 @@ fn names_are_read_by_dockers_rules() {
         "ghcr.io/../x",
         "x/..",
         "a___b",
-        "host:99999/x",
+        "host:999999/x",
+        "host_name.example/x",
         "ho st.example/x",
         "user@host.example/x",
-        "127.1/x",
         "python\n",
         "x?y",
         "x%2f..",
@@ -59,7 +59,7 @@ fn names_are_read_by_dockers_rules() {
     ];
     for text in wrong {
         let error = read(text).unwrap_err();
-        assert!(error.contains("is not the name of an image: `"), "{text}: {error}");
+        assert!(error.contains("is not the name of an image. Write `python:3.12"), "{text}: {error}");
     }
     let error = read("ghcr.io/o/N").unwrap_err();
     assert!(
@@ -74,7 +74,8 @@ proptest::proptest! {
         if let Ok(name) = text.parse::<ImageReference>() {
             let again: ImageReference = name.to_string().parse().unwrap();
             proptest::prop_assert_eq!(&again, &name);
-            proptest::prop_assert!(!name.to_string().contains(".."), "{}", name);
+            let text = name.to_string();
+            proptest::prop_assert!(!text.contains("../") && !text.contains("/.."), "{}", text);
         }
     }
 }

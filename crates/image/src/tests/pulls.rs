@@ -130,8 +130,8 @@ async fn a_private_image_needs_the_password_of_an_auth_file() {
     let store = ImageStore::new(folder.path().join("store"), settings).unwrap();
     let is_denied = |error: ImageError| {
         let said = error.to_string();
-        let is_told =
-            said.contains("the registry does not give") && said.contains("log in with `skopeo login");
+        let is_told = said.contains("The registry does not give it to us")
+            && said.contains("log in with `skopeo login");
         assert!(error.fault() == ImageFault::Settings && is_told, "{said}");
     };
     is_denied(resolved(&store, &name).await.unwrap_err());
@@ -141,7 +141,7 @@ async fn a_private_image_needs_the_password_of_an_auth_file() {
     pulled(&store, &name).await.unwrap();
     let error = resolved(&store, &name.replace("image:1", "none:1")).await.unwrap_err();
     assert_eq!(error.fault(), ImageFault::Settings);
-    assert!(error.to_string().contains("is not in its registry. Check the name and the tag"), "{error}");
+    assert!(error.to_string().contains("It is not in its registry. Check the name and the tag"), "{error}");
 }
 
 /// A proxy that leads every name to one place. Gives its address, and what it was asked.

@@ -287,16 +287,14 @@ fn digests_in(folder: &Path) -> Result<Vec<ImageDigest>, ImageError> {
 /// Removes a folder with all that is in it. The system's `rm` goes down as deep as folders lie, and follows no link.
 fn remove_all(path: &Path) -> Result<(), ImageError> {
     let run = |program: &str, how: &[&str]| Command::new(program).args(how).arg("--").arg(path).output();
-    let removed = || run("rm", &["-rf"]);
-    let done = removed().and_then(|done| match done.status.success() {
-        true => Ok(done),
-        // An unpacked folder can forbid it.
-        false => run("chmod", &["-Rf", "u+rwX"]).and_then(|_| removed()),
-    });
+    // An unpacked folder can forbid it.
+    let done = run("chmod", &["-Rf", "u+rwX"]).and_then(|_| run("rm", &["-rf"]));
     let done = done.map_err(|error| ImageError::machine(path, error))?;
-    let said = String::from_utf8_lossy(&done.stderr);
     match done.status.success() {
         true => Ok(()),
-        false => Err(ImageError::machine(path, io::Error::other(said.trim().to_owned()))),
+        false => {
+            let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+            Err(ImageError::machine(path, io::Error::other(said)))
+        }
     }
 }

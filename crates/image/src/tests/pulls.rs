@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::{digest, listed, pulled, quiet, resolved, settings, store};
-use crate::{ImageDigest, ImageError, ImageFault, ImageStore, PullStep};
+use crate::{ImageDigest, ImageError, ImageFault, ImageStore, PullProgress, PullStep};
 use journeyman_order::{OutgoingNetwork, OutgoingProxy, RegistryCredential, TrustedCertificates};
 use journeyman_test_support::archives::{TestArchive, TestImage, TestLayer, architecture, gzip, index, zstd};
 use journeyman_test_support::local_registry::LocalRegistry;
@@ -47,7 +47,7 @@ async fn an_image_is_pulled_by_tag_and_by_digest() {
     assert_eq!(found.to_string(), format!("{}/some/image@{}", registry.host, digest(&image)));
     let heard = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&heard);
-    let observer = Arc::new(move |progress| into.lock().unwrap().push(progress));
+    let observer = Arc::new(move |progress: PullProgress| into.lock().unwrap().push(progress));
     let root = store.root(&found, observer).await.unwrap();
     insta::assert_snapshot!(listed(&root.path), @r##"
     a/ 755
@@ -237,7 +237,7 @@ async fn many_who_want_an_image_at_once_pull_it_once() {
     let pulling = Arc::new(Mutex::new(BTreeSet::new()));
     let tasks = stores.into_iter().enumerate().map(|(number, store)| {
         let (found, pulling) = (found.clone(), Arc::clone(&pulling));
-        let observer = Arc::new(move |_| {
+        let observer = Arc::new(move |_: PullProgress| {
             pulling.lock().unwrap().insert(number);
         });
         tokio::spawn(async move { store.root(&found, observer).await.unwrap().path })

@@ -302,7 +302,7 @@ impl FieldSelector<'_> {
             return self.pull(world, repository, number);
         }
         match of.get(name) {
-            Some(Value::Array(all)) => Ok(connection(all, &arguments)),
+            Some(Value::Array(all)) if name != "nodes" => Ok(connection(all, &arguments)),
             Some(value) => Ok(value.clone()),
             None => Err(GraphQlError::undefined(name, of["__typename"].as_str().unwrap_or_default())),
         }

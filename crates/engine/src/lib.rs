@@ -7,6 +7,8 @@
 //! The rule of the house: the intent is written before an effect, the observation after it. Whatever is lost in
 //! between is done again, and every effect is made so that this is harmless.
 
+#![recursion_limit = "256"]
+
 mod after_merge;
 mod cache;
 mod clock;

@@ -90,7 +90,10 @@ fn frames_hold(template: &str, arguments: &[String]) {
         let visible: String = text.chars().filter(|c| matches!(*c, '\n' | '\t') || !is_hidden(*c)).collect();
         (OPENS.find_iter(&visible).count(), CLOSES.find_iter(&visible).count())
     };
-    let plain: Vec<String> = arguments.iter().map(|_| "x".to_owned()).collect();
+    // What is blank gets no frame.
+    let is_blank = |argument: &String| argument.trim().is_empty();
+    let plain: Vec<String> =
+        arguments.iter().map(|one| if is_blank(one) { one.clone() } else { "x".to_owned() }).collect();
     // A template of a person's own may stand in any relation to what is filled in: ours do not end in a `<`.
     let template = template.replace('<', "(");
     let hostile = prompt(&task(arguments.to_vec(), arguments.to_vec()), &template, "");

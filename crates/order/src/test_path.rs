@@ -37,7 +37,7 @@ pub fn is_of_tests(path: &str) -> bool {
 }
 
 /// Whether the name alone makes a file one of tests.
-pub fn is_named_as_tests(path: &str) -> bool {
+fn is_named_as_tests(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split('.').next().unwrap_or(name);
     let Some((_, extension)) = name.rsplit_once('.') else { return false };
@@ -75,7 +75,7 @@ fn is_c_tests(stem: &str) -> bool {
 }
 
 /// Whether Python's runners take a file for one of tests by its name.
-pub fn is_python_tests(name: &str) -> bool {
+fn is_python_tests(name: &str) -> bool {
     (name.starts_with("test") || name.ends_with("_test.py")) && name.ends_with(".py")
 }
 

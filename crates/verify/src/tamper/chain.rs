@@ -83,15 +83,6 @@ pub(super) fn arguments(syntax: &Syntax<'_>, list: NodeId) -> Vec<NodeId> {
     syntax.parts(list).filter(|part| syntax.kind(*part) != "keyword_argument").collect()
 }
 
-/// The named arguments of a call, Python's.
-pub(super) fn keywords<'s>(syntax: &'s Syntax<'_>, list: NodeId) -> Vec<(&'s str, NodeId)> {
-    syntax
-        .parts(list)
-        .filter(|part| syntax.kind(*part) == "keyword_argument")
-        .filter_map(|part| Some((syntax.field_text(part, "name"), syntax.field(part, "value")?)))
-        .collect()
-}
-
 /// A function's name: its own, or that of the variable it is given to.
 pub(super) fn function_name<'s>(syntax: &'s Syntax<'_>, function: NodeId) -> Option<&'s str> {
     if let Some(name) = syntax.field(function, "name") {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::FileVersions;
-use super::read::{ParsedFile, ParsedTest};
+use super::read::ParsedFile;
 
 /// Path and content.
 type FileBytes<'a> = (&'a str, &'a [u8]);
@@ -15,10 +15,6 @@ pub(super) struct ParsedSide<'a> {
 }
 
 impl<'a> ParsedSide<'a> {
-    pub(super) fn tests(&self) -> Vec<&ParsedTest> {
-        self.files.iter().flat_map(|file| &file.tests).collect()
-    }
-
     pub(super) fn file(&self, path: &str) -> Option<&ParsedFile<'a>> {
         self.files.iter().find(|file| file.path == path)
     }

@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use journeyman_order::test_path::{is_named_as_tests, is_python_tests};
 use tree_sitter::Language as Grammar;
 
 pub use journeyman_order::test_path::is_test_path;
@@ -63,12 +62,6 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The folders of a path.
-pub(crate) fn folders(path: &str) -> impl Iterator<Item = &str> {
-    let name = file_name(path);
-    path.strip_suffix(name).unwrap_or_default().split('/').filter(|part| !part.is_empty())
-}
-
 /// Endings of code that was compiled: it runs, and there is nothing to read in it.
 const COMPILED: [&str; 12] =
     ["pyc", "pyo", "pyd", "so", "dll", "dylib", "node", "wasm", "class", "jar", "war", "exe"];
@@ -85,23 +78,6 @@ pub fn is_compiled_path(path: &str) -> bool {
 /// Whether a file is source in a language that is read here.
 pub fn is_source_path(path: &str) -> bool {
     Language::of(path).is_some()
-}
-
-/// Whether a runner, left to its defaults, looks for tests in this file.
-pub(crate) fn is_collected(path: &str) -> bool {
-    let in_folder = |names: &[&str]| folders(path).any(|folder| names.contains(&folder));
-    match Language::of(path) {
-        Some(Language::Python) => is_python_tests(file_name(path)),
-        Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
-            !in_folder(&["node_modules", "fixtures", "__fixtures__", "__mocks__", "helpers"])
-                && (is_named_as_tests(path) || in_folder(&["test", "tests", "__tests__", "spec", "specs"]))
-        }
-        Some(Language::Go) => file_name(path).ends_with("_test.go") && !in_folder(&["testdata", "vendor"]),
-        Some(Language::Java) => is_named_as_tests(path),
-        // Reached by `mod` from the crate's root, which is looked at on its own.
-        Some(Language::Rust) => !in_folder(&["fixtures", "testdata", "target"]),
-        None => false,
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 //! Bytes in, findings out. What is read was written by an agent: nothing recurses on it, everything is bounded, and
 //! the same change always has the same findings. Tests that the change itself adds may be anything.
 
-mod assertion;
 mod chain;
 mod change;
 mod code;

@@ -190,11 +190,6 @@ impl<'a> Syntax<'a> {
         self.field(node, name).map_or("", |child| self.text(child))
     }
 
-    /// Whether one lies within the other, or is it.
-    pub(crate) fn contains(&self, outer: NodeId, inner: NodeId) -> bool {
-        self.all(outer).contains(&inner)
-    }
-
     /// The words of a node without comments, strings whole and with one kind of quotes. At most some hundred.
     pub(crate) fn tokens(&self, node: NodeId) -> Vec<String> {
         let mut tokens = Vec::new();

@@ -1,11 +1,10 @@
 //! Code that asks whether it is being tested.
 
-use super::CodeSigns;
 use crate::tamper::chain::{chain, dotted, is_call};
 use crate::tamper::language::{file_name, is_test_path};
+use crate::tamper::read::ParsedFile;
 use crate::tamper::read::rust::attributes;
 use crate::tamper::syntax::{NodeId, Syntax, is_name, is_string};
-use journeyman_order::WeakeningKind;
 
 /// Names that only a test runner sets.
 const OF_RUNNERS: &[&str] = &[
@@ -26,11 +25,8 @@ const OF_RUNNERS: &[&str] = &[
     "test.run",
 ];
 
-/// Names that say where the code runs.
-const OF_PLACES: &[&str] = &["CI", "GITHUB_ACTIONS", "GITLAB_CI", "CONTINUOUS_INTEGRATION", "JOURNEYMAN"];
-
-pub(super) fn look(signs: &mut CodeSigns<'_, '_>, node: NodeId) {
-    let file = signs.file;
+/// What a node asks, if it asks whether the code is being tested.
+pub(super) fn asked(file: &ParsedFile<'_>, reads_environment: bool, node: NodeId) -> Option<String> {
     let syntax = &file.syntax;
     let name = file_name(&file.path);
     // Settings of tools ask in which environment they are for good reasons.
@@ -39,32 +35,16 @@ pub(super) fn look(signs: &mut CodeSigns<'_, '_>, node: NodeId) {
         || name.starts_with('.')
         || file.is_in_tests(node)
     {
-        return;
+        return None;
     }
     let kind = syntax.kind(node);
-    let said = |what: &str| format!("code that is no test asks whether it is being tested: {what}");
-    if is_name(kind) || is_string(kind) {
+    let is_asked = if is_name(kind) || is_string(kind) {
         let word = syntax.text(node).trim_matches(['"', '\'', '`']);
-        if OF_RUNNERS.contains(&word) {
-            let grave = *signs.reads_environment.get_or_init(|| reads_environment(syntax));
-            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, grave, said(word));
-        } else if OF_PLACES.contains(&word) && asks_environment(syntax, node) {
-            // Programs do that for colours and prompts.
-            signs.add(
-                WeakeningKind::TestEnvironmentSpecialCased,
-                node,
-                false,
-                format!("code asks where it runs: {word}"),
-            );
-        } else if is_string(kind) && is_runner(word) && asks_modules(syntax, node) {
-            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said(word));
-        } else if word == "NODE_ENV" && compares_with_test(syntax, node) {
-            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, false, said("NODE_ENV"));
-        }
+        let is_one = reads_environment && OF_RUNNERS.contains(&word)
+            || is_string(kind) && is_runner(word) && asks_modules(syntax, node);
+        is_one.then(|| word.to_owned())
     } else if kind == "macro_invocation" && syntax.field_text(node, "macro") == "cfg" {
-        if syntax.canonical(node).split(' ').any(|word| word == "test") {
-            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said("cfg!(test)"));
-        }
+        syntax.canonical(node).split(' ').any(|word| word == "test").then(|| "cfg!(test)".to_owned())
     } else if kind == "attribute_item" && syntax.canonical(node).contains("cfg ( not ( test ) )") {
         let is_main = syntax
             .parent(node)
@@ -72,21 +52,19 @@ pub(super) fn look(signs: &mut CodeSigns<'_, '_>, node: NodeId) {
             .flat_map(|parent| syntax.children(parent))
             .find(|item| syntax.kind(*item) != "attribute_item" && attributes(syntax, *item).contains(&node))
             .is_some_and(|item| syntax.field_text(item, "name") == "main");
-        if !is_main {
-            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said("#[cfg(not(test))]"));
-        }
+        (!is_main).then(|| "#[cfg(not(test))]".to_owned())
     } else if kind == "unary_expression" && syntax.text(node).starts_with("typeof") {
         let of = syntax.part(node, 0).map_or("", |part| syntax.text(part));
         let of = of.rsplit('.').next().unwrap_or(of);
-        if matches!(of, "describe" | "it" | "jest" | "vi" | "vitest" | "expect" | "beforeEach") {
-            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said(of));
-        }
+        matches!(of, "describe" | "it" | "jest" | "vi" | "vitest" | "expect" | "beforeEach")
+            .then(|| of.to_owned())
     } else if is_call(kind) {
         let name = dotted(&chain(syntax, node));
-        if name == "testing.Testing" || name == "testing.Short" || name == "testing.Verbose" {
-            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said(&name));
-        }
-    }
+        matches!(name.as_str(), "testing.Testing" | "testing.Short" | "testing.Verbose").then_some(name)
+    } else {
+        None
+    };
+    is_asked.map(|what| format!("code that is no test asks whether it is being tested: {what}"))
 }
 
 fn is_runner(word: &str) -> bool {
@@ -150,15 +128,8 @@ fn asks_modules(syntax: &Syntax<'_>, node: NodeId) -> bool {
     .any(|word| text.contains(word))
 }
 
-fn asks_environment(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    let text = around(syntax, node);
-    ["environ", "getenv", "process . env", "env :: var", "Getenv", "LookupEnv", "option_env", "env . "]
-        .iter()
-        .any(|word| text.contains(word))
-}
-
 /// Whether a file asks for anything of its environment: the name alone may be one that it sets for others.
-fn reads_environment(syntax: &Syntax<'_>) -> bool {
+pub(super) fn reads_environment(syntax: &Syntax<'_>) -> bool {
     let text = syntax.text(Syntax::ROOT);
     [
         "environ",
@@ -175,14 +146,4 @@ fn reads_environment(syntax: &Syntax<'_>) -> bool {
     ]
     .iter()
     .any(|word| text.contains(word))
-}
-
-fn compares_with_test(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    if around(syntax, node).contains("\"test\"") {
-        return true;
-    }
-    syntax
-        .ancestors(node)
-        .take(6)
-        .any(|up| syntax.kind(up) == "switch_statement" && syntax.canonical(up).contains("case \"test\""))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tamper::assertion::{Assertion, AssertionStrength};
+use super::expectations::{Expectation, expectations, literal};
 use crate::tamper::change::ParsedChange;
 use crate::tamper::read::{ParsedFile, ParsedFunction, clipped};
 use crate::tamper::syntax::{NodeId, Syntax};
@@ -23,9 +23,12 @@ struct TestInput {
 /// Branches and tables that are new and answer what tests ask.
 pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let mut asked = ExpectedAnswers::new();
-    for test in change.before.tests().into_iter().chain(change.after.tests()) {
-        for assertion in test.assertions.iter().filter(|one| one.relation >= AssertionStrength::Near) {
-            note(&mut asked, assertion);
+    for file in change.before.files.iter().chain(&change.after.files) {
+        for Expectation { expected, subject, inputs } in expectations(file) {
+            let questions = asked.entry(expected).or_default();
+            if questions.len() < 200 {
+                questions.push(TestInput { inputs, subject });
+            }
         }
         if asked.len() > MOST_PAIRS {
             break;
@@ -66,7 +69,7 @@ fn constants(change: &ParsedChange<'_>, asked: &ExpectedAnswers, found: &mut Vec
         let constant = |file: &ParsedFile<'_>, function: &ParsedFunction| {
             file.syntax.field(function.node, "body").and_then(|body| answer(&file.syntax, body))
         };
-        for function in file.functions.iter().filter(|one| one.parameters > 0 && !one.is_support) {
+        for function in file.functions.iter().filter(|one| one.parameters > 0) {
             let Some(output) = constant(file, function).filter(|output| !is_plain(output)) else { continue };
             let was = before.functions.iter().find(|other| other.name == function.name);
             let had_work = was.is_some_and(|was| constant(before, was).is_none());
@@ -88,41 +91,6 @@ fn constants(change: &ParsedChange<'_>, asked: &ExpectedAnswers, found: &mut Vec
             }
         }
     }
-}
-
-/// Splits an assertion into what is given and what is expected.
-fn note(asked: &mut ExpectedAnswers, assertion: &Assertion) {
-    let is_literal = |operand: &&String| literal(operand).is_some();
-    let (Some(expected), Some(subject)) = (
-        assertion.operands.iter().find(is_literal),
-        assertion.operands.iter().find(|operand| !is_literal(operand)),
-    ) else {
-        return;
-    };
-    let Some(expected) = literal(expected) else { return };
-    let inputs: BTreeSet<String> =
-        assertion.literals.iter().filter(|one| subject.contains(one.as_str())).cloned().collect();
-    let lists = asked.entry(expected).or_default();
-    if !inputs.is_empty() && lists.len() < 200 {
-        lists.push(TestInput { inputs, subject: subject.clone() });
-    }
-}
-
-/// The operand where it is nothing but a literal.
-fn literal(operand: &str) -> Option<String> {
-    let mut operand = operand;
-    for wrapper in ["Some ( ", "Ok ( ", "String :: from ( "] {
-        operand = operand.strip_prefix(wrapper).and_then(|rest| rest.strip_suffix(" )")).unwrap_or(operand);
-    }
-    for ending in [" . to_string ( )", " . to_owned ( )", " . into ( )"] {
-        operand = operand.strip_suffix(ending).unwrap_or(operand);
-    }
-    let bare =
-        operand.strip_prefix("- ").map(|rest| format!("-{rest}")).unwrap_or_else(|| operand.to_owned());
-    let is_number =
-        bare.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) && !bare.contains(' ');
-    let is_text = bare.starts_with('"') && bare.ends_with('"') && bare.matches('"').count() == 2;
-    (is_number || is_text).then_some(bare)
 }
 
 /// Values that functions answer with at their edges, and that say nothing.

@@ -1,37 +1,15 @@
-//! What a source file holds: its tests with what they assert, and its other functions.
+//! What a source file holds: where its tests are, and its other functions.
 
-mod asserting;
-mod go;
-mod java;
-mod javascript;
-mod python;
 pub(super) mod rust;
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::assertion::Assertion;
 use super::chain::{function_name, parameters};
-use super::language::{Language, is_collected, is_test_path};
+use super::language::{Language, is_test_path};
 use super::syntax::{NodeId, Syntax, SyntaxTooLarge, is_function};
 
-/// Tests of one file that are told apart; what is beyond is not looked at.
-const MOST_TESTS: usize = 5_000;
-
-/// What a reader found to be a test, before it is looked into.
-#[derive(Debug)]
-struct TestItem {
-    /// All of it, with what is written above it.
-    item: NodeId,
-    /// None: there is nothing to run.
-    body: Option<NodeId>,
-}
-
-/// One test.
-#[derive(Debug, Clone)]
-pub(super) struct ParsedTest {
-    pub(super) assertions: Vec<Assertion>,
-}
+/// Functions of one file that are told apart.
+const MOST_FUNCTIONS: usize = 5_000;
 
 /// A function that is no test.
 #[derive(Debug, Clone)]
@@ -40,8 +18,6 @@ pub(super) struct ParsedFunction {
     pub(super) node: NodeId,
     pub(super) line: u32,
     pub(super) parameters: usize,
-    /// It stands among tests.
-    pub(super) is_support: bool,
 }
 
 /// Places of a file that do not overlap, in order.
@@ -73,7 +49,6 @@ impl ByteRanges {
 pub(super) struct ParsedFile<'a> {
     pub(super) path: String,
     pub(super) syntax: Syntax<'a>,
-    pub(super) tests: Vec<ParsedTest>,
     pub(super) functions: Vec<ParsedFunction>,
     /// Where in the file tests and what they need are.
     test_places: ByteRanges,
@@ -87,31 +62,15 @@ impl<'a> ParsedFile<'a> {
     }
 
     fn of(path: &str, syntax: Syntax<'a>) -> Self {
-        let mut found = match syntax.language {
-            _ if !is_collected(path) => Vec::new(),
-            Language::Rust => rust::tests(&syntax),
-            Language::Python => python::tests(path, &syntax),
-            Language::JavaScript | Language::TypeScript | Language::Tsx => javascript::tests(&syntax),
-            Language::Go => go::tests(&syntax),
-            Language::Java => java::tests(&syntax),
-        };
-        found.truncate(MOST_TESTS);
-        let test_places = if is_test_path(path) {
+        let test_places = ByteRanges::of(if is_test_path(path) {
             std::iter::once(0..usize::MAX).collect()
         } else if syntax.language == Language::Rust {
-            rust::places(&syntax, &found)
+            rust::places(&syntax)
         } else {
-            found.iter().map(|test| syntax.bytes(test.item)).collect()
-        };
-        let test_places = ByteRanges::of(test_places);
-        let items: BTreeSet<NodeId> = found.iter().map(|test| test.item).collect();
-        let functions = functions(&syntax, &items, &test_places);
-        let assertions = |body| asserting::assertions(&syntax, body);
-        let tests = found
-            .into_iter()
-            .map(|test| ParsedTest { assertions: test.body.map(assertions).unwrap_or_default() })
-            .collect();
-        Self { path: path.to_owned(), syntax, tests, functions, test_places }
+            Vec::new()
+        });
+        let functions = functions(&syntax, &test_places);
+        Self { path: path.to_owned(), syntax, functions, test_places }
     }
 
     /// Whether a node belongs to tests.
@@ -120,27 +79,19 @@ impl<'a> ParsedFile<'a> {
     }
 }
 
-/// Named functions, tests left out.
-fn functions(syntax: &Syntax<'_>, tests: &BTreeSet<NodeId>, test_places: &ByteRanges) -> Vec<ParsedFunction> {
-    let mut functions = Vec::new();
-    for node in syntax.everything() {
-        if !is_function(syntax.kind(node)) || functions.len() >= MOST_TESTS {
-            continue;
-        }
-        let is_test = tests.contains(&node)
-            || syntax.parent(node).is_some_and(|parent| {
-                tests.contains(&parent) && syntax.kind(parent) == "decorated_definition"
-            });
-        let Some(name) = function_name(syntax, node).filter(|_| !is_test) else { continue };
-        functions.push(ParsedFunction {
-            name: name.to_owned(),
+/// Named functions, those among tests left out.
+fn functions(syntax: &Syntax<'_>, test_places: &ByteRanges) -> Vec<ParsedFunction> {
+    let is_one =
+        |node: &NodeId| is_function(syntax.kind(*node)) && !test_places.contain(syntax.bytes(*node).start);
+    let function = |node: NodeId| {
+        Some(ParsedFunction {
+            name: function_name(syntax, node)?.to_owned(),
             node,
             line: syntax.line(node),
             parameters: parameters(syntax, node),
-            is_support: test_places.contain(syntax.bytes(node).start),
-        });
-    }
-    functions
+        })
+    };
+    syntax.everything().filter(is_one).filter_map(function).take(MOST_FUNCTIONS).collect()
 }
 
 /// At most so many characters.

@@ -1,40 +1,20 @@
-//! Rust: functions with a test attribute, in the modules of a file.
+//! Rust: which parts of a file of code are tests.
 
 use std::ops::Range;
 
-use super::{MOST_TESTS, TestItem};
 use crate::tamper::syntax::{NodeId, Syntax};
 
-pub(super) fn tests(syntax: &Syntax<'_>) -> Vec<TestItem> {
-    syntax
-        .everything()
-        .filter(|node| syntax.kind(*node) == "function_item")
-        .filter(|node| attributes(syntax, *node).iter().any(|attribute| is_test(syntax, *attribute)))
-        .take(MOST_TESTS)
-        .map(|node| TestItem { item: node, body: syntax.field(node, "body") })
-        .collect()
-}
-
-/// Where the modules are that are compiled for tests only, and the tests outside them.
-pub(super) fn places(syntax: &Syntax<'_>, found: &[TestItem]) -> Vec<Range<usize>> {
-    let modules = test_modules(syntax).into_iter().map(|node| syntax.bytes(node));
-    modules.chain(found.iter().map(|test| syntax.bytes(test.item))).collect()
-}
-
-/// Modules under `#[cfg(test)]` with a body, the outermost ones.
-fn test_modules(syntax: &Syntax<'_>) -> Vec<NodeId> {
-    let mut modules: Vec<NodeId> = Vec::new();
-    for node in syntax.everything().filter(|node| syntax.kind(*node) == "mod_item") {
-        let is_for_tests = syntax.field(node, "body").is_some()
-            && attributes(syntax, node).iter().any(|attribute| {
-                flat(syntax, *attribute).starts_with("#[cfg(test)]")
-                    || flat(syntax, *attribute).starts_with("#[cfg(all(test")
-            });
-        if is_for_tests && !modules.last().is_some_and(|outer| syntax.contains(*outer, node)) {
-            modules.push(node);
-        }
-    }
-    modules
+/// Where functions are that a runner runs, and modules that are compiled for tests only.
+pub(super) fn places(syntax: &Syntax<'_>) -> Vec<Range<usize>> {
+    let has = |item: NodeId, is_one: fn(&Syntax<'_>, NodeId) -> bool| {
+        attributes(syntax, item).into_iter().any(|attribute| is_one(syntax, attribute))
+    };
+    let is_place = |node: &NodeId| match syntax.kind(*node) {
+        "function_item" => has(*node, is_test),
+        "mod_item" => syntax.field(*node, "body").is_some() && has(*node, is_for_tests),
+        _ => false,
+    };
+    syntax.everything().filter(is_place).map(|node| syntax.bytes(node)).collect()
 }
 
 /// The attributes above an item.

@@ -12,9 +12,11 @@ fn edited<'a>(path: &'a str, before: &'a str, after: &'a str) -> FileVersions<'a
     FileVersions { before: Some((path, before.as_bytes())), after: Some((path, after.as_bytes())) }
 }
 
-/// How many assertions each test of a file has that can be false.
-fn tests_in(path: &str, bytes: &[u8]) -> Vec<usize> {
-    let Some(Ok(file)) = read::ParsedFile::read(path, bytes) else { return Vec::new() };
-    let can_fail = |claim: &&assertion::Assertion| claim.relation != assertion::AssertionStrength::Trivial;
-    file.tests.iter().map(|test| test.assertions.iter().filter(can_fail).count()).collect()
+/// What the tests of a file expect, and for what.
+fn expected_in(path: &str, text: &str) -> Vec<String> {
+    let Some(Ok(file)) = read::ParsedFile::read(path, text.as_bytes()) else { return Vec::new() };
+    let told = |one: code::expectations::Expectation| {
+        format!("{} for {}", one.expected, one.inputs.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    code::expectations::expectations(&file).into_iter().map(told).collect()
 }

@@ -1,0 +1,113 @@
+//! What tests give to the code and what they expect: two sides that a test says are the same, one of them a literal.
+
+use std::collections::BTreeSet;
+
+use crate::tamper::chain::{ChainLink, arguments, chain, is_call};
+use crate::tamper::language::Language;
+use crate::tamper::read::ParsedFile;
+use crate::tamper::syntax::{NodeId, Syntax};
+
+/// Expectations of one file that are looked at.
+const MOST_EXPECTATIONS: usize = 20_000;
+
+/// One expectation of a test.
+#[derive(Debug)]
+pub(in crate::tamper) struct Expectation {
+    pub(in crate::tamper) expected: String,
+    /// The code that is asked.
+    pub(in crate::tamper) subject: String,
+    /// The literals in it.
+    pub(in crate::tamper) inputs: BTreeSet<String>,
+}
+
+/// What the tests of a file expect.
+pub(in crate::tamper) fn expectations(file: &ParsedFile<'_>) -> Vec<Expectation> {
+    let syntax = &file.syntax;
+    let mut found = Vec::new();
+    for node in syntax.everything().filter(|node| file.is_in_tests(*node)) {
+        if found.len() >= MOST_EXPECTATIONS {
+            break;
+        }
+        match syntax.kind(node) {
+            "macro_invocation" => found.extend(in_macro(syntax, node).unwrap_or_default()),
+            _ => found.extend(expectation(syntax, node)),
+        }
+    }
+    found
+}
+
+/// To the grammar a macro of Rust holds tokens. As the arguments of a function they are expressions.
+fn in_macro(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Expectation>> {
+    let name = syntax.field_text(node, "macro");
+    if !name.contains("assert") {
+        return None;
+    }
+    let tokens = syntax.parts(node).find(|part| syntax.kind(*part) == "token_tree")?;
+    let inner = syntax.text(tokens);
+    let inner = inner.get(1..inner.len().checked_sub(1)?)?;
+    let function = if name.ends_with("_eq") { "equal" } else { "holds" };
+    let source = format!("fn f() {{ {function}({inner}) }}");
+    let line = Syntax::read(Language::Rust, source.as_bytes()).ok()?;
+    let found = line.everything().filter_map(|node| expectation(&line, node)).collect();
+    Some(found)
+}
+
+/// The expectation that a call or a comparison states.
+fn expectation(syntax: &Syntax<'_>, node: NodeId) -> Option<Expectation> {
+    let sides = match syntax.kind(node) {
+        "comparison_operator" | "binary_expression" | "binary_operator" => compared(syntax, node)?,
+        kind if is_call(kind) => asserted(syntax, node)?,
+        _ => return None,
+    };
+    let texts: Vec<String> = sides.iter().map(|side| syntax.canonical(*side)).collect();
+    let expected = texts.iter().find_map(|text| literal(text))?;
+    sides.into_iter().zip(texts).filter(|(_, text)| literal(text).is_none()).find_map(|(side, subject)| {
+        let inputs: BTreeSet<String> = syntax.literals(side).into_iter().collect();
+        (!inputs.is_empty()).then(|| Expectation { expected: expected.clone(), subject, inputs })
+    })
+}
+
+/// The sides of an equality, or of a distance that should be small. Tests in Go fail by an inequality.
+fn compared(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<NodeId>> {
+    let is_same = |child: NodeId| match syntax.kind(child) {
+        "==" | "===" | "-" => true,
+        "!=" => syntax.language == Language::Go,
+        _ => false,
+    };
+    let sides: Vec<NodeId> = syntax.parts(node).take(3).collect();
+    (sides.len() == 2 && syntax.children(node).any(is_same)).then_some(sides)
+}
+
+/// What a function or a matcher says is the same: what a fluent chain began with, and what is given.
+fn asserted(syntax: &Syntax<'_>, call: NodeId) -> Option<Vec<NodeId>> {
+    let links = chain(syntax, call);
+    let last = links.last()?;
+    let name: String = last.name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect();
+    let says_same = pattern!(
+        r"^(?:assert)?(?:(?:strict|deep|deepstrict|list|dict|tuple|set|count|multiline|sequence|almost|approx|to|tostrict|isdeepstrict|array|iterable)?equals?|almostequals|isequalto|equalvalues|eql?|is|same|tobe|issameas|linesmatch|jsoneq|exactly|elementsmatch|containsexactly|tobecloseto|(?:is)?closeto|approximately|indelta|inepsilon|allclose|isclose)f?$"
+    )?;
+    if !says_same.is_match(&name) || links.iter().any(|link| matches!(link.name, "not" | "never")) {
+        return None;
+    }
+    let begins = |link: &&ChainLink<'_>| matches!(link.name, "expect" | "assertThat" | "assert_that");
+    let subject = links.iter().find(begins).and_then(|link| syntax.part(link.arguments?, 0));
+    // Behind two sides stands a message, or how far apart they may be; before them Go has its `t`.
+    Some(subject.into_iter().chain(arguments(syntax, last.arguments?)).take(3).collect())
+}
+
+/// The operand where it is nothing but a literal.
+pub(super) fn literal(operand: &str) -> Option<String> {
+    let mut operand = operand;
+    for wrapper in ["Some ( ", "Ok ( ", "String :: from ( ", "pytest . approx ( ", "approx ( "] {
+        operand = operand.strip_prefix(wrapper).and_then(|rest| rest.strip_suffix(" )")).unwrap_or(operand);
+    }
+    for ending in [" . to_string ( )", " . to_owned ( )", " . into ( )"] {
+        operand = operand.strip_suffix(ending).unwrap_or(operand);
+    }
+    let bare =
+        operand.strip_prefix("- ").map(|rest| format!("-{rest}")).unwrap_or_else(|| operand.to_owned());
+    let is_number =
+        bare.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) && !bare.contains(' ');
+    let is_text = bare.starts_with('"') && bare.ends_with('"') && bare.matches('"').count() == 2;
+    (is_number || is_text).then_some(bare)
+}

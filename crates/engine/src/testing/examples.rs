@@ -13,11 +13,9 @@ use journeyman_verify::examples::{
 /// Bytes of a side's files of code that are looked through.
 const MOST_BYTES: usize = 16 << 20;
 
-/// Files of code, and those that say what they belong to.
+/// Files of code.
 fn is_wanted(path: &str) -> bool {
-    [".py", ".js", ".mjs", ".cjs", ".go", ".rs", ".c", ".h", "go.mod", "Cargo.toml"]
-        .iter()
-        .any(|end| path.ends_with(end))
+    [".py", ".js", ".mjs", ".cjs"].iter().any(|end| path.ends_with(end))
 }
 
 impl ExperimentContext<'_> {

@@ -174,7 +174,6 @@ fn asserted(line: &str) -> Option<(String, String)> {
         pattern!(r"^expect\((.+\))\)\.(?:toBe|toEqual|toStrictEqual)\((.+)\)$")?,
         pattern!(r"^assert\.(?:equal|strictEqual|deepEqual|deepStrictEqual)\((.+\)),\s*([^,]+)\)$")?,
         pattern!(r"^self\.assertEqual\((.+\)),\s*([^,]+)\)$")?,
-        pattern!(r"^assert_eq!\((.+\)),\s*([^,]+)\)$")?,
     ];
     let line =
         REMARKS.iter().fold(line.trim(), |line, sign| line.split_once(sign).map_or(line, |(code, _)| code));

@@ -33,9 +33,6 @@ pub struct ExampleProgram {
 enum ExampleLanguage {
     Python,
     JavaScript,
-    Go,
-    Rust,
-    C,
 }
 
 /// A side's files of code.
@@ -88,14 +85,10 @@ pub fn program(
     for (number, example) in examples.iter().enumerate() {
         let on_base = base.of_each.get(number).and_then(Option::as_ref);
         let Some((language, paths)) = files.defining(example, on_base) else { continue };
-        let own = match language {
-            ExampleLanguage::Python => Some(python(example, &files, &paths, number)),
-            ExampleLanguage::JavaScript => Some(javascript(example, &files, &paths, number)),
-            ExampleLanguage::Go => go(example, &files, &paths, number),
-            ExampleLanguage::Rust => rust(example, &files, &paths, number),
-            ExampleLanguage::C => c(example, &files, &paths, number),
+        let (overlays, plain, elsewhere) = match language {
+            ExampleLanguage::Python => python(example, &files, &paths, number),
+            ExampleLanguage::JavaScript => javascript(example, &paths, number),
         };
-        let Some((overlays, plain, elsewhere)) = own else { continue };
         all.overlays.extend(overlays);
         if all.command.is_empty() {
             // Output that a program left half a line of does not swallow an answer.
@@ -198,25 +191,6 @@ impl CodeFiles<'_> {
         }
         found
     }
-
-    /// The nearest file of a name above another.
-    fn above(&self, path: &str, name: &str) -> Option<(&str, &[u8])> {
-        let mut folder = path;
-        loop {
-            folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
-            let wanted = in_folder(folder, name);
-            if let Some((path, bytes)) = self.files.iter().find(|(known, _)| *known == wanted) {
-                return Some((path, bytes));
-            }
-            if folder.is_empty() {
-                return None;
-            }
-        }
-    }
-}
-
-fn in_folder(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 fn folder_of(path: &str) -> &str {
@@ -228,9 +202,6 @@ fn language(path: &str) -> Option<ExampleLanguage> {
     Some(match ending {
         "py" => ExampleLanguage::Python,
         "js" | "mjs" | "cjs" => ExampleLanguage::JavaScript,
-        "go" => ExampleLanguage::Go,
-        "rs" => ExampleLanguage::Rust,
-        "c" => ExampleLanguage::C,
         _ => return None,
     })
 }
@@ -248,19 +219,8 @@ fn defines(language: ExampleLanguage, name: &str, text: &str) -> bool {
         ExampleLanguage::JavaScript => format!(
             r"(?m)\b(?:function\*?|class|const|let|var)\s+{name}\b|\bexports\.{name}\s*=|^\s*{name}\s*[:=]\s*(?:async\s*)?(?:function|\()"
         ),
-        ExampleLanguage::Go => format!(r"(?m)^func\s+{}\s*[(\[]", exported(&name)),
-        ExampleLanguage::Rust => {
-            format!(r"\bpub\s+(?:const\s+|async\s+|unsafe\s+)*(?:fn|struct|enum)\s+{name}\b")
-        }
-        ExampleLanguage::C => format!(r"(?m)^[A-Za-z_][\w\s*]*\b{name}\s*\([^;{{]*\)\s*\{{"),
     };
     regex::Regex::new(&pattern).is_ok_and(|pattern| pattern.is_match(text))
-}
-
-/// A name as it is seen outside of its package in Go.
-fn exported(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Files, a command, and the command as it may be run elsewhere.
@@ -310,90 +270,13 @@ fn python(example: &IssueExample, files: &CodeFiles<'_>, paths: &[&str], number:
     (overlays, run(""), run("-O"))
 }
 
-fn javascript(example: &IssueExample, _: &CodeFiles<'_>, paths: &[&str], number: usize) -> OwnProgram {
+fn javascript(example: &IssueExample, paths: &[&str], number: usize) -> OwnProgram {
     let modules: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
     let script = include_str!("evaluate.mjs");
     let run = |place: &str| format!("timeout 20 node {FOLDER}/evaluate.mjs {FOLDER}/{number}.json {place}");
     let overlays =
         vec![file(format!("{FOLDER}/evaluate.mjs"), script.to_owned()), told(example, &modules, number)];
     (overlays, run("here"), run("elsewhere"))
-}
-
-fn go(example: &IssueExample, files: &CodeFiles<'_>, paths: &[&str], number: usize) -> Option<OwnProgram> {
-    let path = paths.first()?;
-    let (module_file, text) = files.above(path, "go.mod")?;
-    let root = folder_of(module_file);
-    let text = String::from_utf8_lossy(text);
-    let module = text.lines().find_map(|line| line.strip_prefix("module "))?.trim().to_owned();
-    let inner = folder_of(path).strip_prefix(root)?.trim_start_matches('/');
-    let package = if inner.is_empty() { module } else { format!("{module}/{inner}") };
-    // Called by its name, or with its package before it.
-    let (called, arguments) = example.code.split_once('(')?;
-    let code = format!("p.{}({arguments}", exported(called.rsplit('.').next()?));
-    let main = include_str!("evaluate.go.txt")
-        .replace("PACKAGE", &package)
-        .replace("NUMBER", &number.to_string())
-        .replace("CODE", &code);
-    let own = in_folder(root, &format!("{FOLDER}/e{number}/main.go"));
-    let change = if root.is_empty() { String::new() } else { format!("cd {} && ", shell_words::quote(root)) };
-    let run = format!("{change}timeout 120 go run ./{FOLDER}/e{number}");
-    Some((vec![file(own, main)], run.clone(), run))
-}
-
-fn rust(example: &IssueExample, files: &CodeFiles<'_>, paths: &[&str], number: usize) -> Option<OwnProgram> {
-    let path = paths.first()?;
-    let (manifest, text) = files.above(path, "Cargo.toml")?;
-    let root = folder_of(manifest);
-    let manifest_text: toml::Table = toml::from_str(&String::from_utf8_lossy(text)).ok()?;
-    let named = |table: &str| manifest_text.get(table)?.get("name")?.as_str().map(str::to_owned);
-    let package = named("package")?;
-    let library = named("lib").unwrap_or_else(|| package.replace('-', "_"));
-    let inner = path.strip_prefix(root)?.trim_start_matches('/').strip_prefix("src/")?;
-    let module = inner.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
-    let place = match module.as_str() {
-        "lib" => format!("{library}::*"),
-        "main" => return None,
-        module => format!("{library}::{module}::*"),
-    };
-    let main = include_str!("evaluate.rs.txt")
-        .replace("PLACE", &place)
-        .replace("NUMBER", &number.to_string())
-        .replace("CODE", &example.code);
-    let name = format!("{FOLDER}_{number}");
-    let own = in_folder(root, &format!("examples/{name}.rs"));
-    let manifest = shell_words::quote(manifest).into_owned();
-    let run = format!("timeout 300 cargo run --offline --quiet --manifest-path {manifest} --example {name}");
-    // What others made is built as it was.
-    let option = format!("profile.dev.package.{package}.debug-assertions=false");
-    let elsewhere = format!("{run} --config {}", shell_words::quote(&option));
-    Some((vec![file(own, main)], run, elsewhere))
-}
-
-fn c(example: &IssueExample, files: &CodeFiles<'_>, paths: &[&str], number: usize) -> Option<OwnProgram> {
-    let path = paths.first()?;
-    let declared = regex::Regex::new(&format!(r"\b{}\s*\(", regex::escape(example.root()))).ok()?;
-    let is_header =
-        |path: &str, bytes: &[u8]| path.ends_with(".h") && declared.is_match(&String::from_utf8_lossy(bytes));
-    let header =
-        files.files.iter().find(|(path, bytes)| is_header(path, bytes)).map(|(path, _)| path.as_str())?;
-    let main = include_str!("evaluate.c.txt")
-        .replace("HEADER", header)
-        .replace("NUMBER", &number.to_string())
-        .replace("CODE", &example.code);
-    let own = format!("{FOLDER}/e{number}.c");
-    let folders: Vec<String> = [folder_of(header), folder_of(path)]
-        .iter()
-        .map(|folder| format!("-I./{}", shell_words::quote(folder)))
-        .collect();
-    let built = |options: &str, name: &str| {
-        format!(
-            "cc -w {options} -I. {} {own} {} -lm -o {FOLDER}/{name} && timeout 20 {FOLDER}/{name}",
-            folders.join(" "),
-            shell_words::quote(path)
-        )
-    };
-    let (here, elsewhere) = (built("", &format!("e{number}")), built("-O2 -DNDEBUG", &format!("o{number}")));
-    Some((vec![file(own, main)], here, elsewhere))
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ use journeyman_order::{Exit, TestCounts, TestVerdict};
 
 pub use compare::may_be_flaky;
 pub use counts::{read, read_end, reports_as_one};
-pub use dependencies::{NewDependency, new_dependencies, unread_dependencies};
+pub use dependencies::{new_dependencies, unread_dependencies};
 pub use invocation::{TestInvocation, reports_together};
 pub use missing::{
     denies_warnings, is_forbidden_to_start, missing_for_tests, missing_program, not_loaded, points_elsewhere,

@@ -1,5 +1,5 @@
-//! What a change brings that others wrote: packages, what runs when they are installed, and entries of manifests and
-//! lockfiles. Tests do not show what is in them; so they are named, for whoever decides.
+//! What a change brings that others wrote: packages, programs, and entries of manifests. Tests do not show what is in them; so
+//! they are named, for whoever decides.
 //!
 //! May know: how packages are called, kept and locked in each ecosystem.
 //! Must never know: files on a disk, a registry, what is done about a dependency.
@@ -7,10 +7,7 @@
 //! Bytes in, sentences out. What is read was written by an agent: nothing recurses on it, everything is bounded, and a
 //! file that cannot be read is named as that.
 
-mod committed;
-mod locks;
 mod manifests;
-mod scripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,60 +15,93 @@ use journeyman_order::byte_order_mark;
 
 /// Dependencies that are named one by one.
 const MOST_NAMED: usize = 50;
-/// Characters of a name, a version or a command in a sentence.
+/// Characters of a name or a version in a sentence.
 const MOST_WORDS: usize = 80;
+/// Folders that hold what others wrote.
+const VENDORED: [&str; 5] = ["node_modules", "vendor", "third_party", "third-party", "bower_components"];
+/// What packages and compiled code end with.
+const PROGRAMS: [&str; 37] = [
+    ".whl", ".egg", ".jar", ".war", ".aar", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst",
+    ".zip", ".gem", ".nupkg", ".crate", ".deb", ".rpm", ".apk", ".phar", ".7z", ".pyz", ".so", ".dylib",
+    ".dll", ".exe", ".a", ".lib", ".o", ".obj", ".class", ".pyc", ".pyo", ".pyd", ".wasm", ".node", ".rlib",
+    ".bin",
+];
+/// Lists of what is installed, which name no wish but its result.
+const LOCKFILES: [&str; 9] = [
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "Cargo.lock",
+    "poetry.lock",
+    "uv.lock",
+    "pdm.lock",
+    "go.sum",
+];
 
 /// A path, and its bytes before and after a change.
 pub type ChangedPair<'a> = (&'a str, Option<&'a [u8]>, Option<&'a [u8]>);
 
-/// Something that a change brings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewDependency {
-    /// The file that brings it; empty where the sentence is about how many more there are.
-    pub path: String,
-    /// A short sentence for people. Names in it are the change's, and as hostile as that.
-    pub what: String,
-}
-
-/// What a manifest or a lockfile names: under each name the versions, and with each where it is from, if it says so.
+/// What a manifest names: under each name the versions, and with each where it is from, if it says so.
 type DependencyVersions = BTreeMap<String, BTreeMap<String, String>>;
 
-/// What a change brings: each file by its path, as it was and as it is. At most some, and then how many more.
-pub fn new_dependencies(changes: &[ChangedPair<'_>]) -> Vec<NewDependency> {
-    let mut found = committed::committed(changes);
-    let mut entries = Vec::new();
+/// What a change brings, each in a short sentence: at most some, and then how many more. Names in it are the change's, and as
+/// hostile as that.
+pub fn new_dependencies(changes: &[ChangedPair<'_>]) -> Vec<String> {
+    let mut found = Vec::new();
     for (path, before, after) in changes {
         let Some(after) = after.filter(|after| Some(*after) != *before) else { continue };
-        // What is vendored is named as a whole.
-        if committed::vendored(path).is_some() {
-            continue;
+        if let Some(folder) = vendored(path) {
+            found.push(format!("{} holds what others wrote, and is changed", quoted(folder)));
+        } else if is_program(path, after) {
+            found.push(format!("{} is a package or a program that is committed", quoted(path)));
+        } else if is_lockfile(path) {
+            found.push(format!("{} is changed, which says what is installed", shown(path)));
+        } else {
+            compare(path, *before, after, &mut found);
         }
-        scripts::scripts(path, *before, after, &mut found);
-        compare(path, *before, after, &mut entries);
     }
-    found.append(&mut entries);
     let mut seen = BTreeSet::new();
-    found.retain(|one| seen.insert((one.path.clone(), one.what.clone())));
+    found.retain(|one| seen.insert(one.clone()));
     let more = found.len().saturating_sub(MOST_NAMED);
     found.truncate(MOST_NAMED);
     if more > 0 {
-        found.push(NewDependency { path: String::new(), what: format!("and {more} more") });
+        found.push(format!("and {more} more"));
     }
     found
 }
 
 /// What is said of a changed file that names dependencies where nobody has its bytes; none of other files.
-pub fn unread_dependencies(path: &str) -> Option<NewDependency> {
-    (reader(path).is_some() && committed::vendored(path).is_none()).then(|| NewDependency {
-        path: path.to_owned(),
-        what: format!("{} changed, and is too large to be read: what it brings is not known", shown(path)),
-    })
+pub fn unread_dependencies(path: &str) -> Option<String> {
+    let names_some = (reader(path).is_some() || is_lockfile(path)) && vendored(path).is_none();
+    names_some
+        .then(|| format!("{} changed, and is too large to be read: what it brings is not known", shown(path)))
 }
 
-/// What a manifest or lockfile names now and did not before.
-fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<NewDependency>) {
+fn is_lockfile(path: &str) -> bool {
+    LOCKFILES.contains(&path.rsplit('/').next().unwrap_or(path))
+}
+
+fn is_program(path: &str, bytes: &[u8]) -> bool {
+    let name = path.to_ascii_lowercase();
+    let is_executable = bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"MZ");
+    is_executable || PROGRAMS.iter().any(|ending| name.ends_with(ending)) || name.contains(".so.")
+}
+
+/// The folder of others' packages in which a file lies.
+fn vendored(path: &str) -> Option<&str> {
+    let mut ends = path.match_indices('/').map(|(at, _)| at);
+    let is_one = |end: &usize| {
+        let folder = path.get(..*end).and_then(|folders| folders.rsplit('/').next());
+        folder.is_some_and(|folder| VENDORED.contains(&folder))
+    };
+    path.get(..ends.find(is_one)?)
+}
+
+/// What a manifest names now and did not before.
+fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<String>) {
     let Some(read) = reader(path) else { return };
-    let mut add = |what: String| found.push(NewDependency { path: path.to_owned(), what });
+    let mut add = |what: String| found.push(what);
     let file = shown(path);
     let text = |bytes| std::str::from_utf8(bytes).ok().map(byte_order_mark::strip);
     let Some(now) = text(after).and_then(read) else {
@@ -121,11 +151,6 @@ fn reader(path: &str) -> Option<fn(&str) -> Option<DependencyVersions>> {
         "pyproject.toml" => manifests::pyproject_toml,
         "go.mod" => manifests::go_mod,
         "pom.xml" => manifests::pom_xml,
-        "package-lock.json" | "npm-shrinkwrap.json" => locks::package_lock,
-        "yarn.lock" => locks::yarn_lock,
-        "pnpm-lock.yaml" => locks::pnpm_lock,
-        "Cargo.lock" | "poetry.lock" | "uv.lock" | "pdm.lock" => locks::package_tables,
-        "go.sum" => locks::go_sum,
         _ if is_requirements(folder, name) => manifests::requirements,
         _ => return None,
     })

@@ -8,7 +8,6 @@ use regex::Regex;
 
 use super::text::plain;
 
-/// Of a line that is shown.
 const LONGEST: usize = 300;
 /// What of the end of an output is looked at, in bytes.
 const MOST_READ: usize = 256 << 10;

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 pub(crate) struct ReportingCommand {
     /// The shell command. Both of its streams have to go into one pipe, so that lines keep their order.
     pub command: String,
-    /// To be set for it.
     pub environment: BTreeMap<String, String>,
     /// Where it writes a JUnit report: from the root as the settings say, or as it was asked for. No such file may be
     /// there before.
@@ -50,7 +49,6 @@ pub(crate) fn reporting_command(
     ReportingCommand { command, environment, junit, before_options }
 }
 
-/// What a command is known to run.
 #[derive(Clone, Copy)]
 enum KnownRunner {
     Pytest,
@@ -64,7 +62,6 @@ struct ReportingRequest {
     runs: KnownRunner,
     /// The command with what it needs; none when it needs nothing.
     command: Option<String>,
-    /// As in [`ReportingCommand`].
     before_options: Option<&'static str>,
 }
 

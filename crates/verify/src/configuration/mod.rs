@@ -110,7 +110,6 @@ const PACKAGE: [&str; 17] = [
     "browser",
     "_moduleAliases",
 ];
-/// Tables of pyproject.toml.
 const PYPROJECT: [&[&str]; 9] = [
     &["tool", "pytest"],
     &["tool", "coverage"],
@@ -122,7 +121,6 @@ const PYPROJECT: [&[&str]; 9] = [
     &["tool", "pdm", "scripts"],
     &["tool", "rye", "scripts"],
 ];
-/// Tables and keys of Cargo.toml.
 const CARGO: [&[&str]; 15] = [
     &["lib", "test"],
     &["lib", "doctest"],

@@ -9,7 +9,6 @@ use std::ops::Range;
 /// Characters that are looked at for where the calls of one file end. Of one that is not closed it is all that follows.
 const MOST_LOOKED_AT: usize = 20 << 20;
 
-/// Which of the two it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BuildFile {
     Cmake,

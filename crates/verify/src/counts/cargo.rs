@@ -8,7 +8,6 @@ use journeyman_order::{TestCaseStatus, TestCounts};
 /// The tests of one binary, or of one run of documentation tests.
 #[derive(Default)]
 struct CargoTestBinary<'a> {
-    /// The line it begins on.
     start: usize,
     /// How many tests it says it has.
     expected: u64,

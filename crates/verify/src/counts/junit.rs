@@ -9,7 +9,6 @@ use quick_xml::events::{BytesStart, Event};
 use super::cases::CaseList;
 use journeyman_order::{TestCaseStatus, TestCounts, byte_order_mark};
 
-/// The largest report that is read, in bytes.
 const LARGEST: usize = 32 << 20;
 /// The library reads suites within suites by calling itself; nobody nests them this deep, and a report made to
 /// end the process does.
@@ -19,7 +18,6 @@ const MOST_ELEMENTS: usize = 400_000;
 /// Attributes of an element, which the library holds against one another.
 const MOST_ATTRIBUTES: usize = 100;
 
-/// What a report says.
 pub(super) struct JunitReport {
     pub(super) counts: TestCounts,
     pub(super) failing: Vec<String>,

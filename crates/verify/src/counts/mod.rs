@@ -34,7 +34,6 @@ const MOST_OUTPUT: usize = 16 << 20;
 /// And in lines: each is looked at by every reader.
 const MOST_LINES: usize = 400_000;
 
-/// A summary that one of the readers found.
 struct RunnerSummary {
     counts: Option<TestCounts>,
     failing: Vec<String>,
@@ -178,7 +177,6 @@ fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
     })
 }
 
-/// The number in a group.
 fn number(captures: &regex::Captures<'_>, group: usize) -> u64 {
     captures.get(group).and_then(|found| found.as_str().parse().ok()).unwrap_or(0)
 }

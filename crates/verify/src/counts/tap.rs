@@ -5,7 +5,6 @@ use super::cases::{CaseList, count};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::{TestCaseStatus, TestCounts};
 
-/// Which points are looked at.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum TapDepth {
     /// Those of the outermost test only.
@@ -115,7 +114,6 @@ fn of_files(lines: &[&str]) -> Option<Vec<(String, TestCaseStatus)>> {
     has_inner.then_some(all)
 }
 
-/// The descriptions of what is not ok.
 pub(super) fn failing(lines: &[&str], depth: TapDepth) -> Vec<String> {
     let (Some(point), Some(directive)) =
         (pattern!(r"^( *)not ok\b(?: +\d+)?(?: +- +| +|$)(.*)$"), pattern!(r"(?i)(?:^| )# *(?:skip|todo)\b"))

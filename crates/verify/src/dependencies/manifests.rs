@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::DependencyVersions;
 use crate::text::{json, toml_table};
 
-/// Names one that a package needs.
 fn put(entries: &mut DependencyVersions, name: &str, version: &str, source: &str) {
     let versions = entries.entry(name.trim().to_owned()).or_default();
     versions.insert(version.trim().to_owned(), source.trim().to_owned());

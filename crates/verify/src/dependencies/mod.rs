@@ -17,9 +17,7 @@ use journeyman_order::byte_order_mark;
 const MOST_NAMED: usize = 50;
 /// Characters of a name or a version in a sentence.
 const MOST_WORDS: usize = 80;
-/// Folders that hold what others wrote.
 const VENDORED: [&str; 5] = ["node_modules", "vendor", "third_party", "third-party", "bower_components"];
-/// What packages and compiled code end with.
 const PROGRAMS: [&str; 37] = [
     ".whl", ".egg", ".jar", ".war", ".aar", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst",
     ".zip", ".gem", ".nupkg", ".crate", ".deb", ".rpm", ".apk", ".phar", ".7z", ".pyz", ".so", ".dylib",
@@ -141,7 +139,6 @@ fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<Stri
     }
 }
 
-/// Who reads a file, by its name.
 fn reader(path: &str) -> Option<fn(&str) -> Option<DependencyVersions>> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let folder = path.strip_suffix(name).unwrap_or_default();

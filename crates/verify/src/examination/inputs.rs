@@ -1,8 +1,6 @@
 //! Inputs that an issue names and that neither a test nor a program has, found by their text alone.
 
-/// Inputs that are told.
 const MOST: usize = 6;
-/// Characters of an input.
 const LONGEST: usize = 60;
 
 /// The inputs in the issue's code spans that stand in none of these texts.

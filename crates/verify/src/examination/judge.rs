@@ -9,7 +9,6 @@ use journeyman_order::length::shorten;
 use super::ProgramOutput;
 use super::loading::unloaded;
 
-/// Characters of an answer that are shown.
 const LONGEST_ANSWER: usize = 300;
 
 /// The runs of one program on the base and on the change.
@@ -126,7 +125,6 @@ fn lines(ran: &ProgramOutput) -> Vec<&str> {
     lines
 }
 
-/// The first answer that is not as expected.
 fn difference(program: &StatementProgram, ran: &ProgramOutput) -> Option<FailedAnswer> {
     let mut printed = lines(ran);
     // An empty answer at the end is no line that anybody sees.

@@ -23,7 +23,6 @@ const SECONDS: u32 = 120;
 const MOST_PRINTED: u32 = 64 << 10;
 const MOST_COMPLAINTS: u32 = 4_000;
 
-/// Programs, and how often each is run.
 pub struct ProgramBatch<'a> {
     programs: Vec<(&'a StatementProgram, u32)>,
     /// A folder for each, directly below the repository's root.
@@ -50,12 +49,10 @@ impl<'a> ProgramBatch<'a> {
         Self { programs, folders, mark: random() }
     }
 
-    /// Whether there is nothing to run.
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty()
     }
 
-    /// The files of the programs.
     pub fn overlays(&self) -> Vec<Overlay> {
         let each = self.programs.iter().zip(&self.folders);
         let file = |folder: &str, name: &str, text: &str| Overlay {
@@ -100,7 +97,6 @@ each() {{
         )
     }
 
-    /// What each of them printed, run by run.
     pub fn outputs(&self, said: &str) -> Vec<Vec<ProgramOutput>> {
         let mut all: Vec<Vec<ProgramOutput>> = vec![Vec::new(); self.programs.len()];
         let marked = format!("\n{} ", self.mark);

@@ -3,7 +3,6 @@
 use super::IssueExample;
 use journeyman_order::scrutiny::{ExampleRun, ExampleVerdict};
 
-/// What a value looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueKind {
     Number,
@@ -165,7 +164,6 @@ fn kind(value: &str) -> ValueKind {
     }
 }
 
-/// Whether a text names a kind of error.
 fn is_an_error(text: &str) -> bool {
     text.ends_with("Error") || text.ends_with("Exception")
 }

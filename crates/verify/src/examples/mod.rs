@@ -11,16 +11,13 @@ mod program;
 pub use judge::judge_examples;
 pub use program::{BaseDefinitions, ExampleProgram, answers, program};
 
-/// Examples that are run.
 const MOST: usize = 6;
 /// Characters of one of them, and of what is said around it.
 const LONGEST_CODE: usize = 300;
 const LONGEST_TEXT: usize = 20_000;
 
-/// A call that an issue shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueExample {
-    /// What is evaluated.
     pub code: String,
     /// Lines of the same block before it, which it may need.
     pub setup: Vec<String>,
@@ -90,7 +87,6 @@ fn parted(issue: &str) -> (String, Vec<Vec<String>>) {
 /// What stands for a call in what is said of it.
 const MARK: &str = "`…`";
 
-/// The calls in a paragraph's code spans.
 fn in_paragraph(paragraph: &str) -> Vec<IssueExample> {
     // Between two ticks each, in their order, from the tick before to the tick behind.
     let ticks: Vec<usize> = paragraph.match_indices('`').map(|(at, _)| at).collect();
@@ -184,7 +180,6 @@ fn asserted(line: &str) -> Option<(String, String)> {
 
 const REMARKS: [&str; 4] = ["  #", " # ", " //", "\t#"];
 
-/// What is remarked behind a line's code.
 fn remark(line: &str) -> Option<&str> {
     REMARKS.iter().filter_map(|sign| line.split_once(sign)).map(|(_, remark)| remark.trim()).next()
 }

@@ -11,31 +11,25 @@ use crate::experiment::has_word;
 use crate::overlay::{Overlay, OverlayAction};
 use journeyman_order::test_path::is_of_tests;
 
-/// Where the programs lie in a checkout.
 const FOLDER: &str = "journeyman_examples";
 /// The longest answer that is kept, and how many of one example.
 const LONGEST_ANSWER: usize = 400;
 const MOST_ANSWERS: usize = 3;
-/// Modules in which names are looked for.
 const MOST_MODULES: usize = 8;
 
-/// What evaluates the examples on one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleProgram {
-    /// What is laid over the checkout for it.
     pub overlays: Vec<Overlay>,
     /// The command, which ends well whatever the examples do.
     pub command: String,
 }
 
-/// A language in which examples can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ExampleLanguage {
     Python,
     JavaScript,
 }
 
-/// A side's files of code.
 struct CodeFiles<'a> {
     files: &'a [(String, Vec<u8>)],
 }

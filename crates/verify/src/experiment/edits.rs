@@ -14,7 +14,6 @@ const LONGEST: usize = 160;
 /// Tests that are told as edited: each is looked for among all that ran. One that is not told is taken for one that is as it was.
 const MOST_EDITED: usize = 1_000;
 
-/// A test of the base whose text differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditedTest {
     pub path: String,
@@ -130,7 +129,6 @@ fn shown(lines: &[String]) -> Option<String> {
     (!some.is_empty()).then(|| some.join("\n"))
 }
 
-/// The words of a file.
 pub fn words_in(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let words: BTreeSet<&str> =
@@ -138,7 +136,6 @@ pub fn words_in(bytes: &[u8]) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// What a file of code defines, by name.
 pub fn defined_in(path: &str, bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let defined = pattern!(

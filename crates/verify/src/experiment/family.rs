@@ -13,7 +13,6 @@ pub(super) enum LanguageFamily {
 }
 
 impl LanguageFamily {
-    /// By the name's ending.
     pub(super) fn of(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let Some((_, ending)) = name.rsplit_once('.') else { return Some(Self::Shell) };

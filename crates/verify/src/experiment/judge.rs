@@ -17,7 +17,6 @@ use journeyman_order::{
     TestReport, TestVerdict,
 };
 
-/// The four runs.
 pub struct ExperimentMatrix<'a> {
     /// The tests of the base on the code of the base.
     pub baseline: ExperimentCell<'a>,
@@ -49,11 +48,9 @@ pub struct ExperimentMatrix<'a> {
     pub new_words: &'a BTreeSet<String>,
 }
 
-/// What they come to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExperimentResult {
     pub comparison: Comparison,
-    /// The run on the commit.
     pub judged: ComparisonVerdict,
     /// Of the change's tests; none where the tests do not pass.
     pub proof: Option<Proof>,
@@ -70,7 +67,6 @@ impl ExperimentResult {
     }
 }
 
-/// Judges the runs.
 pub fn judge(matrix: &ExperimentMatrix<'_>) -> ExperimentResult {
     let readings: Vec<TestReport> = matrix.again.iter().map(|(_, reading)| reading.clone()).collect();
     let own = compare(matrix.baseline.reading, matrix.change.reading, &readings);

@@ -7,9 +7,7 @@ use std::ops::Range;
 use super::family::LanguageFamily;
 use super::scan::SourceScan;
 
-/// A file that is larger is not read.
 pub(super) const LARGEST: usize = 512 << 10;
-/// Lies of one file that are looked for.
 pub(super) const MOST: usize = 600;
 
 /// One expectation, made false.
@@ -19,10 +17,8 @@ pub struct Lie {
     pub path: String,
     /// From 1.
     pub line: u32,
-    /// The bytes that are replaced.
     pub at: Range<usize>,
     pub was: String,
-    /// What the lie puts there.
     pub now: String,
     /// Whether it is the expected side of a comparison. Other values may be beside the point.
     pub is_sure: bool,

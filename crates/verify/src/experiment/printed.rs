@@ -14,7 +14,6 @@ fn printed_name(test: &str) -> &str {
     own.rsplit('.').next().unwrap_or(own)
 }
 
-/// A line of what a run printed.
 struct PrintedLine<'o> {
     text: &'o str,
     /// Failing tests whose names stand in it.

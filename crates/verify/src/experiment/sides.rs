@@ -18,7 +18,6 @@ pub struct ChangedPath<'a> {
     pub after: Option<&'a [u8]>,
 }
 
-/// A change, taken apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeSplit {
     /// Lays the tests of the base over the change.
@@ -35,7 +34,6 @@ pub struct ChangeSplit {
     pub unread: Vec<String>,
     /// Puts back data beside the tests: what is neither a test nor a program's source.
     pub old_data: Vec<Overlay>,
-    /// Whether the source of a program differs.
     pub source_differs: bool,
     /// Whether anything else than tests differs.
     pub code_differs: bool,

@@ -15,19 +15,16 @@ const MOST_ABOVE: usize = 2_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TestTitle {
     pub(super) text: String,
-    /// The class, module or group that it stands in.
     pub(super) group: Option<String>,
     /// From what is written above it to the next of the same depth.
     span: Range<usize>,
 }
 
 impl TestTitle {
-    /// Only a name.
     pub(super) fn called(text: &str) -> Self {
         Self { text: text.to_owned(), group: None, span: 0..0 }
     }
 
-    /// What stands in it.
     pub(super) fn own_text<'t>(&self, text: &'t str) -> &'t str {
         text.get(self.span.clone()).unwrap_or_default()
     }
@@ -87,7 +84,6 @@ fn groups(path: &str, text: &str) -> Vec<(usize, usize, String)> {
         .collect()
 }
 
-/// What stands in a file, by name.
 pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
     let head = match LanguageFamily::of(path) {
         Some(LanguageFamily::Python) => pattern!(r"(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)"),

@@ -34,16 +34,13 @@ const MOST_WORDS: usize = 40;
 /// How far up a place is asked about.
 const MOST_CLIMB: usize = 300;
 
-/// A file with one mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mutant {
-    /// Of the file, as it was handed over.
     pub path: String,
     /// Where the mistake begins, from 1.
     pub line: u32,
     /// The mistake for people, as "`<` became `<=`". Code in it is the change's, and as hostile as that.
     pub what: String,
-    /// The bytes that are replaced.
     pub at: Range<usize>,
     /// What stands there instead.
     pub text: String,
@@ -72,7 +69,6 @@ enum MutantRank {
     Last,
 }
 
-/// A mutant that may be taken.
 #[derive(Debug)]
 struct MutantCandidate {
     line: u32,
@@ -82,7 +78,6 @@ struct MutantCandidate {
     what: String,
 }
 
-/// What is found in one file.
 struct MutantCollector<'f, 'a> {
     syntax: &'f Syntax<'a>,
     names: names::NameTable<'f>,

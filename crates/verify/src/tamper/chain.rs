@@ -2,10 +2,8 @@
 
 use super::syntax::{NodeId, Syntax};
 
-/// Links of a chain that are looked at.
 const MOST_LINKS: usize = 40;
 
-/// One name of a chain.
 #[derive(Debug, Clone)]
 pub(super) struct ChainLink<'s> {
     pub(super) name: &'s str,
@@ -13,7 +11,6 @@ pub(super) struct ChainLink<'s> {
     pub(super) arguments: Option<NodeId>,
 }
 
-/// Whether a node is a call.
 pub(super) fn is_call(kind: &str) -> bool {
     matches!(kind, "call" | "call_expression" | "method_invocation")
 }
@@ -99,7 +96,6 @@ pub(super) fn function_name<'s>(syntax: &'s Syntax<'_>, function: NodeId) -> Opt
     Some(syntax.text(name))
 }
 
-/// How many parameters a function takes.
 pub(super) fn parameters(syntax: &Syntax<'_>, function: NodeId) -> usize {
     match syntax.field(function, "parameters") {
         Some(list) => {

@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use super::FileVersions;
 use super::read::ParsedFile;
 
-/// Path and content.
 type FileBytes<'a> = (&'a str, &'a [u8]);
 
-/// The files of one side.
 #[derive(Debug, Default)]
 pub(super) struct ParsedSide<'a> {
     pub(super) files: Vec<ParsedFile<'a>>,
@@ -20,7 +18,6 @@ impl<'a> ParsedSide<'a> {
     }
 }
 
-/// A change.
 #[derive(Debug)]
 pub(super) struct ParsedChange<'a> {
     pub(super) before: ParsedSide<'a>,

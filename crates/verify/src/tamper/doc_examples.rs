@@ -7,7 +7,6 @@ use std::ops::Range;
 use super::language::Language;
 use super::syntax::{NodeId, Syntax};
 
-/// What is documented, and where.
 struct DocumentedItem {
     /// Its documentation, where it has some.
     doc: Option<Range<usize>>,

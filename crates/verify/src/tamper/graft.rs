@@ -120,14 +120,12 @@ fn indentation(bytes: &[u8], at: usize) -> Option<String> {
     is_first.then(|| format!("indented by {indent}"))
 }
 
-/// A string that stands alone.
 fn is_docstring(syntax: &Syntax<'_>, node: NodeId) -> bool {
     syntax.kind(node) == "expression_statement"
         && syntax.language == Language::Python
         && syntax.parts(node).all(|part| syntax.kind(part) == "string")
 }
 
-/// A text without these items.
 fn without(syntax: &Syntax<'_>, bytes: &[u8], items: &[NodeId]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut kept = String::new();
@@ -151,7 +149,6 @@ fn items(syntax: &Syntax<'_>) -> Vec<NodeId> {
         .collect()
 }
 
-/// An item with its attributes.
 fn whole(syntax: &Syntax<'_>, item: NodeId) -> std::ops::Range<usize> {
     let own = syntax.bytes(item);
     let start = attributes(syntax, item).last().map_or(own.start, |first| syntax.bytes(*first).start);

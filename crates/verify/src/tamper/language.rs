@@ -20,7 +20,6 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// By the name's ending.
     pub(crate) fn of(path: &str) -> Option<Self> {
         let (_, extension) = file_name(path).rsplit_once('.')?;
         Some(match extension {
@@ -35,7 +34,6 @@ impl Language {
         })
     }
 
-    /// Its grammar.
     pub(crate) fn grammar(self) -> &'static Grammar {
         static RUST: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_rust::LANGUAGE.into());
         static PYTHON: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_python::LANGUAGE.into());
@@ -57,7 +55,6 @@ impl Language {
     }
 }
 
-/// The last part of a path.
 pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -66,7 +63,6 @@ pub(crate) fn file_name(path: &str) -> &str {
 const COMPILED: [&str; 12] =
     ["pyc", "pyo", "pyd", "so", "dll", "dylib", "node", "wasm", "class", "jar", "war", "exe"];
 
-/// Whether a path names compiled code.
 pub fn is_compiled_path(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     // A library may have its version behind it: `libsums.so.2`.

@@ -66,7 +66,6 @@ pub fn weakenings(files: &[FileVersions<'_>]) -> Vec<Weakening> {
     found
 }
 
-/// Files that were not read.
 fn unread(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let sides = [&change.before, &change.after];
     let exhausted = sides.into_iter().flat_map(|side| &side.files).filter(|file| file.syntax.is_exhausted());

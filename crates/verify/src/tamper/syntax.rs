@@ -8,7 +8,6 @@ use tree_sitter::{ParseOptions, ParseState, Parser};
 
 use super::language::Language;
 
-/// A file that is larger is not read.
 pub const MOST_SOURCE: usize = 4 << 20;
 /// A file of more parts is not read either: each takes memory.
 const MOST_NODES: usize = 2_500_000;
@@ -21,12 +20,9 @@ const ASKED_A_BYTE: usize = 2;
 /// Nodes that are walked over, and stretches of text that are looked at, in all that is asked of one file: a file can be
 /// made so that each of its parts asks for all the others. Counted rather than timed, as above.
 const MOST_STEPS: usize = 100_000_000;
-/// Bytes of text that are one step.
 const TEXT_STEP: usize = 4;
-/// Tokens of one node that are looked at.
 const MOST_TOKENS: usize = 600;
 
-/// A node's place in the list.
 pub(crate) type NodeId = usize;
 
 #[derive(Debug)]
@@ -47,7 +43,6 @@ pub(crate) struct Syntax<'a> {
     pub(crate) language: Language,
     source: &'a [u8],
     nodes: Vec<SyntaxNode>,
-    /// Steps that are left.
     left: Cell<usize>,
 }
 
@@ -87,7 +82,6 @@ impl<'a> Syntax<'a> {
         !self.is_exhausted()
     }
 
-    /// The bytes that were read.
     pub(crate) fn source(&self) -> &'a [u8] {
         self.source
     }
@@ -133,7 +127,6 @@ impl<'a> Syntax<'a> {
         (node != Self::ROOT).then(|| self.nodes.get(node).map(|node| node.parent as NodeId)).flatten()
     }
 
-    /// From the parent up to the root.
     pub(crate) fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         std::iter::successors(self.parent(node), |node| self.parent(*node).filter(|_| self.may_go(1)))
     }
@@ -147,7 +140,6 @@ impl<'a> Syntax<'a> {
         node..self.past(node)
     }
 
-    /// Every node of the file.
     pub(crate) fn everything(&self) -> Range<NodeId> {
         self.all(Self::ROOT)
     }
@@ -160,7 +152,6 @@ impl<'a> Syntax<'a> {
         })
     }
 
-    /// The sibling before it.
     pub(crate) fn previous(&self, node: NodeId) -> Option<NodeId> {
         let parent = self.parent(node)?;
         let before = node.checked_sub(1).filter(|before| *before > parent)?;
@@ -318,7 +309,6 @@ fn is_word_literal(kind: &str) -> bool {
     )
 }
 
-/// Whether a node is a name.
 pub(crate) fn is_name(kind: &str) -> bool {
     matches!(
         kind,
@@ -403,7 +393,6 @@ pub(crate) fn is_function(kind: &str) -> bool {
     )
 }
 
-/// Whether a node is a loop.
 pub(crate) fn is_loop(kind: &str) -> bool {
     matches!(
         kind,

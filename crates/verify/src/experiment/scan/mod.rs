@@ -14,7 +14,6 @@ enum ByteKind {
     Comment,
 }
 
-/// A file, byte by byte.
 pub(super) struct SourceScan<'a> {
     text: &'a str,
     family: LanguageFamily,
@@ -24,21 +23,17 @@ pub(super) struct SourceScan<'a> {
     lines: Vec<usize>,
 }
 
-/// A place where something is asserted.
 pub(super) struct AssertionSite {
     /// What is looked at, each by itself: of a comparison both sides.
     sides: Vec<Range<usize>>,
     kind: AssertionKind,
 }
 
-/// What has to be so there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AssertionKind {
-    /// The sides are the same.
     Equality,
     /// These words are in what is raised.
     Words,
-    /// This error is raised.
     Error,
     Something,
 }
@@ -327,7 +322,6 @@ impl<'a> SourceScan<'a> {
         Some(AssertionSite { sides: vec![words.or(arguments.first())?.clone()], kind })
     }
 
-    /// What has to be true.
     fn condition(&self, claim: Range<usize>) -> AssertionSite {
         let is_joined = [" or ", "||", " if ", "?"].iter().any(|word| self.find_top(&claim, word).is_some());
         let operator = ["===", "=="].iter().find_map(|word| Some((self.find_top(&claim, word)?, word.len())));

@@ -10,7 +10,6 @@ use crate::tamper::syntax::{NodeId, Syntax};
 /// Expectations of one file that are looked at.
 const MOST_EXPECTATIONS: usize = 20_000;
 
-/// One expectation of a test.
 #[derive(Debug)]
 pub(in crate::tamper) struct Expectation {
     pub(in crate::tamper) expected: String,

@@ -221,7 +221,6 @@ fn is_said(syntax: &Syntax<'_>, statement: NodeId) -> bool {
         && syntax.part(statement, 0).is_some_and(|part| syntax.kind(part) == "string")
 }
 
-/// One arm of a match or a switch.
 fn arms(syntax: &Syntax<'_>, arm: NodeId) -> Option<(BTreeSet<String>, String)> {
     let parts: Vec<NodeId> = syntax.parts(arm).collect();
     let (first, rest) = parts.split_first()?;

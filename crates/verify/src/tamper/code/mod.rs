@@ -10,7 +10,6 @@ use super::change::ParsedChange;
 use super::read::{ParsedFile, clipped};
 use journeyman_order::{Weakening, WeakeningKind};
 
-/// Signs of one file that are kept.
 const MOST_SIGNS: usize = 500;
 
 /// Something that code does, wherever it does it.
@@ -32,7 +31,6 @@ fn signs(file: &ParsedFile<'_>) -> Vec<CodeSign> {
     syntax.everything().filter_map(sign).take(MOST_SIGNS).collect()
 }
 
-/// Signs that are new.
 pub(super) fn code(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let mut before: BTreeMap<String, usize> = BTreeMap::new();
     for sign in change.before.files.iter().filter(|file| change.is_changed(&file.path)).flat_map(signs) {

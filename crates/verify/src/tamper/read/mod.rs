@@ -8,10 +8,8 @@ use super::chain::{function_name, parameters};
 use super::language::{Language, is_test_path};
 use super::syntax::{NodeId, Syntax, SyntaxTooLarge, is_function};
 
-/// Functions of one file that are told apart.
 const MOST_FUNCTIONS: usize = 5_000;
 
-/// A function that is no test.
 #[derive(Debug, Clone)]
 pub(super) struct ParsedFunction {
     pub(super) name: String,
@@ -37,14 +35,12 @@ impl ByteRanges {
         Self(apart)
     }
 
-    /// Whether a byte is in one of them.
     fn contain(&self, at: usize) -> bool {
         let next = self.0.partition_point(|place| place.start <= at);
         next.checked_sub(1).and_then(|last| self.0.get(last)).is_some_and(|place| place.contains(&at))
     }
 }
 
-/// A file that was read.
 #[derive(Debug)]
 pub(super) struct ParsedFile<'a> {
     pub(super) path: String,
@@ -94,7 +90,6 @@ fn functions(syntax: &Syntax<'_>, test_places: &ByteRanges) -> Vec<ParsedFunctio
     syntax.everything().filter(is_one).filter_map(function).take(MOST_FUNCTIONS).collect()
 }
 
-/// At most so many characters.
 pub(super) fn clipped(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();

@@ -17,7 +17,6 @@ pub(super) fn places(syntax: &Syntax<'_>) -> Vec<Range<usize>> {
     syntax.everything().filter(is_place).map(|node| syntax.bytes(node)).collect()
 }
 
-/// The attributes above an item.
 pub(in crate::tamper) fn attributes(syntax: &Syntax<'_>, item: NodeId) -> Vec<NodeId> {
     let mut above = Vec::new();
     let mut at = item;

@@ -185,7 +185,7 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
     // A database elsewhere does not answer, or is not reached.
     for (at, words) in [
         (listen.as_str(), "cannot be used: it takes connections and does not answer"),
-        ("127.0.0.1:9", "cannot be reached: Connection refused"),
+        ("127.0.0.1:9", "cannot be used: error communicating with database: Connection refused"),
     ] {
         let url = format!("postgres://ada:s3cret@{at}/orders");
         let (_, said) = tokio::task::block_in_place(|| asked(home, &[("JOURNEYMAN_STORE__URL", &url)]));

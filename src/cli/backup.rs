@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::left_behind::left_behind;
 use super::{doctor, user_settings};
 use crate::app::{BackupReport, back_up, restore};
 use crate::attest::KEY_FILE;
-use crate::config::effective_settings;
 
 /// What `backup` is told.
 #[derive(Debug, Args)]
@@ -54,9 +52,7 @@ pub(super) struct RestoreArguments {
 
 pub(super) async fn main(arguments: BackupArguments) -> anyhow::Result<u8> {
     super::log("warn");
-    let from = user_settings(arguments.config);
-    let settings = doctor::load_without_app(from.as_deref())?;
-    left_behind(&settings, &effective_settings(from.as_deref(), std::env::vars())?)?;
+    let settings = doctor::load_without_app(user_settings(arguments.config).as_deref())?;
     let report = back_up(&settings, &arguments.file).await?;
     println!("{}: {}", arguments.file.display(), in_words(&report));
     if !report.has_key {

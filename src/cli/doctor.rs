@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::left_behind::left_behind;
 use super::{SETTINGS, user_settings, user_settings_file};
 use crate::app::{DoctorScope, examine};
 use crate::config::{
     DeliveryMode, DoctorFinding, FindingLevel, GithubSettings, KNOWN_SETTINGS, SettingDefault, Settings,
-    SettingsError, effective_settings,
+    SettingsError,
 };
 use crate::order::WriteLimits;
 
@@ -38,12 +37,6 @@ pub(super) async fn main(arguments: DoctorArguments) -> anyhow::Result<u8> {
     let file = user_settings(arguments.config);
     let (settings, scope) = load(file.as_deref())?;
     let mut findings = vec![which(file.as_deref())];
-    if scope != DoctorScope::Local {
-        let shown = effective_settings(file.as_deref(), std::env::vars())?;
-        findings.extend(left_behind(&settings, &shown).err().map(|error| {
-            DoctorFinding::new("store.url, data.dir", error.to_string(), FindingLevel::Problem)
-        }));
-    }
     findings.extend(examine(&settings, scope).await);
     let is_well = findings.iter().all(DoctorFinding::is_usable);
     if arguments.json {

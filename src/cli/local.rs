@@ -114,7 +114,7 @@ pub(super) struct LocalStack {
     /// A person pressed Ctrl-C, or the service manager asks to end.
     asked: CancellationToken,
     /// Removed with everything in it when this is dropped.
-    place: Option<TemporaryPlace>,
+    _place: Option<TemporaryPlace>,
     /// Left to the next run when this is dropped.
     _kept: Option<KeptEnvironments>,
 }
@@ -230,7 +230,7 @@ impl LocalStack {
             pipeline,
             running,
             asked,
-            place,
+            _place: place,
             _kept: kept,
         })
     }
@@ -327,7 +327,6 @@ impl LocalStack {
         people: HumanPresence,
     ) -> anyhow::Result<Option<Surfaces>> {
         let mut news = self.handle.watch();
-        let mut is_told = false;
         live.begin_again();
         loop {
             let (journal, survey) = self.look(order).await?;
@@ -346,13 +345,6 @@ impl LocalStack {
                     .into());
                 }
                 Some(PendingApproval::Plan | PendingApproval::Answers) | None => {}
-            }
-            if let Some(place) = self.place.as_ref().filter(|place| !is_told && place.is_full()) {
-                is_told = true;
-                live.say(&format!(
-                    "no room is left in {}: the work waits for some (TMPDIR names another folder)",
-                    place.path().display()
-                ));
             }
             tokio::select! {
                 _ = news.recv() => {}

@@ -44,7 +44,6 @@ mod eval;
 mod issue_file;
 #[cfg(feature = "emulator")]
 mod kept_environments;
-mod left_behind;
 mod live;
 #[cfg(feature = "emulator")]
 mod local;

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::left_behind::left_behind;
 use super::{SETTINGS, StopSignals, log, user_settings};
 use crate::app::Application;
 use crate::config::{Settings, effective_settings};
@@ -49,7 +48,6 @@ pub(super) async fn start(config: Option<PathBuf>) -> anyhow::Result<Application
     let file = config.or_else(of_this_folder).or_else(|| user_settings(None));
     let settings = Settings::load(file.as_deref(), std::env::vars())?;
     let shown = effective_settings(file.as_deref(), std::env::vars())?;
-    left_behind(&settings, &shown)?;
     let mut application = Application::build(settings).await?;
     tracing::info!("listening on http://{}, webhooks at /webhook", application.address());
     application.show_settings(shown);

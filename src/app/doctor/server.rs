@@ -1,19 +1,17 @@
 //! What `serve` needs besides: GitHub and its webhook, a clock that is right, templates, a store, room, a port.
 
 use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use secrecy::ExposeSecret;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{DoctorScope, good, problem, warning};
-use crate::app::database::PostgresAddress;
+use crate::app::database::postgres_at;
 use crate::app::registration::AppCheck;
 use crate::app::{DATA_LOCK, dashboard, github, rules};
-use crate::attest::{PublicKey, SigningKey};
+use crate::attest::SigningKey;
 use crate::config::{DeliveryMode, DoctorFinding, Settings, Templates};
 use crate::github::{HookDelivery, HookReport};
 use crate::notify::Notifier;
@@ -23,7 +21,6 @@ use crate::workspace::KEPT_FREE_OF_OBJECTS;
 
 /// With less, the first large repository fills the disk.
 const COMFORTABLY_FREE: u64 = 5 << 30;
-const PATIENCE: Duration = Duration::from_secs(2);
 /// What to do about a file or a folder that cannot be written.
 const MAY_NOT: &str = "; let the user that runs Journeyman write there, or name another place";
 const WEBHOOK: &str = "webhook";
@@ -35,7 +32,7 @@ const FAILS_IN_A_ROW: usize = 3;
 pub(super) async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<DoctorFinding> {
     let mut findings = app(settings).await;
     findings.extend(refused(settings));
-    let (port, runs) = port(settings).await;
+    let (port, runs) = port(settings);
     let runs = runs || scope == DoctorScope::RunningServer;
     let store = match own_store(settings).filter(|_| scope == DoctorScope::RunningServer) {
         Some(own) => own,
@@ -186,16 +183,7 @@ async fn store_of(settings: &Settings) -> DoctorFinding {
     let about = "store.url";
     let url = settings.store.url.expose_secret();
     if !url.starts_with("sqlite:") {
-        let at = PostgresAddress::of(url);
-        let what = at.as_ref().map_or_else(|| "PostgreSQL".to_owned(), ToString::to_string);
-        let reached = match &at {
-            Some(at) => at.reach().await,
-            None => Ok(()),
-        };
-        if let Err(why) = reached {
-            let text = format!("{what} cannot be reached: {why}; start it, or change store.url");
-            return problem(about, text);
-        }
+        let what = postgres_at(url).unwrap_or_else(|| "PostgreSQL".to_owned());
         return match problem_of_postgres(url).await {
             None => good(about, format!("{what} can be used")),
             Some(why) => problem(about, format!("{what} cannot be used: {why}")),
@@ -272,24 +260,14 @@ fn writable(folder: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// Whether the address can be taken, or the server of these settings has it.
-async fn port(settings: &Settings) -> (DoctorFinding, bool) {
+fn port(settings: &Settings) -> (DoctorFinding, bool) {
     let (about, listen) = ("server.listen", settings.server.listen);
     let error = match TcpListener::bind(listen) {
         Ok(_) => return (good(about, format!("{listen} is free")), false),
         Err(error) => error,
     };
-    let ours = SigningKey::find(&settings.data.dir).ok().flatten().map(|key| *key.public());
-    match receipt_key(listen).await {
-        Some(theirs) if ours == Some(theirs) => {
-            return (good(about, format!("the server of these settings answers on {listen}")), true);
-        }
-        Some(_) => {
-            let text = format!(
-                "another Journeyman, with another data.dir, has {listen}: stop it, or set another port"
-            );
-            return (problem(about, text), false);
-        }
-        None => {}
+    if FileLock::holder(&settings.data.dir.join(DATA_LOCK)).is_some() {
+        return (good(about, format!("the server of these settings answers on {listen}")), true);
     }
     let remedies = [
         (ErrorKind::AddrInUse, "stop the program that has it, or set another port"),
@@ -299,18 +277,4 @@ async fn port(settings: &Settings) -> (DoctorFinding, bool) {
     let remedy = remedies.iter().find(|(kind, _)| *kind == error.kind());
     let fix = remedy.map_or("set another address", |(_, fix)| fix);
     (problem(about, format!("cannot listen on {listen}: {error}; {fix}")), false)
-}
-
-/// The key by which a Journeyman that answers there is known.
-async fn receipt_key(at: SocketAddr) -> Option<PublicKey> {
-    let asked = async {
-        let mut stream = tokio::net::TcpStream::connect(at).await?;
-        let request = "GET /api/v1/receipt-key HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-        stream.write_all(request.as_bytes()).await?;
-        let mut answer = Vec::new();
-        stream.take(64 << 10).read_to_end(&mut answer).await?;
-        std::io::Result::Ok(String::from_utf8_lossy(&answer).into_owned())
-    };
-    let answer = tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()?;
-    PublicKey::read_pem(&answer).ok()?.first().copied()
 }

@@ -19,24 +19,18 @@ use crate::engine::{EnvironmentSurvey, SETTINGS_FILE};
 use crate::environment::{EnvironmentPlan, SetupCommand};
 use crate::order::RepositorySettings;
 
-/// Longer than that, a chain of commands is written one a line.
-const LONGEST: usize = 80;
 const CANNOT: &str =
     "what was found cannot be written as .github/journeyman.yml; name `setup` and `test` there yourself";
 /// Where tests fail on the commit that is looked at.
 const ACCEPTED: &str = "\n# Some tests fail already. A change may leave these as they are; whatever else fails stands against it.\n\
                         accept: no_new_failures\n";
-/// A larger file is not settings.
-const LARGEST: u64 = 64 * 1024;
-
 /// The file that pins an environment.
 pub(super) struct PinnedFile {
     pub(super) path: PathBuf,
     /// False where one was there before; nothing is ever overwritten.
     pub(super) is_written: bool,
-    /// What was written, or what would be added to the one that is there.
+    /// What was written.
     pub(super) text: String,
-    pub(super) warnings: Vec<String>,
 }
 
 impl PinnedFile {
@@ -47,23 +41,20 @@ impl PinnedFile {
         survey: &EnvironmentSurvey,
     ) -> anyhow::Result<Self> {
         let path = checkout.work_tree()?.join(SETTINGS_FILE);
-        if let Some(there) = read(&path)? {
-            let known = repository_settings(&there).with_context(|| path.display().to_string())?;
-            let plan = environment.plan_with(known.clone()).await?;
-            let text = PinnedSettings::leanest(environment, &plan, &known).await?.text(&known);
-            return Ok(Self { path, is_written: false, text, warnings: Vec::new() });
+        if fs::symlink_metadata(&path).is_ok() {
+            return Ok(Self { path, is_written: false, text: String::new() });
         }
-        let nothing = RepositorySettings::default();
-        let pinned = PinnedSettings::leanest(environment, plan, &nothing).await?;
+        let pinned = PinnedSettings::leanest(environment, plan).await?;
         // Beside tests of which none passes, any change would be accepted.
         let counts = survey.reading.counts.filter(|counts| counts.passed > 0 && counts.failed > 0);
         let accepted = if counts.is_some() && survey.report.problem.is_none() { ACCEPTED } else { "" };
-        let text_of =
-            |pinned: &PinnedSettings| format!("{}{}{accepted}", heading(plan), pinned.text(&nothing));
+        let text_of = |pinned: &PinnedSettings| format!("{}{}{accepted}", heading(plan), pinned.text());
         let read_back = |text: &str| repository_settings(text.as_bytes()).context(CANNOT);
         let of_root = PinnedSettings { folders: Vec::new(), ..pinned.clone() };
         let planned = environment.plan_with(read_back(&text_of(&of_root))?).await?;
-        let warnings = differences(plan, &planned)?;
+        if !is_same(plan, &planned) {
+            anyhow::bail!(CANNOT);
+        }
         let text = text_of(&pinned);
         let (whole, planned) =
             (plan.clone().with_projects(&pinned.folders), environment.plan_with(read_back(&text)?).await?);
@@ -71,25 +62,13 @@ impl PinnedFile {
             anyhow::bail!(CANNOT);
         }
         create(&path, &text)?;
-        Ok(Self { path, is_written: true, text, warnings })
+        Ok(Self { path, is_written: true, text })
     }
 
     pub(super) fn as_json(&self) -> Value {
         json!({
             "file": self.path.display().to_string(), "written": self.is_written, "text": self.text,
-            "warnings": self.warnings,
         })
-    }
-}
-
-fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
-    let told = || path.display().to_string();
-    match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(told),
-        Ok(found) if !found.is_file() => anyhow::bail!("{}: it is no plain file", told()),
-        Ok(found) if found.len() > LARGEST => anyhow::bail!("{}: it is too large", told()),
-        Ok(_) => Ok(Some(fs::read(path).with_context(told)?)),
     }
 }
 
@@ -104,27 +83,6 @@ fn create(path: &Path, text: &str) -> anyhow::Result<()> {
     }
     let mut file = fs::File::create_new(path).with_context(told)?;
     file.write_all(text.as_bytes()).with_context(told)
-}
-
-/// Where the file does not come to the same: that of commands is a fault of ours, the rest is to be known.
-fn differences(found: &EnvironmentPlan, pinned: &EnvironmentPlan) -> anyhow::Result<Vec<String>> {
-    if !is_same(found, pinned) {
-        anyhow::bail!(CANNOT);
-    }
-    let (tree, home) = ("{tree}", "~");
-    let lost: Vec<String> = found
-        .search_folders(tree, home)
-        .into_iter()
-        .filter(|folder| !pinned.search_folders(tree, home).contains(folder))
-        .map(|folder| folder.replace("{tree}/", ""))
-        .collect();
-    Ok(match lost.as_slice() {
-        [] => Vec::new(),
-        lost => vec![format!(
-            "With this file, programs in {} are no longer found by their names alone: call them by their paths.",
-            lost.join(", ")
-        )],
-    })
 }
 
 fn heading(plan: &EnvironmentPlan) -> String {
@@ -173,14 +131,10 @@ impl PinnedSettings {
 
     /// The least that comes to the same plan: tools that a setup calls are installed without a word, and variables that
     /// belong to a package manager are set anyway.
-    async fn leanest(
-        environment: &LocalEnvironment,
-        plan: &EnvironmentPlan,
-        known: &RepositorySettings,
-    ) -> anyhow::Result<Self> {
+    async fn leanest(environment: &LocalEnvironment, plan: &EnvironmentPlan) -> anyhow::Result<Self> {
         for skipped in (0..plan.setup.len().max(1)).rev() {
             let lean = Self { variables: BTreeMap::new(), ..Self::of(plan, skipped) };
-            let planned = environment.plan_with(lean.over(known)).await?;
+            let planned = environment.plan_with(lean.settings()).await?;
             if is_same(plan, &planned) {
                 let mut variables = plan.variables.clone();
                 variables.retain(|name, value| planned.variables.get(name) != Some(value));
@@ -190,13 +144,13 @@ impl PinnedSettings {
         Ok(Self::of(plan, 0))
     }
 
-    /// As settings, under those that are there.
-    fn over(&self, known: &RepositorySettings) -> RepositorySettings {
-        let mut settings = known.clone();
-        settings.image = settings.image.or_else(|| self.image.clone());
-        settings.setup = settings.setup.or_else(|| self.setup_command());
-        settings.test = settings.test.or_else(|| self.test.clone());
-        settings
+    fn settings(&self) -> RepositorySettings {
+        RepositorySettings {
+            image: self.image.clone(),
+            setup: self.setup_command(),
+            test: self.test.clone(),
+            ..RepositorySettings::default()
+        }
     }
 
     fn setup_command(&self) -> Option<String> {
@@ -207,46 +161,36 @@ impl PinnedSettings {
         EnvironmentPlan { setup: commands.collect(), ..EnvironmentPlan::default() }.setup_command()
     }
 
-    /// The keys that are not set yet, with a line each for people.
-    fn text(&self, known: &RepositorySettings) -> String {
+    /// The keys, with a line each for people.
+    fn text(&self) -> String {
         let mut text = String::new();
         let mut add = |comment: &str, entry: String| {
             text.push_str(&format!("\n# {comment}\n{entry}"));
         };
-        if let (Some(image), None) = (&self.image, &known.image) {
+        if let Some(image) = &self.image {
             add("What setup, tests and agents run in.", entry("image", image));
         }
-        let is_new = |(name, _): &(&String, &String)| !known.env.contains_key(*name);
-        let variables: BTreeMap<_, _> = self.variables.iter().filter(is_new).collect();
-        if !variables.is_empty() && known.setup.is_none() {
-            let lines: String =
-                variables.iter().map(|(name, value)| format!("  {name}: {}\n", quoted(value))).collect();
+        if !self.variables.is_empty() {
+            let line = |(name, value): (&String, &String)| format!("  {name}: {}\n", quoted(value));
+            let lines: String = self.variables.iter().map(line).collect();
             add("Variables of setup, tests and agents.", format!("env:\n{lines}"));
         }
-        if let (Some(setup), None) = (self.setup_command(), &known.setup) {
+        if let Some(setup) = self.setup_command() {
             let comment = "Installs what the tests need, with a network to package registries; once for the same lockfiles.";
-            let is_chain = self.setup.len() > 1 && setup == self.setup.join(" && ") && setup.len() > LONGEST;
-            add(
-                comment,
-                if is_chain { folded("setup", &self.setup, &setup) } else { entry("setup", &setup) },
-            );
+            add(comment, entry("setup", &setup));
         }
-        if !known.tests.is_empty() {
-            return text;
-        }
-        match (&self.test, &known.test) {
-            (test, None) if !self.folders.is_empty() && known.report.is_none() => add(
+        match &self.test {
+            test if !self.folders.is_empty() => add(
                 "Tests of a folder run for a change there, those of `.` for every change; without network. Exit codes decide.",
                 folder_list(test.as_deref(), &self.folders),
             ),
-            (Some(test), None) => {
+            Some(test) => {
                 add("Runs the tests, without network; its exit code decides.", entry("test", test));
             }
-            (None, None) => add(
+            None => add(
                 "No tests were found. Name the command that runs them: without tests, nothing can be verified.",
                 "# test: make check\n".to_owned(),
             ),
-            (_, Some(_)) => {}
         }
         text
     }
@@ -262,26 +206,9 @@ fn entry(key: &str, text: &str) -> String {
 
 /// The folders whose tests are run, the root with its command.
 fn folder_list(of_root: Option<&str>, folders: &[String]) -> String {
-    let listed = |test: &str| format!("tests:\n  - path: .\n    test: {test}\n");
-    let root = of_root.map(|test| {
-        let read = repository_settings(listed(test).as_bytes()).map(|read| read.tests);
-        let is_plain =
-            read.is_ok_and(|tests| tests.first().is_some_and(|one| one.test.as_deref() == Some(test)));
-        if is_plain { listed(test) } else { listed(&quoted(test)) }
-    });
+    let root = of_root.map(|test| format!("  - path: .\n    test: {}\n", quoted(test)));
     let each: String = folders.iter().map(|folder| format!("  - path: {}\n", quoted(folder))).collect();
-    format!("{}{each}", root.unwrap_or_else(|| "tests:\n".to_owned()))
-}
-
-/// A chain of commands, one a line.
-fn folded(key: &str, parts: &[String], text: &str) -> String {
-    let last = parts.len().saturating_sub(1);
-    let lines = parts.iter().enumerate().map(|(number, part)| match number == last {
-        true => part.clone(),
-        false => format!("{part} &&"),
-    });
-    let candidate = format!("{key}: >-\n{}", indented(lines));
-    if reads_as(&candidate, key, text) { candidate } else { entry(key, text) }
+    format!("tests:\n{}{each}", root.unwrap_or_default())
 }
 
 fn indented(lines: impl Iterator<Item = impl AsRef<str>>) -> String {
@@ -324,7 +251,7 @@ mod tests {
     }
 
     fn whole(plan: &EnvironmentPlan) -> String {
-        format!("{}{}", heading(plan), PinnedSettings::of(plan, 0).text(&RepositorySettings::default()))
+        format!("{}{}", heading(plan), PinnedSettings::of(plan, 0).text())
     }
 
     #[test]
@@ -350,9 +277,7 @@ mod tests {
               UV_CACHE_DIR: "{home}/.cache/uv"
 
             # Installs what the tests need, with a network to package registries; once for the same lockfiles.
-            setup: >-
-              python3 -m venv .venv &&
-              .venv/bin/python -m pip install -e '.[test]' -r requirements-dev.txt
+            setup: python3 -m venv .venv && .venv/bin/python -m pip install -e '.[test]' -r requirements-dev.txt
 
             # Runs the tests, without network; its exit code decides.
             test: pytest -q
@@ -367,30 +292,16 @@ mod tests {
     }
 
     #[test]
-    fn to_a_file_that_is_there_only_what_it_leaves_open_is_added() {
-        let known =
-            RepositorySettings { setup: Some("make deps".to_owned()), ..RepositorySettings::default() };
-        let mut found = plan(&["make deps"], Some("make check"));
-        found.variables.insert("A".to_owned(), "b".to_owned());
-        let text = PinnedSettings::of(&found, 0).text(&known);
-        assert_eq!(text, "\n# Runs the tests, without network; its exit code decides.\ntest: make check\n");
-        let known = RepositorySettings { test: Some("make check".to_owned()), ..known };
-        assert_eq!(PinnedSettings::of(&found, 0).text(&known), "");
-    }
-
-    #[test]
     fn folders_with_tests_of_their_own_are_listed_with_the_root() {
         let mut found = plan(&[], Some("python3 -m unittest"));
         let own = Some(plan(&[], Some("npm test")));
         let below =
             |path: &str, plan| ProjectBelow { path: path.to_owned(), plan, ..ProjectBelow::default() };
         found.below = vec![below("web", own), below("app", None)];
-        let text = PinnedSettings::of(&found, 0).text(&RepositorySettings::default());
+        let text = PinnedSettings::of(&found, 0).text();
         let tests = repository_settings(text.as_bytes()).unwrap().tests;
         let told: Vec<_> = tests.iter().map(|one| (one.path.as_str(), one.test.as_deref())).collect();
         assert_eq!(told, [(".", Some("python3 -m unittest")), ("web", None)], "{text}");
-        let known = RepositorySettings { tests, ..RepositorySettings::default() };
-        assert_eq!(PinnedSettings::of(&found, 0).text(&known), "");
     }
 
     proptest! {

@@ -237,21 +237,12 @@ pub(super) fn pinned(file: &PinnedFile) -> String {
     let indent = |line: &str| format!("    {line}").trim_end().to_owned() + "\n";
     let indented: String = file.text.lines().map(indent).collect();
     let path = file.path.display();
-    let mut text = match (file.is_written, file.text.is_empty()) {
-        (true, _) => format!(
+    match file.is_written {
+        true => format!(
             "\nWrote {path}:\n\n{indented}\n  Adapt it, and commit it to the default branch: Journeyman reads it from there.\n"
         ),
-        (false, true) => {
-            format!("\n{path} is there already, and says all that was found. It was not changed.\n")
-        }
-        (false, false) => {
-            format!("\n{path} is there already, and was not changed. This would be added:\n\n{indented}")
-        }
-    };
-    for warning in &file.warnings {
-        let _ = writeln!(text, "  {warning}");
+        false => format!("\n{path} is there already, and was not changed.\n"),
     }
-    text
 }
 
 fn skipped(count: u64) -> String {

@@ -171,20 +171,12 @@ fn in_rust(manifest: &str, first: &str, sum: &str) -> [(&'static str, String); 2
 /// Tests on the base fail too: the one that the issue is about.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_does_not_compile_beside_red_tests_is_left_out_and_that_is_said() {
-    let denied = "#![deny(warnings)]\nfn unused() {}";
     for (manifest, first, command, note) in [
         (
             "[features]\nfast = []\n[dependencies]\n",
             "#[cfg(feature = \"fast\")]\ncompile_error!(\"not with this compiler\");",
             "cargo test",
             "`cargo test --all-features` runs no test: changes are judged by `cargo test`",
-        ),
-        (
-            "",
-            denied,
-            "RUSTFLAGS=--cap-lints=warn cargo test",
-            "`cargo test` does not compile, since it denies warnings of this compiler: changes are judged by \
-             `RUSTFLAGS=--cap-lints=warn cargo test`",
         ),
         ("", "", "cargo test", ""),
     ] {

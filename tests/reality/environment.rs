@@ -185,7 +185,6 @@ async fn what_a_setup_cannot_do_here_is_told_before_it_runs() {
       place     this machine's own system and toolchains, in a sandbox
       setup     apt-get install -y libpq-dev || true  (.github/journeyman.yml)
       test      sh test.sh  (.github/journeyman.yml)
-      note      the setup calls apt-get, which only root can use, and no job is root: name an `image` that has the packages, or install them on this machine
       note      uv.lock has addresses at files.pythonhosted.org, which lead past the mirror registries.inside; where that host cannot be reached, `setup` may be: uv export --frozen --no-emit-project -o ~/locked.txt && uv venv && uv pip install -r ~/locked.txt
     ");
 }

@@ -227,9 +227,6 @@ impl CommitTester {
 /// That changes are judged by another command than the planned one.
 pub fn judged_by(whole: &str, other: &str, reading: &TestReport) -> String {
     let why = match reading.counts.is_some_and(|counts| counts.failed > 0) {
-        _ if other.contains("--cap-lints=warn") => {
-            "does not compile, since it denies warnings of this compiler"
-        }
         true => "runs no test",
         false => "fails, and the tests in it do not",
     };

@@ -2,11 +2,10 @@
 //!
 //! May know: the specification at containers.dev. Must never know: what other sources say.
 
-use journeyman_order::settings::plain_folder;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-use crate::files::{RepositoryFiles, quote};
+use crate::files::RepositoryFiles;
 use crate::statement::{SourceStatement, is_image, is_variable};
 use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
 
@@ -27,26 +26,6 @@ const LEFT_OUT: [(&str, &str); 12] = [
     ("capAdd", "no capabilities are added"),
     ("securityOpt", "security options stay as they are"),
 ];
-/// What features bring, by the last part of their names.
-const FEATURES: [(&str, &str); 16] = [
-    ("python", "python"),
-    ("node", "node"),
-    ("go", "go"),
-    ("rust", "rust"),
-    ("java", "java"),
-    ("ruby", "ruby"),
-    ("php", "php"),
-    ("dotnet", "dotnet"),
-    ("uv", "uv"),
-    ("poetry", "poetry"),
-    ("pnpm", "pnpm"),
-    ("bun", "bun"),
-    ("cmake", "cmake"),
-    ("meson", "meson"),
-    ("gradle", "gradle"),
-    ("maven", "mvn"),
-];
-
 pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
     let mut said = SourceStatement::default();
     let (path, text) = file(files, &mut said)?;
@@ -77,12 +56,10 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
                 .note(&path, format!("`image` is left out: {image:?} is not a plain reference of an image")),
         }
     }
-    let folder = folder(config, files, &path, &mut said);
-    let here = if folder.is_empty() { "{tree}".to_owned() } else { format!("{{tree}}/{folder}") };
     for key in ["containerEnv", "remoteEnv"] {
         for (name, value) in config.get(key).and_then(Value::as_object).into_iter().flatten() {
             let Some(value) = value.as_str() else { continue };
-            variable(key, name, &value.replace("${containerWorkspaceFolder}", &here), &path, &mut said);
+            variable(key, name, &value.replace("${containerWorkspaceFolder}", "{tree}"), &path, &mut said);
         }
     }
     for key in MAKING {
@@ -107,10 +84,6 @@ pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
                         format!("`{key}` asks for sudo, which nothing of a repository gets here"),
                     );
                 }
-                let command = match folder.is_empty() {
-                    true => command,
-                    false => format!("cd {} && {command}", quote(&folder)),
-                };
                 said.setup.push(SetupCommand { command, because });
             }
         }
@@ -136,53 +109,9 @@ fn file(files: &RepositoryFiles<'_>, said: &mut SourceStatement) -> Option<(Stri
     Some((path, text))
 }
 
-/// The folder that commands run in, from the repository's root; empty for the root itself.
-fn folder(
-    config: &Map<String, Value>,
-    files: &RepositoryFiles<'_>,
-    path: &str,
-    said: &mut SourceStatement,
-) -> String {
-    let text = |key: &str| config.get(key).and_then(Value::as_str);
-    let target = text("workspaceMount").and_then(|mount| {
-        let key = |part: &&str| ["target=", "dst=", "destination="].iter().any(|key| part.starts_with(key));
-        mount.split(',').find(key)?.split_once('=').map(|(_, target)| target.trim_end_matches('/'))
-    });
-    let below = text("workspaceFolder").and_then(|folder| match target {
-        Some(target) => folder.strip_prefix(target)?.strip_prefix('/'),
-        None => folder.strip_prefix("/workspaces/")?.split_once('/').map(|(_, below)| below),
-    });
-    let Some(below) = below.filter(|below| !below.trim_matches('/').is_empty()) else { return String::new() };
-    match plain_folder(below).filter(|folder| files.has(folder)) {
-        Some(folder) => {
-            let note = format!(
-                "`workspaceFolder`: its commands run in {folder}, and tests are looked for in the root; name others as \
-                 `tests: [{{ path: {folder} }}]` in .github/journeyman.yml"
-            );
-            said.note(path, note);
-            folder
-        }
-        None => {
-            let note = format!(
-                "`workspaceFolder` is left out: {below:?} is not a folder of the repository; commands run in its root"
-            );
-            said.note(path, note);
-            String::new()
-        }
-    }
-}
-
 fn features(config: &Map<String, Value>, path: &str, said: &mut SourceStatement) {
     for (reference, options) in config.get("features").and_then(Value::as_object).into_iter().flatten() {
-        let plain = reference.split('@').next().unwrap_or(reference);
-        let last = plain.rsplit('/').next().unwrap_or(plain);
-        let name = last.split(':').next().unwrap_or(last);
-        let known = FEATURES.iter().find(|(feature, _)| *feature == name);
         let version = options.as_str().or_else(|| options.get("version")?.as_str());
-        let version = version.filter(|version| !["latest", "lts", "os-provided", "none"].contains(version));
-        if let Some((_, tool)) = known {
-            said.tools.push((tool, version.map(str::to_owned)));
-        }
         let asked = version.map(|version| format!(" {version}")).unwrap_or_default();
         said.note(path, format!("the feature {reference}{asked} is not installed: use an image that has it"));
     }

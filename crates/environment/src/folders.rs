@@ -239,40 +239,6 @@ impl EnvironmentPlan {
         let folders = self.folders.iter().map(alone).collect();
         Some(Self { test: Some(test), folders, ..self.clone() })
     }
-
-    /// Whether there is another way to run its tests than its command.
-    pub fn has_other_tests(&self) -> bool {
-        self.tests_alone().is_some() || self.with_warnings_allowed().is_some()
-    }
-
-    /// The ways to run its tests where its command runs none, the one that leaves out least first. `denies_warnings`: a compiler
-    /// took a warning for an error.
-    pub fn other_tests(&self, denies_warnings: bool) -> Vec<Self> {
-        let alone = self.tests_alone();
-        let allowing =
-            std::iter::once(self).chain(&alone).filter_map(Self::with_warnings_allowed).collect::<Vec<_>>();
-        let allowing = if denies_warnings { allowing } else { Vec::new() };
-        allowing.into_iter().chain(alone).collect()
-    }
-
-    /// The same with warnings of Rust's compiler as warnings, whatever the code says of them; none where cargo runs no test.
-    fn with_warnings_allowed(&self) -> Option<Self> {
-        let allowing = |test: &PlannedTest| {
-            let words = test.command.split_inclusive(' ').map(|word| match word {
-                "cargo " => "RUSTFLAGS=--cap-lints=warn cargo ",
-                "(cargo " => "(RUSTFLAGS=--cap-lints=warn cargo ",
-                other => other,
-            });
-            PlannedTest { command: words.collect(), because: test.because.clone(), tests_alone: None }
-        };
-        let test =
-            self.test.as_ref().map(allowing).filter(|test| self.test_command() != Some(&test.command))?;
-        let folders = self
-            .folders
-            .iter()
-            .map(|folder| PlannedFolder { test: folder.test.as_ref().map(allowing), ..folder.clone() });
-        Some(Self { test: Some(test), folders: folders.collect(), ..self.clone() })
-    }
 }
 
 /// The tests of several folders as one command; each stays told from the others.

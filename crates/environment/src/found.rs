@@ -12,7 +12,7 @@ type Finder = fn(&mut Detection<'_, '_>) -> Option<FoundProject>;
 
 /// In the order in which they are asked: a compiled language's manifest in the root is rarely there for something
 /// else, while package.json and Makefile often serve another ecosystem's project.
-const FINDERS: [Finder; 13] = [
+const FINDERS: [Finder; 12] = [
     python::find_with_native_code,
     cargo::find,
     go::find,
@@ -25,7 +25,6 @@ const FINDERS: [Finder; 13] = [
     native::find,
     python::find,
     native::find_make,
-    native::find_unregistered,
 ];
 
 /// A project that was found, and what it needs.

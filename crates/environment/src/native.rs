@@ -34,17 +34,6 @@ fn cmake_lists(files: &RepositoryFiles<'_>, root: &str) -> String {
     all
 }
 
-/// A project of CMake's, and what builds it.
-fn cmake_project(ask: &mut Detection<'_, '_>) -> FoundProject {
-    // Newer ones refuse what was written for older ones, also where a test configures a project of its own.
-    match asks_for_old_cmake(ask.files) {
-        true => ask.tools.need_version("cmake", "<4".to_owned(), "CMakeLists.txt"),
-        false => ask.tools.need("cmake", "CMakeLists.txt"),
-    }
-    ask.tools.need("make", "CMakeLists.txt");
-    FoundProject { what: "C or C++ with CMake", because: "CMakeLists.txt".into(), ..FoundProject::default() }
-}
-
 fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     let files = ask.files;
     let root = files.text("CMakeLists.txt")?;
@@ -58,8 +47,14 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     if !has_tests || (!names_tests && has_configure) {
         return None;
     }
-    let mut found = cmake_project(ask);
-    let (folder, before) = (build_folder(files), before_cmake(files));
+    ask.tools.need("cmake", "CMakeLists.txt");
+    ask.tools.need("make", "CMakeLists.txt");
+    let mut found = FoundProject {
+        what: "C or C++ with CMake",
+        because: "CMakeLists.txt".into(),
+        ..FoundProject::default()
+    };
+    let folder = build_folder(files);
     let mut options: Vec<String> =
         test_options(&root).into_iter().map(|name| format!(" -D{name}=ON")).collect();
     let fetches = has(r"(?i)FetchContent_|CPMAddPackage|ExternalProject_Add");
@@ -72,79 +67,20 @@ fn cmake(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         );
         let elsewhere = "~/.cache/cmake-configured";
         found.setup(
-            format!("{before}cmake -S . -B {elsewhere}{} && rm -rf {elsewhere}", options.concat()),
+            format!("cmake -S . -B {elsewhere}{} && rm -rf {elsewhere}", options.concat()),
             "CMakeLists.txt",
         );
         options.push(" -DFETCHCONTENT_FULLY_DISCONNECTED=ON".to_owned());
     }
     found.test(
         format!(
-            "{before}cmake -S . -B {folder}{} && cmake --build {folder} --parallel \"$(nproc)\" && ctest --test-dir {folder} \
+            "cmake -S . -B {folder}{} && cmake --build {folder} --parallel \"$(nproc)\" && ctest --test-dir {folder} \
              --output-on-failure --no-tests=error",
             options.concat()
         ),
         "CMakeLists.txt",
     );
     Some(found)
-}
-
-/// A program of tests that CMake builds and CTest is not told of.
-pub(crate) fn find_unregistered(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
-    let files = ask.files;
-    let root = files.text("CMakeLists.txt")?;
-    let all = cmake_lists(files, &root);
-    let program = Regex::new(r"(?im)^\s*add_executable\s*\(\s*([\w.-]+)").ok()?;
-    let is_of_tests = |name: &&str| {
-        let words = ["test", "tests", "unittest", "unittests"];
-        name.to_lowercase().split(['_', '.', '-']).any(|word| words.contains(&word))
-            || name.ends_with("tests")
-    };
-    let names = program.captures_iter(&all).filter_map(|found| found.get(1)).map(|name| name.as_str());
-    let target = names.into_iter().find(is_of_tests)?;
-    let named = format!(
-        r"(?i)set_target_properties\s*\(\s*{}\s+PROPERTIES[^)]*\b(?:RUNTIME_)?OUTPUT_NAME\s+([\w.-]+)",
-        regex::escape(target)
-    );
-    let file = Regex::new(&named).ok().and_then(|named| Some(named.captures(&all)?.get(1)?.as_str()));
-    let name = file.unwrap_or(target).to_owned();
-    let mut found = cmake_project(ask);
-    let (folder, before) = (build_folder(files), before_cmake(files));
-    let options: String = test_options(&root).iter().map(|name| format!(" -D{name}=ON")).collect();
-    found.test(
-        format!(
-            "{before}cmake -S . -B {folder}{options} && cmake --build {folder} --parallel \"$(nproc)\" && \
-             program=\"$(find {folder} -type f -name {name} -perm -u+x | head -n 1)\" && \"${{program:?CMake built no program {name}}}\""
-        ),
-        format!("a program {name} in CMakeLists.txt"),
-    );
-    Some(found)
-}
-
-/// What comes before a command that configures: newer ones refuse what was written for older ones, unless they are told, and
-/// some tests configure projects of their own.
-fn before_cmake(files: &RepositoryFiles<'_>) -> &'static str {
-    if asks_for_old_cmake(files) { "export CMAKE_POLICY_VERSION_MINIMUM=3.5 && " } else { "" }
-}
-
-/// Whether a part of it is written for a CMake before 3.5 and names no newer one that it is written for as well.
-fn asks_for_old_cmake(files: &RepositoryFiles<'_>) -> bool {
-    let Ok(asked) = Regex::new(
-        r"(?i)cmake_minimum_required\s*\(\s*VERSION\s+(\d+)\.(\d+)[\d.]*?(?:\.\.\.(\d+)\.(\d+))?[\s)]",
-    ) else {
-        return false;
-    };
-    let number =
-        |found: &regex::Captures<'_>, at: usize| -> Option<u32> { found.get(at)?.as_str().parse().ok() };
-    let is_old = |found: regex::Captures<'_>| {
-        let lowest = number(&found, 1).zip(number(&found, 2));
-        let newest = number(&found, 3).zip(number(&found, 4)).or(lowest);
-        newest.is_some_and(|newest| newest < (3, 5))
-    };
-    let inner = files.all().filter(|path| path.ends_with("/CMakeLists.txt")).take(MOST_READ);
-    std::iter::once("CMakeLists.txt")
-        .chain(inner)
-        .filter_map(|path| files.text(path))
-        .any(|text| asked.captures_iter(&text).any(is_old))
 }
 
 /// Options of the root that build tests, such as `FMT_TEST`.
@@ -201,13 +137,6 @@ fn meson(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     ask.tools.need("meson", "meson.build");
     ask.tools.need("ninja", "meson.build");
     let folder = build_folder(files);
-    let wraps = files.below("subprojects").filter(|path| path.ends_with(".wrap")).count();
-    if wraps > 0 {
-        found.notes.push(format!(
-            "{wraps} subprojects of Meson are used where the system lacks them; they come from code hosts and are not \
-             downloaded: install them, or name an image that has them"
-        ));
-    }
     let options = files.text("meson_options.txt").or_else(|| files.text("meson.options")).unwrap_or_default();
     let wanted = meson_test_options(&options);
     found.test(

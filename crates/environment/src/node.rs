@@ -9,8 +9,7 @@ use serde_json::Value;
 use crate::files::{MOST_READ, RepositoryFiles};
 use crate::project::{Detection, FoundProject};
 use crate::required_tool::wanted;
-use crate::version::VersionNumber;
-use crate::{PlannedTest, ProgramFolder, workflow};
+use crate::{PlannedTest, ProgramFolder};
 
 /// Scripts that run tests, in the order in which they are asked for.
 const SCRIPTS: [&str; 14] = [
@@ -193,7 +192,7 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
         variables: NO_DOWNLOADS.to_vec(),
         ..FoundProject::default()
     };
-    need_node(ask, manager);
+    ask.tools.need("node", "package.json");
     ask.tools.need(manager.program(), lock);
     let has_some = |key: &str| manifest.get(key).is_some_and(|value| !is_empty(value));
     let is_workspace = has_some("workspaces") || files.has("pnpm-workspace.yaml");
@@ -207,21 +206,6 @@ pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     found.test = test(files, &manifest, manager, is_workspace, &mut found.notes);
     // A manifest for a linter or a site's style is no project.
     (found.test.is_some() || !found.setup.is_empty()).then_some(found)
-}
-
-/// A library says on which Node it runs; its package manager may ask for a newer one.
-fn need_node(ask: &mut Detection<'_, '_>, manager: PackageManager) {
-    const PNPM_11: (u64, &str) = (22, ">=22.13");
-    let pinned = wanted(ask.files, "pnpm").and_then(|wanted| VersionNumber::first_in(&wanted.version));
-    let is_new = manager == PackageManager::Pnpm && pinned.is_some_and(|version| version.major() >= 11);
-    let is_old = ask.tools.tools.version("node").is_some_and(|version| version.major() < PNPM_11.0);
-    let says_more = wanted(ask.files, "node")
-        .and_then(|wanted| VersionNumber::first_in(&wanted.version))
-        .is_some_and(|version| version.major() >= PNPM_11.0);
-    match is_new && is_old && !says_more {
-        true => ask.tools.need_version("node", PNPM_11.1.to_owned(), "packageManager in package.json"),
-        false => ask.tools.need("node", "package.json"),
-    }
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -245,7 +229,7 @@ fn test(
             notes.push(format!("the script test of package.json is not run, since it only lints or waits for changes; `{name}` is"));
         }
         let run = manager.run(name);
-        let build = build_before(files, &scripts, manager, name, is_workspace);
+        let build = build_before(&scripts, manager, name, is_workspace);
         let after_build = |run: String| match &build {
             Some(build) => format!("{build} && {run}"),
             None => run,
@@ -377,79 +361,20 @@ fn without_linters(name: &str, others: &dyn Fn(&str) -> String, left: &Cell<usiz
     (is_less && !kept.is_empty()).then(|| kept.join(" && "))
 }
 
-/// The build that has to be there before tests can run: of a workspace, whose packages use one another as they are
-/// published, and where the repository's own continuous integration builds before it tests.
+/// The build that has to be there before tests can run: packages of a workspace use one another as they are published.
 fn build_before(
-    files: &RepositoryFiles<'_>,
     scripts: &serde_json::Map<String, Value>,
     manager: PackageManager,
     test: &str,
     is_workspace: bool,
 ) -> Option<String> {
     let text = |name: &str| scripts.get(name).and_then(Value::as_str).unwrap_or_default();
-    let builds = ["build", "compile"].into_iter().filter(|name| !text(name).is_empty());
     let pre = format!("pre{test}");
-    let mentions = |build: &str| {
-        let is_named = |script: &str| {
-            script.contains(&format!("run {build}"))
-                || script.contains(&format!("{} {build}", manager.program()))
-        };
-        is_named(text(test)) || is_named(text(&pre))
+    let is_named = |script: &str| {
+        script.contains("run build") || script.contains(&format!("{} build", manager.program()))
     };
-    for build in builds {
-        if mentions(build) {
-            return None;
-        }
-        if is_workspace && build == "build" && !text(test).contains("turbo") && !text(test).contains("nx ") {
-            return Some(manager.run(build));
-        }
-        let runs = |lines: &[String], script: &str| {
-            let short = format!("{} {script}", manager.program());
-            let long = format!("{} run {script}", manager.program());
-            lines.iter().position(|line| {
-                [&short, &long].iter().any(|form| {
-                    line.strip_prefix(form.as_str())
-                        .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-                })
-            })
-        };
-        let is_before = |lines: &Vec<String>| matches!((runs(lines, build), runs(lines, test)), (Some(built), Some(tested)) if built < tested);
-        if workflow::runs(files).iter().any(is_before) {
-            return Some(manager.run(build));
-        }
-    }
-    None
-}
-
-/// Whether package.json requires something that comes from a git repository.
-pub(crate) fn requires_git(files: &RepositoryFiles<'_>) -> bool {
-    let manifest: Option<Value> =
-        files.text("package.json").and_then(|text| serde_json::from_str(&text).ok());
-    let lists = [
-        "dependencies",
-        "devDependencies",
-        "optionalDependencies",
-        "peerDependencies",
-        "resolutions",
-        "overrides",
-    ];
-    let manifest = manifest.unwrap_or_default();
-    let wanted =
-        lists.iter().filter_map(|list| manifest.get(list)?.as_object()).flat_map(|list| list.values());
-    let is_of_git = |version: &str| {
-        let is_short = || {
-            let repository = version.split('#').next().unwrap_or(version);
-            let is_name = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
-            repository.split('/').count() == 2
-                && !repository.starts_with(['.', '/', '@'])
-                && repository.bytes().all(is_name)
-        };
-        ["github:", "gitlab:", "bitbucket:", "git+", "git:", "git@"]
-            .iter()
-            .any(|sign| version.starts_with(sign))
-            || version.ends_with(".git")
-            || version.starts_with("https://github.com/")
-            || is_short()
-    };
-    wanted.filter_map(Value::as_str).any(is_of_git)
+    let builds_by_itself = is_named(text(test)) || is_named(text(&pre));
+    let is_cached = text(test).contains("turbo") || text(test).contains("nx ");
+    (is_workspace && !text("build").is_empty() && !builds_by_itself && !is_cached)
+        .then(|| manager.run("build"))
 }

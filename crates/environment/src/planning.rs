@@ -14,7 +14,7 @@ use crate::files::RepositoryFiles;
 use crate::found::{self, Discovery};
 use crate::required_tool::{HostTools, INSTALLABLE, LOCAL_PROGRAMS, ToolFit};
 use crate::statement::{self, SourceStatement};
-use crate::{decisive, devcontainer, node, setup_steps};
+use crate::{decisive, devcontainer, setup_steps};
 
 /// Commands of one setup: each has a moment to run, however little time is left.
 pub const MOST_COMMANDS: usize = 100;
@@ -32,17 +32,8 @@ pub(crate) fn plan_one(
         if said.says_something() {
             break;
         }
-        let Some(mut other) = read(files) else { continue };
-        if let Some(missing) = statement::missing_file(&other.setup, files) {
-            let path = other.source.file().to_owned();
-            other.note(
-                &path,
-                format!("it is left out, since its commands need {missing}, which is not there"),
-            );
-            notes.append(&mut other.notes);
-            continue;
-        }
-        said = without_lacking_image(other, discovery.as_ref());
+        let Some(other) = read(files) else { continue };
+        said = other;
         notes.append(&mut said.notes);
     }
     let mut plan = EnvironmentPlan {
@@ -74,10 +65,6 @@ pub(crate) fn plan_one(
     plan.notes.splice(0..0, notes);
     plan.notes.extend(submodules(files));
     plan.notes.extend(large_files(files));
-    if !plan.setup.is_empty() {
-        plan.notes.extend(code_hosts(files));
-        plan.notes.extend(system_packages(&plan, files));
-    }
     if let Some(command) = present(settings.test.as_deref()) {
         plan.test = Some(PlannedTest::new(command, ".github/journeyman.yml"));
     }
@@ -113,32 +100,6 @@ fn of_settings(settings: &RepositorySettings) -> SourceStatement {
         setup: setup.into_iter().map(|command| SetupCommand { command, because: because.clone() }).collect(),
         ..SourceStatement::default()
     }
-}
-
-/// Programs that change the system they run in.
-const IMAGE_TOOLS: [&str; 7] = ["sudo", "apt-get", "apt", "apk", "dnf", "yum", "su"];
-
-/// An image that is only whole with features is none: where they bring what the project needs, this machine is taken.
-fn without_lacking_image(mut said: SourceStatement, found: Option<&Discovery<'_>>) -> SourceStatement {
-    let EnvironmentSource::Devcontainer { path } = said.source.clone() else { return said };
-    let needs = |tool: &&str| {
-        found.is_some_and(|found| found.tools.required.iter().any(|required| required.tool == *tool))
-    };
-    let lacking = said.tools.iter().map(|(tool, _)| *tool).find(needs);
-    if let (Some(image), Some(tool)) = (&said.image, lacking) {
-        let note =
-            format!("the image {image} is not used, since {tool} comes with a feature; this machine is");
-        said.note(&path, note);
-        said.image = None;
-        // What changes the system was written for that image, and would fail here.
-        let is_of_image =
-            |setup: &mut SetupCommand| words(&setup.command).any(|word| IMAGE_TOOLS.contains(&word));
-        let left_out: Vec<SetupCommand> = said.setup.extract_if(.., is_of_image).collect();
-        for SetupCommand { command, .. } in left_out {
-            said.note(&path, format!("`{command}` is left out, since it is for that image"));
-        }
-    }
-    said
 }
 
 /// What was found, where nobody said anything.
@@ -249,70 +210,10 @@ fn state(
     plan.variables.extend(said.variables);
     plan.image = said.image;
     plan.setup.extend(setup);
-    let is_new = |service: &PlannedService| !plan.services.iter().any(|known| known.name == service.name);
-    let more: Vec<PlannedService> = said.services.into_iter().filter(is_new).collect();
-    plan.services.extend(more);
 }
 
 fn owned(all: impl IntoIterator<Item = (&'static str, &'static str)>) -> BTreeMap<String, String> {
     all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-}
-
-/// Signs of packages that come from no registry, by file.
-const FROM_GIT: [(&str, &[&str]); 13] = [
-    ("Cargo.lock", &["source = \"git+"]),
-    ("package-lock.json", &["\"git+", "://codeload.github.com/"]),
-    ("yarn.lock", &["://codeload.github.com/", ".git#", "@git+", "@https://github.com/"]),
-    ("pnpm-lock.yaml", &["://codeload.github.com/", "type: git"]),
-    ("bun.lock", &["@git+", "@github:"]),
-    ("poetry.lock", &["type = \"git\""]),
-    ("uv.lock", &["source = { git"]),
-    ("pdm.lock", &["git = "]),
-    ("Pipfile.lock", &["\"git\":"]),
-    ("requirements.txt", &["git+"]),
-    ("requirements-dev.txt", &["git+"]),
-    ("pyproject.toml", &["@ git+", "git = \"http"]),
-    ("Gemfile", &["git:", "github:", ":git =>"]),
-];
-
-/// What a setup that reaches registries alone cannot install.
-fn code_hosts(files: &RepositoryFiles<'_>) -> Option<String> {
-    let takes = |(file, signs): &&(&'static str, &[&str])| {
-        files.text(file).is_some_and(|text| signs.iter().any(|sign| text.contains(sign)))
-    };
-    let manifest = node::requires_git(files).then_some("package.json");
-    let named: Vec<&str> =
-        manifest.into_iter().chain(FROM_GIT.iter().filter(takes).map(|(file, _)| *file)).collect();
-    (!named.is_empty()).then(|| {
-        format!(
-            "{}: packages come from git repositories, whose hosts sandbox.setup_network in journeyman.toml has to name",
-            named.join(", ")
-        )
-    })
-}
-
-/// Package managers of systems, which only root can use.
-const SYSTEM: [&str; 8] = ["apt-get", "apt", "apk", "dnf", "microdnf", "yum", "zypper", "pacman"];
-
-/// A setup that installs what it cannot.
-fn system_packages(plan: &EnvironmentPlan, files: &RepositoryFiles<'_>) -> Option<String> {
-    let text = statement::without_comments(&statement::script_texts(&plan.setup, files));
-    let called = text.lines().find_map(|line| {
-        let words: Vec<&str> = words(line).filter(|word| !word.is_empty()).collect();
-        let installs = ["install", "add", "-S", "update", "upgrade"];
-        words.iter().enumerate().find_map(|(at, word)| {
-            let rest = words.get(at + 1..).unwrap_or_default();
-            let is_call = SYSTEM.contains(word) && rest.iter().take(4).any(|next| installs.contains(next));
-            is_call.then(|| (*word).to_owned())
-        })
-    })?;
-    let instead = match &plan.image {
-        Some(image) => {
-            format!("put the packages into an image that is made from {image}, and name that as `image`")
-        }
-        None => "name an `image` that has the packages, or install them on this machine".to_owned(),
-    };
-    Some(format!("the setup calls {called}, which only root can use, and no job is root: {instead}"))
 }
 
 /// In place of a token: Yarn does not start where a variable is not set that its settings name.

@@ -4,7 +4,7 @@
 
 use crate::files::{RepositoryFiles, quote, toml_table};
 use crate::version::{VersionNumber, fits};
-use crate::{ProgramFolder, SetupCommand, workflow};
+use crate::{ProgramFolder, SetupCommand};
 
 /// What is there where the jobs run: on the host, or in the image.
 pub struct HostTools<'a> {
@@ -140,9 +140,7 @@ pub(crate) fn wanted(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVe
         }
         _ => None,
     };
-    own.or_else(|| tool_versions(files, tool))
-        .or_else(|| mise(files, tool))
-        .or_else(|| of_workflows(files, tool))
+    own.or_else(|| tool_versions(files, tool)).or_else(|| mise(files, tool))
 }
 
 fn line_of(files: &RepositoryFiles<'_>, file: &str) -> Option<WantedVersion> {
@@ -206,61 +204,13 @@ fn mise(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
     Some(WantedVersion { version, file: file.to_owned() })
 }
 
-/// Those that the repository's own continuous integration tests with: each is as good.
-fn of_workflows(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
-    let (versions, file) = workflow::versions(files, tool)?;
-    Some(WantedVersion { version: versions.join(" || "), file })
-}
-
-/// The lines of Node with long-term support, by their names. Every even one becomes one.
-const NODE_LINES: [(&str, &str); 8] = [
-    ("fermium", "14"),
-    ("gallium", "16"),
-    ("hydrogen", "18"),
-    ("iron", "20"),
-    ("jod", "22"),
-    ("krypton", "24"),
-    ("*", "22 || 24 || 26 || 28"),
-    ("-1", "22"),
-];
-
-/// The npm that came with what is installed of such a range; none where the machine's own runs on it.
-fn npm_for(node: &str) -> Option<u64> {
-    let newest = node.split("||").filter_map(VersionNumber::first_in).map(|version| version.major()).max()?;
-    let is_open = node.contains('>') || node.split("||").any(|word| word.trim() == "*");
-    match newest {
-        _ if is_open => None,
-        0..=14 => Some(6),
-        15..=16 => Some(8),
-        17..=19 => Some(9),
-        _ => None,
-    }
-}
-
 /// A version as numbers, where a name stands for them.
 fn as_numbers(tool: &str, version: &str) -> String {
-    let of_line = |word: &str| {
-        let name = word.trim().strip_prefix("lts/")?.to_lowercase();
-        NODE_LINES.iter().find(|(line, _)| *line == name).map(|(_, numbers)| (*numbers).to_owned())
+    let word = |word: &str| match (tool, word.trim()) {
+        ("node", "node" | "current" | "latest") | ("rust" | "go", "stable") => "*".to_owned(),
+        (_, other) => other.to_owned(),
     };
-    match (tool, version.trim()) {
-        ("node", "lts") => as_numbers(tool, "lts/*"),
-        ("node", _) => {
-            let word = |word: &str| match word.trim() {
-                "node" | "current" | "latest" => "*".to_owned(),
-                other => of_line(other).unwrap_or_else(|| other.to_owned()),
-            };
-            let words = version.split("||").map(word);
-            words.collect::<Vec<_>>().join(" || ")
-        }
-        // The newest, which is what is here or what is fetched.
-        ("rust" | "go", _) => {
-            let words =
-                version.split("||").map(|word| if word.trim() == "stable" { "*" } else { word.trim() });
-            words.collect::<Vec<_>>().join(" || ")
-        }
-        _ => version.to_owned(),
-    }
+    version.split("||").map(word).collect::<Vec<_>>().join(" || ")
 }
 
 fn is_called(tool: &str, name: &str) -> bool {
@@ -387,8 +337,7 @@ impl<'a> ToolCollector<'a> {
         }
         let command = match package {
             Some(ToolPackage::Pypi(name)) => {
-                let below = version.clone().filter(|version| version.starts_with('<'));
-                let pinned = exact.map(|version| format!("=={version}")).or(below).unwrap_or_default();
+                let pinned = exact.map(|version| format!("=={version}")).unwrap_or_default();
                 let plugin = if name == "poetry" { " poetry-plugin-export" } else { "" };
                 let folder = format!("{INSTALLED_TOOLS}/{name}");
                 let package = format!("{}{plugin}", quote(&format!("{name}{pinned}")));
@@ -408,10 +357,8 @@ impl<'a> ToolCollector<'a> {
                 let pinned = pinned.map(|version| format!("@{version}")).unwrap_or_default();
                 let (folder, package) =
                     (format!("{INSTALLED_TOOLS}/{tool}"), quote(&format!("{name}{pinned}")));
-                let npm = version.as_deref().filter(|_| *tool == "node").and_then(npm_for);
-                let npm = npm.map(|npm| format!(" npm@{npm}")).unwrap_or_default();
                 format!(
-                    "npm install --global --no-audit --no-fund --prefix {folder} {package}{npm} && mkdir -p \
+                    "npm install --global --no-audit --no-fund --prefix {folder} {package} && mkdir -p \
                      ~/{LOCAL_PROGRAMS} && ln -sf {folder}/bin/* ~/{LOCAL_PROGRAMS}/"
                 )
             }

@@ -7,13 +7,11 @@ use serde_json::{Map, Value};
 use crate::files::{RepositoryFiles, quote};
 use crate::statement::{SourceStatement, is_image, is_variable};
 use crate::workflow::{self, TOOLS, text_of};
-use crate::{EnvironmentSource, PlannedService, ProgramFolder, SetupCommand};
+use crate::{EnvironmentSource, SetupCommand};
 
 const FILES: [&str; 2] =
     [".github/workflows/copilot-setup-steps.yml", ".github/workflows/copilot-setup-steps.yaml"];
 const JOB: &str = "copilot-setup-steps";
-/// As many as the settings may name.
-const MOST_SERVICES: usize = 10;
 
 /// Actions that there is nothing to do for here.
 const NOTHING_TO_DO: [&str; 9] = [
@@ -130,34 +128,8 @@ fn container(job: &Value, path: &str, said: &mut SourceStatement) {
             ),
         }
     }
-    for (name, service) in job.get("services").and_then(Value::as_object).into_iter().flatten() {
-        if said.services.len() == MOST_SERVICES {
-            said.note(path, format!("services beyond the first {MOST_SERVICES} are left out"));
-            return;
-        }
-        let Some(image) = image_of(service).filter(|image| is_image(image)) else {
-            said.note(path, format!("the service {name} is left out: its image is not a plain reference"));
-            continue;
-        };
-        let is_label = |name: &str| {
-            !name.is_empty()
-                && name.len() <= 63
-                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-        };
-        if !is_label(name) {
-            said.note(path, format!("the service {name:?} is left out: its name cannot be that of a host"));
-            continue;
-        }
-        let env =
-            variables(service.get("env"), path, &format!("services.{name}.env"), said).into_iter().collect();
-        let options = service.get("options").and_then(Value::as_str).unwrap_or_default();
-        let words = shell_words::split(options).unwrap_or_default();
-        let ready =
-            words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--health-cmd")? {
-                "" => words.get(at + 1).cloned(),
-                rest => rest.strip_prefix('=').map(str::to_owned),
-            });
-        said.services.push(PlannedService { name: name.clone(), image, env, ready });
+    if job.get("services").is_some() {
+        said.note(path, "`services` are left out: name them in .github/journeyman.yml");
     }
 }
 
@@ -231,7 +203,6 @@ fn run(
         before.push_str(&format!("export {variable}={}; ", quote(&value.replace("{tree}", "."))));
     }
     if script.contains("GITHUB_") {
-        folders_of(script, said);
         before.push_str(
             "export GITHUB_WORKSPACE=\"$PWD\" GITHUB_ENV=/dev/null GITHUB_PATH=/dev/null GITHUB_OUTPUT=/dev/null \
              GITHUB_STEP_SUMMARY=/dev/null; ",
@@ -244,22 +215,4 @@ fn run(
         before.push_str(&format!("cd {} && ", quote(folder)));
     }
     said.setup.push(SetupCommand { command: format!("{before}{command}"), because });
-}
-
-/// Folders that a script adds to the PATH of later steps, where they are written out.
-fn folders_of(script: &str, said: &mut SourceStatement) {
-    for line in script.lines().filter(|line| line.contains("GITHUB_PATH")) {
-        let Some(folder) = line.trim().strip_prefix("echo ").and_then(|rest| rest.split(">>").next()) else {
-            continue;
-        };
-        let folder = folder.trim().trim_matches(['"', '\'']);
-        let in_home = ["$HOME/", "${HOME}/", "~/"].iter().find_map(|start| folder.strip_prefix(start));
-        let in_tree = ["$GITHUB_WORKSPACE/", "${GITHUB_WORKSPACE}/", "$PWD/", "$(pwd)/"]
-            .iter()
-            .find_map(|start| folder.strip_prefix(start));
-        let place = in_home
-            .map(|inner| ProgramFolder::Home(inner.to_owned()))
-            .or(in_tree.map(|inner| ProgramFolder::Tree(inner.to_owned())));
-        said.search_path.extend(place.filter(|_| !folder.contains("..") && !folder.contains(':')));
-    }
 }

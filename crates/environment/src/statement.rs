@@ -5,14 +5,13 @@
 use std::collections::BTreeMap;
 
 use crate::files::RepositoryFiles;
-use crate::{EnvironmentSource, PlannedService, ProgramFolder, SetupCommand};
+use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
 
 /// What a source says of image and setup.
 #[derive(Debug, Default)]
 pub(crate) struct SourceStatement {
     pub(crate) source: EnvironmentSource,
     pub(crate) image: Option<String>,
-    pub(crate) services: Vec<PlannedService>,
     pub(crate) setup: Vec<SetupCommand>,
     pub(crate) variables: BTreeMap<String, String>,
     pub(crate) search_path: Vec<ProgramFolder>,
@@ -64,41 +63,6 @@ fn named_scripts(commands: &str) -> Vec<String> {
             || plain.starts_with(".devcontainer/")
     };
     words(commands).filter(is_script).map(|word| word.trim_start_matches("./").to_owned()).take(10).collect()
-}
-
-/// A file that commands of a source install from or run, and that is not there: the source was left behind by the
-/// repository. None where not all files are known.
-pub(crate) fn missing_file(setup: &[SetupCommand], files: &RepositoryFiles<'_>) -> Option<String> {
-    // Folders that commands change to move what paths mean.
-    if !files.is_whole()
-        || setup.iter().any(|one| words(&one.command).any(|word| word == "cd" || word == "pushd"))
-    {
-        return None;
-    }
-    let text = without_comments(&script_texts(setup, files));
-    let all: Vec<&str> = words(&text).collect();
-    let lists = all.windows(2).filter_map(|pair| match pair {
-        ["-r" | "--requirement", file] => Some((*file).to_owned()),
-        _ => None,
-    });
-    let is_plain = |path: &String| {
-        !path.contains(['$', '{', '*', '~']) && !path.starts_with(['/', '-']) && !path.contains("://")
-    };
-    let named = named_scripts(&text).into_iter().filter(|path| path.ends_with(".sh"));
-    lists
-        .map(|path| path.trim_start_matches("./").to_owned())
-        .chain(named)
-        .filter(is_plain)
-        .find(|path| !files.has(path))
-}
-
-/// A script without what follows a `#`.
-pub(crate) fn without_comments(script: &str) -> String {
-    script
-        .lines()
-        .filter(|line| !line.trim_start().starts_with('#'))
-        .map(|line| format!("{}\n", line.split(" #").next().unwrap_or(line)))
-        .collect()
 }
 
 /// What looks like an image reference. Whoever pulls it parses it.

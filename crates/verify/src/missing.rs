@@ -225,12 +225,6 @@ pub fn not_loaded(exit: Exit, reading: &TestReport, output: &str) -> Option<Stri
     Some(line.chars().take(LONGEST).collect())
 }
 
-/// Whether Rust's compiler denies what it only warns of elsewhere.
-pub fn denies_warnings(output: &str) -> bool {
-    let pattern = pattern!(r"(?m)^\s*(?:= )?note: (?:the lint level is defined here|`(?:#\[deny\(|-D ))");
-    pattern.is_some_and(|pattern| pattern.is_match(&end_of(output)))
-}
-
 /// The last lines that say something: what came before did not end the run.
 fn last_lines(text: &str) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

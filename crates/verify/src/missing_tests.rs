@@ -267,18 +267,6 @@ fn tests_of_which_none_loads_are_told_from_tests_that_fail() {
 }
 
 #[test]
-fn warnings_that_are_denied_are_told_from_errors() {
-    for output in [
-        "error: unused variable: `x`\nnote: the lint level is defined here\n --> src/lib.rs:1:9\n",
-        "error: unused variable: `x`\n  = note: `-D unused-variables` implied by `-D warnings`\n",
-        "error: this arithmetic operation will overflow\n  = note: `#[deny(arithmetic_overflow)]` on by default\n",
-    ] {
-        assert!(denies_warnings(output), "{output}");
-    }
-    assert!(!denies_warnings("error[E0425]: cannot find value `x` in this scope\n"));
-}
-
-#[test]
 fn a_certificate_that_nobody_knows_is_told_before_what_comes_of_it() {
     for line in [
         "WARNING: Retrying (Retry(total=0)) after 'SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]",

@@ -188,7 +188,7 @@ impl CommitTester {
         remove(&ask.folder).await?;
         let judging = self.verdict_basis(ask, enough).await?;
         // Where the basis rests on a run, that was made already.
-        let is_made = judging.is_by_tests_alone || judging.before.has_other_tests();
+        let is_made = judging.is_by_tests_alone || judging.before.tests_alone().is_some();
         let source = if is_made { BaselineSource::KnownOrRun } else { enough };
         let ran = Box::pin(self.baseline_from(source, ask, &judging)).await;
         remove(&ask.folder).await?;
@@ -367,9 +367,7 @@ impl CommitTester {
         basis: VerdictBasis,
         enough: BaselineSource,
     ) -> Result<VerdictBasis, EffectError> {
-        if !basis.before.has_other_tests() {
-            return Ok(basis);
-        }
+        let Some(other) = basis.before.tests_alone() else { return Ok(basis) };
         let whole = self.baseline_from(enough, ask, &basis).await?;
         // A test that fails in the whole may be the one that the issue is about. What does not build is none.
         let is_red =
@@ -377,15 +375,13 @@ impl CommitTester {
         if is_red || whole.is_passed() != Some(false) {
             return Ok(basis);
         }
-        for other in basis.before.other_tests(journeyman_verify::denies_warnings(&whole.tail)) {
-            let mut by_other = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
-            (by_other.plan.test, by_other.plan.folders) = (other.test.clone(), other.folders.clone());
-            by_other.before = other;
-            let ran = self.baseline_from(enough, ask, &by_other).await?;
-            let runs_more = ran_any(&ran.reading) && !ran_any(&whole.reading);
-            if runs_more || ran.is_passed() == Some(true) {
-                return Ok(by_other);
-            }
+        let mut by_other = VerdictBasis { is_by_tests_alone: true, ..basis.clone() };
+        (by_other.plan.test, by_other.plan.folders) = (other.test.clone(), other.folders.clone());
+        by_other.before = other;
+        let ran = self.baseline_from(enough, ask, &by_other).await?;
+        let runs_more = ran_any(&ran.reading) && !ran_any(&whole.reading);
+        if runs_more || ran.is_passed() == Some(true) {
+            return Ok(by_other);
         }
         Ok(basis)
     }

@@ -1,4 +1,4 @@
-//! Python's projects: uv, Poetry, PDM, Pipenv, Hatch, pip, tox and nox, always in a virtual environment of the tree.
+//! Python's projects: uv, Poetry, PDM, Pipenv, pip and tox, always in a virtual environment of the tree.
 //!
 //! May know: pyproject.toml and what else Python's tools read. Must never know: other ecosystems.
 //!
@@ -8,7 +8,6 @@ mod managers;
 mod names;
 mod native;
 mod needs;
-mod nox;
 mod project;
 mod runner;
 mod tox;

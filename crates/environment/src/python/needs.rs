@@ -1,18 +1,13 @@
-//! What the tests of a Python project need: extras, dependency groups, requirements files, environments of Hatch, tox
-//! and nox.
+//! What the tests of a Python project need: extras, dependency groups, requirements files, environments of tox.
 //!
 //! May know: how projects call these. Must never know: how they are installed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use regex::Regex;
-use toml::Value;
-
 use super::names::normalized;
 use super::project::PythonProject;
-use super::{nox, tox};
+use super::tox;
 use crate::files::RepositoryFiles;
-use crate::workflow;
 
 /// Files of requirements that others name and that are read.
 pub(super) const MOST_INCLUDED: usize = 50;
@@ -111,7 +106,7 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
     };
     take(&mut needs, about_tests(project.extras.keys()), about_tests(project.groups.keys()));
     // What the session that runs the tests is given, whatever else there is.
-    let session = tox::needs(files, project).or_else(|| nox::needs(files, project));
+    let session = tox::needs(files, project);
     let has_session = session.is_some();
     if let Some(session) = session {
         needs.name_all(&session.requirements);
@@ -127,9 +122,6 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
         }
     }
     requirement_files(files, &mut needs, project, has_session);
-    hatch(project, &mut needs);
-    let (extras, groups) = of_workflows(files, project);
-    take(&mut needs, extras, groups);
     // `tests_require` says them too, but nobody has read it for long.
     if !needs.names("pytest") && !project.setup_py.is_empty() {
         let listed = tests_require(&project.setup_py);
@@ -289,104 +281,6 @@ fn plain_path(path: &str) -> Option<String> {
         }
     }
     Some(parts.join("/"))
-}
-
-/// Hatch's environments are installed as the others are: what they need is all that matters.
-fn hatch(project: &PythonProject, needs: &mut TestNeeds) {
-    let Some(environments) = project.at(&["tool", "hatch", "envs"]).and_then(Value::as_table) else { return };
-    let names = ["hatch-test", "test", "tests", "testing", "default", "dev"];
-    for name in names {
-        let Some(environment) = environments.get(name) else { continue };
-        let list = |key: &str| {
-            let all = environment.get(key).and_then(Value::as_array).into_iter().flatten();
-            all.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
-        };
-        if name == "hatch-test" {
-            // What Hatch puts there by itself.
-            needs.requirements.extend(["pytest".to_owned(), "pytest-mock".to_owned()]);
-            needs.named.push("pytest".to_owned());
-        }
-        let is_plain = |one: &String| !one.contains(['{', '}']);
-        let all: Vec<String> =
-            list("dependencies").into_iter().chain(list("extra-dependencies")).filter(is_plain).collect();
-        needs.name_all(&all);
-        needs.requirements.extend(all);
-        for (key, known, into) in
-            [("features", &project.extras, 0), ("dependency-groups", &project.groups, 1)]
-        {
-            for feature in list(key) {
-                let Some(requires) = known.get(&feature) else { continue };
-                let chosen = if into == 0 { &mut needs.extras } else { &mut needs.groups };
-                if chosen.len() < MOST_CHOSEN && !chosen.contains(&feature) {
-                    needs.named.extend(requires.iter().map(|one| normalized(one)));
-                    chosen.push(feature);
-                }
-            }
-        }
-        if needs.names("pytest") {
-            break;
-        }
-    }
-}
-
-/// Extras and groups that the repository's own continuous integration installs before it runs tests: features that are
-/// optional, and skipped by their tests where they are not there.
-fn of_workflows<'p>(
-    files: &RepositoryFiles<'_>,
-    project: &'p PythonProject,
-) -> (Vec<&'p String>, Vec<&'p String>) {
-    let (mut extras, mut groups) = (Vec::new(), Vec::new());
-    if project.extras.is_empty() && project.groups.is_empty() {
-        return (extras, groups);
-    }
-    let Ok(of_pip) = Regex::new(r"pip install\b[^|;&]*?\.\[([\w ,.-]+)\]") else { return (extras, groups) };
-    let Ok(option) = Regex::new(r"(?:--(extra|extras|group|with)|-(E|G))[ =]([\w.-]+)") else {
-        return (extras, groups);
-    };
-    let aside =
-        ["doc", "docs", "lint", "linting", "build", "release", "publish", "benchmark", "mypy", "typing"];
-    let is_wanted = |name: &&str| !aside.contains(name);
-    for lines in workflow::runs(files) {
-        let tests = ["pytest", "unittest", "coverage run", "make test", "manage.py test"];
-        if !lines.iter().any(|line| tests.iter().any(|runner| line.contains(runner))) {
-            continue;
-        }
-        for line in lines {
-            let named = of_pip.captures_iter(&line).filter_map(|found| found.get(1));
-            for name in named.flat_map(|list| list.as_str().split(',')).map(str::trim).filter(is_wanted) {
-                choose(&mut extras, project.extras.get_key_value(name).map(|(name, _)| name));
-            }
-            let is_install = ["uv sync", "poetry install", "pdm install", "pdm sync"]
-                .iter()
-                .any(|tool| line.contains(tool));
-            if !is_install {
-                continue;
-            }
-            if line.contains("--all-extras") {
-                choose(&mut extras, project.extras.keys().filter(|name| is_wanted(&name.as_str())));
-            }
-            for found in option.captures_iter(&line) {
-                let kind = found.get(1).or_else(|| found.get(2)).map_or("", |kind| kind.as_str());
-                let Some(name) = found.get(3).map(|name| name.as_str()).filter(is_wanted) else { continue };
-                match kind {
-                    "extra" | "extras" | "E" => {
-                        choose(&mut extras, project.extras.get_key_value(name).map(|(name, _)| name));
-                    }
-                    _ => choose(&mut groups, project.groups.get_key_value(name).map(|(name, _)| name)),
-                }
-            }
-        }
-    }
-    (extras, groups)
-}
-
-/// Takes these as well, each once.
-fn choose<'p>(chosen: &mut Vec<&'p String>, names: impl IntoIterator<Item = &'p String>) {
-    for name in names {
-        if chosen.len() < MOST_CHOSEN && !chosen.contains(&name) {
-            chosen.push(name);
-        }
-    }
 }
 
 /// `tests_require=["pytest", …]` in a call of `setup`, where it is written out.

@@ -21,7 +21,7 @@ pub(super) fn find(
 ) -> Option<PythonRunner> {
     let pytest = |because: String| {
         let own = tox::test_command(files, project).filter(|command| command.contains("pytest"));
-        let command = own.unwrap_or_else(|| format!("python3 -m pytest{}", named_files(files)));
+        let command = own.unwrap_or_else(|| "python3 -m pytest".to_owned());
         PythonRunner { command, because, is_pytest: true }
     };
     if let Some(sign) = pytest_sign(files) {
@@ -74,24 +74,6 @@ fn pytest_sign(files: &RepositoryFiles<'_>) -> Option<String> {
         }
     }
     files.all().find(|path| path.ends_with("/conftest.py") && !is_aside(path)).map(str::to_owned)
-}
-
-/// Test files of names that pytest does not look for by itself, where there are no others.
-fn named_files(files: &RepositoryFiles<'_>) -> String {
-    const MOST: usize = 20;
-    let is_configured =
-        ["pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "setup.cfg", "tox.ini"]
-            .iter()
-            .any(|name| files.text(name).is_some_and(|text| text.contains("python_files")));
-    let is_found = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        name.ends_with("_test.py") || (name.starts_with("test_") && name.ends_with(".py"))
-    };
-    let own: Vec<&str> = files.all().filter(|path| is_test(path) && !is_aside(path)).collect();
-    if is_configured || own.len() > MOST || own.iter().any(|path| is_found(path)) {
-        return String::new();
-    }
-    own.iter().map(|path| format!(" {}", quote(path))).collect()
 }
 
 fn is_aside(path: &str) -> bool {

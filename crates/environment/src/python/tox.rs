@@ -14,7 +14,7 @@ use crate::files::{IniFile, RepositoryFiles, quote};
 /// Lists of other sections that one list is made of.
 const MOST_LISTS: usize = 100;
 
-/// What an environment of tox or a session of nox needs.
+/// What an environment of tox needs.
 #[derive(Debug, Default)]
 pub(super) struct SessionNeeds {
     pub(super) requirements: Vec<String>,
@@ -31,7 +31,7 @@ impl SessionNeeds {
             && self.groups.is_empty()
     }
 
-    /// One entry of a list of dependencies, or one argument of an installation.
+    /// One entry of a list of dependencies.
     pub(super) fn add(&mut self, entry: &str) {
         let entry = entry.trim();
         if let Some(file) = entry.strip_prefix("-r") {

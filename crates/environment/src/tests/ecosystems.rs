@@ -63,8 +63,6 @@ fn python_with_extras_groups_and_requirements() {
                 ("requirements/dev.txt", "pytest"),
             ],
         ),
-        ("[tool.hatch.envs.default]\ndependencies=['pytest','pytest-cov']", &[]),
-        ("[tool.hatch.envs.hatch-test]\nextra-dependencies=['trio']", &[]),
         ("[tool.pytest.ini_options]", &[]),
     ] {
         let manifest = format!("{project}{build}{pyproject}");
@@ -107,18 +105,6 @@ fn python_with_extras_groups_and_requirements() {
     path TREE/.venv/bin:HOME/.local/bin
     from Python with pip, found by `pyproject.toml`
     setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
-    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . pytest pytest-cov || true   (pyproject.toml)
-    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest pytest-cov   (pyproject.toml)
-    test python3 -m pytest   (pytest among what is required)
-    path TREE/.venv/bin:HOME/.local/bin
-    from Python with pip, found by `pyproject.toml`
-    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
-    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . pytest pytest-mock trio || true   (pyproject.toml)
-    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest pytest-mock trio   (pyproject.toml)
-    test python3 -m pytest   (pytest among what is required)
-    path TREE/.venv/bin:HOME/.local/bin
-    from Python with pip, found by `pyproject.toml`
-    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools || true; }   (pyproject.toml)
     setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . pytest || true   (pyproject.toml)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . pytest   (pyproject.toml)
     test python3 -m pytest   ([tool.pytest in pyproject.toml)
@@ -127,33 +113,20 @@ fn python_with_extras_groups_and_requirements() {
 }
 
 #[test]
-fn python_with_tox_and_nox() {
+fn python_with_tox() {
     let setup = ("setup.py", "from setuptools import setup\nsetup(name='a')");
     let tests = ("tests/test_a.py", "");
     let tox = (
         "tox.ini",
         "[tox]\nenvlist=py3\n[base]\ndeps=\n  pytest-asyncio\n[testenv]\nextras = x\ndeps =\n  pytest>=7\n  {[base]deps}\n  lint: ruff\n  -r{toxinidir}/requirements/extra.txt\ncommands =\n  coverage run -p -m pytest {posargs:tests} --capture=sys -k 'a b'\n",
     );
-    let nox = (
-        "noxfile.py",
-        "import nox\n@nox.session\ndef lint(session):\n    session.install('flake8')\n\n@nox.session(python=['3.9'])\ndef tests(session: nox.Session) -> None:\n    session.install('-r', 'requirements/extra.txt')\n    session.install('-e', '.', \"pytest\")\n    session.run('pytest')\n",
-    );
     let extra = ("requirements/extra.txt", "attrs");
-    let text = [[setup, tests, tox, extra], [setup, tests, nox, extra]]
-        .map(|files| shown(&planned(&files)))
-        .concat();
-    insta::assert_snapshot!(text, @r###"
+    insta::assert_snapshot!(shown(&planned(&[setup, tests, tox, extra])), @r###"
     from Python with pip, found by `setup.py`
     setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools wheel || true; }   (setup.py)
     setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . -r requirements/extra.txt 'pytest>=7' pytest-asyncio || true   (setup.py)
     setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . -r requirements/extra.txt 'pytest>=7' pytest-asyncio   (setup.py)
     test python3 -m pytest tests --capture=sys -k 'a b'   (tox.ini)
-    path TREE/.venv/bin:HOME/.local/bin
-    from Python with pip, found by `setup.py`
-    setup python3 -m venv .venv && { .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels setuptools wheel || true; }   (setup.py)
-    setup .venv/bin/python -m pip download --quiet --find-links ~/.cache/wheels --dest ~/.cache/wheels . -r requirements/extra.txt pytest || true   (setup.py)
-    setup .venv/bin/python -m pip install --find-links ~/.cache/wheels --editable . -r requirements/extra.txt pytest   (setup.py)
-    test python3 -m pytest   (pytest among what is required)
     path TREE/.venv/bin:HOME/.local/bin
     "###);
 }
@@ -178,31 +151,6 @@ fn python_with_native_code_is_built_again_before_its_tests() {
         note Cargo.toml tells of tests too, which are not run: name both as `test` in .github/journeyman.yml
         ");
     assert!(plan.required_tools.iter().any(|tool| tool.tool == "rust"));
-}
-
-#[test]
-fn extras_that_the_own_workflows_test_with_are_installed() {
-    let manifest = "[project]\nname='a'\n[build-system]\nrequires=['x']\n[project.optional-dependencies]\ncrypto=['c']\ndocs=['s']\nredis=['r']\ntests=['pytest']";
-    let workflow = |install: &str| {
-        format!(
-            "jobs:\n  a:\n    steps:\n      - run: {install}\n      - run: pytest\n  b:\n    steps:\n      - run: pip install .[redis]\n"
-        )
-    };
-    for (install, extras) in [
-        ("pip install -e .[crypto,docs]", "tests,crypto"),
-        ("uv sync --all-extras", "tests,crypto,redis"),
-        ("uv sync --extra crypto --group none", "tests,crypto"),
-        ("pip install .", "tests"),
-    ] {
-        let workflow = workflow(install);
-        let plan = planned(&[
-            ("pyproject.toml", manifest),
-            ("tests/test_a.py", ""),
-            (".github/workflows/a.yml", &workflow),
-        ]);
-        let setup = plan.setup_command().unwrap();
-        assert!(setup.contains(&format!("'.[{extras}]'")), "{install}: {setup}");
-    }
 }
 
 #[test]
@@ -277,10 +225,7 @@ fn a_script_that_only_lints_or_never_ends_is_no_test() {
 #[test]
 fn what_has_to_be_built_before_the_tests_is_built_with_them() {
     let manifest = r#"{"scripts":{"build":"tsc","test":"ava"},"dependencies":{"a":"1"}}"#;
-    let ci = "jobs:\n  test:\n    steps:\n      - run: npm ci\n      - run: npm run build --if-present\n      - run: npm test\n";
     assert_eq!(planned(&[("package.json", manifest)]).test_command(), Some("npm test"));
-    let with_ci = planned(&[("package.json", manifest), (".github/workflows/ci.yml", ci)]);
-    assert_eq!(with_ci.test_command(), Some("npm run build && npm test"));
     let workspace = planned(&[("package.json", manifest), ("pnpm-workspace.yaml", "")]);
     assert_eq!(workspace.test_command(), Some("pnpm run build && pnpm test"));
 }
@@ -317,64 +262,6 @@ fn a_package_manager_that_is_missing_is_installed_as_it_is_asked_for() {
         python 3.13 (.python-version): 3.11.2 is there, which is another version
         uv (uv.lock): the setup installs it
         ");
-}
-
-#[test]
-fn a_version_is_that_of_the_workflow_that_runs_the_tests() {
-    let manifest = "{\"scripts\":{\"test\":\"ava\"}}";
-    let node = |matrix: &str, version: &str| {
-        format!(
-            "jobs:\n  docs:\n    steps:\n    - uses: actions/setup-node@v4\n      with: {{ node-version: 12 }}\n    - run: \
-             npm run docs\n  unit:\n    strategy: {{ matrix: {{ {matrix} }} }}\n    steps:\n    - uses: \
-             actions/setup-node@v4\n      with: {{ node-version: {version} }}\n    - run: npm test\n"
-        )
-    };
-    let there = [("node", "v20.20.2"), ("npm", "10"), ("go", "go1.22.1"), ("cargo", "cargo 1.80.0")];
-    let told = |files: FileTable<'_>| {
-        let plan = planned_with(&RepositorySettings::default(), files, &there);
-        let installs =
-            plan.setup.iter().map(|setup| setup.command.clone()).find(|line| line.contains("node@"));
-        let tools: Vec<String> = plan.required_tools.iter().map(ToString::to_string).collect();
-        let word = |line: String| {
-            line.split(" && ")
-                .next()
-                .unwrap_or_default()
-                .rsplit("tools/node ")
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        };
-        format!("{} [{}]", tools.first().cloned().unwrap_or_default(), installs.map(word).unwrap_or_default())
-    };
-    let ci = |matrix: &str, version: &str| {
-        told(&[("package.json", manifest), (".github/workflows/ci.yml", &node(matrix, version))])
-    };
-    let mut text = vec![
-        ci("os: [linux]", "22"),
-        ci("os: [linux]", "lts/jod"),
-        ci("os: [linux]", "20.x"),
-        ci("node: [24, 18, '22.x', nightly]", "'${{ matrix.node }}'"),
-        ci("node: [18, 20], include: [{ node: 22 }]", "'${{ matrix.node }}'"),
-        ci("os: [linux]", "'${{ env.NODE }}'"),
-    ];
-    let file = node("os: [linux]", "16");
-    text.push(told(&[("package.json", manifest), (".nvmrc", "20"), (".github/workflows/ci.yml", &file)]));
-    let rust = "jobs:\n  a:\n    steps:\n    - uses: dtolnay/rust-toolchain@1.85\n    - run: cargo test\n";
-    text.push(told(&[
-        ("Cargo.toml", "[package]\nname = 'a'"),
-        (".github/workflows/rust.yml", rust),
-        ("src/lib.rs", ""),
-    ]));
-    insta::assert_snapshot!(text.join("\n"), @"
-    node 22 (.github/workflows/ci.yml): the setup installs it [node@22]
-    node lts/jod (.github/workflows/ci.yml): the setup installs it [node@22]
-    node 20.x (.github/workflows/ci.yml): 20.20.2 is there []
-    node 18 || 22.x || 24 (.github/workflows/ci.yml): the setup installs it ['node@18 || 22.x || 24']
-    node 18 || 20 || 22 (.github/workflows/ci.yml): 20.20.2 is there []
-    node (package.json): 20.20.2 is there []
-    node 20 (.nvmrc): 20.20.2 is there []
-    rust 1.85 (.github/workflows/rust.yml): 1.80.0 is there, which is another version []
-    ");
 }
 
 #[test]
@@ -565,20 +452,4 @@ fn what_lies_about_of_another_tool_decides_nothing() {
         ("test/check.c", ""),
     ]);
     assert!(plan.source.to_string().contains("Autotools"), "{}", plan.source);
-}
-
-#[test]
-fn only_what_is_required_comes_from_a_git_repository() {
-    let notes = |manifest: &str| {
-        let plan = planned(&[("package.json", manifest), ("test.js", "")]);
-        plan.notes.iter().any(|note| note.contains("git repositories"))
-    };
-    let start = r#"{"name": "a", "repository": "chalk/chalk", "funding": "https://github.com/chalk/chalk?sponsor=1",
-        "scripts": {"test": "ava"}, "devDependencies": {"ava": "^3", "#;
-    assert!(!notes(&format!("{start}\"b\": \"file:../b\"}}}}")));
-    for version in
-        ["github:x/y", "x/y#v1", "git+https://github.com/x/y.git", "https://github.com/x/y/tarball/1"]
-    {
-        assert!(notes(&format!("{start}\"b\": \"{version}\"}}}}")), "{version}");
-    }
 }

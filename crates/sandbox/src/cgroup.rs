@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::Command;
 use tokio::runtime::Handle;
 
 use super::copy_output::ProcessOutcome;
-use super::process::ProcessCommand;
 use super::{ExceededLimit, JobLimits, SandboxError};
 
 /// How folders of groups are called, so that those without an owner can be found.
@@ -181,7 +181,7 @@ impl JobCgroup {
 
     /// Has the process begin in the group, so that nothing that it starts is ever outside.
     #[allow(unsafe_code)]
-    pub(super) fn entered_by(&self, command: &mut ProcessCommand) -> io::Result<()> {
+    pub(super) fn entered_by(&self, command: &mut Command) -> io::Result<()> {
         let entrances = self.entrances.iter().map(File::try_clone).collect::<io::Result<Vec<_>>>()?;
         let enter = move || -> io::Result<()> {
             for entrance in &entrances {
@@ -191,7 +191,7 @@ impl JobCgroup {
             Ok(())
         };
         // SAFETY: only write is called.
-        unsafe { command.before_exec(enter) };
+        unsafe { command.pre_exec(enter) };
         Ok(())
     }
 
@@ -238,7 +238,7 @@ impl Drop for JobCgroup {
 pub(super) fn entered(
     groups: Option<&CgroupParent>,
     limits: &JobLimits,
-    command: &mut ProcessCommand,
+    command: &mut Command,
 ) -> Result<Option<JobCgroup>, SandboxError> {
     let make = |groups: &CgroupParent| {
         let group = groups.group(limits)?;

@@ -5,10 +5,9 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::net::unix::pipe::Sender;
+use tokio::process::{Child, ChildStdin};
 use tokio::time::{Instant, sleep_until};
 
-use super::process::SpawnedProcess;
 use super::{ExceededLimit, Sink};
 
 /// How long output may still come after the process ended: something that it started may hold the pipe open for
@@ -59,7 +58,7 @@ impl<R: AsyncRead + Unpin> OutputPipe<R> {
 
 /// Carries a process to its end: by itself, or by SIGKILL when `timeout` is over or it has reached a limit.
 pub(super) async fn pump(
-    child: &mut SpawnedProcess,
+    child: &mut Child,
     stdin: &[u8],
     sink: &mut dyn Sink,
     timeout: Duration,
@@ -100,7 +99,7 @@ pub(super) async fn pump(
 }
 
 /// A process that does not read its input to the end is no error: it may not want it.
-async fn feed(pipe: Option<Sender>, bytes: &[u8]) {
+async fn feed(pipe: Option<ChildStdin>, bytes: &[u8]) {
     if let Some(mut pipe) = pipe
         && pipe.write_all(bytes).await.is_ok()
     {

@@ -20,8 +20,8 @@ use rustix::net::{
 };
 use rustix::process::{Pid, Signal, getpid, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use tokio::process::Command;
 
-use super::process::ProcessCommand;
 use super::spawner;
 
 /// The port inside a namespace of the job's own, where every port is free.
@@ -76,7 +76,7 @@ impl EgressSocket {
         let at = SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port);
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         // The program is never reached.
-        let mut command = ProcessCommand::new("/bin/sh");
+        let mut command = spawner::command("/bin/sh");
         open_by(&mut command, network, owner, theirs, at);
         spawner::spawn(command).await?.wait().await?;
         let listener = TcpListener::from(received(ours.as_fd())?);
@@ -106,7 +106,7 @@ async fn shown(first: Pid) -> io::Result<OwnedFd> {
 }
 
 #[allow(unsafe_code)]
-fn open_by(command: &mut ProcessCommand, network: OwnedFd, owner: OwnedFd, to: OwnedFd, at: SocketAddrV4) {
+fn open_by(command: &mut Command, network: OwnedFd, owner: OwnedFd, to: OwnedFd, at: SocketAddrV4) {
     let open = move || -> io::Result<()> {
         enter(network.as_fd(), owner.as_fd())?;
         hand_over(to.as_fd(), listening(at)?.as_fd())?;
@@ -115,7 +115,7 @@ fn open_by(command: &mut ProcessCommand, network: OwnedFd, owner: OwnedFd, to: O
         Ok(())
     };
     // SAFETY: only system calls are made, with arguments on the stack.
-    unsafe { command.before_exec(open) };
+    unsafe { command.pre_exec(open) };
 }
 
 fn enter(network: BorrowedFd<'_>, owner: BorrowedFd<'_>) -> Result<(), Errno> {

@@ -16,8 +16,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::mount::{MountFlags, mount};
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
-
-use super::process::ProcessCommand;
+use tokio::process::Command;
 
 /// Layers of one stack below the writable one. The system has a limit too, and a higher one.
 pub const MOST_LAYERS: usize = 16;
@@ -38,7 +37,7 @@ pub struct LayerStack {
 /// Has the process make these folders of their layers, for itself and all that it starts.
 #[allow(unsafe_code)]
 pub(super) fn mounted_by<'a>(
-    command: &mut ProcessCommand,
+    command: &mut Command,
     stacks: impl IntoIterator<Item = &'a LayerStack>,
 ) -> io::Result<()> {
     let mounts = stacks.into_iter().map(OverlayMount::of).collect::<io::Result<Vec<_>>>()?;
@@ -51,7 +50,7 @@ pub(super) fn mounted_by<'a>(
         mounts.iter().try_for_each(OverlayMount::mount)
     };
     // SAFETY: only system calls are made, with arguments made before.
-    unsafe { command.before_exec(make) };
+    unsafe { command.pre_exec(make) };
     Ok(())
 }
 

@@ -27,7 +27,6 @@ mod limit_watcher;
 mod limits;
 mod no_sandbox;
 mod own_files;
-mod process;
 mod program;
 mod readable_paths;
 mod root;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::process::Command;
 
-use super::process::ProcessCommand;
 use journeyman_order::{Exit, JobLimits};
 
 const MIB: u64 = 1 << 20;
@@ -15,7 +15,7 @@ const GIB: u64 = 1 << 30;
 /// is said by [`super::Sandbox::describe_isolation`].
 pub(super) trait InheritedLimits {
     /// Has the process and all that it starts be under the limits that the system keeps for each process by itself.
-    fn inherited_by(&self, command: &mut ProcessCommand);
+    fn inherited_by(&self, command: &mut Command);
 
     /// The limit that a job's end itself tells of: SIGXFSZ, by itself or as a shell and bubblewrap tell it.
     fn told_by(&self, exit: Exit) -> Option<ExceededLimit>;
@@ -23,7 +23,7 @@ pub(super) trait InheritedLimits {
 
 impl InheritedLimits for JobLimits {
     #[allow(unsafe_code)]
-    fn inherited_by(&self, command: &mut ProcessCommand) {
+    fn inherited_by(&self, command: &mut Command) {
         // One byte, not none: a core of no size is still piped to a handler of the host's, where it has one.
         let each =
             [(Resource::Core, 1), (Resource::Fsize, self.largest_file), (Resource::Nofile, self.open_files)]
@@ -38,7 +38,7 @@ impl InheritedLimits for JobLimits {
             Ok(())
         };
         // SAFETY: only setrlimit is called.
-        unsafe { command.before_exec(set) };
+        unsafe { command.pre_exec(set) };
     }
 
     fn told_by(&self, exit: Exit) -> Option<ExceededLimit> {

@@ -10,7 +10,6 @@ use super::cgroup::CgroupParent;
 use super::copy_output::ProcessOutcome;
 use super::limit_watcher::LimitWatcher;
 use super::limits::InheritedLimits as _;
-use super::process::ProcessCommand;
 use super::readable_paths::ReadablePaths;
 use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
@@ -85,15 +84,14 @@ impl IsolationBackend for NoSandbox {
         std::fs::create_dir_all(&temporary)
             .map_err(|source| SandboxError::io(format!("make the folder {temporary:?}"), source))?;
         let started = program::locate(&job, &self.reads)?;
-        let mut command = ProcessCommand::new(&started);
+        let mut command = spawner::command(&started);
         command
             .args(job.program.iter().skip(1))
             .current_dir(&job.directory)
             .envs(self.reads.own_environment().all(&job.home, &temporary, &job.search))
             .envs(&job.environment)
-            .input(!job.stdin.is_empty())
-            .output()
-            .own_group();
+            .process_group(0);
+        spawner::piped(&mut command, !job.stdin.is_empty());
         job.limits.inherited_by(&mut command);
         let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
         match std::mem::replace(&mut job.network, SandboxNetwork::None) {
@@ -106,7 +104,8 @@ impl IsolationBackend for NoSandbox {
             program: Path::new(&started).to_owned(),
             said: error.to_string(),
         })?;
-        let leader = ProcessGroup(child.id());
+        let number = child.id().and_then(|id| i32::try_from(id).ok());
+        let leader = ProcessGroup(number.and_then(Pid::from_raw));
         let reached = LimitWatcher::over(&job).reached(group.as_ref());
         let pumped = copy_output::pump(&mut child, &job.stdin, sink, job.timeout, job.most_output, reached)
             .await

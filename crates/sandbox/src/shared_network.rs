@@ -9,14 +9,15 @@
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::process::Stdio;
 use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+use tokio::process::Command;
 
 use super::layers::{OwnUser, tell_own_user};
-use super::process::ProcessCommand;
 use super::spawner;
 
 /// Waits until whoever started it has what it came for.
@@ -39,13 +40,13 @@ struct Namespaces {
 impl SharedNetwork {
     /// Makes one, in which these names lead to its loopback.
     pub(super) async fn new(names: Vec<String>) -> io::Result<Self> {
-        let mut command = ProcessCommand::new("/bin/sh");
-        command.args(["-c", WAITS]).input(true);
+        let mut command = spawner::command("/bin/sh");
+        command.args(["-c", WAITS]).stdin(Stdio::piped());
         made_by(&mut command);
         let child = spawner::spawn(command).await?;
         let id = child.id().ok_or_else(|| io::Error::other("who makes a network is gone"))?;
         let open = |name: &str| {
-            let path = format!("/proc/{}/ns/{name}", id.as_raw_nonzero());
+            let path = format!("/proc/{id}/ns/{name}");
             openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
         };
         let namespaces = Namespaces { user: open("user")?, network: open("net")? };
@@ -54,7 +55,7 @@ impl SharedNetwork {
 
     /// Has the process, and all that it starts, be in it.
     #[allow(unsafe_code)]
-    pub(super) fn joined_by(&self, command: &mut ProcessCommand) {
+    pub(super) fn joined_by(&self, command: &mut Command) {
         let namespaces = Arc::clone(&self.namespaces);
         let join = move || -> io::Result<()> {
             move_into_link_name_space(namespaces.user.as_fd(), Some(LinkNameSpaceType::User))?;
@@ -62,12 +63,12 @@ impl SharedNetwork {
             Ok(())
         };
         // SAFETY: only setns is called.
-        unsafe { command.before_exec(join) };
+        unsafe { command.pre_exec(join) };
     }
 }
 
 #[allow(unsafe_code)]
-fn made_by(command: &mut ProcessCommand) {
+fn made_by(command: &mut Command) {
     let user = OwnUser::of_this_process();
     let make = move || -> io::Result<()> {
         // SAFETY: this is a process of one thread that is no program yet, and nothing here relies on its namespaces.
@@ -76,7 +77,7 @@ fn made_by(command: &mut ProcessCommand) {
         raise_loopback()
     };
     // SAFETY: only system calls are made, with arguments made before.
-    unsafe { command.before_exec(make) };
+    unsafe { command.pre_exec(make) };
 }
 
 /// A loopback is down in a new namespace.

@@ -3,25 +3,42 @@
 //! A sandbox dies with its parent (`PR_SET_PDEATHSIG`), and to the kernel the parent is the *thread* that started
 //! it. The runtime ends threads when they are idle, so a thread that lives as long as the process does it instead.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::Stdio;
 use std::sync::{Mutex, PoisonError, mpsc};
 
+use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::process::{ProcessCommand, SpawnedProcess};
-
 struct SpawnRequest {
-    command: ProcessCommand,
+    command: Command,
     runtime: Handle,
-    reply: oneshot::Sender<io::Result<SpawnedProcess>>,
+    reply: oneshot::Sender<io::Result<Child>>,
 }
 
 static SPAWNER: Mutex<Option<mpsc::Sender<SpawnRequest>>> = Mutex::new(None);
 
+/// A program to start in the root folder, with no variables, input or output of ours. Dropped, it is killed.
+pub(super) fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().current_dir("/").kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// What it prints is read, and it is given input if there is any.
+pub(super) fn piped(command: &mut Command, has_input: bool) {
+    if has_input {
+        command.stdin(Stdio::piped());
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+}
+
 /// Starts a process that is killed when what this answers is dropped.
-pub(super) async fn spawn(command: ProcessCommand) -> io::Result<SpawnedProcess> {
+pub(super) async fn spawn(command: Command) -> io::Result<Child> {
     let (reply, answer) = oneshot::channel();
     ask(SpawnRequest { command, runtime: Handle::current(), reply })?;
     answer.await.map_err(|_| io::Error::other("the thread that starts processes is gone"))?
@@ -38,10 +55,13 @@ fn ask(request: SpawnRequest) -> io::Result<()> {
     };
     let (thread, requests) = mpsc::channel::<SpawnRequest>();
     std::thread::Builder::new().name("spawner".to_owned()).spawn(move || {
-        for SpawnRequest { command, runtime, reply } in requests {
+        for SpawnRequest { mut command, runtime, reply } in requests {
             let _runtime = runtime.enter();
+            let started = command.spawn();
+            // It holds descriptors that are for the process alone.
+            drop(command);
             // If nobody waits any more, it is dropped with the answer, and so killed.
-            drop(reply.send(command.spawn()));
+            drop(reply.send(started));
         }
     })?;
     thread.send(request).map_err(|_| io::Error::other("the thread that starts processes ended"))?;
@@ -70,7 +90,7 @@ pub(super) fn keep_what_was_inherited() -> io::Result<()> {
 /// Lets the process inherit these descriptors, under the numbers that they have here. They stay closed to every
 /// other process, started at the same time or not, since the mark is taken off in the new process only.
 #[allow(unsafe_code)]
-pub(super) fn inherit(command: &mut ProcessCommand, descriptors: Vec<OwnedFd>) {
+pub(super) fn inherit(command: &mut Command, descriptors: Vec<OwnedFd>) {
     let open = move || {
         for descriptor in &descriptors {
             rustix::io::fcntl_setfd(descriptor.as_fd(), rustix::io::FdFlags::empty())?;
@@ -78,5 +98,5 @@ pub(super) fn inherit(command: &mut ProcessCommand, descriptors: Vec<OwnedFd>) {
         Ok(())
     };
     // SAFETY: only fcntl is called.
-    unsafe { command.before_exec(open) };
+    unsafe { command.pre_exec(open) };
 }

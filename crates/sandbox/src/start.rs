@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use super::Sink;
-use super::process::watched;
 
 /// A start takes a tenth of a second; this is for a machine that crawls. What makes the walls and says nothing is not
 /// waited for any longer.
@@ -49,7 +50,12 @@ impl Sink for StderrTee<'_> {
 }
 
 /// Waits until the namespace is empty. Its first process counts as ended only when all others in it have.
+#[allow(unsafe_code)]
 pub(super) async fn cleared(first: Pid) {
-    let Ok(ended) = watched(first) else { return };
+    let Ok(descriptor) = pidfd_open(first, PidfdFlags::NONBLOCK) else { return };
+    // It is readable when the process has ended.
+    // SAFETY: it owns the descriptor, which stays the same and open as long as it lives.
+    let ended = unsafe { AsyncFd::register_with_interest(descriptor, Interest::READABLE) };
+    let Ok(ended) = ended else { return };
     drop(tokio::time::timeout(CLEARED_AFTER, ended.readable()).await);
 }

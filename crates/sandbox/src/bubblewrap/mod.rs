@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::Pid;
+use tokio::process::Child;
 use tokio::runtime::Handle;
 
 use super::cgroup::{CgroupParent, JobCgroup};
 use super::limit_watcher::LimitWatcher;
 use super::limits::InheritedLimits as _;
 use super::no_sandbox::exit;
-use super::process::{ProcessCommand, SpawnedProcess};
 use super::program::HostProgram;
 use super::readable_paths::ReadablePaths;
 use super::start::{STARTED_WITHIN, StderrTee, cleared};
@@ -97,7 +97,7 @@ impl IsolationBackend for Bubblewrap {
         let arguments =
             arguments(&program, of_host.as_ref(), &self.reads, &job, &mut files).map_err(prepared)?;
         let arguments = files.hold("arguments", &arguments).map_err(prepared)?;
-        let mut command = ProcessCommand::new(&self.program);
+        let mut command = spawner::command(&self.program);
         command.arg("--args").arg(arguments).arg("--json-status-fd").arg(told.as_raw_fd().to_string());
         command.args(["--", "/bin/sh", "-c", LIFELINE, "sh"]).arg(held.as_raw_fd().to_string());
         command.arg(job.limits.processes.to_string());
@@ -107,7 +107,8 @@ impl IsolationBackend for Bubblewrap {
         };
         command.args(job.program.iter().skip(1));
         // What bubblewrap itself is started with can be read inside, as /proc/1/environ.
-        command.current_dir("/").input(!job.stdin.is_empty()).output();
+        command.current_dir("/");
+        spawner::piped(&mut command, !job.stdin.is_empty());
         files.open.extend([told.into(), held.into()]);
         spawner::inherit(&mut command, files.open);
         job.limits.inherited_by(&mut command);
@@ -164,7 +165,7 @@ impl IsolationBackend for Bubblewrap {
 
 /// A sandbox that ends when this is dropped.
 struct BubblewrapProcess {
-    child: Option<SpawnedProcess>,
+    child: Option<Child>,
     lifeline: Option<PipeWriter>,
     /// Open as long as the monitor may write to it: it would die of that too.
     status: Option<StatusPipe>,

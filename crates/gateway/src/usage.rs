@@ -1,7 +1,6 @@
 //! What a model's answer used, read from its bytes while they pass.
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use journeyman_order::model_service::Provider;
@@ -100,7 +99,8 @@ impl UsageReader {
     fn event(&mut self, json: &[u8]) {
         let Ok(event) = serde_json::from_slice::<UsageEvent>(json) else { return };
         let told = &mut self.told;
-        told.letters = told.letters.saturating_add(event.delta.0).saturating_add(event.choices.0);
+        told.letters =
+            told.letters.saturating_add(letters(&event.delta)).saturating_add(letters(&event.choices));
         let inner = event.message.or(event.response);
         let (model, usage) = match inner {
             Some(inner) => (inner.model.or(event.model), inner.usage.or(event.usage)),
@@ -172,9 +172,9 @@ struct UsageEvent {
     #[serde(default)]
     response: Option<UsageMessage>,
     #[serde(default)]
-    delta: LetterCount,
+    delta: Value,
     #[serde(default)]
-    choices: LetterCount,
+    choices: Value,
 }
 
 /// An answer inside an event.
@@ -186,63 +186,13 @@ struct UsageMessage {
     usage: Option<Value>,
 }
 
-/// How long the strings in a value are together; the value itself is not kept.
-#[derive(Default)]
-struct LetterCount(u64);
-
-impl<'de> Deserialize<'de> for LetterCount {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(LetterVisitor)
-    }
-}
-
-struct LetterVisitor;
-
-impl<'de> Visitor<'de> for LetterVisitor {
-    type Value = LetterCount;
-
-    fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("anything")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<LetterCount, E> {
-        Ok(LetterCount(u64::try_from(text.len()).unwrap_or(u64::MAX)))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<LetterCount, E> {
-        Ok(LetterCount(0))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<LetterCount, E> {
-        Ok(LetterCount(0))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<LetterCount, E> {
-        Ok(LetterCount(0))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<LetterCount, E> {
-        Ok(LetterCount(0))
-    }
-
-    fn visit_unit<E>(self) -> Result<LetterCount, E> {
-        Ok(LetterCount(0))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<LetterCount, A::Error> {
-        let mut letters = 0_u64;
-        while let Some(LetterCount(more)) = all.next_element()? {
-            letters = letters.saturating_add(more);
-        }
-        Ok(LetterCount(letters))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<LetterCount, A::Error> {
-        let mut letters = 0_u64;
-        while let Some((IgnoredAny, LetterCount(more))) = all.next_entry()? {
-            letters = letters.saturating_add(more);
-        }
-        Ok(LetterCount(letters))
+/// How long the strings in a value are together.
+fn letters(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
+        Value::Array(all) => all.iter().map(letters).sum(),
+        Value::Object(named) => named.values().map(letters).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 

@@ -73,7 +73,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -93,15 +92,6 @@ static VERSION: LazyLock<String> = LazyLock::new(|| match option_env!("JOURNEYMA
     Some(commit) if !commit.is_empty() => format!("{} ({commit})", env!("CARGO_PKG_VERSION")),
     _ => env!("CARGO_PKG_VERSION").to_owned(),
 });
-
-/// Commands that a build may be without, the feature that brings each, and whether it is there.
-const OPTIONAL: [(&str, &str, bool); 5] = [
-    ("agent", "emulator", cfg!(feature = "emulator")),
-    ("run", "emulator", cfg!(feature = "emulator")),
-    ("demo", "emulator", cfg!(feature = "emulator")),
-    ("eval", "eval", cfg!(feature = "eval")),
-    ("show", "draw", cfg!(feature = "draw")),
-];
 
 /// Journeyman turns a labeled GitHub issue into a verified pull request.
 ///
@@ -210,7 +200,7 @@ fn user_folder(variable: &str, usual: &str) -> Option<PathBuf> {
 
 /// The program.
 pub fn main() -> ExitCode {
-    let command = CommandLine::try_parse().unwrap_or_else(|error| left_out(error).exit()).command;
+    let command = CommandLine::parse().command;
     match command {
         Subcommands::Serve(arguments) => wait_for(serve::main(arguments)),
         Subcommands::Setup(arguments) => wait_for(setup::main(arguments)),
@@ -244,15 +234,6 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "eval")]
         Subcommands::SimulatedAgent(arguments) => exit(simulated_agent::main(&arguments)),
     }
-}
-
-/// What is wrong with the command line; where it asks for what this build was made without, the feature's name.
-fn left_out(error: clap::Error) -> clap::Error {
-    let Some(ContextValue::String(asked)) = error.get(ContextKind::InvalidSubcommand) else { return error };
-    let missing = OPTIONAL.iter().find(|(command, _, is_there)| asked == command && !is_there);
-    let Some((command, feature, _)) = missing else { return error };
-    let text = format!("`{command}` is not in this build: build it with the feature `{feature}`");
-    CommandLine::command().error(ErrorKind::InvalidSubcommand, text)
 }
 
 fn wait_for(work: impl Future<Output = anyhow::Result<u8>>) -> ExitCode {

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
+use super::ModelCall;
 use super::answer::{ModelAnswer, StopReason};
 use super::refusal::ApiRefusal;
-use super::{ModelCall, schema};
 
 pub(super) const PATH: &str = "v1/messages";
 /// The version of the interface that is spoken here.
 pub(super) const VERSION: &str = "2023-06-01";
 
-pub(super) fn body(call: &ModelCall<'_>, model: &str, max_tokens: u32, schema: Option<&Value>) -> Value {
+pub(super) fn body(call: &ModelCall<'_>, model: &str, max_tokens: u32) -> Value {
     let mut body = json!({
         "model": model,
         "max_tokens": max_tokens,
@@ -19,9 +19,6 @@ pub(super) fn body(call: &ModelCall<'_>, model: &str, max_tokens: u32, schema: O
     });
     if let Some(system) = call.system {
         body["system"] = json!(system);
-    }
-    if let Some(schema) = schema.and_then(schema::strict) {
-        body["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } });
     }
     body
 }

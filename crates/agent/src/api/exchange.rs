@@ -34,38 +34,27 @@ impl ModelApi {
         record: &mut dyn CallRecorder,
     ) -> ModelApiResult<()> {
         let headers = self.headers(key)?;
-        let mut schema = call.schema;
-        loop {
-            let body = self.body(call, schema);
-            // Kept without the key, should the prompt hold it; sent as it is.
-            record.request(&key.redact(&body.to_string()));
-            let response = self.send(&body, headers.clone()).await?;
-            let status = response.status();
-            let id = response.headers().get("request-id").or(response.headers().get("x-request-id"));
-            let id = id.and_then(|id| id.to_str().ok());
-            record.line(&key.redact(&json!({ "status": status.as_u16(), "request_id": id }).to_string()));
-            if status.is_success() {
-                return self.read(response, key, answer, record).await;
-            }
-            let refusal = self.refusal(response, key, record).await;
-            if schema.take().is_some() && refusal.is_of_the_schema() {
-                // A refused request costs nothing, and not every model and server holds answers to a schema.
-                answer.warnings.push(format!(
-                    "the service does not accept the schema, so it was asked without: {}",
-                    legible(&refusal.message)
-                ));
-                continue;
-            }
-            return Err(self.refused(&refusal, key));
+        let body = self.body(call);
+        // Kept without the key, should the prompt hold it; sent as it is.
+        record.request(&key.redact(&body.to_string()));
+        let response = self.send(&body, headers).await?;
+        let status = response.status();
+        let id = response.headers().get("request-id").or(response.headers().get("x-request-id"));
+        let id = id.and_then(|id| id.to_str().ok());
+        record.line(&key.redact(&json!({ "status": status.as_u16(), "request_id": id }).to_string()));
+        if status.is_success() {
+            return self.read(response, key, answer, record).await;
         }
+        let refusal = self.refusal(response, key, record).await;
+        Err(self.refused(&refusal, key))
     }
 
-    fn body(&self, call: &ModelCall<'_>, schema: Option<&Value>) -> Value {
+    fn body(&self, call: &ModelCall<'_>) -> Value {
         let model = call.model.unwrap_or(&self.settings.model);
         let most = self.settings.max_output_tokens;
         match self.settings.provider {
-            Provider::Anthropic => anthropic::body(call, model, most, schema),
-            Provider::OpenAi => openai::body(call, model, most, schema, self.settings.base_url.host_str()),
+            Provider::Anthropic => anthropic::body(call, model, most),
+            Provider::OpenAi => openai::body(call, model, most, self.settings.base_url.host_str()),
         }
     }
 
@@ -170,7 +159,7 @@ impl ModelApi {
             );
             return Err(AgentFailure::new(AgentFailureKind::Misconfigured, message));
         }
-        let mut events = SseParser::new();
+        let mut events = SseParser::default();
         let mut stream = response.bytes_stream();
         let mut wire = 0_usize;
         loop {

@@ -14,14 +14,11 @@ mod openai;
 mod prices;
 mod probe;
 mod refusal;
-mod schema;
 mod settings;
 mod sse;
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-
-use serde_json::Value;
 
 use super::InvalidAgent;
 use answer::{ModelAnswer, StopReason};
@@ -77,16 +74,13 @@ pub struct ModelCall<'a> {
     pub prompt: &'a str,
     /// Another model than the settings name.
     pub model: Option<&'a str>,
-    /// What JSON the answer has to be. The service is asked to hold it, in so far as it can; the answer has to be
-    /// looked at all the same, and the prompt has to say it as well.
-    pub schema: Option<&'a Value>,
     /// How long all of it may take.
     pub timeout: Duration,
 }
 
 /// What is kept of a call, for people who look into it. The key is in none of it.
 pub trait CallRecorder: Send {
-    /// What was asked: the body of the request, JSON. A call may have two, when the service refuses a schema.
+    /// What was asked: the body of the request, JSON.
     fn request(&mut self, body: &str);
 
     /// A line of what came back, JSON: first `{"status": …}`, then the answer's events as they came.

@@ -11,13 +11,7 @@ pub(super) const PATH: &str = "chat/completions";
 /// The data of the last event.
 pub(super) const DONE: &str = "[DONE]";
 
-pub(super) fn body(
-    call: &ModelCall<'_>,
-    model: &str,
-    max_tokens: u32,
-    schema: Option<&Value>,
-    host: Option<&str>,
-) -> Value {
+pub(super) fn body(call: &ModelCall<'_>, model: &str, max_tokens: u32, host: Option<&str>) -> Value {
     let mut messages = Vec::new();
     if let Some(system) = call.system {
         messages.push(json!({ "role": "system", "content": system }));
@@ -32,10 +26,6 @@ pub(super) fn body(
     // OpenAI's newer models refuse the old name, and other servers do not all know the new one.
     let is_openai = host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".openai.azure.com"));
     body[if is_openai { "max_completion_tokens" } else { "max_tokens" }] = json!(max_tokens);
-    if let Some(schema) = schema {
-        let schema = json!({ "name": "answer", "schema": schema, "strict": false });
-        body["response_format"] = json!({ "type": "json_schema", "json_schema": schema });
-    }
     body
 }
 

@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
-use reqwest::Response;
-
 use super::{ModelApi, ModelApiKey};
 use journeyman_order::model_service::Provider;
 
@@ -39,18 +36,11 @@ impl ModelApi {
         let Ok(answer) = sent else { return KeyProbe::Unknown };
         match answer.status().as_u16() {
             200..=299 => KeyProbe::Accepted,
-            401 => {
-                // A key can be good for answers and not for the list.
-                let said = beginning(answer, patience).await.to_lowercase();
-                if said.contains("scope") || said.contains("permission") {
-                    return KeyProbe::Unknown;
-                }
-                KeyProbe::Refused(format!(
-                    "the model's service at {} refuses the key; {}",
-                    self.settings.base_url,
-                    self.where_the_key_is(key)
-                ))
-            }
+            401 => KeyProbe::Refused(format!(
+                "the model's service at {} refuses the key; {}",
+                self.settings.base_url,
+                self.where_the_key_is(key)
+            )),
             _ => KeyProbe::Unknown,
         }
     }
@@ -60,17 +50,4 @@ impl ModelApi {
         let price = self.settings.prices.of(model.unwrap_or(&self.settings.model))?;
         Some(price.output * f64::from(self.settings.max_output_tokens) / 1_000_000.0)
     }
-}
-
-/// The first bytes of an answer.
-async fn beginning(answer: Response, patience: Duration) -> String {
-    let mut read = Vec::new();
-    let mut stream = answer.bytes_stream();
-    while let Ok(Some(Ok(bytes))) = tokio::time::timeout(patience, stream.next()).await {
-        read.extend_from_slice(&bytes);
-        if read.len() > 8 << 10 {
-            break;
-        }
-    }
-    String::from_utf8_lossy(&read).into_owned()
 }

@@ -55,15 +55,6 @@ impl ApiRefusal {
         Self { message: text.to_owned(), ..Self::default() }
     }
 
-    /// The schema is what it will not take: without it the same may go.
-    pub(super) fn is_of_the_schema(&self) -> bool {
-        let words = self.message.to_ascii_lowercase();
-        matches!(self.status, Some(400 | 422))
-            && ["schema", "output_config", "output_format", "response_format", "structured", "grammar"]
-                .iter()
-                .any(|word| words.contains(word))
-    }
-
     fn is_named(&self, names: &[&str]) -> bool {
         self.names.iter().any(|name| names.contains(&name.as_str()))
     }

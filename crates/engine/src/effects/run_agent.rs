@@ -177,7 +177,6 @@ impl EffectContext {
             system: role.map(|role| role.system_prompt.trim()).filter(|system| !system.is_empty()),
             prompt,
             model: role.and_then(|role| role.model.as_deref()),
-            schema: task.schema.as_ref(),
             timeout: timeout(task),
         };
         let mut files = CallFiles { request: folder.join(REQUEST), stream: create(&folder.join(STREAM))? };

@@ -39,7 +39,7 @@ fn environment(name: &str) -> Option<String> {
 }
 
 fn call(prompt: &str) -> ModelCall<'_> {
-    ModelCall { system: None, prompt, model: None, schema: None, timeout: Duration::from_secs(60) }
+    ModelCall { system: None, prompt, model: None, timeout: Duration::from_secs(60) }
 }
 
 #[derive(Default)]
@@ -120,9 +120,7 @@ async fn openais_chat_is_asked_and_its_text_tokens_and_dollars_are_read() {
     let mut settings = settings(Provider::OpenAi, &format!("{}/some/v1/", service.url));
     let own = Price { input: 1.0, output: 10.0, cache_read: 0.1, cache_write: 0.0 };
     settings.prices = Prices::new(BTreeMap::from([("other".to_owned(), own)]));
-    let schema = json!({ "type": "object" });
-    let asked =
-        ModelCall { system: Some("You count."), model: Some("other"), schema: Some(&schema), ..call("How?") };
+    let asked = ModelCall { system: Some("You count."), model: Some("other"), ..call("How?") };
     let (run, _) = ask(&ModelApi::new("engineer", settings).unwrap(), asked).await;
     assert_eq!((run.result.as_deref(), &run.failure), (Some("Forty-two"), &None));
     assert_eq!((run.usage.input_tokens, run.usage.output_tokens), (1100, 20));
@@ -130,13 +128,11 @@ async fn openais_chat_is_asked_and_its_text_tokens_and_dollars_are_read() {
     let [request] = &service.asked()[..] else { panic!("one request") };
     assert_eq!(request.path, "/some/v1/chat/completions");
     assert_eq!(request.headers["authorization"], format!("Bearer {KEY}"));
-    let format = json!({ "name": "answer", "schema": schema, "strict": false });
     assert_eq!(
         request.body,
         json!({
             "model": "other", "max_tokens": 32_000, "stream": true, "stream_options": { "include_usage": true },
             "messages": [{ "role": "system", "content": "You count." }, { "role": "user", "content": "How?" }],
-            "response_format": { "type": "json_schema", "json_schema": format },
         })
     );
 }
@@ -207,26 +203,4 @@ async fn a_key_that_a_service_repeats_is_taken_out_everywhere() {
     assert!(kept.requests[0].contains("[TEST_MODEL_KEY]"), "{:?}", kept.requests);
     let shown = format!("{:?}", settings(Provider::Anthropic, &service.url));
     assert!(shown.contains(NAME) && !shown.contains(KEY), "{shown}");
-}
-
-#[tokio::test]
-async fn a_schema_that_a_service_does_not_take_is_left_out_and_the_run_says_so() {
-    let refused = json!({ "type": "error", "error": {
-        "type": "invalid_request_error", "message": "output_config.format: not supported by this model",
-    } });
-    let service = FakeModelApi::start(vec![
-        FakeModelResponse::error(400, &refused),
-        FakeModelResponse::events(&anthropic(&["{}"])),
-    ])
-    .await;
-    let schema = json!({ "type": "object", "properties": { "a": { "type": "string", "minLength": 10 } } });
-    let asked = ModelCall { schema: Some(&schema), ..call("x") };
-    let (run, kept) = ask(&api(Provider::Anthropic, &service.url), asked).await;
-    assert_eq!((run.result.as_deref(), &run.failure), (Some("{}"), &None));
-    assert!(run.warnings.join("").contains("not supported by this model"), "{:?}", run.warnings);
-    let asked = service.asked();
-    let held = &asked[0].body["output_config"]["format"];
-    assert_eq!(held["schema"]["properties"]["a"], json!({ "type": "string" }));
-    assert!(asked[1].body.get("output_config").is_none());
-    assert_eq!(kept.requests.len(), 2);
 }

@@ -39,7 +39,6 @@ async fn only_a_refused_key_is_a_refusal() {
     };
     assert!(why.contains("refuses the key") && why.contains(NAME) && !why.contains(KEY), "{why}");
     for says in [
-        FakeModelResponse::error(401, &error("Missing scopes: api.model.read")),
         FakeModelResponse::error(403, &error("insufficient")),
         FakeModelResponse::error(404, &error("no such path")),
         FakeModelResponse::error(405, &error("POST only")),

@@ -89,7 +89,7 @@ pub(super) fn read(line: &str) -> StreamRecord {
 
 /// Whether a line that cannot be read as a whole was meant as a result. Quotes inside a JSON string are
 /// escaped, so a message that only quotes a result does not match.
-pub(super) fn looks_like_result(part: &str) -> bool {
+fn looks_like_result(part: &str) -> bool {
     part.contains(r#""type":"result""#) || part.contains(r#""type": "result""#)
 }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::Transcript;
 use super::failure::{failure, of_result, without_result};
-use super::lines::{LONGEST_LINE, LineSplitter, OutputLine, TailBuffer, ends_of};
-use super::record::{StreamRecord, StreamResult, looks_like_result, read};
+use super::lines::{LineSplitter, TailBuffer};
+use super::record::{StreamRecord, StreamResult, read};
 use journeyman_order::agent_run::AgentFailureKind;
-use journeyman_order::json_values::{MOST_JSON_VALUES, has_too_many_values};
+use journeyman_order::json_values::has_too_many_values;
 use journeyman_order::{AgentRun, AgentUsage, Exit};
 
 /// The most of a result, or of plain text, that goes into the journal.
@@ -31,8 +31,6 @@ pub(super) enum OutputFormat {
 enum LastResult {
     Nothing,
     Result(Box<StreamResult>),
-    /// A result of more than [`LONGEST_LINE`], or of too many values.
-    TooLong,
     Broken,
 }
 
@@ -100,7 +98,7 @@ impl Transcript for StreamTranscript {
             text.push(bytes);
         }
         let seen = &mut self.seen;
-        self.lines.feed(bytes, &mut |line| seen.line(&line));
+        self.lines.feed(bytes, &mut |line| seen.line(line));
         if self.seen.form == OutputFormat::Records {
             self.text = None;
         }
@@ -113,7 +111,7 @@ impl Transcript for StreamTranscript {
     fn finish(self: Box<Self>, exit: Exit, stderr_tail: &str, duration: Duration) -> AgentRun {
         let Self { mut lines, mut seen, text } = *self;
         let noise_before = seen.noise_lines;
-        let unfinished = lines.finish(&mut |line| seen.line(&line));
+        let unfinished = lines.finish(&mut |line| seen.line(line));
         let mut run = AgentRun { duration_seconds: duration.as_secs_f64(), ..AgentRun::default() };
         match text.filter(|_| seen.is_text()) {
             None => {
@@ -136,36 +134,27 @@ impl StreamState {
         self.form == OutputFormat::RecordsOrText && (records <= 1 || self.noise_lines > records)
     }
 
-    fn line(&mut self, line: &OutputLine<'_>) {
-        match line {
-            OutputLine::Whole(bytes) => {
-                let text = String::from_utf8_lossy(bytes);
-                let trimmed = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
-                if trimmed.is_empty() {
-                    return;
-                }
-                if matches!(text, std::borrow::Cow::Owned(_)) {
-                    self.not_utf8 += 1;
-                }
-                match trimmed.starts_with('{') && has_too_many_values(trimmed.as_bytes()) {
-                    true => self.too_much(ends_of(bytes)),
-                    false => self.record(read(trimmed), bytes),
-                }
-            }
-            OutputLine::TooLong { head, tail } => self.too_much([head, tail]),
+    fn line(&mut self, line: Option<&[u8]>) {
+        let Some(bytes) = line else { return self.too_much() };
+        let text = String::from_utf8_lossy(bytes);
+        let trimmed = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
+        if trimmed.is_empty() {
+            return;
+        }
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            self.not_utf8 += 1;
+        }
+        match trimmed.starts_with('{') && has_too_many_values(trimmed.as_bytes()) {
+            true => self.too_much(),
+            false => self.record(read(trimmed), bytes),
         }
     }
 
-    /// Which record it was can only be told from its ends: `type` is no longer always first.
-    fn too_much(&mut self, ends: [&[u8]; 2]) {
+    fn too_much(&mut self) {
         self.too_long += 1;
-        let is_result = ends.iter().any(|end| looks_like_result(&String::from_utf8_lossy(end)));
-        if is_result && self.form == OutputFormat::Records {
-            self.last = LastResult::TooLong;
-            self.settled = true;
-        } else {
-            self.settled = false;
-        }
+        self.settled = false;
+        // It may have been a result, and the one before it is then not the last.
+        self.last = LastResult::Nothing;
     }
 
     fn record(&mut self, record: StreamRecord, bytes: &[u8]) {
@@ -275,14 +264,6 @@ impl StreamState {
                     failure
                 }
             }
-            LastResult::TooLong => Some(failure(
-                AgentFailureKind::Ended,
-                format!(
-                    "its result is a line of more than {} MiB or {MOST_JSON_VALUES} values and was not read",
-                    LONGEST_LINE >> 20
-                ),
-                stderr,
-            )),
             LastResult::Broken => {
                 Some(failure(AgentFailureKind::Ended, "its result cannot be read as JSON".into(), stderr))
             }

@@ -270,7 +270,7 @@ fn a_line_of_very_many_values_is_too_long_and_a_long_text_is_one_value() {
     let too_long = format!("{{\"type\":\"result\",\"result\":\"x\",\"errors\":[{many}0]}}\n");
     let run = finish(OutputFormat::Records, &[result, too_long.as_bytes()], Exit::Code(0), "");
     assert_eq!(run.result, None, "the result before it is not the last");
-    assert!(message(&run).contains("50000 values"), "{}", message(&run));
+    assert_eq!(run.warnings, [SKIPPED]);
 
     let run = claude(format!("{{\"type\":\"result\",\"result\":\"{many}\"}}\n").as_bytes());
     assert_eq!((run.result, run.warnings), (Some(many), Vec::new()));
@@ -295,7 +295,7 @@ fn a_line_of_many_megabytes_costs_no_more_memory_than_its_share() {
     {
         let run = finish(OutputFormat::Records, &[result, &too_long], Exit::Code(0), "");
         assert_eq!(run.result, None, "the result before it is not the last");
-        assert!(message(&run).contains("more than 8 MiB"), "{}", message(&run));
+        assert_eq!(run.warnings, [SKIPPED]);
     }
     // Long, but within what is kept: the journal gets its beginning.
     let text = "é".repeat(1 << 20);

@@ -80,18 +80,6 @@ macro_rules! npm_install {
     };
 }
 
-/// Bun 1.2 waits without end behind a proxy, and every setup has one.
-macro_rules! bun_install {
-    ($options:literal) => {
-        concat!(
-            "timeout 240 bun install",
-            $options,
-            " || { code=$?; [ $code -ne 124 ] || echo 'error: bun install hung, as some versions of Bun do behind a proxy \
-             (1.2): name another one as packageManager in package.json, or a `setup` with npm' >&2; exit $code; }"
-        )
-    };
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PackageManager {
     Npm,
@@ -166,8 +154,8 @@ impl PackageManager {
             (Self::Yarn, false) => "yarn install --non-interactive",
             (Self::Berry, true) => "yarn install --immutable",
             (Self::Berry, false) => "yarn install --no-immutable",
-            (Self::Bun, true) => bun_install!(" --frozen-lockfile"),
-            (Self::Bun, false) => bun_install!(""),
+            (Self::Bun, true) => "bun install --frozen-lockfile",
+            (Self::Bun, false) => "bun install",
         }
     }
 

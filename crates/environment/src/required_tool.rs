@@ -241,9 +241,8 @@ pub(crate) const LOCAL_PROGRAMS: &str = ".local/bin";
 const INSTALLED_TOOLS: &str = "~/.local/share/journeyman-tools";
 
 /// Tools that a setup can install, as the words by which commands call them.
-pub(crate) const INSTALLABLE: [&str; 14] = [
-    "uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox", "meson", "ninja", "cmake", "cram", "pnpm",
-    "yarn", "bun",
+pub(crate) const INSTALLABLE: [&str; 13] = [
+    "uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox", "meson", "ninja", "cmake", "pnpm", "yarn", "bun",
 ];
 
 /// From where a tool can be had without a toolchain's own installer.
@@ -306,8 +305,9 @@ impl<'a> ToolCollector<'a> {
             .map(|version| version.trim_start_matches('v'))
             .filter(|version| is_exact(version));
         let package = match *tool {
-            "uv" | "poetry" | "pdm" | "pipenv" | "hatch" | "tox" | "nox" | "meson" | "ninja" | "cmake"
-            | "cram" => Some(ToolPackage::Pypi(tool)),
+            "uv" | "poetry" | "pdm" | "pipenv" | "hatch" | "tox" | "nox" | "meson" | "ninja" | "cmake" => {
+                Some(ToolPackage::Pypi(tool))
+            }
             "pnpm" | "bun" => Some(ToolPackage::Npm(tool)),
             "yarn"
                 if exact.is_some_and(|version| !version.starts_with("1.") && !version.starts_with("0.")) =>

@@ -13,14 +13,12 @@ use crate::required_tool::wanted;
 use crate::version::fits;
 
 /// For all of these tools: the environment is in the tree, and nothing is asked or downloaded besides packages.
-pub(super) const VARIABLES: [(&str, &str); 8] = [
+pub(super) const VARIABLES: [(&str, &str); 6] = [
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("PIP_NO_INPUT", "1"),
     ("UV_PYTHON_DOWNLOADS", "never"),
     ("POETRY_NO_INTERACTION", "1"),
     ("PDM_CHECK_UPDATE", "false"),
-    ("PIPENV_VENV_IN_PROJECT", "1"),
-    ("PIPENV_NOSPIN", "1"),
     ("VIRTUAL_ENV", "{tree}/.venv"),
 ];
 
@@ -93,22 +91,6 @@ pub(super) fn set_up(
             );
             install_locked(project, &python, &export, found);
             more(project, needs, wants_pytest, found);
-        }
-        Manager::Pipenv => {
-            found.what = "Python with Pipenv";
-            ask.tools.need("pipenv", &because);
-            let install = if ask.files.has("Pipfile.lock") { "sync" } else { "install --skip-lock" };
-            found.setup(format!("{python} {MAKE_ENVIRONMENT} && pipenv {install} --dev"), &because);
-            if project.is_package {
-                found.setup(".venv/bin/python -m pip install --no-deps --editable .", &because);
-            }
-            let files = TestNeeds::default();
-            more(
-                project,
-                &files,
-                wants_pytest && !ask.files.text("Pipfile").is_some_and(|text| text.contains("pytest")),
-                found,
-            );
         }
         Manager::Pip => pip(ask, project, needs, wants_pytest, &python, found),
     }

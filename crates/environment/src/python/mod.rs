@@ -1,4 +1,4 @@
-//! Python's projects: uv, Poetry, PDM, Pipenv, pip and tox, always in a virtual environment of the tree.
+//! Python's projects: uv, Poetry, PDM, pip and tox, always in a virtual environment of the tree.
 //!
 //! May know: pyproject.toml and what else Python's tools read. Must never know: other ecosystems.
 //!
@@ -51,14 +51,9 @@ fn plan(ask: &mut Detection<'_, '_>, project: &PythonProject) -> Option<FoundPro
         found.search_path.push(ProgramFolder::Tree(".venv/bin".into()));
     }
     if let Some(runner) = runner {
-        let rebuild = project
-            .native
-            .as_ref()
-            .and_then(|native| native.rebuild(project.manager))
-            .filter(|_| !found.setup.is_empty());
-        let command = match rebuild {
-            Some(rebuild) => format!("{rebuild} && {}", runner.command),
-            None => runner.command,
+        let command = match project.native {
+            Some(_) if !found.setup.is_empty() => format!("{} && {}", native::REBUILD, runner.command),
+            _ => runner.command,
         };
         found.test(command, runner.because);
     }

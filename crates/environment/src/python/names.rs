@@ -6,7 +6,6 @@ pub(super) enum Manager {
     Uv,
     Poetry,
     Pdm,
-    Pipenv,
     Pip,
 }
 

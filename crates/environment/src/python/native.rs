@@ -4,7 +4,7 @@
 
 use toml::{Table, Value};
 
-use super::names::{Manager, normalized};
+use super::names::normalized;
 use crate::files::quote;
 
 /// A build that compiles.
@@ -69,12 +69,8 @@ impl NativeBuild {
     pub(super) fn words(&self) -> String {
         words(&self.requires)
     }
-
-    /// Makes it anew from the sources that are there, without network.
-    pub(super) fn rebuild(&self, _manager: Manager) -> Option<String> {
-        Some(
-            "python3 -m pip install --quiet --no-index --no-deps --no-build-isolation --editable ."
-                .to_owned(),
-        )
-    }
 }
+
+/// Makes it anew from the sources that are there, without network.
+pub(super) const REBUILD: &str =
+    "python3 -m pip install --quiet --no-index --no-deps --no-build-isolation --editable .";

@@ -122,12 +122,6 @@ pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> Test
         }
     }
     requirement_files(files, &mut needs, project, has_session);
-    // `tests_require` says them too, but nobody has read it for long.
-    if !needs.names("pytest") && !project.setup_py.is_empty() {
-        let listed = tests_require(&project.setup_py);
-        needs.name_all(&listed);
-        needs.requirements.extend(listed);
-    }
     if !has_runner(&needs) {
         take(&mut needs, about_development(project.extras.keys()), about_development(project.groups.keys()));
     }
@@ -143,49 +137,27 @@ fn has_runner(needs: &TestNeeds) -> bool {
 }
 
 /// Files of requirements, besides `requirements.txt`.
-const REQUIREMENT_FILES: [&str; 38] = [
+const REQUIREMENT_FILES: [&str; 16] = [
     "requirements-test.txt",
     "requirements-tests.txt",
-    "requirements-testing.txt",
     "requirements_test.txt",
-    "requirements_tests.txt",
-    "requirements_testing.txt",
     "test-requirements.txt",
     "test_requirements.txt",
-    "tests-requirements.txt",
-    "testing-requirements.txt",
     "tests/requirements.txt",
     "test/requirements.txt",
-    "tests/requirements-test.txt",
     "requirements/test.txt",
     "requirements/tests.txt",
     "requirements/testing.txt",
-    "requirements/requirements-test.txt",
-    "requirements/requirements_test.txt",
-    "requirements/tests.in",
-    "requirements/test.in",
-    "tests/requirements.in",
-    "requirements.test.txt",
-    "requirements.testing.txt",
-    "requirements.tests.txt",
     // Read only where those of tests are not there.
     "requirements-dev.txt",
     "requirements_dev.txt",
-    "requirements.dev.txt",
     "dev-requirements.txt",
-    "dev_requirements.txt",
-    "requirements-develop.txt",
     "requirements/dev.txt",
-    "requirements/develop.txt",
     "requirements/development.txt",
-    "requirements/local.txt",
-    "requirements-ci.txt",
     "requirements/ci.txt",
-    "requirements-dev.in",
-    "requirements/dev.in",
 ];
 /// How many of them are about tests.
-const OF_TESTS_ONLY: usize = 24;
+const OF_TESTS_ONLY: usize = 10;
 
 fn requirement_files(
     files: &RepositoryFiles<'_>,
@@ -200,27 +172,13 @@ fn requirement_files(
     if !says_itself {
         add_file(files, needs, "requirements.txt");
         if needs.requirement_files.is_empty() {
-            for file in [
-                "requirements/base.txt",
-                "requirements/common.txt",
-                "requirements/main.txt",
-                "requirements/default.txt",
-                "requirements.in",
-            ] {
-                add_file(files, needs, file);
-            }
+            add_file(files, needs, "requirements/base.txt");
         }
     }
     let before = needs.requirement_files.len();
     let (tests, development) = REQUIREMENT_FILES.split_at(OF_TESTS_ONLY);
-    let mut stems: Vec<String> = Vec::new();
     for file in tests {
-        // What was compiled from a list is taken before the list.
-        let stem = file.trim_end_matches(".in").trim_end_matches(".txt").to_owned();
-        if !stems.contains(&stem) && files.text(file).is_some() {
-            add_file(files, needs, file);
-            stems.push(stem);
-        }
+        add_file(files, needs, file);
     }
     let has_pytest = needs.names("pytest");
     // What is for development holds linters too: a session that names a runner needs none of it.
@@ -281,15 +239,4 @@ fn plain_path(path: &str) -> Option<String> {
         }
     }
     Some(parts.join("/"))
-}
-
-/// `tests_require=["pytest", …]` in a call of `setup`, where it is written out.
-fn tests_require(setup_py: &str) -> Vec<String> {
-    let Some((_, rest)) = setup_py.split_once("tests_require") else { return Vec::new() };
-    let rest = rest.trim_start().trim_start_matches('=').trim_start();
-    let Some(list) = rest.strip_prefix('[').and_then(|list| list.split(']').next()) else {
-        return Vec::new();
-    };
-    let texts = list.split(',').map(|one| one.trim().trim_matches(['"', '\'']).to_owned());
-    texts.filter(|one| one.starts_with(|c: char| c.is_ascii_alphanumeric()) && one.len() < 100).collect()
 }

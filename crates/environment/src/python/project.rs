@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use regex::Regex;
 use toml::{Table, Value};
 
 use super::names::{Manager, normalized};
@@ -33,7 +32,6 @@ pub(super) struct PythonProject {
     pub(super) native: Option<NativeBuild>,
     /// Whether its version is made of git's tags.
     pub(super) version_from_git: bool,
-    pub(super) setup_py: String,
 }
 
 impl PythonProject {
@@ -63,9 +61,6 @@ impl PythonProject {
                 .keys("options.extras_require")
                 .map(|(name, _)| (name.to_owned(), setup_cfg.lines("options.extras_require", name))),
         );
-        if extras.is_empty() {
-            extras = extras_of_setup_py(&setup_py);
-        }
         let mut groups = dependency_groups(at(&["dependency-groups"]));
         groups.extend(lists(at(&["tool", "pdm", "dev-dependencies"])));
         if let Some(dev) = at(&["tool", "uv", "dev-dependencies"]).and_then(Value::as_array) {
@@ -120,7 +115,6 @@ impl PythonProject {
             extras,
             groups,
             optional_groups,
-            setup_py,
             pyproject,
         }
     }
@@ -143,18 +137,15 @@ fn at<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Value> {
 }
 
 fn manager(files: &RepositoryFiles<'_>, pyproject: &Table) -> (Manager, String) {
-    for (lock, manager) in [
-        ("uv.lock", Manager::Uv),
-        ("poetry.lock", Manager::Poetry),
-        ("pdm.lock", Manager::Pdm),
-        ("Pipfile.lock", Manager::Pipenv),
-    ] {
+    for (lock, manager) in
+        [("uv.lock", Manager::Uv), ("poetry.lock", Manager::Poetry), ("pdm.lock", Manager::Pdm)]
+    {
         let has = |tool: &str| at(pyproject, &["tool", tool]).is_some();
         // A lock of a manager that the project has left lies about.
         if manager == Manager::Poetry && has("pdm") && !has("poetry") {
             continue;
         }
-        if files.has(lock) && (manager == Manager::Pipenv || files.has("pyproject.toml")) {
+        if files.has(lock) && files.has("pyproject.toml") {
             return (manager, lock.to_owned());
         }
     }
@@ -162,9 +153,6 @@ fn manager(files: &RepositoryFiles<'_>, pyproject: &Table) -> (Manager, String) 
     let said = |text: &str| (Manager::Pip, text.to_owned());
     if has(&["tool", "uv", "sources"]) || has(&["tool", "uv", "workspace"]) {
         return (Manager::Uv, "[tool.uv] in pyproject.toml".to_owned());
-    }
-    if files.has("Pipfile") && !has(&["project"]) {
-        return (Manager::Pipenv, "Pipfile".to_owned());
     }
     said(files.first(&["pyproject.toml", "setup.py", "setup.cfg"]).unwrap_or("Python's files"))
 }
@@ -204,44 +192,4 @@ fn dependency_groups(value: Option<&Value>) -> BTreeMap<String, Vec<String>> {
         (name.clone(), all)
     };
     tables.keys().map(&mut of).collect()
-}
-
-/// Extras in a call of `setup`, where they are written out: a program can compute them, which nobody reads.
-fn extras_of_setup_py(text: &str) -> BTreeMap<String, Vec<String>> {
-    let Some(start) =
-        Regex::new(r"(?i)extras?_requires?\s*=\s*(dict\s*\(|\{)").ok().and_then(|start| start.find(text))
-    else {
-        return BTreeMap::new();
-    };
-    let rest = text.get(start.end()..).unwrap_or_default();
-    let end = balanced(rest, '{', '}').or_else(|| balanced(rest, '(', ')')).unwrap_or(rest.len());
-    let body = rest.get(..end).unwrap_or_default();
-    let Ok(entry) = Regex::new(r#"(?s)["']?([A-Za-z][\w.-]*)["']?\s*[:=]\s*(\[[^\]]*\]|[\w.]+)"#) else {
-        return BTreeMap::new();
-    };
-    let Ok(text_of) = Regex::new(r#""([^"\n]*)"|'([^'\n]*)'"#) else { return BTreeMap::new() };
-    entry
-        .captures_iter(body)
-        .filter_map(|found| {
-            let list = found.get(2)?.as_str();
-            let all = text_of.captures_iter(list).filter_map(|one| one.get(1).or_else(|| one.get(2)));
-            Some((found.get(1)?.as_str().to_owned(), all.map(|one| one.as_str().to_owned()).collect()))
-        })
-        .collect()
-}
-
-/// Where what is open at the start is closed.
-pub(super) fn balanced(text: &str, open: char, close: char) -> Option<usize> {
-    let mut depth = 1_usize;
-    for (at, letter) in text.char_indices() {
-        if letter == open {
-            depth += 1;
-        } else if letter == close {
-            depth -= 1;
-        }
-        if depth == 0 {
-            return Some(at);
-        }
-    }
-    None
 }

@@ -3,10 +3,6 @@
 use super::{FileTable, planned, planned_with};
 use journeyman_order::RepositorySettings;
 
-fn test_of(files: FileTable<'_>) -> String {
-    planned(files).test.map(|test| test.command).unwrap_or_default()
-}
-
 #[test]
 fn another_node_comes_from_where_the_packages_come_from() {
     let manifest =
@@ -24,16 +20,6 @@ fn another_node_comes_from_where_the_packages_come_from() {
     assert_eq!(plan(&[("package.json", &manifest("^20 || ^22"))]), None);
     let nvmrc = |version: &str| plan(&[("package.json", &manifest(">=18")), (".nvmrc", version)]);
     assert_eq!((nvmrc("lts/*"), nvmrc("node")), (None, None));
-}
-
-#[test]
-fn make_check_of_automake_without_tests_is_not_taken_for_them() {
-    let ag = "SUBDIRS_NOT = x\ntest: ag\n\tcram -v tests/*.t\n";
-    let files = |automake| [("configure.ac", ""), ("Makefile.am", automake)];
-    assert!(test_of(&files(ag)).ends_with("make test"), "{}", test_of(&files(ag)));
-    for automake in ["TESTS = a\ntest: a\n", "SUBDIRS = src test\n\ntest: all\n", ""] {
-        assert!(test_of(&files(automake)).ends_with("make check"), "{automake}");
-    }
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn setup_steps_are_run_where_they_can_be() {
         note .github/workflows/copilot-setup-steps.yml: step 7 is left out: it has an expression, and those are not evaluated
         note .github/workflows/copilot-setup-steps.yml: step 8 is left out: the shell pwsh is not run
         "#);
-    insta::assert_snapshot!(format!("{:?}", plan.variables), @r#"{"A": "1", "PDM_CHECK_UPDATE": "false", "PIPENV_NOSPIN": "1", "PIPENV_VENV_IN_PROJECT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "POETRY_NO_INTERACTION": "1", "UV_PYTHON_DOWNLOADS": "never", "VIRTUAL_ENV": "{tree}/.venv"}"#);
+    insta::assert_snapshot!(format!("{:?}", plan.variables), @r#"{"A": "1", "PDM_CHECK_UPDATE": "false", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "POETRY_NO_INTERACTION": "1", "UV_PYTHON_DOWNLOADS": "never", "VIRTUAL_ENV": "{tree}/.venv"}"#);
     let tools: Vec<String> = plan.required_tools.iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(tools.join("\n"), @"
         python 3.9 (.github/workflows/copilot-setup-steps.yml): 3.11.2 is there, which is another version

@@ -2,7 +2,7 @@
 //!
 //! May know: names of programs and packages, and how their versions are asked. Must never know: how to start one.
 
-use crate::files::{RepositoryFiles, quote, toml_table};
+use crate::files::{RepositoryFiles, quote};
 use crate::version::{VersionNumber, fits};
 use crate::{ProgramFolder, SetupCommand};
 
@@ -91,7 +91,7 @@ pub(crate) struct WantedVersion {
 
 /// What is asked of a tool; the file that was made for it first.
 pub(crate) fn wanted(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
-    let own = match tool {
+    match tool {
         "python" => line_of(files, ".python-version").or_else(|| {
             let asked = files.toml("pyproject.toml").and_then(|table| {
                 let project =
@@ -109,38 +109,10 @@ pub(crate) fn wanted(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVe
             .or_else(|| line_of(files, ".node-version"))
             .or_else(|| engine(files, "node")),
         "npm" | "pnpm" | "yarn" | "bun" => package_manager(files, tool).or_else(|| engine(files, tool)),
-        "rust" => rust(files),
-        "go" => {
-            let module = files.text("go.mod")?;
-            let of = |keyword: &str| {
-                let line = module.lines().find_map(|line| line.trim().strip_prefix(keyword))?;
-                let version = line.split("//").next().unwrap_or_default().trim().trim_start_matches("go");
-                Some(WantedVersion { version: format!(">={version}"), file: "go.mod".to_owned() })
-            };
-            of("toolchain ").filter(|wanted| !wanted.version.contains("default")).or_else(|| of("go "))
-        }
-        // The lock says by which it was written.
-        "poetry" => {
-            let lock = files.text("poetry.lock")?;
-            let version =
-                lock.lines().next()?.split("by Poetry ").nth(1)?.split_whitespace().next()?.to_owned();
-            Some(WantedVersion { version, file: "poetry.lock".to_owned() })
-        }
         "java" => line_of(files, ".java-version"),
         "ruby" => line_of(files, ".ruby-version"),
-        "dotnet" => {
-            let sdk = files.json("global.json")?.get("sdk")?.get("version")?.as_str()?.to_owned();
-            // Newer ones of the same major version are taken, unless the file says otherwise.
-            let major = sdk.split('.').next().unwrap_or(&sdk).to_owned();
-            Some(WantedVersion { version: major, file: "global.json".to_owned() })
-        }
-        "php" => {
-            let asked = files.json("composer.json")?.get("require")?.get("php")?.as_str()?.replace('|', "||");
-            Some(WantedVersion { version: asked.replace("||||", "||"), file: "composer.json".to_owned() })
-        }
         _ => None,
-    };
-    own.or_else(|| tool_versions(files, tool)).or_else(|| mise(files, tool))
+    }
 }
 
 fn line_of(files: &RepositoryFiles<'_>, file: &str) -> Option<WantedVersion> {
@@ -171,39 +143,6 @@ fn package_manager(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVers
     Some(WantedVersion { version, file: "package.json".to_owned() })
 }
 
-fn rust(files: &RepositoryFiles<'_>) -> Option<WantedVersion> {
-    for file in ["rust-toolchain.toml", "rust-toolchain"] {
-        let Some(text) = files.text(file) else { continue };
-        let channel = toml_table(&text)
-            .and_then(|table| table.get("toolchain")?.get("channel")?.as_str().map(str::to_owned));
-        let version = channel.or_else(|| text.lines().next().map(|line| line.trim().to_owned()));
-        let version = version.filter(|version| !version.is_empty() && !version.contains(['[', '=']))?;
-        return Some(WantedVersion { version, file: file.to_owned() });
-    }
-    let manifest = files.toml("Cargo.toml")?;
-    let of = |table: &toml::Table| table.get("package")?.get("rust-version")?.as_str().map(str::to_owned);
-    let workspace = || manifest.get("workspace")?.as_table().and_then(of);
-    let version = of(&manifest).or_else(workspace)?;
-    Some(WantedVersion { version: format!(">={version}"), file: "Cargo.toml".to_owned() })
-}
-
-fn tool_versions(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
-    let text = files.text(".tool-versions")?;
-    let mut lines = text.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
-    let (_, version) = lines.find(|(name, _)| is_called(tool, name))?;
-    let version = version.split_whitespace().next()?.rsplit('-').next()?.to_owned();
-    Some(WantedVersion { version, file: ".tool-versions".to_owned() })
-}
-
-fn mise(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
-    let file = files.first(&["mise.toml", ".mise.toml", ".config/mise.toml"])?;
-    let table = files.toml(file)?;
-    let tools = table.get("tools")?.as_table()?;
-    let (_, value) = tools.iter().find(|(name, _)| is_called(tool, name))?;
-    let version = value.as_str().or_else(|| value.get("version")?.as_str())?.to_owned();
-    Some(WantedVersion { version, file: file.to_owned() })
-}
-
 /// A version as numbers, where a name stands for them.
 fn as_numbers(tool: &str, version: &str) -> String {
     let word = |word: &str| match (tool, word.trim()) {
@@ -211,10 +150,6 @@ fn as_numbers(tool: &str, version: &str) -> String {
         (_, other) => other.to_owned(),
     };
     version.split("||").map(word).collect::<Vec<_>>().join(" || ")
-}
-
-fn is_called(tool: &str, name: &str) -> bool {
-    tool == name || matches!((tool, name), ("node", "nodejs") | ("go", "golang") | ("dotnet", "dotnet-core"))
 }
 
 /// The program that tells a tool's version.

@@ -266,13 +266,13 @@ fn a_package_manager_that_is_missing_is_installed_as_it_is_asked_for() {
 
 #[test]
 fn a_missing_toolchain_is_named_or_had_from_mise() {
-    let files = [("go.mod", "module a\ngo 1.25\n"), (".tool-versions", "golang 1.25.1\n")];
+    let files = [("go.mod", "module a\ngo 1.25\n")];
     let settings = RepositorySettings::default();
     let missing = planned_with(&settings, &files, &[]);
-    let said = "go >=1.25 (go.mod): it is missing on this machine; install it";
+    let said = "go (go.mod): it is missing on this machine; install it";
     assert_eq!(missing.required_tools[0].to_string(), said);
     let mise = planned_with(&settings, &files, &[("mise", "")]);
-    assert_eq!(mise.setup_command().as_deref(), Some("mise use --global go@1.25"));
+    assert_eq!(mise.setup_command().as_deref(), Some("mise use --global go@latest"));
     assert_eq!(mise.search_folders("/t", "/h"), ["/h/.local/share/mise/shims", "/h/.local/bin"]);
 }
 

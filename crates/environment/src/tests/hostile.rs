@@ -90,7 +90,6 @@ fn a_manifest_of_dotted_keys_is_left_out() {
     for text in [deep, nested] {
         assert_eq!(of("Cargo.toml", &text).test_command(), Some("cargo test"), "cargo complains of it");
         assert!(of("pyproject.toml", &text).test_command().is_some());
-        assert!(of("rust-toolchain", &text).test.is_some());
     }
 }
 

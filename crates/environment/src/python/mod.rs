@@ -58,6 +58,5 @@ fn plan(ask: &mut Detection<'_, '_>, project: &PythonProject) -> Option<FoundPro
         found.test(command, runner.because);
     }
     found.version_from_git = project.version_from_git;
-    found.notes.extend(needs.notes);
     Some(found)
 }

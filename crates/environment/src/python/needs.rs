@@ -26,7 +26,6 @@ pub(super) struct TestNeeds {
     named: Vec<String>,
     /// Files that others include, and that were read.
     included: BTreeSet<String>,
-    pub(super) notes: Vec<String>,
 }
 
 impl TestNeeds {

@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::conversation::RoundComment;
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
@@ -105,7 +104,9 @@ impl GitHub {
         (stage, round): (&str, u32),
         body: &str,
     ) -> Result<()> {
-        self.set_round_comment(at, pull, order, RoundComment::Review { stage, round }, body).await
+        // A stage's name may have two hyphens, and no full stop.
+        let name = format!("review:{order}:{}:{round}", stage.replace('-', "."));
+        self.set_round_comment(at, pull, &name, body).await
     }
 
     /// Makes the comment of an answer to people on a pull request say this, as the status comment does: there is one
@@ -121,19 +122,18 @@ impl GitHub {
         answer: u32,
         body: &str,
     ) -> Result<()> {
-        self.set_round_comment(at, pull, order, RoundComment::Answer(answer), body).await
+        self.set_round_comment(at, pull, &format!("answer:{order}:{answer}"), body).await
     }
 
     async fn set_round_comment(
         &self,
         at: &InstalledRepository,
         pull: PullNumber,
-        order: OrderId,
-        which: RoundComment<'_>,
+        name: &str,
         body: &str,
     ) -> Result<()> {
         let thread = IssueNumber(pull.0);
-        let marker = CommentMarker::new(at, thread, &which.name(order), TokenPermissions::Converse)?;
+        let marker = CommentMarker::new(at, thread, name, TokenPermissions::Converse)?;
         let text = || std::future::ready(body.to_owned());
         self.set(at, thread, &marker, WritePriority::Ordinary, text).await.map(drop)
     }

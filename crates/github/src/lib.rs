@@ -49,7 +49,7 @@ pub use ci::{ExternalCheck, ExternalCheckState};
 pub use connection::{
     AppCredentials, GitHubApi, GitHubConnection, HttpVerb, IncomingAnswer, OutgoingRequest, RequestSender,
 };
-pub use conversation::{MentionMatcher, PullConversation, ReviewThreadSnapshot, RoundComment, ThreadAnswer};
+pub use conversation::{MentionMatcher, PullConversation, ThreadAnswer};
 pub use deliveries::{HookDelivery, HookReport};
 pub use endpoints::InstalledRepository;
 pub use error::{ErrorKind, GitHubError, Result};

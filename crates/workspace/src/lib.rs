@@ -48,7 +48,6 @@ mod incoming;
 mod large_files;
 mod leftovers;
 mod libgit2;
-mod lines;
 mod links;
 mod local_repository;
 mod local_submodules;

@@ -84,7 +84,6 @@ impl EffectContext {
             let round = (note.stage.as_str(), note.round);
             self.parts.github.set_review_comment(&at, note.pull, self.order, round, &body).await?;
         }
-        self.minimize_old_comments(&at, note.pull).await?;
         Ok(EffectOutcome::ReviewShown)
     }
 

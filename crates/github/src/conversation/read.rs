@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use super::limits::{MOST_REMARKS, TextBudget};
-use super::threads::ReviewThreadSnapshot;
 use super::wire::{MentionMatcher, UserWire, by_rest};
 use crate::endpoints::InstalledRepository;
 use crate::error::Result;
@@ -12,7 +11,7 @@ use crate::queries::IssueState;
 use crate::service::GitHub;
 use crate::transport::GitHubRequest;
 use journeyman_order::conversation::{
-    CommentAuthor, Mergeability, PullRemark, PullRemarkSource, PullSnapshotState,
+    CommentAuthor, Mergeability, PullRemark, PullRemarkSource, PullReviewThread, PullSnapshotState,
 };
 use journeyman_order::{CommentCommand, CommitSha, PullNumber};
 
@@ -26,7 +25,7 @@ pub struct PullConversation {
     pub mergeable: Mergeability,
     /// Threads that are not settled, the oldest first: at most a hundred, of each the first ten comments and the last
     /// ten.
-    pub threads: Vec<ReviewThreadSnapshot>,
+    pub threads: Vec<PullReviewThread>,
     /// The last hundred texts outside of threads that may ask for something, the oldest first: of reviews, those that
     /// have a text or ask for changes, without approvals that do not name us; of comments, those that name us and are
     /// no command. None of ours.

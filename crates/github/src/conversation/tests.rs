@@ -121,11 +121,11 @@ async fn threads_are_told_with_what_is_left_of_their_lines() {
         json!({"fullDatabaseId": id.to_string(), "body": "x", "viewerDidAuthor": false, "author": author,
                "pullRequestReview": {"fullDatabaseId": "3000000000"}})
     };
-    let thread = |id: &str, outdated: bool, line: Value, side: &str, comments: Value| {
+    let thread = |id: &str, line: Value, side: &str, comments: Value| {
         json!({
-            "id": id, "isResolved": false, "isOutdated": outdated, "path": "a.rs", "line": line,
+            "id": id, "isResolved": false, "path": "a.rs", "line": line,
             "originalLine": 9, "diffSide": side,
-            "begun": {"nodes": [{"diffHunk": "@@ -1 +1 @@", "originalCommit": {"oid": SHA}}]},
+            "begun": {"nodes": [{"diffHunk": "@@ -1 +1 @@"}]},
             "first": {"nodes": comments}, "last": {"nodes": comments},
         })
     };
@@ -133,17 +133,15 @@ async fn threads_are_told_with_what_is_left_of_their_lines() {
     let threads = json!([
         thread(
             "B",
-            true,
             Value::Null,
             "RIGHT",
             json!([said(3_000_000_002, json!({"__typename": "Bot", "login": "journeyman"}))])
         ),
-        thread("A", false, json!(9), "RIGHT", json!([null, said(3_000_000_001, person.clone())])),
-        thread("C", true, Value::Null, "LEFT", json!([said(3_000_000_003, Value::Null)])),
+        thread("A", json!(9), "RIGHT", json!([null, said(3_000_000_001, person.clone())])),
+        thread("C", Value::Null, "LEFT", json!([said(3_000_000_003, Value::Null)])),
         null,
         thread(
             "D",
-            false,
             json!(9),
             "LEFT",
             json!([said(3_000_000_004, json!({"__typename": "Mannequin", "login": "m"}))])
@@ -151,28 +149,23 @@ async fn threads_are_told_with_what_is_left_of_their_lines() {
     ]);
     let server = github(pull("open", json!(true), "clean"), json!([]), json!([]), threads).await;
     let talk = server.github.pull_conversation(&server.at, PullNumber(7), &us()).await.unwrap();
-    let seen: Vec<_> = talk
-        .threads
-        .iter()
-        .map(|one| {
-            (one.thread.id.as_str(), one.thread.line, one.thread.original_line, one.lost_since.is_some())
-        })
-        .collect();
+    let seen: Vec<_> =
+        talk.threads.iter().map(|one| (one.id.as_str(), one.line, one.original_line)).collect();
     assert_eq!(
         seen,
         [
-            ("A", Some(9), None, false),
-            ("B", None, Some(9), true),
+            ("A", Some(9), None),
+            ("B", None, Some(9)),
             // What the change takes away is not in the head.
-            ("C", None, Some(9), false),
-            ("D", None, Some(9), false),
+            ("C", None, Some(9)),
+            ("D", None, Some(9)),
         ]
     );
-    let by: Vec<&CommentAuthor> = talk.threads.iter().map(|one| &one.thread.comments[0].by).collect();
+    let by: Vec<&CommentAuthor> = talk.threads.iter().map(|one| &one.comments[0].by).collect();
     assert!(matches!(by[0], CommentAuthor::Person(person) if person.id == UserId(4)), "{by:?}");
     assert_eq!(by[1..], [&CommentAuthor::Us, &CommentAuthor::Other, &CommentAuthor::Other]);
-    assert_eq!(talk.threads[0].thread.comments.len(), 1, "the first and the last are the same here");
-    assert_eq!(talk.threads[0].thread.comments[0].review, Some(3_000_000_000), "beyond 32 bits");
+    assert_eq!(talk.threads[0].comments.len(), 1, "the first and the last are the same here");
+    assert_eq!(talk.threads[0].comments[0].review, Some(3_000_000_000), "beyond 32 bits");
 }
 
 #[tokio::test]

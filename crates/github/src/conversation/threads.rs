@@ -9,8 +9,8 @@ use crate::endpoints::InstalledRepository;
 use crate::error::Result;
 use crate::permissions::TokenPermissions;
 use crate::service::{GitHub, MOST_PAGES};
+use journeyman_order::PullNumber;
 use journeyman_order::conversation::{PullReviewThread, PullReviewThreadComment};
-use journeyman_order::{CommitSha, PullNumber};
 
 /// Threads on a page: each may have twenty comments, and each of those the length of a body.
 const PAGE: u32 = 20;
@@ -23,8 +23,8 @@ const DOCUMENT: &str = "query($owner: String!, $name: String!, $number: Int!, $p
       reviewThreads(first: $page, after: $after) {
         pageInfo { hasNextPage endCursor }
         nodes {
-          id isResolved isOutdated path line originalLine diffSide
-          begun: comments(first: 1) { nodes { diffHunk originalCommit { oid } } }
+          id isResolved path line originalLine diffSide
+          begun: comments(first: 1) { nodes { diffHunk } }
           first: comments(first: 10) { nodes { ...said } }
           last: comments(last: 10) { nodes { ...said } }
         }
@@ -37,15 +37,6 @@ fragment said on PullRequestReviewComment {
   author { __typename login ... on User { databaseId } }
   pullRequestReview { fullDatabaseId }
 }";
-
-/// A thread that is not settled, and what is needed to find its line in another commit.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReviewThreadSnapshot {
-    /// The thread. Its `original_line` is set when its line is gone, or is another now.
-    pub thread: PullReviewThread,
-    /// Whether GitHub has lost its line, and the commit that it was written on; none: there is nothing to look for.
-    pub lost_since: Option<CommitSha>,
-}
 
 #[derive(Deserialize)]
 struct ReviewThreadsData {
@@ -83,7 +74,6 @@ struct PageInfo {
 struct ReviewThreadWire {
     id: String,
     is_resolved: bool,
-    is_outdated: bool,
     path: String,
     line: Option<u64>,
     original_line: Option<u64>,
@@ -102,12 +92,6 @@ struct ThreadCommentNodes<T> {
 #[serde(rename_all = "camelCase")]
 struct ThreadStartWire {
     diff_hunk: String,
-    original_commit: Option<OriginalCommitWire>,
-}
-
-#[derive(Deserialize)]
-struct OriginalCommitWire {
-    oid: CommitSha,
 }
 
 #[derive(Deserialize)]
@@ -135,7 +119,7 @@ impl GitHub {
         pull: PullNumber,
         us: &MentionMatcher<'_>,
         room: &mut TextBudget,
-    ) -> Result<Vec<ReviewThreadSnapshot>> {
+    ) -> Result<Vec<PullReviewThread>> {
         let mut open = Vec::new();
         let mut after = None;
         for _ in 0..MOST_PAGES {
@@ -155,20 +139,16 @@ impl GitHub {
             }
         }
         open.truncate(MOST_THREADS);
-        let mut threads: Vec<ReviewThreadSnapshot> =
-            open.into_iter().map(|wire| wire.read(us, room)).collect();
-        threads.sort_by_key(|seen| seen.thread.comments.first().map_or(0, |comment| comment.id));
+        let mut threads: Vec<PullReviewThread> = open.into_iter().map(|wire| wire.read(us, room)).collect();
+        threads.sort_by_key(|thread| thread.comments.first().map_or(0, |comment| comment.id));
         Ok(threads)
     }
 }
 
 impl ReviewThreadWire {
-    fn read(self, us: &MentionMatcher<'_>, room: &mut TextBudget) -> ReviewThreadSnapshot {
+    fn read(self, us: &MentionMatcher<'_>, room: &mut TextBudget) -> PullReviewThread {
         let begun = self.begun.nodes.into_iter().flatten().next();
-        let (hunk, commit) = match begun {
-            Some(begun) => (begun.diff_hunk, begun.original_commit.map(|commit| commit.oid)),
-            None => (String::new(), None),
-        };
+        let hunk = begun.map(|begun| begun.diff_hunk).unwrap_or_default();
         let mut comments: Vec<PullReviewThreadComment> = Vec::new();
         for wire in self.first.nodes.into_iter().chain(self.last.nodes).flatten() {
             let id = wire.full_database_id.as_deref().and_then(number);
@@ -176,19 +156,15 @@ impl ReviewThreadWire {
             comments.push(wire.read(id, us, room));
         }
         // A line that the change takes away is none of the head's.
-        let is_taken_away = self.diff_side == "LEFT";
-        let line = self.line.filter(|_| !is_taken_away);
+        let line = self.line.filter(|_| self.diff_side != "LEFT");
         let original = self.original_line.or(self.line);
-        ReviewThreadSnapshot {
-            lost_since: commit.filter(|_| self.is_outdated && !is_taken_away && original.is_some()),
-            thread: PullReviewThread {
-                id: self.id,
-                path: self.path,
-                line,
-                original_line: original.filter(|original| line != Some(*original)),
-                diff_hunk: room.hunk(&hunk),
-                comments,
-            },
+        PullReviewThread {
+            id: self.id,
+            path: self.path,
+            line,
+            original_line: original.filter(|original| line != Some(*original)),
+            diff_hunk: room.hunk(&hunk),
+            comments,
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use journeyman_emulator::{CommentView, Fault, FaultKind, PullView, RepositoryRole, ReviewState};
 use journeyman_order::conversation::{
-    AnswerNote, AnsweredPoint, CommentAuthor, CommentRef, CommentTarget, Mergeability, NoticeComment,
-    PointResolution, PullRemarkSource, PullSnapshot, PullSnapshotState, Reaction, ThreadReply,
+    CommentAuthor, CommentRef, CommentTarget, Mergeability, NoticeComment, PointResolution, PullRemarkSource,
+    PullSnapshot, PullSnapshotState, Reaction, ThreadReply,
 };
-use journeyman_order::moves::{Retry, ReviewNote};
-use journeyman_order::{CommitSha, Feedback, Person, PullNumber, UserId};
+use journeyman_order::moves::Retry;
+use journeyman_order::{CommitSha, Person, PullNumber, UserId};
 
 use super::*;
 
@@ -321,63 +321,4 @@ async fn a_wait_that_github_asks_for_is_told() {
     let EffectOutcome::Trouble(trouble) = world.attempt("say/1", say).await else { panic!("no trouble") };
     assert_eq!(trouble.retry, Retry::After { seconds: 7 });
     assert!(world.said().is_empty());
-}
-
-#[tokio::test]
-async fn newer_comments_fold_older_ones_away() {
-    let world = EffectsFixture::new().await;
-    let pull = world.pull().await;
-    let first: CommitSha = world.seen().head_sha.parse().expect("a SHA");
-    let review = |stage: &str, round, commit: &CommitSha| {
-        Move::ShowReview(ReviewNote {
-            pull,
-            stage: stage.to_owned(),
-            round,
-            verifier: "code_reviewer".to_owned(),
-            commit: commit.clone(),
-            feedback: Some(Feedback::passed("Sound.")),
-        })
-    };
-    let show = async |key: &str, r#move: Move| {
-        world.intend(key, &r#move).await;
-        world.emulator.inject(Fault {
-            path_contains: "minimizeComment".to_owned(),
-            ..fault(FaultKind::AppliedThenLost)
-        });
-        let outcome = world.until_done(key, r#move).await;
-        assert!(matches!(outcome, EffectOutcome::Done | EffectOutcome::ReviewShown), "{outcome:?}");
-        world.emulator.clear_faults();
-    };
-    let open = || {
-        let said = world.said().into_iter().filter(|comment| comment.minimized.is_none());
-        said.map(|comment| comment.body.lines().nth(1).unwrap_or_default().to_owned()).collect::<Vec<_>>()
-    };
-    let forged = format!("<!-- journeyman:review:{}:review:9 -->\nforged", world.order);
-    world.emulator.comment(REPOSITORY, pull.0, "mona", &forged).await.expect("a comment");
-    show("review/1", review("review", 1, &first)).await;
-    show("quality/1", review("quality", 1, &first)).await;
-    assert_eq!(open().len(), 2);
-    show("review/2", review("review", 2, &first)).await;
-    assert!(open().len() == 2 && open()[1].contains("review, round 2"), "{:?}", open());
-    let second = world.push("def add(a, b):\n    return sum((a, b))\n").await;
-    show("review/3", review("review", 3, &second)).await;
-    let answer = |answer, commit: Option<&CommitSha>| {
-        let point = AnsweredPoint {
-            by: "mona".to_owned(),
-            asked: "the docs".to_owned(),
-            done: commit.map_or(PointResolution::Nothing, |commit| PointResolution::In(commit.clone())),
-            text: "There.".to_owned(),
-        };
-        Move::ShowAnswer(AnswerNote { pull, answer, points: vec![point], commit: commit.cloned() })
-    };
-    show("answer/1", answer(1, Some(&second))).await;
-    let now = open();
-    assert!(now.len() == 2 && now[0].contains("review, round 3") && now[1].contains("Requests"), "{now:?}");
-    show("answer/2", answer(2, None)).await;
-    let now = open();
-    assert!(now.len() == 2 && now[0].contains("review, round 3") && now[1].contains("answer 2"), "{now:?}");
-    // Nothing was deleted, and nobody else's comment was folded.
-    assert_eq!(world.said().len(), 6);
-    assert_eq!(world.seen().issue.comments[0].minimized, None, "a forged marker is nothing of ours");
-    assert!(world.said().iter().all(|one| one.minimized.as_deref().is_none_or(|why| why == "outdated")));
 }

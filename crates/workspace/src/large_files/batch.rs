@@ -8,21 +8,20 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Response, StatusCode, redirect};
+use reqwest::{Client, Response, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::busy::{TRIES, is_passing, pause, was_reached};
 use super::near::{ElsewhereResolver, is_loopback, is_near};
 use super::pointer::LargeFilePointer;
 use super::store::LargeFileStore;
-use crate::GitError;
+use crate::{GitError, GitErrorKind};
 use journeyman_order::OutgoingNetwork;
 use journeyman_outgoing::innermost;
 
@@ -36,6 +35,8 @@ const SIDE_BY_SIDE: usize = 4;
 const CONNECT: Duration = Duration::from_secs(30);
 /// Without a single byte.
 const SILENCE: Duration = Duration::from_secs(60);
+/// For all of a commit's files together.
+const LONGEST: Duration = Duration::from_secs(20 * 60);
 /// How often whoever waits looks up.
 const LOOK: Duration = Duration::from_millis(100);
 const MOST_HEADERS: usize = 20;
@@ -51,9 +52,6 @@ pub(super) struct LargeFileServer<'a> {
     pub(super) token: Option<&'a SecretString>,
     pub(super) outgoing: &'a OutgoingNetwork,
     pub(super) is_given_up: &'a AtomicBool,
-    pub(super) until: Instant,
-    /// Whether somebody had too much to do: then there may be time enough the next time.
-    pub(super) was_busy: AtomicBool,
 }
 
 /// Why nothing came.
@@ -104,14 +102,6 @@ struct BatchProblem {
     message: String,
 }
 
-impl BatchObject {
-    /// What its server says of it as long as it has too much to do.
-    fn busy(&self) -> Option<u16> {
-        let code = self.error.as_ref()?.code;
-        StatusCode::from_u16(code).is_ok_and(is_passing).then_some(code)
-    }
-}
-
 impl LargeFileServer<'_> {
     /// Brings what is wanted; what is not to be had is written down. Blocks, also where a runtime is.
     pub(super) fn bring(
@@ -126,6 +116,9 @@ impl LargeFileServer<'_> {
                 tokio::select! {
                     brought = self.bring_all(store, wanted) => brought,
                     () = self.given_up() => Ok(Err(NotFetched::ForNow("nobody waits for it any more".to_owned()))),
+                    () = tokio::time::sleep(LONGEST) => {
+                        Ok(Err(NotFetched::Never("those of the commit could not be fetched in 20 minutes".to_owned())))
+                    }
                 }
             })
         };
@@ -159,80 +152,44 @@ impl LargeFileServer<'_> {
                 }
                 Err(later) => return Ok(Err(later)),
             };
-            let links =
-                some.iter().map(|pointer| (pointer, answers.remove(&(pointer.id.as_str(), pointer.size))));
-            let of_link =
-                |(_, answer): &(_, Option<BatchObject>)| answer.as_ref().and_then(BatchObject::busy);
-            let (busy, links): (Vec<_>, Vec<_>) = links.partition(|link| of_link(link).is_some());
-            self.was_busy.fetch_or(!busy.is_empty(), Ordering::Relaxed);
-            let mut all = futures_util::stream::iter(links)
-                .map(|(pointer, answer)| self.bring_one(&clients, store, pointer, answer))
+            let mut all = futures_util::stream::iter(some)
+                .map(|pointer| {
+                    let answer = answers.remove(&(pointer.id.as_str().to_owned(), pointer.size));
+                    self.bring_one(&clients, store, pointer, answer)
+                })
                 .buffer_unordered(SIDE_BY_SIDE);
             while let Some(brought) = all.next().await {
                 if let Err(later) = brought? {
                     return Ok(Err(later));
                 }
             }
-            // The others are here by now.
-            if let Some(code) = busy.iter().find_map(of_link) {
-                return Ok(Err(NotFetched::ForNow(format!("its server answers {code} for some of them"))));
-            }
         }
         Ok(Ok(()))
     }
 
     /// Where contents are.
-    async fn ask<'p>(
+    async fn ask(
         &self,
         clients: &Clients,
-        wanted: &'p [LargeFilePointer],
-    ) -> Fetched<HashMap<(&'p str, u64), BatchObject>> {
+        wanted: &[LargeFilePointer],
+    ) -> Fetched<HashMap<(String, u64), BatchObject>> {
         let objects: Vec<_> =
             wanted.iter().map(|pointer| json!({"oid": pointer.id.as_str(), "size": pointer.size})).collect();
         let asked = json!({
             "operation": "download", "transfers": ["basic"], "objects": objects, "hash_algo": "sha256",
         });
-        let url = format!("{}/objects/batch", self.url);
-        let request = || {
-            let request =
-                clients.server.post(&url).header(ACCEPT, MEDIA_TYPE).header(CONTENT_TYPE, MEDIA_TYPE);
-            self.with_token(request.body(asked.to_string()))
-        };
-        let is_busy = |object: &BatchObject| object.busy().is_some();
-        let mut tried = 1;
-        let answer = loop {
-            let answer = self.asked(&request, tried).await?;
-            match answer {
-                (answer, wait) if self.is_worth(wait, tried) && answer.objects.iter().any(is_busy) => {
-                    tried += 1;
-                    tokio::time::sleep(wait).await;
-                }
-                (answer, _) => break answer,
-            }
-        };
-        let mut answers: HashMap<(String, u64), BatchObject> =
-            answer.objects.into_iter().map(|object| ((object.oid.clone(), object.size), object)).collect();
-        let own = |pointer: &'p LargeFilePointer| {
-            let key = (pointer.id.as_str(), pointer.size);
-            Some((key, answers.remove(&(pointer.id.as_str().to_owned(), pointer.size))?))
-        };
-        Ok(wanted.iter().filter_map(own).collect())
-    }
-
-    /// What the server answers, and how long to wait before it is asked again.
-    async fn asked(
-        &self,
-        request: &(dyn Fn() -> reqwest::RequestBuilder + Sync),
-        tried: u32,
-    ) -> Fetched<(BatchAnswer, Duration)> {
+        let request = clients.server.post(format!("{}/objects/batch", self.url));
+        let request = request.header(ACCEPT, MEDIA_TYPE).header(CONTENT_TYPE, MEDIA_TYPE);
         let for_now = |why: String| NotFetched::ForNow(format!("its server {why}"));
-        let response = self.send(request).await.map_err(|(why, _)| for_now(why))?;
-        let (status, wait) = (response.status(), pause(Some(response.headers()), tried));
+        let response = self.with_token(request.body(asked.to_string())).send().await;
+        let response = response
+            .map_err(|error| for_now(format!("does not answer: {}", innermost(&error.without_url()))))?;
+        let status = response.status();
         let body = read(response, LARGEST_ANSWER).await.map_err(for_now)?;
-        if is_passing(status) {
+        if is_passing(status.as_u16()) {
             return Err(for_now(format!("answers {status}{}", self.words(&body))));
         }
-        if status != StatusCode::OK {
+        if status.as_u16() != 200 {
             return Err(NotFetched::Never(format!("its server answers {status}{}", self.words(&body))));
         }
         let unreadable = |_| NotFetched::Never("its server's answer is none of Git LFS".to_owned());
@@ -240,7 +197,7 @@ impl LargeFileServer<'_> {
         if answer.transfer.as_ref().is_some_and(|transfer| transfer != "basic") {
             return Err(NotFetched::Never("its server gives it in a way that was not asked for".to_owned()));
         }
-        Ok((answer, wait))
+        Ok(answer.objects.into_iter().map(|object| ((object.oid.clone(), object.size), object)).collect())
     }
 
     async fn bring_one(
@@ -256,7 +213,11 @@ impl LargeFileServer<'_> {
                 "its server does not have it".to_owned()
             }
             Some(BatchObject { error: Some(BatchProblem { code, message }), .. }) => {
-                format!("its server answers {code} for it{}", self.words(message.as_bytes()))
+                let why = format!("its server answers {code} for it{}", self.words(message.as_bytes()));
+                if is_passing(code) {
+                    return Ok(Err(NotFetched::ForNow(why)));
+                }
+                why
             }
             Some(BatchObject { actions, authenticated, .. }) => {
                 match actions.and_then(|actions| actions.download) {
@@ -283,6 +244,7 @@ impl LargeFileServer<'_> {
         is_authenticated: bool,
     ) -> Result<Fetched<()>, GitError> {
         let never = |why: String| Ok(Err(NotFetched::Never(why)));
+        let later = |why: String| Ok(Err(NotFetched::ForNow(why)));
         let url = match self.allowed(&link.href) {
             Ok(url) => url,
             Err(why) => return never(why),
@@ -294,66 +256,38 @@ impl LargeFileServer<'_> {
         let is_own = url.origin() == self.url.origin();
         let host = url.host_str().unwrap_or_default().to_owned();
         let client = if is_own { &clients.server } else { &clients.elsewhere };
-        let request = || {
-            let request = client.get(url.clone()).headers(headers.clone());
-            let is_for_us = is_own && !is_authenticated && !headers.contains_key(AUTHORIZATION);
-            if is_for_us { self.with_token(request) } else { request }
-        };
-        // That another host is not reached may be so for ever, as where a firewall keeps us from it.
-        let trouble = |(why, was_reached): (String, bool)| {
-            let why = format!("{host} {why}");
-            if is_own || was_reached { NotFetched::ForNow(why) } else { NotFetched::Never(why) }
-        };
-        let left = self.until.saturating_duration_since(Instant::now());
-        let late = || {
-            let why = "those of the commit could not be fetched in 20 minutes".to_owned();
-            let was_busy = self.was_busy.load(Ordering::Relaxed);
-            Ok(Err(if was_busy { NotFetched::ForNow(why) } else { NotFetched::Never(why) }))
-        };
-        if left.is_zero() {
-            return late();
-        }
-        let read = tokio::time::timeout(left, async {
-            let mut why = String::new();
-            for tried in 0..TRIES {
-                if tried > 0 {
-                    tokio::time::sleep(pause(None, tried)).await;
-                }
-                let mut response = match self.send(&request).await {
-                    Ok(response) => response,
-                    Err(why) => return Ok(Err(trouble(why))),
-                };
-                let status = response.status();
-                if is_passing(status) {
-                    return Ok(Err(trouble((format!("answers {status}"), true))));
-                }
-                if status != StatusCode::OK {
-                    return never(format!("{host} answers {status}"));
-                }
-                let mut new = store.begin(pointer)?;
-                why = loop {
-                    match response.chunk().await {
-                        Ok(Some(piece)) => {
-                            if let Err(why) = new.add(&piece)? {
-                                return never(format!("what {host} gives is not it: {why}"));
-                            }
-                        }
-                        Ok(None) => {
-                            let kept = new.finish()?;
-                            return Ok(kept.map_err(|why| {
-                                NotFetched::Never(format!("what {host} gives is not it: {why}"))
-                            }));
-                        }
-                        // The same once more: it can break off without anybody's fault.
-                        Err(error) => break format!("broke off: {}", innermost(&error)),
-                    }
-                };
+        let is_for_us = is_own && !is_authenticated && !headers.contains_key(AUTHORIZATION);
+        let request = client.get(url).headers(headers);
+        let request = if is_for_us { self.with_token(request) } else { request };
+        let mut response = match request.send().await {
+            Ok(response) => response,
+            // That another host is not reached may be so for ever, as where a firewall keeps us from it.
+            Err(error) if !is_own && (error.is_connect() || error.is_builder()) => {
+                return never(format!("{host} is not reached: {}", innermost(&error.without_url())));
             }
-            Ok(Err(trouble((why, true))))
-        });
-        match read.await {
-            Ok(read) => read,
-            Err(_) => late(),
+            Err(error) => {
+                return later(format!("{host} does not answer: {}", innermost(&error.without_url())));
+            }
+        };
+        let status = response.status();
+        if is_passing(status.as_u16()) {
+            return later(format!("{host} answers {status}"));
+        }
+        if status.as_u16() != 200 {
+            return never(format!("{host} answers {status}"));
+        }
+        let mut new = store.begin(pointer)?;
+        let not_it = |why: &str| Ok(Err(NotFetched::Never(format!("what {host} gives is not it: {why}"))));
+        loop {
+            match response.chunk().await {
+                Ok(Some(piece)) => {
+                    if let Err(why) = new.add(&piece)? {
+                        return not_it(why);
+                    }
+                }
+                Ok(None) => return new.finish()?.map_or_else(not_it, |()| Ok(Ok(()))),
+                Err(error) => return later(format!("{host} broke off: {}", innermost(&error))),
+            }
         }
     }
 
@@ -383,38 +317,6 @@ impl LargeFileServer<'_> {
         }
     }
 
-    /// Whether to wait so long after as many tries: there may be no time left for another one.
-    fn is_worth(&self, wait: Duration, tried: u32) -> bool {
-        tried < TRIES && Instant::now() + wait < self.until
-    }
-
-    /// Sends the same up to some times, as long as nobody answers or the answer will pass. An error says whether somebody was
-    /// reached.
-    async fn send(
-        &self,
-        request: &(dyn Fn() -> reqwest::RequestBuilder + Sync),
-    ) -> Result<Response, (String, bool)> {
-        let mut tried = 1;
-        loop {
-            let answered = request().send().await;
-            let is_busy = answered.as_ref().is_ok_and(|answer| is_passing(answer.status()));
-            self.was_busy.fetch_or(is_busy, Ordering::Relaxed);
-            let wait = pause(answered.as_ref().ok().map(Response::headers), tried);
-            let is_last = !self.is_worth(wait, tried);
-            match answered {
-                Ok(response) if is_last || !is_busy => return Ok(response),
-                Err(error) if is_last => {
-                    let was_reached = was_reached(&error);
-                    let what = if was_reached { "does not answer" } else { "is not reached" };
-                    return Err((format!("{what}: {}", innermost(&error.without_url())), was_reached));
-                }
-                Ok(_) | Err(_) => {}
-            }
-            tried += 1;
-            tokio::time::sleep(wait).await;
-        }
-    }
-
     /// What a server says of its refusal, as far as it is text; without the token, should it repeat that.
     fn words(&self, body: &[u8]) -> String {
         #[derive(Deserialize)]
@@ -434,6 +336,11 @@ impl LargeFileServer<'_> {
             line.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).take(LONGEST_WORDS).collect();
         if plain.trim().is_empty() { String::new() } else { format!(": {}", plain.trim()) }
     }
+}
+
+/// Whether an answer of this status is another one after a while.
+fn is_passing(status: u16) -> bool {
+    GitErrorKind::of_status(status) == GitErrorKind::Unavailable
 }
 
 /// How servers are reached.
@@ -502,8 +409,6 @@ mod tests {
             token: None,
             outgoing: &OutgoingNetwork::default(),
             is_given_up: &given_up,
-            until: Instant::now(),
-            was_busy: AtomicBool::new(false),
         };
         server.allowed(link).map(|url| url.to_string())
     }

@@ -5,8 +5,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 use git2::Repository;
 use url::Url;
@@ -24,8 +22,6 @@ const LARGEST: u64 = 512 << 20;
 const MOST_BYTES: u64 = 2 << 30;
 /// Files of one commit.
 const MOST: usize = 10_000;
-/// For all of a commit's files together.
-const LONGEST: Duration = Duration::from_secs(20 * 60);
 /// Bytes that stay free on the disk.
 const KEPT_FREE: u64 = 1 << 30;
 /// Where a repository says that its contents are elsewhere.
@@ -61,8 +57,6 @@ impl Workspaces {
             token: remote.token.as_ref(),
             outgoing: &self.outgoing,
             is_given_up: &self.is_given_up,
-            until: Instant::now() + LONGEST,
-            was_busy: AtomicBool::new(false),
         };
         match server.bring(&files.store, &wanted)? {
             Ok(()) => Ok(()),

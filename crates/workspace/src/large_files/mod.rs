@@ -8,7 +8,6 @@
 //! reason, and its pointer stays what the file holds.
 
 mod batch;
-mod busy;
 mod fetch;
 pub(super) mod filter;
 mod local;

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::commit_origin::CommitOrigin;
 use super::git_wire::{GitWire, PushAnswer, WireLimits};
-use super::incoming::{self, FETCHED, IncomingObjects};
+use super::incoming::{FETCHED, IncomingObjects};
 pub(super) use super::libgit2::{oid, sha};
 use super::{GitError, GitErrorKind, Workspaces, address, version_tags};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
@@ -144,15 +144,7 @@ impl Workspaces {
         kept: &str,
     ) -> Result<Oid, GitError> {
         check_address(remote)?;
-        incoming::require_not_refused(into.path(), there)?;
-        let id = self.bring_objects((into, known), remote, what, there).inspect_err(|error| {
-            // That it cannot be written down costs another fetch.
-            if error.kind == GitErrorKind::NotForUs
-                && let Err(unwritten) = incoming::note_refused(into.path(), there, &error.message)
-            {
-                tracing::warn!(commit = %there, "is refused, and may be fetched again: {unwritten}");
-            }
-        })?;
+        let id = self.bring_objects((into, known), remote, what, there)?;
         let named = into.reference(kept, id, true, "");
         named.map(|_| id).map_err(|error| GitError::local("keep what was fetched", &error))
     }

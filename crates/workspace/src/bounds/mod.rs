@@ -7,17 +7,14 @@
 //! Every tree of a commit passes [`Workspaces::tree_within`] before anything of libgit2's or ours goes down into it. Here
 //! nothing does: folders are looked at one after the other, and each once.
 
-mod known;
-
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use git2::{ObjectType, Odb, Oid, Repository, Tree};
 
 use super::tree::raw_entries;
 use super::{GitError, GitErrorKind, Workspaces};
-pub(super) use known::KnownTreeSizes;
 
 /// Folders in folders.
 const DEEPEST: u64 = 256;
@@ -39,6 +36,11 @@ pub const KEPT_FREE_OF_OBJECTS: u64 = 256 << 20;
 const SMALL_PART: u64 = 16;
 /// The least that a file or a folder takes of a disk.
 const BLOCK: u64 = 4 << 10;
+/// Whole trees whose sizes are remembered.
+const MOST_KNOWN: usize = 4_000;
+
+/// Trees of any repository of ours that were measured: an object of this name is the same everywhere.
+pub(super) type KnownTreeSizes = HashMap<Oid, Result<TreeSize, String>>;
 
 /// The tree of a submodule's commit that is here, and that lies in so many others.
 pub(super) type SubmoduleTree<'a> = dyn Fn(Oid, usize) -> Option<Oid> + 'a;
@@ -86,12 +88,6 @@ impl TreeSize {
         let above = name.saturating_add(1).saturating_mul(folder.entries);
         self.paths = self.paths.saturating_add(folder.paths).saturating_add(above);
     }
-}
-
-/// How large a tree may be: where that changes, what was refused before may not be now.
-pub(super) fn limits() -> String {
-    let all = [DEEPEST, MOST_ENTRIES, MOST_CONTENT, LARGEST_FILE, MOST_PATHS, LARGEST_FOLDER];
-    all.map(|limit| limit.to_string()).join(" ")
 }
 
 fn too_deep() -> String {
@@ -151,8 +147,6 @@ impl TreeObjects for Odb<'_> {
 struct TreeMeasure<'a, O> {
     objects: &'a O,
     submodules: Option<&'a SubmoduleTree<'a>>,
-    /// Of trees that were looked at before.
-    remembered: Option<&'a Mutex<KnownTreeSizes>>,
     /// Of folders, by how many submodules they lie in.
     known: HashMap<(Oid, usize), TreeSize>,
     /// Of files.
@@ -172,18 +166,9 @@ struct MeasuredFolder {
 }
 
 impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
-    fn new(
-        objects: &'a O,
-        submodules: Option<&'a SubmoduleTree<'a>>,
-        remembered: Option<&'a Mutex<KnownTreeSizes>>,
-    ) -> Self {
+    fn new(objects: &'a O, submodules: Option<&'a SubmoduleTree<'a>>) -> Self {
         let (known, sizes) = (HashMap::new(), HashMap::new());
-        Self { objects, submodules, remembered, known, sizes, seen: 0, is_whole: true }
-    }
-
-    fn known(&self, folder: (Oid, usize)) -> Option<TreeSize> {
-        let remembered = || locked(self.remembered?).folder(folder.0);
-        self.known.get(&folder).copied().or_else(remembered)
+        Self { objects, submodules, known, sizes, seen: 0, is_whole: true }
     }
 
     /// The size of a tree, or what is more than may be.
@@ -195,7 +180,7 @@ impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
         }
         while let Some(folder) = open.last_mut() {
             if let Some((inner, name)) = folder.folders.pop() {
-                if let Some(size) = self.known(inner) {
+                if let Some(size) = self.known.get(&inner).copied() {
                     folder.size.add_folder(name, size);
                     if let Some(why) = folder.size.excess() {
                         return Ok(Err(why));
@@ -275,13 +260,9 @@ impl<'a, O: TreeObjects> TreeMeasure<'a, O> {
     }
 }
 
-fn locked(sizes: &Mutex<KnownTreeSizes>) -> MutexGuard<'_, KnownTreeSizes> {
-    sizes.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// What is more in a tree than may be, if anything is.
 pub(super) fn excess(objects: &impl TreeObjects, tree: Oid) -> Result<Option<String>, GitError> {
-    let mut measure = TreeMeasure::new(objects, None, None);
+    let mut measure = TreeMeasure::new(objects, None);
     Ok(measure.measure(tree)?.err())
 }
 
@@ -341,21 +322,20 @@ impl Workspaces {
         tree: Oid,
     ) -> Result<Result<TreeSize, String>, GitError> {
         // What is behind a submodule's commit changes with what was fetched.
-        let remembered = submodules.is_none().then_some(&self.inner.tree_sizes);
-        if let Some(size) = remembered.and_then(|remembered| locked(remembered).tree(tree)) {
-            return Ok(size);
+        let is_remembered = submodules.is_none();
+        let remembered = || self.inner.tree_sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_remembered && let Some(size) = remembered().get(&tree) {
+            return Ok(size.clone());
         }
-        let mut measure = TreeMeasure::new(objects, submodules, remembered);
+        let mut measure = TreeMeasure::new(objects, submodules);
         let measured = measure.measure(tree)?;
-        let TreeMeasure { known, is_whole, .. } = measure;
-        if let Some(mut remembered) = remembered.map(locked) {
-            // An object that comes later would count for nothing.
-            if is_whole {
-                remembered.keep_folders(known.into_iter().map(|((id, _), size)| (id, size)));
+        // An object that comes later would count for nothing.
+        if is_remembered && (measure.is_whole || measured.is_err()) {
+            let mut all = remembered();
+            if all.len() >= MOST_KNOWN {
+                all.clear();
             }
-            if is_whole || measured.is_err() {
-                remembered.keep_tree(tree, measured.clone());
-            }
+            all.insert(tree, measured.clone());
         }
         Ok(measured)
     }

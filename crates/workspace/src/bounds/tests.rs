@@ -1,7 +1,5 @@
 //! Trees that are more than a tree may be, made by hand.
 
-use std::cell::Cell;
-
 use git2::{Repository, Signature, Time};
 use tempfile::TempDir;
 
@@ -200,81 +198,4 @@ fn a_disk_without_room_for_a_tree_is_waited_for() {
     assert_eq!(none.kind, GitErrorKind::Unavailable);
     assert!(none.message.starts_with("there is no room: "), "{none}");
     assert!(require_room(place.path(), 0, 0).is_ok());
-}
-
-/// Folders that are nowhere but here, and how often one was read.
-#[derive(Default)]
-struct CountedFolders {
-    folders: HashMap<Oid, Vec<u8>>,
-    read: Cell<usize>,
-}
-
-impl CountedFolders {
-    fn add(&mut self, mode: &str, entries: impl Iterator<Item = (String, Oid)>) -> Oid {
-        let mut bytes = Vec::new();
-        for (name, id) in entries {
-            bytes.extend_from_slice(format!("{mode} {name}\0").as_bytes());
-            bytes.extend_from_slice(id.as_bytes());
-        }
-        let id = Oid::hash_object(ObjectType::Tree, &bytes).unwrap();
-        self.folders.insert(id, bytes);
-        id
-    }
-
-    /// Folders with so many folders each, every one of them another.
-    fn tree(&mut self, of: &str, folders: usize, each: usize) -> Oid {
-        let file = Oid::from_bytes(&[7; 20]).unwrap();
-        let mut above = Vec::new();
-        for outer in 0..folders {
-            let inner: Vec<_> = (0..each)
-                .map(|inner| {
-                    let file = (format!("{of}{outer}-{inner}"), file);
-                    (format!("d{inner}"), self.add("100644", std::iter::once(file)))
-                })
-                .collect();
-            above.push((format!("d{outer}"), self.add("40000", inner.into_iter())));
-        }
-        self.add("40000", above.into_iter())
-    }
-}
-
-impl TreeObjects for CountedFolders {
-    fn header(&self, id: Oid) -> Result<Option<(ObjectType, u64)>, GitError> {
-        Ok(Some(match self.folders.get(&id) {
-            Some(bytes) => (ObjectType::Tree, bytes.len() as u64),
-            None => (ObjectType::Blob, 1),
-        }))
-    }
-
-    fn folder(&self, id: Oid) -> Result<Option<Vec<u8>>, GitError> {
-        self.read.set(self.read.get() + 1);
-        Ok(self.folders.get(&id).cloned())
-    }
-}
-
-#[test]
-fn a_tree_of_more_folders_than_are_remembered_is_gone_through_once_and_takes_nothing_from_others() {
-    let house = TreeFixture::new();
-    let mut objects = CountedFolders::default();
-    let small = objects.tree("small", 10, 10);
-    let large = objects.tree("large", 1_050, 200);
-    let one = objects.tree("one", 1, 200);
-    let bytes = objects.folders[&large].clone();
-    let others = raw_entries(&bytes).map(|(_, name, id)| (String::from_utf8_lossy(name).into_owned(), id));
-    let next = objects.add("40000", others.chain([("new".to_owned(), one)]));
-    let deep = (0..300).fold(small, |inner, _| objects.add("40000", [("d".to_owned(), inner)].into_iter()));
-    let read = |tree: Oid| {
-        objects.read.set(0);
-        let measured = house.workspaces.measured(&objects, None, tree).unwrap();
-        (objects.read.get(), measured.map(|size| size.entries))
-    };
-    assert_eq!(read(small), (111, Ok(210)));
-    assert_eq!(read(large), (1 + 1_050 + 210_000, Ok(1_050 + 420_000)));
-    for (tree, entries) in [(large, 421_050), (small, 210)] {
-        assert_eq!(read(tree), (0, Ok(entries)), "it is known");
-    }
-    assert_eq!(read(next).0, 1 + 202, "what is new in it");
-    // What is refused is not looked at again either.
-    assert_eq!(read(deep).1, Err(too_deep()));
-    assert_eq!(read(deep), (0, Err(too_deep())));
 }

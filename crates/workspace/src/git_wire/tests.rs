@@ -83,11 +83,6 @@ impl FetchFixture {
         self.wait(|lines| lines.iter().any(|line| line.starts_with("POST")));
     }
 
-    /// How often it was.
-    fn asked_for_packs(&self) -> usize {
-        self.server.requests().iter().filter(|line| line.starts_with("POST")).count()
-    }
-
     /// Waits until the server has been told so many times that nobody listens any more.
     fn hung_up(&self, times: usize) {
         self.wait(|lines| lines.iter().filter(|line| *line == "hung up").count() == times);
@@ -125,7 +120,7 @@ fn a_fetch_leaves_room_on_the_disk() {
 }
 
 #[test]
-fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_fetched_once_and_leaves_neither_a_name_nor_a_pack() {
+fn a_branch_whose_tree_is_more_than_a_tree_may_be_leaves_neither_a_name_nor_a_pack() {
     let house = FetchFixture::new();
     let there = git2::Repository::open_bare(house.server.path("octo/sums")).unwrap();
     let blob = there.blob(b"x").unwrap();
@@ -142,7 +137,6 @@ fn a_branch_whose_tree_is_more_than_a_tree_may_be_is_fetched_once_and_leaves_nei
         let refused = house.workspaces.fetch(&house.remote(), "deep").unwrap_err();
         assert_eq!(refused.kind, GitErrorKind::NotForUs);
         assert_eq!(refused.message, format!("the commit {deep} has folders more than 256 deep"));
-        assert_eq!(house.asked_for_packs(), 1, "by the first of them");
         assert_eq!(names(&house.mirror.join("objects/pack")), [""; 0], "nothing of it stays");
         assert_eq!(Repository::open_bare(&house.mirror).unwrap().references().unwrap().count(), 0);
     }

@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use aho_corasick::AhoCorasick;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::piece_search::{PieceSearch, SHORTEST, SecretPiece};
-
+/// Letters and digits that a secret has at least.
+const SHORTEST: usize = 8;
 /// Letters and digits that make a piece of a secret: so many in a row are no accident.
 const PIECE: usize = 16;
 
@@ -26,7 +27,10 @@ pub struct SecretSet(Arc<SecretSetInner>);
 struct SecretSetInner {
     names: Vec<String>,
     too_short: Vec<String>,
-    search: Option<PieceSearch>,
+    /// Finds pieces of them.
+    search: Option<AhoCorasick>,
+    /// For each piece the number of its secret.
+    whose: Vec<usize>,
 }
 
 /// Where a secret stands, and which.
@@ -47,24 +51,24 @@ impl SecretSet {
     /// The same, where a private key's file also holds what anybody may have: pieces of this text are none of a secret.
     pub fn beside(secrets: impl IntoIterator<Item = (String, SecretString)>, public: &str) -> Self {
         let (names, secrets): (Vec<String>, Vec<SecretString>) = secrets.into_iter().unzip();
-        let pieces = secrets.iter().enumerate().flat_map(|(whose, secret)| {
-            pieces(secret.expose_secret()).into_iter().filter_map(move |piece| SecretPiece::new(piece, whose))
-        });
-        let mut search = PieceSearch::of(pieces.collect());
-        let mut in_public = BTreeSet::new();
-        search.find(&squeezed(public.as_bytes(), EscapeReading::AsIs), |piece, _| {
-            in_public.insert(piece);
-            true
-        });
-        if !in_public.is_empty() {
-            let private =
-                search.pieces.into_iter().enumerate().filter(|(number, _)| !in_public.contains(number));
-            search = PieceSearch::of(private.map(|(_, piece)| piece).collect());
+        let mut pieces: Vec<(Vec<u8>, usize)> = Vec::new();
+        for (whose, secret) in secrets.iter().enumerate() {
+            pieces.extend(self::pieces(secret.expose_secret()).into_iter().map(|piece| (piece, whose)));
         }
-        let looked_for: BTreeSet<usize> = search.pieces.iter().map(|piece| piece.whose).collect();
+        let public = squeezed(public.as_bytes(), EscapeReading::AsIs);
+        if let Some(search) = search_for(&pieces).filter(|_| !public.is_empty()) {
+            let found = search.find_overlapping_iter(&public).map(|hit| hit.pattern().as_usize());
+            let in_public: BTreeSet<usize> = found.collect();
+            let private = pieces.into_iter().enumerate().filter(|(number, _)| !in_public.contains(number));
+            pieces = private.map(|(_, piece)| piece).collect();
+        }
+        let search = search_for(&pieces);
+        let whose: Vec<usize> = pieces.into_iter().map(|(_, whose)| whose).collect();
+        let looked_for: BTreeSet<usize> =
+            if search.is_some() { whose.iter().copied().collect() } else { BTreeSet::new() };
         let too_short = (0..names.len()).filter(|whose| !looked_for.contains(whose));
         let too_short = too_short.map(|whose| names[whose].clone()).collect();
-        Self(Arc::new(SecretSetInner { names, too_short, search: Some(search) }))
+        Self(Arc::new(SecretSetInner { names, too_short, search, whose }))
     }
 
     /// Names of those that cannot be looked for, since they have fewer than eight letters and digits.
@@ -92,15 +96,15 @@ impl SecretSet {
                 break;
             }
             let squeezed = squeezed(bytes, reading);
-            search.find(&squeezed, |piece, start| {
-                let whose = search.pieces.get(piece).and_then(|piece| self.0.names.get(piece.whose));
-                if let Some(name) = whose.filter(|name| hits.iter().all(|hit| hit.name != **name)) {
-                    hits.push(SecretMatch { name, line: line_of(bytes, reading, start) });
+            for found in search.find_overlapping_iter(&squeezed) {
+                let whose = self.0.whose.get(found.pattern().as_usize());
+                let name = whose.and_then(|whose| self.0.names.get(*whose));
+                if let Some(name) = name.filter(|name| hits.iter().all(|hit| hit.name != **name)) {
+                    hits.push(SecretMatch { name, line: line_of(bytes, reading, found.start()) });
                 }
-                hits.len() < most
-            });
-            if hits.len() >= most {
-                break;
+                if hits.len() >= most {
+                    return hits;
+                }
             }
         }
         hits
@@ -112,6 +116,11 @@ impl fmt::Debug for SecretSet {
         let looked_for = self.0.names.iter().filter(|name| !self.0.too_short.contains(name));
         out.debug_tuple("Known").field(&looked_for.collect::<Vec<_>>()).finish()
     }
+}
+
+fn search_for(pieces: &[(Vec<u8>, usize)]) -> Option<AhoCorasick> {
+    let texts = pieces.iter().map(|(text, _)| text);
+    AhoCorasick::builder().ascii_case_insensitive(true).build(texts).ok()
 }
 
 /// What is looked for of a secret; nothing when it is too short.
@@ -389,58 +398,5 @@ mod tests {
             let text = format!("{before}{token}{after}");
             proptest::prop_assert_eq!(known().named_in(&text), Some("the token"));
         }
-
-        /// Parts of secrets between words, in any form: whatever an automaton over the same pieces finds is found, and
-        /// nothing is where it finds nothing.
-        #[test]
-        fn nothing_is_missed_that_an_automaton_finds(
-            parts in proptest::collection::vec((0_usize..7, 0_usize..300, 0_usize..60, 0_usize..6), 0..6),
-        ) {
-            let parts = parts.into_iter().map(|(of, from, length, form)| {
-                let of = [TOKEN, PEM, &PEM[80..], "correct horse battery staple", "1234", "a-b %c \\n", OTHER][of];
-                let part = of.get(from.min(of.len())..(from + length).min(of.len())).unwrap_or_default();
-                match form {
-                    0 => part.to_ascii_uppercase(),
-                    1 => base64(part),
-                    2 => hex::encode(part),
-                    3 => part.replace('4', "%34"),
-                    _ => part.to_owned(),
-                }
-            });
-            let text: String = parts.collect();
-            let known = known();
-            let mut found: BTreeSet<&str> = BTreeSet::new();
-            for reading in [EscapeReading::AsIs, EscapeReading::Unescaped] {
-                let squeezed = squeezed(text.as_bytes(), reading);
-                let (automaton, whose) = automaton();
-                found.extend(automaton.find_overlapping_iter(&squeezed).map(|hit| whose[hit.pattern().as_usize()]));
-            }
-            let hits: BTreeSet<&str> = known.hits(text.as_bytes(), 9).iter().map(|hit| hit.name).collect();
-            proptest::prop_assert_eq!(&hits, &found, "{:?}", text);
-            proptest::prop_assert_eq!(known.named_in(&text).is_some(), !found.is_empty());
-        }
-    }
-
-    /// Of another key: as mixed as a secret, and none.
-    const OTHER: &str = "MIIEowIBAAKCAQEA7Qq3mZ1xB5v9N2k8L4j6H0g3F5d7S9a1P2o4I6u8Y0t2R4e6";
-
-    fn automaton() -> &'static (aho_corasick::AhoCorasick, Vec<&'static str>) {
-        static AUTOMATON: std::sync::LazyLock<(aho_corasick::AhoCorasick, Vec<&'static str>)> =
-            std::sync::LazyLock::new(|| {
-                let secrets = [
-                    ("the token", TOKEN),
-                    ("the key", PEM),
-                    ("the password", "correct horse battery staple"),
-                ];
-                let (mut all, mut whose) = (Vec::new(), Vec::new());
-                for (name, secret) in secrets {
-                    let pieces = pieces(secret);
-                    whose.extend(pieces.iter().map(|_| name));
-                    all.extend(pieces);
-                }
-                let automaton = aho_corasick::AhoCorasick::builder().ascii_case_insensitive(true).build(all);
-                (automaton.unwrap(), whose)
-            });
-        &AUTOMATON
     }
 }

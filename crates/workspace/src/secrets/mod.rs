@@ -4,7 +4,6 @@
 //! found, only which, by what rule and in which line.
 
 mod known;
-mod piece_search;
 mod rules;
 mod shapes;
 

@@ -258,7 +258,6 @@ impl GitHub {
         let permit = self.permit(at, marker.permissions, priority, &format!("PATCH {route}")).await?;
         let body = &marker.body(&text().await);
         if found.body.as_deref().is_some_and(|there| same(there, body)) {
-            permit.give_back();
             return Ok(());
         }
         let request = GitHubRequest::patch(route, json!({"body": body})).yielding(priority);

@@ -135,19 +135,6 @@ impl NetworkConnection {
         let below = to.path().strip_prefix(self.base.path().trim_end_matches('/'));
         (to.origin() == self.base.origin() && below?.starts_with('/')).then_some(to)
     }
-
-    /// What `github.api_url` has to be, where the same server wants to be asked over HTTPS.
-    fn over_https(&self, route: &str, status: u16, headers: &HeaderMap) -> Option<String> {
-        if !matches!(status, 301 | 302 | 307 | 308) || self.base.scheme() != "http" {
-            return None;
-        }
-        let to = Url::parse(headers.get(LOCATION)?.to_str().ok()?).ok()?;
-        let path = route.split('?').next().unwrap_or_default();
-        let is_the_same = to.host() == self.base.host() && to.path().ends_with(path);
-        let above = self.base.path().trim_end_matches('/');
-        (to.scheme() == "https" && is_the_same)
-            .then(|| format!("{}{above}", to.origin().ascii_serialization()))
-    }
 }
 
 #[async_trait]
@@ -185,12 +172,6 @@ impl GitHubConnection for NetworkConnection {
             }
         }
         let (head, body) = response.into_parts();
-        if let Some(https) = self.over_https(route, head.status.as_u16(), &head.headers) {
-            return Err(GitHubError::moved(format!(
-                "GitHub answered {} with {}: it is asked over HTTPS only; set github.api_url to {https}",
-                request.name, head.status
-            )));
-        }
         let body = Limited::new(body, LARGEST_ANSWER).collect().await.map_err(|error| {
             GitHubError::unavailable(format!("GitHub's answer to {} broke off: {error}", request.name))
         })?;

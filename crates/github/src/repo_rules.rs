@@ -15,9 +15,8 @@ use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::RepositoryName;
 
-/// Of what a rule names, what is told.
-const MOST_NAMED: usize = 10;
-const LONGEST_PATTERN: usize = 200;
+/// Characters of a rule's parameters that are told.
+const LONGEST_TOLD: usize = 300;
 
 /// What the installation was granted.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -187,25 +186,13 @@ impl BranchRuleWire {
             }
             "non_fast_forward" => may("forbids overwriting it, so an attempt cannot replace an earlier one"),
             "branch_name_pattern" => self.of_name(branch),
-            "commit_message_pattern" => may(&format!("requires commit messages that {}", self.wants())),
-            "commit_author_email_pattern" => {
-                may(&format!("requires email addresses of authors that {}", self.wants()))
-            }
-            "committer_email_pattern" => {
-                may(&format!("requires email addresses of committers that {}", self.wants()))
-            }
-            "file_path_restriction" => {
-                may(&format!("forbids changes to {}", self.list("restricted_file_paths")))
-            }
-            "file_extension_restriction" => {
-                may(&format!("forbids files that end with {}", self.list("restricted_file_extensions")))
-            }
-            "max_file_path_length" => {
-                may(&format!("forbids paths of more than {} characters", self.number("max_file_path_length")))
-            }
-            "max_file_size" => {
-                may(&format!("forbids files of more than {} MB", self.number("max_file_size")))
-            }
+            "commit_message_pattern"
+            | "commit_author_email_pattern"
+            | "committer_email_pattern"
+            | "file_path_restriction"
+            | "file_extension_restriction"
+            | "max_file_path_length"
+            | "max_file_size" => may(&self.as_it_is()),
             "workflows" => may("requires workflows to pass before a push"),
             _ => None,
         }
@@ -219,32 +206,9 @@ impl BranchRuleWire {
         self.parameters.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    fn number(&self, name: &str) -> String {
-        self.parameters.get(name).map(Value::to_string).unwrap_or_default()
-    }
-
-    fn list(&self, name: &str) -> String {
-        let texts = self.parameters.get(name).and_then(Value::as_array).into_iter().flatten();
-        let texts: Vec<String> =
-            texts.filter_map(Value::as_str).take(MOST_NAMED).map(|text| format!("{text:?}")).collect();
-        texts.join(", ")
-    }
-
-    /// What a rule wants of a text, with its pattern.
-    fn wants(&self) -> String {
-        let negated = self.parameters.get("negate").and_then(Value::as_bool) == Some(true);
-        let how = match (self.text("operator"), negated) {
-            ("starts_with", false) => "begin with",
-            ("starts_with", true) => "do not begin with",
-            ("ends_with", false) => "end with",
-            ("ends_with", true) => "do not end with",
-            ("contains", false) => "contain",
-            ("contains", true) => "do not contain",
-            (_, false) => "match the regular expression",
-            (_, true) => "do not match the regular expression",
-        };
-        let pattern: String = self.text("pattern").chars().take(LONGEST_PATTERN).collect();
-        format!("{how} {pattern:?}")
+    fn as_it_is(&self) -> String {
+        let parameters: String = self.parameters.to_string().chars().take(LONGEST_TOLD).collect();
+        format!("has the rule {}: {parameters}", self.r#type)
     }
 
     /// Whether the name is one that the rule takes.
@@ -260,13 +224,9 @@ impl BranchRuleWire {
         };
         let negated = self.parameters.get("negate").and_then(Value::as_bool) == Some(true);
         match hit {
-            Some(hit) if hit == negated => {
-                Some(BranchRestriction::Forbids(format!("requires branch names that {}", self.wants())))
-            }
+            Some(hit) if hit == negated => Some(BranchRestriction::Forbids(self.as_it_is())),
             Some(_) => None,
-            None => {
-                Some(BranchRestriction::MayForbid(format!("requires branch names that {}", self.wants())))
-            }
+            None => Some(BranchRestriction::MayForbid(self.as_it_is())),
         }
     }
 }
@@ -285,34 +245,11 @@ mod tests {
 
     #[test]
     fn a_rule_is_told_with_its_pattern() {
-        let told = |kind: &str, parameters: Value| {
-            let wire = BranchRuleWire { r#type: kind.to_owned(), parameters, ruleset_id: None };
-            match wire.restriction("x", false) {
-                Some(BranchRestriction::MayForbid(what)) => what,
-                other => panic!("{other:?}"),
-            }
-        };
-        let pattern = |operator: &str, negate: bool| json!({"operator": operator, "pattern": "^JM-\\d+", "negate": negate});
-        for (kind, parameters, expected) in [
-            (
-                "commit_message_pattern",
-                pattern("regex", false),
-                r#"requires commit messages that match the regular expression "^JM-\\d+""#,
-            ),
-            (
-                "commit_author_email_pattern",
-                pattern("ends_with", true),
-                r#"requires email addresses of authors that do not end with "^JM-\\d+""#,
-            ),
-            (
-                "file_path_restriction",
-                json!({"restricted_file_paths": ["a/**", "b"]}),
-                r#"forbids changes to "a/**", "b""#,
-            ),
-            ("max_file_size", json!({"max_file_size": 5}), "forbids files of more than 5 MB"),
-        ] {
-            assert_eq!(told(kind, parameters), expected);
-        }
+        let parameters = json!({"operator": "regex", "pattern": "^JM-"});
+        let wire =
+            BranchRuleWire { r#type: "commit_message_pattern".to_owned(), parameters, ruleset_id: None };
+        let told = r#"has the rule commit_message_pattern: {"operator":"regex","pattern":"^JM-"}"#;
+        assert_eq!(wire.restriction("x", false), Some(BranchRestriction::MayForbid(told.to_owned())));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! its place to the next.
 //!
 //! Written here because `governor` and its like smooth (an allowance of 500 an hour lets nearly 1,000 through in the
-//! worst hour), and have neither priorities nor a way to be held back as a whole or to take a place back.
+//! worst hour), and have neither priorities nor a way to be held back as a whole.
 
 mod pace;
 mod queue;

@@ -25,13 +25,6 @@ pub(super) struct WritePacer {
     held: Option<Instant>,
 }
 
-/// A write that was begun, as it takes to undo that.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct StartedWrite {
-    at: Instant,
-    before: Option<Instant>,
-}
-
 impl WritePacer {
     pub(super) fn new(limits: WriteLimits) -> Self {
         Self { limits, sent: None, under_way: 0, answered: VecDeque::new(), held: None }
@@ -62,9 +55,9 @@ impl WritePacer {
         Some(earliest)
     }
 
-    pub(super) fn begin(&mut self, at: Instant) -> StartedWrite {
+    pub(super) fn begin(&mut self, at: Instant) {
         self.under_way += 1;
-        StartedWrite { at, before: self.sent.replace(at) }
+        self.sent = Some(at);
     }
 
     /// The answer is there, or nobody waits for it any more.
@@ -74,14 +67,6 @@ impl WritePacer {
         self.answered.push_back(at);
         while self.answered.len() > most || self.answered.front().is_some_and(|first| *first + HOUR <= at) {
             self.answered.pop_front();
-        }
-    }
-
-    /// It was not sent after all.
-    pub(super) fn take_back(&mut self, begun: StartedWrite) {
-        self.under_way = self.under_way.saturating_sub(1);
-        if self.sent == Some(begun.at) {
-            self.sent = begun.before;
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use super::pace::{StartedWrite, WritePacer};
+use super::pace::WritePacer;
 use super::{WriteLimits, WritePriority};
 
 /// Nobody waits longer: a limit of minutes is sat out here, one of the hour is for whoever called, who can rest.
@@ -30,7 +30,7 @@ struct WriteQueueState {
 type QueueTicket = (WritePriority, u64);
 
 enum TurnDecision {
-    Go(StartedWrite),
+    Go,
     /// Nothing happens by itself before this.
     Wait(Instant),
     /// It would take longer than anybody waits here.
@@ -58,9 +58,7 @@ impl WriteQueue {
             let changed = self.changed.notified();
             let look = self.state().decide(place.ticket, patience, has_just_come);
             let until = match look {
-                TurnDecision::Go(begun) => {
-                    break Ok(WritePermit { queue: Arc::clone(&self), begun, sent: true });
-                }
+                TurnDecision::Go => break Ok(WritePermit { queue: Arc::clone(&self) }),
                 TurnDecision::RetryLater(wait) => break Err(wait),
                 TurnDecision::Wait(until) => until,
             };
@@ -92,7 +90,8 @@ impl WriteQueueState {
             Some(_) | None => None,
         };
         if due.is_some_and(|due| due <= now) {
-            return TurnDecision::Go(self.pace.begin(now));
+            self.pace.begin(now);
+            return TurnDecision::Go;
         }
         // Later looks need no forecast: those who overtake are found out by the clock.
         if has_just_come || now >= patience || self.pace.is_held_beyond(patience) {
@@ -133,26 +132,11 @@ impl Drop for QueuePosition<'_> {
 #[derive(Debug)]
 pub(crate) struct WritePermit {
     queue: Arc<WriteQueue>,
-    begun: StartedWrite,
-    sent: bool,
-}
-
-impl WritePermit {
-    /// Nothing was sent after all, and nothing counts.
-    pub(crate) fn give_back(mut self) {
-        self.sent = false;
-    }
 }
 
 impl Drop for WritePermit {
     fn drop(&mut self) {
-        let mut state = self.queue.state();
-        if self.sent {
-            state.pace.answered(Instant::now());
-        } else {
-            state.pace.take_back(self.begun);
-        }
-        drop(state);
+        self.queue.state().pace.answered(Instant::now());
         self.queue.changed.notify_waiters();
     }
 }

@@ -114,20 +114,6 @@ async fn a_write_that_is_under_way_counts_until_long_after_its_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_permit_that_is_given_back_never_was() {
-    let queue = queue(limits(SECOND * 10, 2, 2));
-    pass(&queue, WritePriority::Important, 1).await;
-    let begun = Instant::now();
-    for _ in 0..3 {
-        Arc::clone(&queue).pass(WritePriority::Important).await.unwrap().give_back();
-        assert_eq!(begun.elapsed(), SECOND * 10);
-    }
-    drop(Arc::clone(&queue).pass(WritePriority::Important).await.unwrap());
-    assert_eq!(begun.elapsed(), SECOND * 10);
-    assert!(Arc::clone(&queue).pass(WritePriority::Important).await.is_err());
-}
-
-#[tokio::test(start_paused = true)]
 async fn whoever_is_dropped_leaves_the_place_to_the_next() {
     let queue = queue(limits(SECOND * 20, 0, 0));
     pass(&queue, WritePriority::Important, 1).await;

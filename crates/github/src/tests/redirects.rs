@@ -107,19 +107,3 @@ async fn what_is_led_elsewhere_is_not_left_as_forbidden() {
         }
     }
 }
-
-#[tokio::test]
-async fn a_server_that_is_asked_over_https_only_says_which_setting_to_change() {
-    let server = ScriptedServer::start(|seen| {
-        let path = seen.call.split(' ').nth(1).unwrap_or_default();
-        led_to(301, &format!("https://127.0.0.1/api/v3{path}"))
-    })
-    .await;
-    let error = server.github.repository(&server.at).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Forbidden, "{error}");
-    assert!(error.message.contains("set github.api_url to https://127.0.0.1/api/v3"), "{error}");
-
-    let server = ScriptedServer::start(|_| led_to(302, "https://127.0.0.1/login?return_to=%2F")).await;
-    let error = server.github.repository(&server.at).await.unwrap_err();
-    assert!(!error.message.contains("github.api_url to"), "{error}");
-}

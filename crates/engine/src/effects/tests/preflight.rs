@@ -85,7 +85,7 @@ async fn everything_that_github_would_refuse_is_told_at_once() {
             "forbids creating it: let the App bypass it, or leave journeyman/** out of it.",
             "forbids pushing to it",
             "requires signed commits: set signing.key_file and signing.committer so that",
-            "requires branch names that begin with \"feature/\"",
+            "has the rule branch_name_pattern: {",
         ],
     );
     said(&warnings, &["\"Commit statuses: Read-only\"", "forbids overwriting it"]);

@@ -63,7 +63,7 @@ async fn a_push_that_a_ruleset_declines_sends_the_agent_back_with_the_rules_patt
 
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let heard = ended.said("publish/2/agent");
-    for told in ["GH013: Repository rule violations found", "match the regular expression \"^JM-[0-9]+ \""] {
+    for told in ["GH013: Repository rule violations found", "\"pattern\":\"^JM-[0-9]+ \""] {
         assert!(heard.contains(told), "{told:?} is not in the prompt: {heard}");
     }
     assert_eq!(world.git(&["log", "-1", "--format=%s", &world.pull().head]), "JM-7 Give the answer 42");

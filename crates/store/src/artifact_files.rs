@@ -20,8 +20,6 @@ use super::{Store, StoreError};
 
 /// What is larger lies in a file.
 pub(super) const MOST_IN_ROW: usize = 64 << 10;
-/// What is unpacked at once where only the end is wanted.
-const PIECE: usize = 64 << 10;
 /// A file that no row names may be one that is just being written.
 const YOUNG: Duration = Duration::from_secs(60 * 60);
 
@@ -99,30 +97,15 @@ impl ArtifactFiles {
 
     /// The bytes of one, and whether they have its digest.
     pub(super) async fn read(&self, sha256: &str) -> Result<(Vec<u8>, bool), StoreError> {
-        let expected = sha256.to_owned();
-        self.read_as(sha256, move |mut file| {
+        let (path, expected) = (self.path(sha256), sha256.to_owned());
+        let at = path.clone();
+        let read = blocking(move || {
             let mut content = Vec::new();
-            file.read_to_end(&mut content)?;
+            GzDecoder::new(File::open(&path)?).read_to_end(&mut content)?;
             let is_whole = hex::encode(Sha256::digest(&content)) == expected;
             Ok((content, is_whole))
-        })
-        .await
-    }
-
-    /// The last bytes of one: what is packed is unpacked from its beginning, and only the end of it is held. Its sum is that
-    /// of the packing.
-    pub(super) async fn read_end(&self, sha256: &str, most: usize) -> Result<Vec<u8>, StoreError> {
-        self.read_as(sha256, move |file| end_of(file, most)).await
-    }
-
-    async fn read_as<T: Send + 'static>(
-        &self,
-        sha256: &str,
-        work: impl FnOnce(GzDecoder<File>) -> io::Result<T> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let path = self.path(sha256);
-        let at = path.clone();
-        blocking(move || work(GzDecoder::new(File::open(&path)?))).await.map_err(|error| {
+        });
+        read.await.map_err(|error| {
             let what = format!("the file {}", at.display());
             if error.kind() == io::ErrorKind::NotFound {
                 StoreError::not_found(what)
@@ -132,24 +115,6 @@ impl ArtifactFiles {
                 StoreError::unavailable(format!("cannot read {what}: {error}"))
             }
         })
-    }
-}
-
-fn end_of(mut from: impl io::Read, most: usize) -> io::Result<Vec<u8>> {
-    let (mut kept, mut piece) = (Vec::new(), vec![0; PIECE]);
-    loop {
-        let came = match from.read(&mut piece) {
-            Ok(came) => came,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        kept.extend_from_slice(piece.get(..came).unwrap_or_default());
-        if came == 0 || kept.len() > 2 * most + PIECE {
-            kept.drain(..kept.len().saturating_sub(most));
-        }
-        if came == 0 {
-            return Ok(kept);
-        }
     }
 }
 

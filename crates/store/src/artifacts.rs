@@ -124,40 +124,20 @@ impl Store {
         Ok(Artifact { info: info((name, media_type, size, sha256))?, content })
     }
 
-    /// The last so many KiB of the artifact of that name: however large it is, no more of it is held.
+    /// The last so many KiB of the artifact of that name.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is none, or its file is gone; [`StoreError::Broken`] when its file is damaged.
+    /// As [`Store::artifact`].
     pub async fn artifact_end(
         &self,
         order: OrderId,
         name: &str,
         kibibytes: u16,
     ) -> Result<ArtifactEnd, StoreError> {
-        let what = || format!("artifact {name} of order {order}");
-        let most = usize::from(kibibytes) << 10;
-        type ArtifactColumns = (String, String, i64, String, Vec<u8>, bool);
-        let row: Option<ArtifactColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT name, media_type, size, sha256, \
-                 substr(content, CASE WHEN length(content) > $3 THEN length(content) - $3 + 1 ELSE 1 END), in_file \
-                 FROM artifacts WHERE order_id = $1 AND name = $2",
-            )
-            .bind(order.to_string())
-            .bind(name)
-            .bind(i32::try_from(most).unwrap_or(i32::MAX))
-            .fetch_optional(pool)
-        })?;
-        let (name, media_type, size, sha256, row, in_file) =
-            row.ok_or_else(|| StoreError::not_found(what()))?;
-        let content = match (in_file, &self.files) {
-            (false, _) => row,
-            (true, Some(files)) => files.read_end(&sha256, most).await?,
-            (true, None) => return Err(StoreError::not_found(format!("the file of {}", what()))),
-        };
-        let info = info((name, media_type, size, sha256))?;
-        let left_out = info.size.saturating_sub(content.len() as u64);
-        Ok(ArtifactEnd { info, content, left_out })
+        let Artifact { info, mut content } = self.artifact(order, name).await?;
+        let left_out = content.len().saturating_sub(usize::from(kibibytes) << 10);
+        content.drain(..left_out);
+        Ok(ArtifactEnd { info, content, left_out: left_out as u64 })
     }
 
     /// What artifacts an order has, by name.

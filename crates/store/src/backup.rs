@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use flate2::read::GzDecoder;
 use sha2::{Digest as _, Sha256};
-use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
+use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::StoreError;
@@ -60,14 +60,6 @@ impl DatabaseFiles {
         sqlx::query("VACUUM INTO $1").bind(target).execute(&mut database).await?;
         database.close().await?;
 
-        let options = SqliteConnectOptions::new().filename(into).auto_vacuum(SqliteAutoVacuum::Incremental);
-        let mut copy = options.connect().await?;
-        let mode: i64 = sqlx::query_scalar("PRAGMA auto_vacuum").fetch_one(&mut copy).await?;
-        if mode != 2 {
-            // Of a program from before this one: from now on it can give room back.
-            sqlx::query("VACUUM").execute(&mut copy).await?;
-        }
-        copy.close().await?;
         Self::beside(into).named().await
     }
 

@@ -24,8 +24,6 @@ use journeyman_metrics::metrics;
 
 const READERS: u32 = 4;
 const POSTGRES_CONNECTIONS: u32 = 10;
-/// So many pages are written before SQLite takes them from its log into the file, which whoever writes then waits for.
-const CHECKPOINT_PAGES: &str = "4000";
 /// How long a caller waits for a connection or a lock before it hears that the store is busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -213,7 +211,7 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
     };
     // Of a new file: what is removed from it can be given back to the disk bit by bit.
     let writing = options.clone().auto_vacuum(SqliteAutoVacuum::Incremental);
-    let writing = writing.pragma("temp_store", "memory").pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
+    let writing = writing.pragma("temp_store", "memory");
     let writer = one.connect_with(writing).await.map_err(cannot_open)?;
     migrator(SQLITE_TABLES)
         .run(&writer)

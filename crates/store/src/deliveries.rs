@@ -1,13 +1,12 @@
 //! Deliveries: kept before GitHub hears 2xx, concluded once, whoever works on them.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
 
-use super::connections::Databases;
-use super::pool::{ConnectionPools, OpenTransaction, WriteTransaction, in_tx, reading};
+use super::pool::{OpenTransaction, WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_micros, to_micros};
 use journeyman_metrics::metrics;
 use journeyman_order::{DeliveryGuid, OrderId};
@@ -332,42 +331,13 @@ where
             .push_bind(*is_packed)
             .push_bind(to_micros(delivery.received_at));
     });
-    query.push(") AS came WHERE ");
+    // SQLite takes no `ON CONFLICT` behind a bare `SELECT`.
+    query.push(") AS came WHERE TRUE ON CONFLICT (guid) DO NOTHING RETURNING guid");
     query
 }
 
-const WHERE_NEW: &str = " ON CONFLICT (guid) DO NOTHING RETURNING guid";
-
-/// The GUIDs of those that were new, and are kept now: on SQLite in one statement that is a transaction of its own, since
-/// whatever is asked of its thread costs two changes of threads. Elsewhere, and of very many, none is kept yet.
-pub(super) async fn insert_at_once(
-    pools: &ConnectionPools,
-    deliveries: &[PackedDelivery],
-) -> Result<BTreeSet<String>, StoreError> {
-    const WHAT: &str = "deliveries";
-    let Databases::Sqlite { writer, .. } = &pools.databases else { return Ok(BTreeSet::new()) };
-    if deliveries.len() > IN_ONE {
-        return Ok(BTreeSet::new());
-    }
-    let _begun = pools.watcher.begins(WHAT).await?;
-    pools.watcher.commits(WHAT).await?;
-    let mut query = insertion(deliveries);
-    // Whoever has lost the database keeps nothing.
-    match pools.fence.number.get() {
-        Some(ours) => query.push("(SELECT fence FROM server WHERE one = 1) = ").push_bind(*ours),
-        None => query.push("TRUE"),
-    };
-    query.push(WHERE_NEW);
-    let begun = Instant::now();
-    let inserted: Vec<(String,)> =
-        query.build_query_as().fetch_all(writer).await.inspect_err(|_| metrics().store_failed(WHAT))?;
-    metrics().store_wrote(WHAT, begun.elapsed());
-    pools.watcher.committed(WHAT).await?;
-    Ok(inserted.into_iter().map(|(guid,)| guid).collect())
-}
-
 /// How long an insertion waits for the one before it.
-pub(super) const TURN_WITHIN: Duration = Duration::from_secs(3);
+const TURN_WITHIN: Duration = Duration::from_secs(3);
 
 /// PostgreSQL numbers rows as they are inserted, and shows them as they are committed. Deliveries are read by their numbers,
 /// so one that becomes visible below those that were read would not be seen before a restart. Therefore transactions insert
@@ -387,16 +357,15 @@ async fn await_turn(tx: &mut WriteTransaction) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What became of each, in their order, where these are kept already.
+/// What became of each, in their order.
 pub(super) async fn insert(
     tx: &mut WriteTransaction,
     deliveries: &[PackedDelivery],
-    mut new: BTreeSet<String>,
 ) -> Result<Vec<DeliverySaveOutcome>, StoreError> {
     await_turn(tx).await?;
     let mut outcomes = Vec::with_capacity(deliveries.len());
     for some in deliveries.chunks(IN_ONE) {
-        new.extend(insert_new(tx, some).await?);
+        let mut new: BTreeSet<String> = insert_new(tx, some).await?.into_iter().collect();
         for delivery in some {
             // The same may be in a group twice.
             let is_new = new.remove(delivery.delivery.guid.as_str())
@@ -414,7 +383,6 @@ async fn insert_new(
 ) -> Result<Vec<String>, StoreError> {
     let inserted: Vec<(String,)> = in_tx!(tx, connection => async {
         let mut query = insertion(deliveries);
-        query.push("TRUE").push(WHERE_NEW);
         query.build_query_as().fetch_all(connection).await
     })?;
     Ok(inserted.into_iter().map(|(guid,)| guid).collect())

@@ -10,7 +10,6 @@ mod after_merge;
 mod artifact_files;
 mod artifacts;
 mod backup;
-mod checkpointer;
 mod connections;
 mod day_spending;
 mod deliveries;

@@ -21,8 +21,6 @@ const NO_BYTES: &[u8] = &[];
 const AT_ONCE: i64 = 200;
 /// Of a file, the part that may be empty; it is written again before the file grows.
 const MOST_EMPTY: i64 = 4;
-/// A larger file of a program from before this one is not made anew as it is opened: nobody could write meanwhile.
-const QUICK_TO_REWRITE: i64 = 64 << 20;
 /// For so long nobody may write, while those are waited for that read what the log of writes holds.
 const READERS_END_WITHIN: Duration = Duration::from_millis(100);
 /// Between two transactions.
@@ -191,21 +189,6 @@ impl Store {
         let number = async |pragma: &'static str| -> Result<i64, StoreError> {
             Ok(sqlx::query_scalar::<_, i64>(pragma).fetch_one(writer).await?)
         };
-        let (empty, all) = (number("PRAGMA freelist_count").await?, number("PRAGMA page_count").await?);
-        let is_bit_by_bit = number("PRAGMA auto_vacuum").await? == 2;
-        if !is_bit_by_bit {
-            let bytes = all * number("PRAGMA page_size").await?;
-            if bytes > QUICK_TO_REWRITE {
-                tracing::info!(
-                    empty_pages = empty,
-                    "the database keeps its size: it is older than this program; \
-                    `journeyman backup` and `restore` make it compact"
-                );
-                return Ok(());
-            }
-            // Once: a file from before this program is written anew, in the other way. Whoever else reads it keeps it as it is.
-            sqlx::query("VACUUM").execute(writer).await?;
-        }
         let (mut empty, mut all) =
             (number("PRAGMA freelist_count").await?, number("PRAGMA page_count").await?);
         while empty * MOST_EMPTY > all {

@@ -87,7 +87,7 @@ async fn a_file_that_is_gone_already_does_not_keep_the_others() {
 }
 
 #[tokio::test]
-async fn of_a_large_artifact_the_end_alone_is_read_and_a_damaged_one_is_named() {
+async fn of_a_large_artifact_the_end_is_read_and_a_damaged_one_is_named() {
     for home in homes().await {
         let store = &home.store;
         let order = open(store, 1, now()).await;

@@ -27,9 +27,6 @@ pub struct ConvertedApp {
 }
 
 /// Where people meet GitHub, by `github.api_url`.
-///
-/// # Errors
-/// When the address cannot be used.
 pub fn web_address(api_url: &Url) -> Result<Url> {
     Ok(Endpoints::of(api_url)?.web)
 }

@@ -7,8 +7,6 @@
 //!
 //! A text is foreign, so that only GitHub's own hosts are ever asked, at every hop, and never with a token but by the API.
 
-use futures_util::StreamExt as _;
-use reqwest::Response;
 use reqwest::header::{ACCEPT, LOCATION};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
@@ -16,8 +14,8 @@ use url::Url;
 
 use super::connection::MOST_HOPS;
 use super::endpoints::InstalledRepository;
-use super::error::{ErrorKind, GitHubError, Result};
-use super::logs::{API_VERSION, unreachable};
+use super::error::{GitHubError, Result};
+use super::logs::{API_VERSION, body_of, refused, unreachable};
 use super::permissions::TokenPermissions;
 use super::service::GitHub;
 use journeyman_order::IssueNumber;
@@ -91,9 +89,6 @@ impl GitHub {
     }
 
     /// Reads an attachment.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unavailable`] when GitHub or its storage does not answer.
     pub async fn attachment(
         &self,
         at: &InstalledRepository,
@@ -119,7 +114,10 @@ impl GitHub {
                 .await
                 .map_err(|error| unreachable(WHAT, &error))?;
             match answer.status().as_u16() {
-                200 => return bytes_of(answer).await,
+                200 => {
+                    let bytes = body_of(answer, MOST_READ, WHAT).await?;
+                    return Ok(bytes.map_or(StoredFile::TooLarge, StoredFile::Bytes));
+                }
                 301 | 302 | 303 | 307 | 308 => {
                     let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
                     let Some(next) = location.and_then(|text| url.join(text).ok()) else {
@@ -135,7 +133,7 @@ impl GitHub {
                     url = next;
                 }
                 status @ (401 | 403 | 404 | 410) => return Ok(StoredFile::Missing(status)),
-                status => return Err(refused(status)),
+                status => return Err(refused(WHAT, status)),
             }
         }
         Ok(StoredFile::Elsewhere)
@@ -166,9 +164,9 @@ impl GitHub {
         match answer.status().as_u16() {
             200 => {}
             403 | 404 | 410 => return Ok(None),
-            status => return Err(refused(status)),
+            status => return Err(refused(WHAT, status)),
         }
-        let Some(json) = read(answer, LONGEST_HTML).await? else { return Ok(None) };
+        let Some(json) = body_of(answer, LONGEST_HTML, WHAT).await? else { return Ok(None) };
         let wire: Wire = serde_json::from_slice(&json)
             .map_err(|error| GitHubError::unexpected(format!("GitHub's answer is no issue: {error}")))?;
         let html = wire.body_html.unwrap_or_default();
@@ -204,33 +202,6 @@ impl StoredFile {
         };
         FetchedAttachment::Unreadable(because)
     }
-}
-
-fn refused(status: u16) -> GitHubError {
-    let kind = match status {
-        401 => ErrorKind::Unauthorized,
-        429 | 500..=599 => ErrorKind::Unavailable { retry_after: None },
-        _ => ErrorKind::Unexpected,
-    };
-    GitHubError::new(kind, format!("{WHAT} was answered with {status}"))
-}
-
-async fn bytes_of(answer: Response) -> Result<StoredFile> {
-    Ok(read(answer, MOST_READ).await?.map_or(StoredFile::TooLarge, StoredFile::Bytes))
-}
-
-/// The body; none when it is longer.
-async fn read(answer: Response, most: usize) -> Result<Option<Vec<u8>>> {
-    let mut stream = answer.bytes_stream();
-    let mut bytes = Vec::new();
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|error| unreachable(WHAT, &error))?;
-        if bytes.len() + chunk.len() > most {
-            return Ok(None);
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(Some(bytes))
 }
 
 /// Everything in a text that looks like an address, with where it begins: in Markdown, in HTML and alone.

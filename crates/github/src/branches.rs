@@ -22,9 +22,6 @@ pub enum BranchDeletion {
 
 impl GitHub {
     /// Whether a branch is protected by settings that only an administrator may read; no where there is no such branch.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn is_protected(&self, at: &InstalledRepository, branch: &BranchName) -> Result<bool> {
         #[derive(Deserialize)]
         struct Wire {
@@ -46,9 +43,6 @@ impl GitHub {
 
     /// Takes a branch away if it is at this commit. Between the look and the deletion lies a moment in which somebody
     /// could push; the pull request keeps what they pushed, and offers to restore the branch.
-    ///
-    /// # Errors
-    /// As for every call. A branch that GitHub keeps is no error.
     pub async fn delete_branch(
         &self,
         at: &InstalledRepository,

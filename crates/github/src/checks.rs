@@ -180,9 +180,6 @@ impl GitHub {
     /// Makes our check run on a commit say this. The first call creates it, later ones change it in place, and nothing
     /// is written when it says so already. One that was completed and is at work again is a new one, as with every
     /// App whose checks are run again: GitHub shows the newest of a name.
-    ///
-    /// # Errors
-    /// As for every call; the same again looks first, and creates nothing that is there.
     pub async fn show_check(&self, at: &InstalledRepository, run: OrderCheckRun<'_>) -> Result<()> {
         let _turn = self.turn(&format!("check {at:?} {} {}", run.head, run.order)).await;
         let there = self.our_check(at, &run).await?;

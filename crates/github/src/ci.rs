@@ -161,9 +161,6 @@ fn line(text: &str, most: usize) -> String {
 impl GitHub {
     /// The checks of others on a commit or on a branch's head: the newest of each name. What the App may not read counts
     /// as not there.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn checks_of_others(
         &self,
         at: &InstalledRepository,
@@ -230,9 +227,6 @@ impl GitHub {
     }
 
     /// What a check run says of lines, as `path:line: message`; the first so many.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn annotations(
         &self,
         at: &InstalledRepository,
@@ -253,9 +247,6 @@ impl GitHub {
 
     /// Has jobs of GitHub Actions run once more; how many workflow runs began again. Those that already did, or are at
     /// work, are left alone, so that asking twice is harmless.
-    ///
-    /// # Errors
-    /// As for every call. What may not be run again, or is gone, is logged and left.
     pub async fn rerun_jobs(&self, at: &InstalledRepository, jobs: &[u64]) -> Result<usize> {
         let _turn = self.turn(&format!("rerun {at:?}")).await;
         let mut of_run: BTreeMap<u64, Vec<JobWire>> = BTreeMap::new();

@@ -72,9 +72,6 @@ impl GitHub {
     ///
     /// An edit is what everything else overtakes. So the text is asked for again when its turn has come: it then says
     /// what is known by then, and all that happened meanwhile is in this one edit.
-    ///
-    /// # Errors
-    /// As for every call; the same again looks first, and creates nothing that is there.
     pub async fn set_status_comment<F: Future<Output = String>>(
         &self,
         at: &InstalledRepository,
@@ -93,9 +90,6 @@ impl GitHub {
 
     /// Makes the comment of a round of review on a pull request say this, as the status comment does: there is one for
     /// an order, a stage and a round.
-    ///
-    /// # Errors
-    /// As for every call; the same again looks first, and creates nothing that is there.
     pub async fn set_review_comment(
         &self,
         at: &InstalledRepository,
@@ -111,9 +105,6 @@ impl GitHub {
 
     /// Makes the comment of an answer to people on a pull request say this, as the status comment does: there is one
     /// for an order and an answer.
-    ///
-    /// # Errors
-    /// As for every call; the same again looks first, and creates nothing that is there.
     pub async fn set_answer_comment(
         &self,
         at: &InstalledRepository,

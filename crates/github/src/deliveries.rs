@@ -38,9 +38,6 @@ struct HookDeliveryWire {
 
 impl HookDeliveryWire {
     /// Those of a page that can be read: one that cannot hides no other.
-    ///
-    /// # Errors
-    /// When none can, or it is no list.
     fn page(answer: &GitHubResponse) -> Result<Vec<Self>> {
         let page: Vec<Value> = answer.json()?;
         let is_empty = page.is_empty();
@@ -80,9 +77,6 @@ pub struct HookReport {
 
 impl GitHub {
     /// How the App's webhook does.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn hook_report(&self) -> Result<HookReport> {
         #[derive(Deserialize)]
         struct Wire {
@@ -103,9 +97,6 @@ impl GitHub {
     }
 
     /// What was delivered, or was to be, since then; the newest first. All of it: whoever asks moves on from the newest.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn hook_deliveries(&self, since: DateTime<Utc>) -> Result<Vec<HookDelivery>> {
         let mut all = Vec::new();
         let mut route = "/app/hook/deliveries?per_page=100".to_owned();

@@ -35,10 +35,6 @@ pub(super) struct Endpoints {
 impl Endpoints {
     /// Derives them. An Enterprise Server answers REST under `/api/v3` and GraphQL at `/api/graphql`; with data
     /// residency the API is at `api.NAME.ghe.com` and the rest at `NAME.ghe.com`, as on github.com.
-    ///
-    /// # Errors
-    /// When the address is not https (loopback excepted: tokens must not cross a network in the clear), has no
-    /// host, or carries credentials, a query or a fragment.
     pub(super) fn of(api_url: &Url) -> Result<Self> {
         let wrong = |why: &str| {
             Err(GitHubError::new(

@@ -85,9 +85,6 @@ fn moment(at: DateTime<Utc>) -> String {
 
 impl GitHub {
     /// Where the App is installed.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn installations(&self) -> Result<Vec<AppInstallation>> {
         #[derive(Deserialize)]
         struct Wire {
@@ -107,9 +104,6 @@ impl GitHub {
     }
 
     /// The repositories that an installation includes.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn installed_repositories(
         &self,
         installation: InstallationId,
@@ -145,9 +139,6 @@ impl GitHub {
     }
 
     /// The issues and pull requests in which something changed since then, the longest ago first.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn changed_threads(
         &self,
         at: &InstalledRepository,
@@ -180,9 +171,6 @@ impl GitHub {
     }
 
     /// What was done to an issue or a pull request, in its order.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn thread_events(
         &self,
         at: &InstalledRepository,
@@ -207,9 +195,6 @@ impl GitHub {
     }
 
     /// The comments on issues and pull requests that were written or changed since then.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn comments_since(
         &self,
         at: &InstalledRepository,
@@ -275,9 +260,6 @@ impl GitHub {
     }
 
     /// The reviews of a pull request that were handed in.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn submitted_reviews(
         &self,
         at: &InstalledRepository,

@@ -33,9 +33,6 @@ struct CommentWire {
 
 impl GitHub {
     /// The comments on an issue that say something, the oldest first: none of ours, no commands, nothing empty.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn issue_comments(
         &self,
         at: &InstalledRepository,

@@ -55,9 +55,6 @@ fn label_definition(label: OrderLabel) -> Option<&'static LabelDefinition<'stati
 
 impl GitHub {
     /// Puts exactly this one of our labels on an issue. Labels of others stay as they are.
-    ///
-    /// # Errors
-    /// As for every call; the same again goes on where it stopped.
     pub async fn set_order_label(
         &self,
         at: &InstalledRepository,
@@ -98,9 +95,6 @@ impl GitHub {
     }
 
     /// Makes the labels that a repository lacks: the one by which people ask, and ours.
-    ///
-    /// # Errors
-    /// As for every call; the same again goes on where it stopped.
     pub async fn make_labels(&self, at: &InstalledRepository, asks: &str) -> Result<()> {
         let description = "Journeyman takes this on";
         self.ensure_label(at, &LabelDefinition { name: asks, color: "5319e7", description }).await?;

@@ -64,7 +64,8 @@ impl GitHub {
                 let elsewhere = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
                 self.signed_log(elsewhere).await
             }
-            status => refused(status),
+            404 | 410 => Ok(None),
+            status => Err(refused(WHAT, status)),
         }
     }
 
@@ -81,20 +82,35 @@ impl GitHub {
         let answer = self.plain_client()?.get(url).send().await.map_err(|error| unreachable(WHAT, &error))?;
         match answer.status().as_u16() {
             200 => Ok(Some(end_of(answer).await?)),
-            status => refused(status),
+            404 | 410 => Ok(None),
+            status => Err(refused(WHAT, status)),
         }
     }
 }
 
-fn refused(status: u16) -> Result<Option<String>> {
+/// What a status asks for that is none of those that are hoped for.
+pub(super) fn refused(what: &str, status: u16) -> GitHubError {
     let kind = match status {
-        404 | 410 => return Ok(None),
         401 => ErrorKind::Unauthorized,
-        403 => ErrorKind::Forbidden,
+        403 | 404 => ErrorKind::Forbidden,
         429 | 500..=599 => ErrorKind::Unavailable { retry_after: None },
         _ => ErrorKind::Unexpected,
     };
-    Err(GitHubError::new(kind, format!("{WHAT} was answered with {status}")))
+    GitHubError::new(kind, format!("{what} was answered with {status}"))
+}
+
+/// The body; none when it is longer.
+pub(super) async fn body_of(answer: Response, most: usize, what: &str) -> Result<Option<Vec<u8>>> {
+    let mut stream = answer.bytes_stream();
+    let mut bytes = Vec::new();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| unreachable(what, &error))?;
+        if bytes.len() + chunk.len() > most {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(Some(bytes))
 }
 
 /// The error without the address, which is signed.

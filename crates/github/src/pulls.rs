@@ -186,9 +186,6 @@ impl GitHub {
     }
 
     /// The open pull request from this branch, if it is ours: opened by this App.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn own_pull_from(
         &self,
         at: &InstalledRepository,
@@ -215,9 +212,6 @@ impl GitHub {
     }
 
     /// Makes a pull request say this; nothing is written when it does already.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn update_pull(
         &self,
         at: &InstalledRepository,

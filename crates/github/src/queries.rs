@@ -90,9 +90,6 @@ impl GitHub {
     }
 
     /// A repository's id, present name and default branch.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn repository(&self, at: &InstalledRepository) -> Result<RepositoryFacts> {
         #[derive(Deserialize)]
         struct Wire {
@@ -143,9 +140,6 @@ impl GitHub {
     /// Whether a person may write to the repository now. Asked by login and compared by id: a login that somebody
     /// else has taken since has no rights. The role `maintain` counts as `write`, as GitHub maps it; `triage` does
     /// not. Somebody GitHub does not know may not.
-    ///
-    /// # Errors
-    /// Whenever GitHub gives no answer: what is not known is not allowed.
     pub async fn can_write(&self, at: &InstalledRepository, person: &Person) -> Result<bool> {
         #[derive(Deserialize)]
         struct Wire {

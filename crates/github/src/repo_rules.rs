@@ -92,9 +92,6 @@ impl GitHub {
     }
 
     /// What keeps a repository from being written to; none: nothing.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn read_only(&self, at: &InstalledRepository) -> Result<Option<ReadOnlyReason>> {
         #[derive(Deserialize)]
         struct Wire {
@@ -116,9 +113,6 @@ impl GitHub {
 
     /// What stands in the way of pushing to a branch, whether it is there or not: rules of rulesets that the App may not
     /// bypass. `merges`: whether merge commits may come to be on it.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn branch_restrictions(
         &self,
         at: &InstalledRepository,

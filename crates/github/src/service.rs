@@ -61,9 +61,6 @@ impl fmt::Debug for GitHub {
 impl GitHub {
     /// Prepares the connection; nothing is sent yet. Has to be called within a Tokio runtime that lives as long
     /// as the handle, because connections are kept by a task of their own.
-    ///
-    /// # Errors
-    /// When the address or the key cannot be used; the message names the setting.
     pub fn new(settings: AppCredentials, limits: WriteLimits) -> Result<Self> {
         Self::with_backoff(settings, limits, Backoff::REQUEST)
     }
@@ -82,9 +79,6 @@ impl GitHub {
     }
 
     /// Over another connection than the network. Where credentials are needed they are the connection's own.
-    ///
-    /// # Errors
-    /// When the address cannot be used.
     pub fn over(
         connection: Arc<dyn GitHubConnection>,
         settings: AppCredentials,

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::logs::{API_VERSION, client, unreachable};
+use super::logs::{API_VERSION, body_of, client, refused, unreachable};
 use super::service::MOST_PAGES;
 use journeyman_order::{OutgoingNetwork, Person, RepositoryId, UserId};
 
@@ -241,24 +241,13 @@ impl SignInClient {
 
 /// A whole answer; what is wrong with one shows nothing of it, as there may be a token in it.
 async fn read<T: DeserializeOwned>(answer: reqwest::Result<Response>) -> Result<T> {
-    let mut answer = answer.map_err(|error| unreachable(WHAT, &error))?;
-    let kind = match answer.status().as_u16() {
-        200 => None,
-        401 => Some(ErrorKind::Unauthorized),
-        403 | 404 => Some(ErrorKind::Forbidden),
-        429 | 500..=599 => Some(ErrorKind::Unavailable { retry_after: None }),
-        _ => Some(ErrorKind::Unexpected),
-    };
-    if let Some(kind) = kind {
-        return Err(GitHubError::new(kind, format!("{WHAT} was answered with {}", answer.status().as_u16())));
+    let answer = answer.map_err(|error| unreachable(WHAT, &error))?;
+    let status = answer.status().as_u16();
+    if status != 200 {
+        return Err(refused(WHAT, status));
     }
-    let mut body = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(WHAT, &error))? {
-        if body.len() + chunk.len() > LARGEST_ANSWER {
-            return Err(GitHubError::unexpected("GitHub's answer is too large"));
-        }
-        body.extend_from_slice(&chunk);
-    }
+    let body = body_of(answer, LARGEST_ANSWER, WHAT).await?;
+    let body = body.ok_or_else(|| GitHubError::unexpected("GitHub's answer is too large"))?;
     serde_json::from_slice(&body)
         .map_err(|_| GitHubError::unexpected("GitHub's answer is not what its documentation says"))
 }

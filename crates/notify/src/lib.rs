@@ -72,9 +72,6 @@ pub struct Notifier {
 
 impl Notifier {
     /// One that reaches its address as the settings of `[network]` say.
-    ///
-    /// # Errors
-    /// When these cannot be used.
     pub fn new(settings: NotificationSettings, outgoing: &OutgoingNetwork) -> Result<Self, InvalidOutgoing> {
         // An address that sends us elsewhere is not the one of the settings.
         let client = journeyman_outgoing::client_builder(outgoing)?

@@ -44,9 +44,6 @@ impl AfterMergeKind {
 
 impl Store {
     /// Keeps by which commits the merged pull request of an order is known: what it became on its base, and its own last one.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn keep_merged(
         &self,
         (order, repository): (OrderId, RepositoryId),
@@ -74,9 +71,6 @@ impl Store {
     }
 
     /// The orders whose merged pull request is known by a commit that begins like this.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn orders_of_merged(
         &self,
         repository: RepositoryId,
@@ -96,9 +90,6 @@ impl Store {
     }
 
     /// The orders whose pull request became this commit on its base.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn orders_of_merge(
         &self,
         repository: RepositoryId,
@@ -114,9 +105,6 @@ impl Store {
     }
 
     /// The order whose pull request this is and is merged, as its row says.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn merged_order(
         &self,
         repository: RepositoryId,
@@ -127,9 +115,6 @@ impl Store {
     }
 
     /// Keeps what happened to an order's pull request; of each kind the first.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn keep_after_merge(&self, order: OrderId, fact: &AfterMergeFact) -> Result<(), StoreError> {
         let name: String = fact.said_by.chars().filter(|c| *c != '\0').take(LONGEST_NAME).collect();
         let mut tx = self.pools.begin("what came after a merge").await?;
@@ -148,9 +133,6 @@ impl Store {
     }
 
     /// What happened to an order's pull request after it was merged, the first of it first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn after_merge(&self, order: OrderId) -> Result<Vec<AfterMergeFact>, StoreError> {
         let rows: Vec<(String, String, i64)> = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT kind, said_by, at FROM after_merge WHERE order_id = $1 ORDER BY at, kind")

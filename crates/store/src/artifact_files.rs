@@ -179,9 +179,6 @@ impl Store {
 
     /// Removes files that no row names: what is left of an artifact that was replaced or removed, or of a server that was
     /// killed before it wrote the row. Says how many.
-    ///
-    /// # Errors
-    /// When the store cannot be read, or the files cannot be removed.
     pub async fn sweep_artifact_files(&self) -> Result<usize, StoreError> {
         self.sweep_files_older_than(YOUNG).await
     }

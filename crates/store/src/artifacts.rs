@@ -125,9 +125,6 @@ impl Store {
     }
 
     /// The last so many KiB of the artifact of that name.
-    ///
-    /// # Errors
-    /// As [`Store::artifact`].
     pub async fn artifact_end(
         &self,
         order: OrderId,
@@ -141,9 +138,6 @@ impl Store {
     }
 
     /// What artifacts an order has, by name.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn artifacts(&self, order: OrderId) -> Result<Vec<ArtifactInfo>, StoreError> {
         let rows: Vec<(String, String, i64, String)> = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT name, media_type, size, sha256 FROM artifacts WHERE order_id = $1 ORDER BY name")

@@ -45,9 +45,6 @@ impl DatabaseFiles {
 
     /// Writes a copy of the database into a new file, and looks whether it is whole. Returns the large artifacts that it
     /// names: paths in [`DatabaseFiles::artifacts`]. The tables stay those of the program that made them.
-    ///
-    /// # Errors
-    /// When there is no database, or it cannot be read, or the copy cannot be written or is not whole.
     pub async fn copy(&self, into: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let what = self.database.display();
         if !self.database.exists() {

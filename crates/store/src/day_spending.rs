@@ -48,9 +48,6 @@ type DayColumns = (Option<i64>, i64, i64, i64, Option<String>);
 
 impl Store {
     /// Adds up the runs that began on the day that a moment belongs to, of all or of these repositories; the dearest first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn day_spending(
         &self,
         by: DayGrouping,

@@ -128,9 +128,6 @@ pub struct HeardUntil {
 impl Store {
     /// Deliveries that nobody has concluded yet and that came after this one, the oldest first; fewer than `limit` also
     /// where their bodies are more than [`PENDING_BYTES`].
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn pending_deliveries(
         &self,
         after: i64,
@@ -140,9 +137,6 @@ impl Store {
     }
 
     /// The same, and whether that is all.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn pending_page(&self, after: i64, limit: u32) -> Result<PendingPage, StoreError> {
         self.pending_within(after, limit, (PENDING_BYTES, PENDING_BYTES)).await
     }
@@ -211,9 +205,6 @@ impl Store {
     }
 
     /// Says what became of several, in one commit. One that is not there is left out.
-    ///
-    /// # Errors
-    /// When it cannot be kept; then nothing of it is.
     pub async fn conclude_deliveries(
         &self,
         conclusions: &[(DeliveryGuid, DeliveryConclusion)],
@@ -229,9 +220,6 @@ impl Store {
     }
 
     /// Those that were never kept.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn unknown_deliveries(
         &self,
         guids: Vec<DeliveryGuid>,
@@ -249,9 +237,6 @@ impl Store {
     }
 
     /// Until when all that GitHub delivered was taken in, by GitHub's clock.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn heard_until(&self) -> Result<Option<HeardUntil>, StoreError> {
         let (heard, last): (Option<i64>, Option<i64>) = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT heard_until, (SELECT MAX(received_at) FROM deliveries) FROM server WHERE one = 1")
@@ -263,9 +248,6 @@ impl Store {
     }
 
     /// Keeps until when all that GitHub delivered was taken in.
-    ///
-    /// # Errors
-    /// When it cannot be kept.
     pub async fn set_heard_until(&self, at: DateTime<Utc>) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("heard until").await?;
         let (_,): (i64,) = in_tx!(&mut tx, connection => {

@@ -30,9 +30,6 @@ type DeliveryColumns =
 
 impl Store {
     /// Deliveries, the latest first, from before this place.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn deliveries(&self, before: i64, limit: u32) -> Result<Vec<DeliveryRow>, StoreError> {
         let rows: Vec<DeliveryColumns> = reading!(&self.pools, pool => {
             sqlx::query_as(

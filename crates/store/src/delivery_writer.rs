@@ -29,9 +29,6 @@ impl DeliveryWriter {
 
 impl Store {
     /// Keeps a delivery, durably: once this is `Ok` a crash does not lose it.
-    ///
-    /// # Errors
-    /// When it could not be kept; then it may be sent again.
     pub async fn save_delivery(&self, delivery: NewDelivery) -> Result<DeliverySaveOutcome, StoreError> {
         let ended = || StoreError::unavailable("it is being closed");
         let (answer, answered) = oneshot::channel();

@@ -26,9 +26,6 @@ impl WriteCheck {
 impl Store {
     /// Whether what is written is kept: one small write. That it works is believed for two seconds; that it does not
     /// is looked at each time.
-    ///
-    /// # Errors
-    /// When it does not work.
     pub async fn check_writes(&self) -> Result<(), StoreError> {
         let mut worked = self.writes.0.lock().await;
         if worked.is_some_and(|worked| worked.elapsed() < HOLDS) {
@@ -47,9 +44,6 @@ impl Store {
     }
 
     /// When the oldest delivery came that nobody has concluded yet.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn oldest_pending_delivery(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         let oldest: Option<(i64,)> = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT received_at FROM deliveries WHERE conclusion IS NULL ORDER BY id LIMIT 1")

@@ -74,9 +74,6 @@ impl JournalStore for Store {
 
 impl Store {
     /// Who asked for an order first; none where its journal does not say so in a way that can be read.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn opened_by(&self, order: OrderId) -> Result<Option<Requester>, StoreError> {
         let row: Option<(String,)> = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT event FROM journal WHERE order_id = $1 AND seq = 1")

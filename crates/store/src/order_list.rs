@@ -129,9 +129,6 @@ fn pattern(text: &str) -> String {
 
 impl Store {
     /// Orders, the latest first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn orders(&self, filter: &OrderFilter) -> Result<Vec<OrderRow>, StoreError> {
         let (sql, bound) = ListConditions::of(filter)?.page(filter.limit);
         let rows = reading!(&self.pools, pool => {
@@ -149,9 +146,6 @@ impl Store {
     }
 
     /// How many are active, and how many wait for a person: of all, or among these repositories.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn tally(&self, among: Option<&[RepositoryId]>) -> Result<OrderTally, StoreError> {
         let among = among.map_or("TRUE".to_owned(), is_among);
         let sql = format!(
@@ -166,9 +160,6 @@ impl Store {
     }
 
     /// How many orders there are, by what their rows say and whether they are active.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn count_orders(&self) -> Result<Vec<(String, bool, u64)>, StoreError> {
         let rows: Vec<(String, bool, i64)> = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT state, active, COUNT(*) FROM orders GROUP BY state, active ORDER BY state, active")

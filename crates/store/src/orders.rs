@@ -220,9 +220,6 @@ impl Store {
 
     /// The order of an issue that was opened last, active or not. One that an outsider asked for in vain comes after all
     /// others: nobody's word is kept from the order that it is about by whoever may only comment.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn latest_order(
         &self,
         repository: RepositoryId,
@@ -240,9 +237,6 @@ impl Store {
     }
 
     /// The orders of an issue, the latest first. Earlier ones than the last fifty are done with.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn orders_of_issue(
         &self,
         repository: RepositoryId,
@@ -259,9 +253,6 @@ impl Store {
     }
 
     /// The order whose pull request this is; the latest if several share it.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn order_by_pull(
         &self,
         repository: RepositoryId,
@@ -278,9 +269,6 @@ impl Store {
     }
 
     /// The order whose branch this is; the latest if several had it.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn order_by_branch(
         &self,
         repository: RepositoryId,
@@ -298,9 +286,6 @@ impl Store {
 
     /// The orders of a repository whose pull request is neither merged nor closed, as far as they know; the oldest
     /// first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn orders_on_base(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
         // One that cannot be read has none that it knows of.
         let [merged, closed] = PULL_ENDED;
@@ -319,9 +304,6 @@ impl Store {
 
     /// Ends an order whose journal cannot be read: the issue's place is free, and its row says so. Whether it had not
     /// ended in this way before.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub async fn end_unreadable(&self, order: OrderId, at: DateTime<Utc>) -> Result<bool, StoreError> {
         let mut tx = self.pools.begin("the end of an order").await?;
         // What is kept of it is kept from now on.
@@ -340,9 +322,6 @@ impl Store {
     }
 
     /// Leaves an order at rest that cannot be read: nothing is owed for what it was told until now.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub async fn rest_unreadable(&self, order: OrderId) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("an order at rest").await?;
         let _rested: Option<(String,)> = in_tx!(&mut tx, connection => {
@@ -356,9 +335,6 @@ impl Store {
 
     /// Every order that may have something to do, the oldest first: it is active, or its journal has grown since
     /// it was left at rest.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn waking_orders(&self) -> Result<Vec<OrderId>, StoreError> {
         let rows: Vec<(String,)> = reading!(&self.pools, pool => {
             sqlx::query_as(WAKING).fetch_all(pool)

@@ -10,9 +10,6 @@ const LAST_LOOK: &str = "the last look at what people did";
 
 impl Store {
     /// Where a repository was seen last: its name, and the installation that includes it.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn whereabouts(
         &self,
         repository: RepositoryId,
@@ -31,9 +28,6 @@ impl Store {
     }
 
     /// Keeps where a repository is now.
-    ///
-    /// # Errors
-    /// When it cannot be kept.
     pub async fn set_whereabouts(
         &self,
         repository: RepositoryId,
@@ -55,9 +49,6 @@ impl Store {
     }
 
     /// Until when it was looked at what people did wherever the App is installed, by our clock. None before the first start.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn looked_until(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
         let (looked,): (Option<i64>,) = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT looked_until FROM server WHERE one = 1").fetch_one(pool)
@@ -67,9 +58,6 @@ impl Store {
 
     /// Keeps until when it was looked at what people did; repositories that are known and were never looked at keep the
     /// time of before.
-    ///
-    /// # Errors
-    /// When it cannot be kept.
     pub async fn set_looked_until(&self, at: DateTime<Utc>) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("a look").await?;
         let _waiting: Vec<(i64,)> = in_tx!(&mut tx, connection => {
@@ -88,9 +76,6 @@ impl Store {
     }
 
     /// Until when it was looked at what people did in a repository that is known.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn repository_looked_until(
         &self,
         repository: RepositoryId,
@@ -107,9 +92,6 @@ impl Store {
     }
 
     /// Keeps until when it was looked at what people did in a repository.
-    ///
-    /// # Errors
-    /// When it cannot be kept.
     pub async fn set_repository_looked_until(
         &self,
         repository: RepositoryId,

@@ -48,9 +48,6 @@ macro_rules! bit_by_bit {
 impl Store {
     /// Empties the bodies of deliveries that were concluded and came before this. Their rows stay, so that one that is sent
     /// again is known. Says how many.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn remove_delivery_bodies(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
         bit_by_bit!(
             self,
@@ -64,9 +61,6 @@ impl Store {
     }
 
     /// Removes deliveries that were concluded and came before this. Says how many.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn remove_deliveries(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
         // In the sequence in which they came, as nearly as matters: the oldest are looked at first.
         bit_by_bit!(
@@ -81,9 +75,6 @@ impl Store {
 
     /// Removes the artifacts of orders that have been at rest since before this; their files go with
     /// [`Store::sweep_artifact_files`]. Says how many.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn remove_artifacts(&self, before: DateTime<Utc>) -> Result<usize, StoreError> {
         bit_by_bit!(
             self,
@@ -99,9 +90,6 @@ impl Store {
 
     /// Orders that have been at rest since before this, and whose pull requests are not open, by their ids: some of those
     /// after this one.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn forgettable_orders(
         &self,
         before: DateTime<Utc>,
@@ -125,9 +113,6 @@ impl Store {
     }
 
     /// Removes an order with its journal, its artifacts and its costs, if it is at rest as it was. Whether it was.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn forget_order(&self, order: OrderId, before: DateTime<Utc>) -> Result<bool, StoreError> {
         let [merged, closed] = PULL_ENDED;
         let id = order.to_string();
@@ -165,9 +150,6 @@ impl Store {
     }
 
     /// Whether an order has been at rest since before this. One that is not known is not.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn has_rested_since(&self, order: OrderId, before: DateTime<Utc>) -> Result<bool, StoreError> {
         let row: Option<(String,)> = reading!(&self.pools, pool => {
             sqlx::query_as(
@@ -181,9 +163,6 @@ impl Store {
     }
 
     /// Gives back to the disk what a file of SQLite does not use any more. PostgreSQL does that by itself.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn compact(&self) -> Result<(), StoreError> {
         let Databases::Sqlite { writer, file: Some(file), .. } = &self.pools.databases else { return Ok(()) };
         let number = async |pragma: &'static str| -> Result<i64, StoreError> {

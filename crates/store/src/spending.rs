@@ -158,9 +158,6 @@ impl Store {
     }
 
     /// Says what a run came to. Whether it had been written down before.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn settle(
         &self,
         order: OrderId,
@@ -188,9 +185,6 @@ impl Store {
     }
 
     /// Takes back what was reserved for a run that could not begin. One that has ended stays.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn release(&self, order: OrderId, key: &MoveKey, attempt: u32) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("a release").await?;
         let _there_or_not: Option<(i64,)> = in_tx!(&mut tx, connection => {

@@ -69,9 +69,6 @@ type StatisticsColumns = (String, i64, i64, i64, i64, i64, i64, i64, i64, i64, i
 
 impl Store {
     /// Adds up the orders that were opened since, of all or of these repositories; the weeks in their order, the rest by how many there are.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn statistics(
         &self,
         by: StatisticsGrouping,
@@ -140,9 +137,6 @@ impl Store {
 
     /// Adds up the runs of the orders that were opened since, of all or of these repositories, by agent and model; the dearest
     /// first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn model_statistics(
         &self,
         since: DateTime<Utc>,
@@ -172,9 +166,6 @@ impl Store {
     }
 
     /// Keeps what became of the statements of an order's examiner, in place of what was kept before.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
     pub async fn keep_statements(&self, order: OrderId, line: &StatementLine) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("what became of statements").await?;
         let _before: Vec<(i32,)> = in_tx!(&mut tx, connection => {
@@ -201,9 +192,6 @@ impl Store {
     }
 
     /// Adds up the statements of the orders that were opened since, of all or of these repositories, by agent and model.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn statement_statistics(
         &self,
         since: DateTime<Utc>,

@@ -22,9 +22,6 @@ pub struct UntracedOrder {
 impl Store {
     /// Orders whose journals have grown since this, and have entries that were not sent; those first that have waited for
     /// longest.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn untraced_orders(
         &self,
         since: DateTime<Utc>,
@@ -49,9 +46,6 @@ impl Store {
     }
 
     /// Keeps up to which entry an order's journal was sent.
-    ///
-    /// # Errors
-    /// When it cannot be kept.
     pub async fn set_traced(&self, order: OrderId, seq: u64) -> Result<(), StoreError> {
         let mut tx = self.pools.begin("what was traced").await?;
         // One that was taken away meanwhile has nothing to keep.

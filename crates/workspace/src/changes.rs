@@ -90,9 +90,6 @@ impl Workspaces {
     }
 
     /// The files that differ between two commits, by path; a renamed one is one gone and one new.
-    ///
-    /// # Errors
-    /// When one of the two is not here.
     pub fn changes(
         &self,
         repository: &RepositoryName,
@@ -110,9 +107,6 @@ impl Workspaces {
     }
 
     /// Files of a commit whose paths are wanted, by path; at most `most` bytes of them, and none that is large.
-    ///
-    /// # Errors
-    /// When the commit is not here.
     pub fn some_files(
         &self,
         repository: &RepositoryName,

@@ -21,9 +21,6 @@ use journeyman_order::{CommitSha, RepositoryName};
 impl Workspaces {
     /// Writes a commit's tree into a folder, which is emptied before. There is no `.git` in it. Submodules that are not
     /// here are empty folders, and files of Git LFS whose content is not here are pointers.
-    ///
-    /// # Errors
-    /// When the commit is not here, the disk fails, or an entry cannot be a file's name.
     pub fn checkout(
         &self,
         repository: &RepositoryName,

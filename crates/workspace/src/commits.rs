@@ -66,9 +66,6 @@ impl Workspaces {
     }
 
     /// The paths of a commit's files, in its root and in the folders that are entered.
-    ///
-    /// # Errors
-    /// When the commit is not here.
     pub fn paths_within(
         &self,
         repository: &RepositoryName,
@@ -96,9 +93,6 @@ impl Workspaces {
     }
 
     /// A file of a commit; none when there is none at that path, or it is no file.
-    ///
-    /// # Errors
-    /// When the commit is not here, or the file is larger than 10 MiB.
     pub fn file(
         &self,
         repository: &RepositoryName,
@@ -133,9 +127,6 @@ impl Workspaces {
 
     /// What lies at the root of a commit, sorted: files by their names, folders with a slash at the end. Names that
     /// are not UTF-8 are left out.
-    ///
-    /// # Errors
-    /// When the commit is not here.
     pub fn root_files(
         &self,
         repository: &RepositoryName,

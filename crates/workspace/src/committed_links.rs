@@ -14,9 +14,6 @@ pub struct CommittedLinks {
 
 impl Workspaces {
     /// The links of a commit; none of one that has too many files to be looked through.
-    ///
-    /// # Errors
-    /// When the commit is not here.
     pub fn links(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<CommittedLinks, GitError> {
         let said = |error: git2::Error| GitError::local("read the links of a commit", &error);
         let commits = self.commits(repository)?;

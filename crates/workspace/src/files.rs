@@ -88,9 +88,6 @@ impl Workspaces {
     }
 
     /// Mode and object of a file of a commit of ours; none when there is no file or link at that path.
-    ///
-    /// # Errors
-    /// When the commit is not here.
     pub fn entry(
         &self,
         repository: &RepositoryName,

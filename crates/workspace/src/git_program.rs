@@ -4,12 +4,11 @@
 //! May know: git's command line and its environment. Must never know: what it is asked for. It runs in repositories of ours
 //! only, never where an agent could write, and reaches no server.
 
-use std::io::Read;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -18,30 +17,38 @@ use rustix::process::{Pid, Signal, kill_process_group};
 const LONGEST: Duration = Duration::from_secs(3 * 60 * 60);
 /// How often whoever waits for git looks up.
 const LOOK: Duration = Duration::from_millis(100);
-/// What is kept of what git says: its last words say what went wrong.
-const MOST_SAID: usize = 8 << 10;
+/// What is read of what git says.
+const MOST_SAID: u64 = 8 << 10;
 
 /// Has git do something in a bare repository of ours. An error says what git said, or why it was ended.
 pub(super) fn run(repository: &Path, arguments: &[&str], is_given_up: &AtomicBool) -> Result<(), String> {
-    let child = command(repository, arguments).spawn();
-    let mut process = GitProcess { child: child.map_err(|error| format!("git cannot be started: {error}"))? };
-    let words = last_words(process.child.stderr.take());
+    let failed = |error: std::io::Error| format!("git cannot be run: {error}");
+    let mut words = tempfile::tempfile().map_err(failed)?;
+    let mut command = command(repository, arguments);
+    command.stderr(words.try_clone().map_err(failed)?);
+    let mut child = command.spawn().map_err(failed)?;
     let until = Instant::now() + LONGEST;
-    let said = loop {
-        match words.recv_timeout(LOOK) {
-            Ok(said) => break said,
-            Err(RecvTimeoutError::Disconnected) => break String::new(),
-            Err(RecvTimeoutError::Timeout) if is_given_up.load(Ordering::Relaxed) => {
-                return Err("nobody waits for it any more".to_owned());
-            }
-            Err(RecvTimeoutError::Timeout) if Instant::now() >= until => {
-                return Err(format!("it was not done after {} seconds", LONGEST.as_secs()));
-            }
-            Err(RecvTimeoutError::Timeout) => {}
+    let ended = loop {
+        if let Some(ended) = child.try_wait().map_err(failed)? {
+            break ended;
         }
+        let is_late = Instant::now() >= until;
+        if is_late || is_given_up.load(Ordering::Relaxed) {
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            child.wait().map_err(failed)?;
+            let why = if is_late { "it took too long" } else { "nobody waits for it any more" };
+            return Err(why.to_owned());
+        }
+        std::thread::sleep(LOOK);
     };
-    let ended = process.child.wait().map_err(|error| format!("wait for git: {error}"))?;
-    if ended.success() { Ok(()) } else { Err(format!("git ended with {ended}: {said}")) }
+    if ended.success() {
+        return Ok(());
+    }
+    let mut said = Vec::new();
+    words.seek(SeekFrom::Start(0)).map_err(failed)?;
+    words.take(MOST_SAID).read_to_end(&mut said).map_err(failed)?;
+    let said = String::from_utf8_lossy(&said).trim().replace(char::is_control, "; ");
+    Err(format!("git ended with {ended}: {said}"))
 }
 
 /// Behind the fences that hold for all of it: no settings of the machine or of a person, no hook, nothing to ask, and what it
@@ -55,39 +62,8 @@ fn command(repository: &Path, arguments: &[&str]) -> Command {
         command.args(["-c", setting]);
     }
     command.arg("--git-dir").arg(repository).args(arguments);
-    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
     // git has children of its own, and they end with it.
     command.process_group(0);
     command
-}
-
-/// The end of what git and its children say, told once when they have ended.
-fn last_words(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    if let Some(mut pipe) = pipe {
-        std::thread::spawn(move || {
-            let (mut said, mut piece) = (Vec::new(), [0; 4096]);
-            while let Ok(length @ 1..) = pipe.read(&mut piece) {
-                said.extend_from_slice(&piece[..length]);
-                said.drain(..said.len().saturating_sub(MOST_SAID));
-            }
-            let _ = sender.send(String::from_utf8_lossy(&said).trim().replace(char::is_control, "; "));
-        });
-    }
-    receiver
-}
-
-/// git and its children: none of them is left when this is dropped.
-struct GitProcess {
-    child: Child,
-}
-
-impl Drop for GitProcess {
-    fn drop(&mut self) {
-        // Until it is reaped, its number is no other process's.
-        if let Ok(None) = self.child.try_wait() {
-            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-            let _ = self.child.wait();
-        }
-    }
 }

@@ -17,9 +17,6 @@ const LONGEST_SUBJECT: usize = 120;
 impl Workspaces {
     /// The commit that a change is compared with: where it left the base branch, as that was fetched last, or what it
     /// merged of it since. `base` where that cannot be said.
-    ///
-    /// # Errors
-    /// When the commit is not here.
     pub fn fork(
         &self,
         repository: &RepositoryName,
@@ -37,9 +34,6 @@ impl Workspaces {
     /// The first lines of the last commits up to this one, newest first, at most fifty of at most 120 characters. Of
     /// merges only the first parents are followed, and merges themselves are left out, as are characters that cannot
     /// be seen. People wrote them: data.
-    ///
-    /// # Errors
-    /// When the commit is not here.
     pub fn subjects(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<Vec<String>, GitError> {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("read the history of a commit", &error);

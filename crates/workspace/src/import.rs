@@ -70,9 +70,6 @@ impl Workspaces {
     /// Where the base is a commit with conflicts, they have to be settled: a marker that is left is sent back. Where it
     /// has none that could be left, because no conflict was in a text, a commit that changes nothing says that our
     /// versions are right.
-    ///
-    /// # Errors
-    /// When the base is not in the mirror, a glob is none, or the disk fails. Whatever an agent can do is an outcome.
     pub fn import(
         &self,
         order: OrderId,

@@ -178,9 +178,6 @@ impl OrderDirs {
 
 impl Workspaces {
     /// Makes the data folder when it is not there, and libgit2 deaf to the machine's configuration.
-    ///
-    /// # Errors
-    /// When the folder cannot be made, or the settings of libgit2 cannot be set.
     pub fn new(data: &Path) -> Result<Self, GitError> {
         libgit2::harden()?;
         std::fs::create_dir_all(data)
@@ -203,9 +200,6 @@ impl Workspaces {
     }
 
     /// The same, with environments and images in a folder of their own.
-    ///
-    /// # Errors
-    /// When the folder cannot be made.
     pub fn caching_in(self, cache: &Path) -> Result<Self, GitError> {
         std::fs::create_dir_all(cache)
             .map_err(|error| GitError::file("make the cache folder", cache, &error))?;
@@ -243,9 +237,6 @@ impl Workspaces {
 
     /// Takes an order's work, origin, home, tests and seats away; what its runs printed is kept, and so are its commits.
     /// Also when they are gone. An order that goes on afterwards has them made anew, without its agents' sessions.
-    ///
-    /// # Errors
-    /// When something cannot be removed.
     pub fn remove(&self, order: OrderId) -> Result<(), GitError> {
         let places = self.order_dirs(order);
         let alone = self.lock_of(order.to_string());
@@ -377,9 +368,6 @@ fn init_bare(path: &Path, head: &str) -> Result<Repository, GitError> {
 }
 
 /// Writes a file beside and then renames it, once it is on the disk: a crash leaves it whole, or as it was.
-///
-/// # Errors
-/// When its folder cannot be made or written.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     std::fs::create_dir_all(folder)?;

@@ -112,9 +112,6 @@ impl Workspaces {
     /// work there. Killed at any moment, it is made again by the next call.
     ///
     /// Says whether it was made now.
-    ///
-    /// # Errors
-    /// When the base is not in the mirror or the start is not here, or the disk fails.
     pub fn create_origin(
         &self,
         order: OrderId,
@@ -157,9 +154,6 @@ impl Workspaces {
 
     /// Says that the agent's origin is damaged: it is made anew by the next [`Workspaces::create_origin`], and with it the
     /// work tree. What was pushed there and not imported is gone.
-    ///
-    /// # Errors
-    /// When the disk fails.
     pub fn lose_origin(&self, order: OrderId) -> Result<(), GitError> {
         tracing::warn!(%order, "the agent's repository is damaged, and is made again");
         WorktreeBase::making(&self.order_dirs(order))

@@ -36,9 +36,6 @@ pub struct Outline {
 impl Workspaces {
     /// The tree of a commit, and the files that `named`, any text, names by their path or the end of it. Paths and files
     /// have at most `budget` characters together; binary and large files are left out.
-    ///
-    /// # Errors
-    /// When the commit is not here.
     pub fn outline(
         &self,
         repository: &RepositoryName,

@@ -24,9 +24,6 @@ impl JournaledCommits {
 impl Workspaces {
     /// Fetches the order's branch, wherever it is by now: what was pushed to it before is behind it, unless somebody took that
     /// away. The commits that the journal tells of count as what they were, and no others do.
-    ///
-    /// # Errors
-    /// As the server answers, or when the disk fails.
     pub fn fetch_behind(
         &self,
         order: OrderId,
@@ -46,9 +43,6 @@ impl Workspaces {
 
     /// Fetches a branch that the order's journal does not know of, as one that was pushed after the backup that a server was
     /// restored from. Where all that is on it is by us it counts as ours from now on. Whether it does.
-    ///
-    /// # Errors
-    /// As the server answers, or when the disk fails.
     pub fn reclaim(
         &self,
         order: OrderId,
@@ -90,9 +84,6 @@ impl Workspaces {
     /// Has the commits count as what the order's journal says they are, as far as all of them and of what is behind them is
     /// here: those of an order that was forgotten have no name any more. What is not whole gets none: whoever fetches would
     /// believe that all of it is here. Says which have none.
-    ///
-    /// # Errors
-    /// When the disk fails.
     pub fn adopt(
         &self,
         order: OrderId,

@@ -23,9 +23,6 @@ struct PatchText {
 impl Workspaces {
     /// What a commit changes, as a unified diff of at most 60,000 characters. A longer one is cut at a line's end, and
     /// its last line says what was left out. Binary and huge files are named only; what is not UTF-8 is replaced.
-    ///
-    /// # Errors
-    /// When one of the two is not here.
     pub fn patch(
         &self,
         repository: &RepositoryName,

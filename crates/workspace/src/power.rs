@@ -16,9 +16,6 @@ impl Workspaces {
     /// Says that the data folder is used from now on. Where whoever used it before ended with the machine, what agents and
     /// setups wrote is taken away, as if the folder had been lost: it is made again by whoever needs it. What runs of agents
     /// came to stays.
-    ///
-    /// # Errors
-    /// When it cannot be taken away, or the disk fails.
     pub fn begin_use(&self) -> Result<(), GitError> {
         let record = self.inner.data.join(RECORD);
         // On a system that does not say, nothing is known of its end.
@@ -42,9 +39,6 @@ impl Workspaces {
     }
 
     /// Says that it is used no more, once all that was written is on the disk.
-    ///
-    /// # Errors
-    /// When the disk fails.
     pub fn end_use(&self) -> Result<(), GitError> {
         let data = &self.inner.data;
         let failed = |error: std::io::Error| GitError::file("sync", data, &error);

@@ -15,9 +15,6 @@ use journeyman_order::{CommitSha, RepositoryName};
 impl Workspaces {
     /// Reads through the mirror of a repository, the commits that rest on it and what else is `needed` as far as it is here. If
     /// something is damaged, both are deleted. Says whether they were.
-    ///
-    /// # Errors
-    /// When the disk fails in another way.
     pub fn discard_damaged(&self, repository: &RepositoryName, needed: &[String]) -> Result<bool, GitError> {
         // Another order that met the same damage must not delete what was fetched since.
         let alone = self.lock_of(format!("damaged {repository}"));
@@ -66,9 +63,6 @@ impl Workspaces {
     }
 
     /// Fetches a branch, and the commit that an order knows as its head, wherever the branch is by now.
-    ///
-    /// # Errors
-    /// As the server answers, or when the disk fails.
     pub fn fetch_again(&self, remote: &Remote<'_>, branch: &str, head: &CommitSha) -> Result<(), GitError> {
         let fetched = self.fetch(remote, branch);
         match self.tree_of(remote.repository, head) {
@@ -79,9 +73,6 @@ impl Workspaces {
     }
 
     /// Reads a commit, or a tree, with all files in it.
-    ///
-    /// # Errors
-    /// When something of it is missing or cannot be read.
     pub fn read_through(&self, repository: &RepositoryName, object: &str) -> Result<(), GitError> {
         let said = |error: git2::Error| GitError::local("read all files of a commit", &error);
         let id = object.parse::<Oid>().map_err(said)?;

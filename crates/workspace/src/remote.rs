@@ -118,9 +118,6 @@ impl Workspaces {
     }
 
     /// Brings a commit into the mirror that its branch no longer leads us to, under the branch's name.
-    ///
-    /// # Errors
-    /// As the server answers.
     pub(super) fn fetch_commit(
         &self,
         remote: &Remote<'_>,
@@ -172,9 +169,6 @@ impl Workspaces {
     }
 
     /// Where a branch is on the server; none when it does not exist.
-    ///
-    /// # Errors
-    /// As the server answers.
     pub fn remote_head(&self, remote: &Remote<'_>, branch: &str) -> Result<Option<CommitSha>, GitError> {
         head_of(&self.remote_heads(remote)?, branch)
     }

@@ -10,9 +10,6 @@ use std::process::{Command, Stdio};
 use super::GitError;
 
 /// Removes whatever is at a path, with all that is in it; nothing there is fine.
-///
-/// # Errors
-/// When something stays.
 pub fn remove_all(path: &Path) -> Result<(), GitError> {
     remove(path).map_err(|error| GitError::file("remove", path, &error))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::large_files::{self, store::LargeFileStore};
-use super::{GitError, Workspaces, bounds, git_program, leftovers, remove_all};
+use super::{GitError, Workspaces, git_program, leftovers, remove_all};
 use journeyman_order::{OrderId, RepositoryName};
 
 /// How folders are called that are being taken away.
@@ -17,9 +17,6 @@ const MANY_OBJECTS: usize = 1_000;
 
 impl Workspaces {
     /// The orders that there is a folder of. What a server left that was killed while it took one away is removed.
-    ///
-    /// # Errors
-    /// When the disk fails.
     pub fn orders_with_folders(&self) -> Result<Vec<OrderId>, GitError> {
         let mut orders = Vec::new();
         for (path, _) in listed(&self.orders())? {
@@ -40,9 +37,6 @@ impl Workspaces {
 
     /// Takes an order's folder away, and the names of its commits: those that no other leads to go with the next
     /// [`Workspaces::maintain`]. An order that goes on afterwards finds what was pushed on GitHub.
-    ///
-    /// # Errors
-    /// When something cannot be removed.
     pub fn forget(&self, order: OrderId, repository: &RepositoryName) -> Result<(), GitError> {
         let root = self.order_dirs(order).root;
         let alone = self.lock_of(order.to_string());
@@ -76,32 +70,26 @@ impl Workspaces {
 
     /// Puts packs and objects together, where there are many: each makes everything that reads a little slower. Takes away
     /// contents of Git LFS that nobody has used for a month and that no commit with a name here has.
-    ///
-    /// # Errors
-    /// When the folders cannot be read. What git cannot do, and what there is no room for, is said in the log.
     pub fn maintain(&self) -> Result<(), GitError> {
         for mirror in self.own_repositories("mirrors")? {
             self.clear_before(&mirror)?;
-            if count(&mirror.join("objects/pack"), Some("pack"))? >= MANY_PACKS {
+            if packs(&mirror)? >= MANY_PACKS {
                 // Nothing is dropped: what has no name here may be what a commit of ours is based on.
-                self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"], 0)?;
+                self.run(&mirror, &["repack", "-d", "-l", "--geometric=2", "--quiet"])?;
             }
         }
         for commits in self.own_repositories("commits")? {
             self.clear_before(&commits)?;
             self.sweep_large_files(&commits)?;
-            let objects = commits.join("objects");
-            let (mut loose, mut bytes) = (0, 0);
-            for (folder, _) in listed(&objects)? {
+            let mut loose = 0;
+            for (folder, _) in listed(&commits.join("objects"))? {
                 if folder.file_name().is_some_and(|name| name.len() == 2) {
-                    let sizes = sizes(&folder)?;
-                    loose += sizes.len();
-                    bytes += sizes.iter().sum::<u64>();
+                    loose += listed(&folder)?.len();
                 }
             }
-            if loose >= MANY_OBJECTS || count(&objects.join("pack"), Some("pack"))? >= MANY_PACKS {
+            if loose >= MANY_OBJECTS || packs(&commits)? >= MANY_PACKS {
                 // What an import has just brought has no name yet.
-                self.run(&commits, &["gc", "--quiet", "--prune=2.days.ago"], bytes)?;
+                self.run(&commits, &["gc", "--quiet", "--prune=2.days.ago"])?;
             }
         }
         Ok(())
@@ -144,17 +132,10 @@ impl Workspaces {
         Some(self.lock_of(name))
     }
 
-    /// `loose` is how many bytes are written anew beside those of the packs.
-    fn run(&self, repository: &Path, arguments: &[&str], loose: u64) -> Result<(), GitError> {
+    fn run(&self, repository: &Path, arguments: &[&str]) -> Result<(), GitError> {
         // Nobody fetches meanwhile, or links its packs.
         let Some(lock) = self.lock_at(repository) else { return Ok(()) };
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // The old ones go when the new one is there. Which of them git leaves as they are depends on how many objects they hold.
-        let needed = sizes(&repository.join("objects/pack"))?.iter().sum::<u64>() + loose;
-        if let Err(error) = bounds::require_room(repository, needed, bounds::KEPT_FREE_OF_OBJECTS) {
-            tracing::warn!(repository = %repository.display(), "its packs stay as they are: {error}");
-            return Ok(());
-        }
         let begun = std::time::Instant::now();
         let arguments = [&["-c", "gc.packRefs=false", "-c", "gc.writeCommitGraph=false"], arguments].concat();
         let path = repository.display();
@@ -186,61 +167,11 @@ impl Workspaces {
     }
 }
 
-/// Of the files of a folder; one that goes meanwhile has none.
-fn sizes(folder: &Path) -> Result<Vec<u64>, GitError> {
-    Ok(listed(folder)?.iter().map(|(path, _)| path.metadata().map_or(0, |found| found.len())).collect())
-}
-
-fn count(folder: &Path, ending: Option<&str>) -> Result<usize, GitError> {
-    let is_one =
-        |path: &Path| ending.is_none_or(|ending| path.extension().is_some_and(|found| found == ending));
-    Ok(listed(folder)?.iter().filter(|(path, _)| is_one(path)).count())
+fn packs(repository: &Path) -> Result<usize, GitError> {
+    let is_pack = |path: &Path| path.extension().is_some_and(|ending| ending == "pack");
+    Ok(listed(&repository.join("objects/pack"))?.iter().filter(|(path, _)| is_pack(path)).count())
 }
 
 fn listed(folder: &Path) -> Result<Vec<(PathBuf, bool)>, GitError> {
     if folder.is_dir() { leftovers::entries(folder) } else { Ok(Vec::new()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// More than any disk has free, and nothing on it.
-    const HUGE: u64 = 8 << 40;
-
-    fn lay(packs: &Path, name: &str, length: u64) {
-        std::fs::File::create(packs.join(name)).and_then(|file| file.set_len(length)).unwrap();
-    }
-
-    #[test]
-    fn packs_that_there_is_no_room_for_once_more_stay_as_they_are() {
-        let data = tempfile::tempdir().unwrap();
-        let all = Workspaces::new(data.path()).unwrap();
-        let name: RepositoryName = "octo/sums".parse().unwrap();
-        let repositories = [all.mirror(&name).unwrap(), all.commits(&name).unwrap()];
-        let folder = |repository: &git2::Repository| repository.path().join("objects/pack");
-        for repository in &repositories {
-            for number in 0..MANY_PACKS {
-                let blob =
-                    repository.blob(format!("{number} of {:?}", repository.path()).as_bytes()).unwrap();
-                let mut pack = repository.packbuilder().unwrap();
-                pack.insert_object(blob, None).unwrap();
-                pack.write(&folder(repository), 0).unwrap();
-            }
-            // Neither is small beside the other.
-            lay(&folder(repository), "one", HUGE);
-            lay(&folder(repository), "other", HUGE);
-        }
-        let packs = || repositories.each_ref().map(|at| count(&folder(at), Some("pack")).unwrap());
-        all.maintain().unwrap();
-        assert_eq!(packs(), [MANY_PACKS; 2]);
-
-        for at in &repositories {
-            ["one", "other"]
-                .into_iter()
-                .for_each(|name| std::fs::remove_file(folder(at).join(name)).unwrap());
-        }
-        all.maintain().unwrap();
-        assert_eq!(packs(), [1, 1]);
-    }
 }

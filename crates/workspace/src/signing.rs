@@ -58,9 +58,6 @@ impl std::fmt::Debug for CommitSigner {
 
 impl CommitSigner {
     /// Signs something, to see that it can.
-    ///
-    /// # Errors
-    /// When the program is not there, or the key has a passphrase or is none; the message names the setting.
     pub fn new(signing: CommitSigning) -> Result<Self, GitError> {
         let CommitSigning { format, key, committer } = signing;
         let mut signer = Self { format, key, committer, public: PublicHalf::default() };

@@ -99,9 +99,6 @@ pub struct LargeSourceContent {
 
 impl LargeSourceContent {
     /// Writes it to a place where nothing is.
-    ///
-    /// # Errors
-    /// When the disk fails, or the content is damaged: then it is gone, and is fetched again.
     pub fn write(&self, to: &Path) -> Result<(), GitError> {
         self.store.copy(&self.pointer, to, if self.is_executable { 0o755 } else { 0o644 })
     }
@@ -109,9 +106,6 @@ impl LargeSourceContent {
 
 impl Workspaces {
     /// The files of a commit.
-    ///
-    /// # Errors
-    /// When the commit is not here or its tree is malformed.
     pub fn source_tree(
         &self,
         repository: &RepositoryName,
@@ -139,9 +133,6 @@ impl Workspaces {
     }
 
     /// The tree of a commit.
-    ///
-    /// # Errors
-    /// When the commit is not here.
     pub fn tree_of(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<TreeSha, GitError> {
         let commits = self.commits(repository)?;
         let found = commits.find_commit(oid(commit)?);
@@ -252,9 +243,6 @@ impl SourceTree {
 
     /// Lays files over the commit, or takes them away. Each is what it is in the first of these commits that has it: of a file
     /// of Git LFS git has the pointer.
-    ///
-    /// # Errors
-    /// When a commit cannot be read, or libgit2 cannot name a file.
     pub fn lay_all<'l>(
         &mut self,
         laid: impl IntoIterator<Item = (&'l Path, Option<&'l [u8]>)>,
@@ -289,9 +277,6 @@ impl SourceTree {
     }
 
     /// Lays one file over the commit as it is, or takes one away.
-    ///
-    /// # Errors
-    /// When libgit2 cannot name it.
     pub fn lay(&mut self, path: &Path, bytes: Option<&[u8]>) -> Result<(), GitError> {
         let Some(bytes) = bytes else {
             self.files.retain(|known, _| !known.starts_with(path));
@@ -313,9 +298,6 @@ impl SourceTree {
     }
 
     /// Makes files what they are in another commit, of whatever kind and size; those that it has not are taken away.
-    ///
-    /// # Errors
-    /// When that commit cannot be read.
     pub fn lay_as_in(&mut self, commit: &CommitSha, paths: &[&Path]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
@@ -391,9 +373,6 @@ impl SourceTree {
     }
 
     /// What each of these paths has to hold; nothing, where it has to hold nothing.
-    ///
-    /// # Errors
-    /// When an object cannot be read.
     pub fn contents(&self, paths: &[PathBuf]) -> Result<Vec<Option<SourceContent>>, GitError> {
         let mut contents = Vec::new();
         let Ok(()) = self.each_content(paths, |_, content| {
@@ -404,9 +383,6 @@ impl SourceTree {
     }
 
     /// Hands out what each of these paths has to hold, one after the other, until one cannot be taken.
-    ///
-    /// # Errors
-    /// When an object cannot be read.
     pub fn each_content<E>(
         &self,
         paths: &[PathBuf],
@@ -448,9 +424,6 @@ impl SourceTree {
 
     /// Of these paths, each with the place of a file that may be anybody's by now, those whose place holds something else
     /// than it has to.
-    ///
-    /// # Errors
-    /// When our repository cannot be opened.
     pub fn differing(&self, places: &[(PathBuf, PathBuf)]) -> Result<Vec<PathBuf>, GitError> {
         let commits = self.workspaces.commits(&self.repository)?;
         let odb = self.submodules.fetched.odb(&commits);

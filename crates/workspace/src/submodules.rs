@@ -106,9 +106,6 @@ impl Workspaces {
 
     /// Fetches the submodules of a commit that is here, with those in them. Those that are not to be had are written down
     /// with the reason, and are empty folders.
-    ///
-    /// # Errors
-    /// When the server cannot be reached, or the disk fails.
     pub(super) fn fetch_submodules(&self, remote: &Remote<'_>, commit: &CommitSha) -> Result<(), GitError> {
         if self.gathered_here_file(remote.repository, commit).exists() {
             return Ok(());

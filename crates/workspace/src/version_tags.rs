@@ -56,9 +56,6 @@ fn is_version(name: &str) -> bool {
 
 impl Workspaces {
     /// The newest tag of a version on a commit or behind it; none where there is none that is known.
-    ///
-    /// # Errors
-    /// When the repository cannot be read.
     pub fn version_tag(
         &self,
         repository: &RepositoryName,

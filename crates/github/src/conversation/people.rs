@@ -103,9 +103,6 @@ struct ThreadAnswerState {
 impl GitHub {
     /// Answers in a thread of a review, once, and settles the thread when a commit addresses it. A thread that is gone
     /// hears nothing.
-    ///
-    /// # Errors
-    /// As for every call; the same again looks first, and says nothing that was said.
     pub async fn answer_thread(
         &self,
         at: &InstalledRepository,
@@ -199,9 +196,6 @@ impl GitHub {
     }
 
     /// Reacts to a comment. Doing it twice is doing it once; a comment that is gone needs no reaction.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn react(
         &self,
         at: &InstalledRepository,
@@ -232,9 +226,6 @@ impl GitHub {
 
     /// Asks people for their review, again or for the first time. Who cannot review here is passed over: the rest is
     /// asked all the same.
-    ///
-    /// # Errors
-    /// As for every call.
     pub async fn request_review(
         &self,
         at: &InstalledRepository,

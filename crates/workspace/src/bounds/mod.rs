@@ -267,9 +267,6 @@ pub(super) fn excess(objects: &impl TreeObjects, tree: Oid) -> Result<Option<Str
 }
 
 /// The tree of a commit, if it is no larger than a tree may be: for whoever has a repository of their own.
-///
-/// # Errors
-/// When it is, or the commit is not here.
 pub fn bounded_tree(repository: &Repository, commit: Oid) -> Result<Tree<'_>, GitError> {
     let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
     let tree = repository.find_commit(commit).and_then(|commit| commit.tree()).map_err(said)?;

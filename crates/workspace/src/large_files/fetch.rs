@@ -32,9 +32,6 @@ const LARGEST_CONFIG: usize = 64 << 10;
 impl Workspaces {
     /// Brings the contents of a commit's large files that are not here. Those that are not to be had are written down with
     /// the reason, and their files hold the pointers.
-    ///
-    /// # Errors
-    /// When the server of the repository cannot be reached for now, or the disk fails.
     pub fn fetch_large_files(&self, remote: &Remote<'_>, commit: &CommitSha) -> Result<(), GitError> {
         let commits = self.commits(remote.repository)?;
         let files = self.large_files_of(remote.repository, &commits, commit)?;
@@ -72,9 +69,6 @@ impl Workspaces {
     }
 
     /// Whether each content that a commit names is here, or was asked for.
-    ///
-    /// # Errors
-    /// When the commit is not here.
     pub fn has_large_files(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<bool, GitError> {
         let files = self.large_files_of(repository, &self.commits(repository)?, commit)?;
         let is_known =

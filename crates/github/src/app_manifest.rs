@@ -17,16 +17,13 @@ const WHAT: &str = "the new App";
 #[derive(Debug, Deserialize)]
 pub struct ConvertedApp {
     pub id: u64,
-    /// Its name in addresses.
     pub slug: String,
     pub client_id: String,
     pub client_secret: SecretString,
     pub webhook_secret: Option<SecretString>,
-    /// Its private key.
     pub pem: SecretString,
 }
 
-/// Where people meet GitHub, by `github.api_url`.
 pub fn web_address(api_url: &Url) -> Result<Url> {
     Ok(Endpoints::of(api_url)?.web)
 }

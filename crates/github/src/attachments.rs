@@ -51,7 +51,6 @@ pub struct AttachmentLink {
 }
 
 impl AttachmentLink {
-    /// Whether both are of one attachment.
     pub fn is_same(&self, other: &Self) -> bool {
         self.url.path() == other.url.path() && self.url.host() == other.url.host()
     }
@@ -69,7 +68,6 @@ pub enum AttachmentSource {
 pub enum FetchedAttachment {
     /// As it is there. Foreign.
     Bytes(Vec<u8>),
-    /// Why there are none.
     Unreadable(String),
 }
 
@@ -88,7 +86,6 @@ impl GitHub {
         links
     }
 
-    /// Reads an attachment.
     pub async fn attachment(
         &self,
         at: &InstalledRepository,
@@ -181,7 +178,6 @@ impl GitHub {
 /// What errors are about.
 const WHAT: &str = "an attachment";
 
-/// What is at an address.
 enum StoredFile {
     Bytes(Vec<u8>),
     TooLarge,

@@ -25,7 +25,6 @@ pub struct OrderCheckRun<'a> {
     /// The order: what tells this check run from those of other orders.
     pub order: OrderId,
     pub state: CheckRunState,
-    /// What it says, rendered.
     pub text: &'a CheckRunOutput,
     /// The page that it leads to, where there is one.
     pub details: Option<&'a Url>,

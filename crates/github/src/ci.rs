@@ -39,11 +39,9 @@ pub struct ExternalCheck {
     pub url: String,
     /// What it says of itself. Foreign.
     pub summary: String,
-    /// Whether it says something of lines.
     pub has_annotations: bool,
 }
 
-/// How a check of others stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExternalCheckState {
     /// Done and content, or of no account: skipped, neutral, cancelled.

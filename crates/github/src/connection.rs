@@ -28,7 +28,6 @@ const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
 /// How often a read is led on. A repository that was renamed or moved is one step away, under its id.
 pub(super) const MOST_HOPS: u32 = 5;
 
-/// Who we are on GitHub.
 #[derive(Debug, Clone)]
 pub struct AppCredentials {
     /// `github.api_url`: `https://api.github.com`, `https://HOST/api/v3`, or the emulator on loopback.
@@ -37,7 +36,6 @@ pub struct AppCredentials {
     pub app_id: u64,
     /// The App's private key as GitHub gives it, RSA in PEM.
     pub private_key_pem: SecretString,
-    /// How GitHub is reached.
     pub outgoing: OutgoingNetwork,
 }
 
@@ -50,7 +48,6 @@ pub enum RequestSender {
     Token(SecretString),
 }
 
-/// One of GitHub's two interfaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitHubApi {
     Rest,
@@ -67,7 +64,6 @@ pub enum HttpVerb {
 }
 
 impl HttpVerb {
-    /// As HTTP has it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -78,7 +74,6 @@ impl HttpVerb {
     }
 }
 
-/// What is sent.
 #[derive(Debug, Clone)]
 pub struct OutgoingRequest<'a> {
     pub sender: RequestSender,
@@ -91,7 +86,6 @@ pub struct OutgoingRequest<'a> {
     pub name: String,
 }
 
-/// What came back, whatever its status.
 #[derive(Debug, Clone, Default)]
 pub struct IncomingAnswer {
     pub status: u16,
@@ -99,7 +93,6 @@ pub struct IncomingAnswer {
     pub body: Vec<u8>,
 }
 
-/// The way to GitHub and back.
 #[async_trait]
 pub trait GitHubConnection: Send + Sync {
     /// Sends a request once.

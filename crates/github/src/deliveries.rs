@@ -22,7 +22,6 @@ pub struct HookDelivery {
     pub event: String,
     pub action: Option<String>,
     pub delivered_at: DateTime<Utc>,
-    /// Whether it was answered with success.
     pub was_taken_in: bool,
 }
 
@@ -71,12 +70,10 @@ pub struct HookReport {
     pub url: Option<String>,
     /// The newest, a hundred at most; the newest first.
     pub newest: Vec<HookDelivery>,
-    /// What GitHub's clock said.
     pub answered_at: Option<DateTime<Utc>>,
 }
 
 impl GitHub {
-    /// How the App's webhook does.
     pub async fn hook_report(&self) -> Result<HookReport> {
         #[derive(Deserialize)]
         struct Wire {

@@ -10,12 +10,10 @@ use journeyman_order::{InstallationId, RepositoryName};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InstalledRepository {
     pub repository: RepositoryName,
-    /// The installation that includes it.
     pub installation: InstallationId,
 }
 
 impl InstalledRepository {
-    /// A route under this repository's.
     pub(super) fn route(&self, rest: &str) -> String {
         format!("/repos/{}/{}{rest}", self.repository.owner(), self.repository.name())
     }
@@ -73,7 +71,6 @@ impl Endpoints {
         Ok(Self { graphql: rest.clone(), rest, web })
     }
 
-    /// Where git finds a repository.
     pub(super) fn git(&self, repository: &RepositoryName) -> Url {
         let mut url = self.web.clone();
         let above = self.web.path().trim_end_matches('/');

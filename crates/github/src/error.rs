@@ -14,7 +14,6 @@ pub type Result<T> = std::result::Result<T, GitHubError>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GitHubError {
-    /// What to do about it.
     pub kind: ErrorKind,
     /// What happened, and what would mend it.
     pub message: String,
@@ -24,7 +23,6 @@ pub struct GitHubError {
     led_elsewhere: bool,
 }
 
-/// Failures by what they ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// GitHub could not be reached, was overloaded, or limits us: the same again later. For a write it may not be

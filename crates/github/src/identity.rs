@@ -19,7 +19,6 @@ pub struct AppRegistration {
     pub permissions: BTreeMap<String, String>,
     #[serde(default)]
     pub events: Vec<String>,
-    /// Its page for people.
     pub html_url: Option<String>,
 }
 

@@ -21,7 +21,6 @@ use journeyman_order::{InstallationId, IssueNumber, PullNumber, RepositoryId, Re
 /// The largest page that GitHub gives.
 const PAGE: usize = 100;
 
-/// An installation of the App.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppInstallation {
     pub id: InstallationId,
@@ -29,7 +28,6 @@ pub struct AppInstallation {
     pub suspended: bool,
 }
 
-/// A repository that an installation includes.
 #[derive(Debug, Clone)]
 pub struct ListedRepository {
     pub id: RepositoryId,
@@ -46,7 +44,6 @@ pub struct ChangedThread {
     pub number: IssueNumber,
     pub is_pull: bool,
     pub is_open: bool,
-    /// A pull request that was merged.
     pub is_merged: bool,
     pub labels: Vec<String>,
     /// What GitHub says of it, as deliveries have it.
@@ -62,7 +59,6 @@ pub struct ThreadEvent {
     /// Who, as deliveries name a sender; null where nobody is known any more.
     pub actor: Value,
     pub at: DateTime<Utc>,
-    /// Of a label.
     pub label: Option<String>,
 }
 
@@ -84,7 +80,6 @@ fn moment(at: DateTime<Utc>) -> String {
 }
 
 impl GitHub {
-    /// Where the App is installed.
     pub async fn installations(&self) -> Result<Vec<AppInstallation>> {
         #[derive(Deserialize)]
         struct Wire {
@@ -103,7 +98,6 @@ impl GitHub {
             .collect())
     }
 
-    /// The repositories that an installation includes.
     pub async fn installed_repositories(
         &self,
         installation: InstallationId,

@@ -14,7 +14,6 @@ use journeyman_order::{CommentCommand, IssueNumber, Person};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueComment {
     pub id: u64,
-    /// Who wrote it, by login.
     pub login: String,
     /// The person who wrote it; none where it was a bot, or the account is gone.
     pub person: Option<Person>,

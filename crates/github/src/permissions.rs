@@ -15,31 +15,23 @@ pub enum GitAccess {
 pub(super) enum TokenPermissions {
     /// The repository itself, and who may do what in it.
     ReadMetadata,
-    /// Issues and their comments.
     ReadIssues,
     /// The same of pull requests, too: where one list holds both.
     ReadThreads,
-    /// Comments and labels on issues.
     WriteIssues,
     /// Comments where the number may be an issue's or a pull request's.
     Converse,
     ReadPulls,
-    /// Open and edit pull requests.
     WritePulls,
     /// Take a pull request out of draft, or settle a thread of a review: both mutations are refused without write
     /// access to contents.
     ReadyPulls,
-    /// Files and git's fetch.
     ReadContents,
     WriteContents,
-    /// Check runs, whoever made them.
     ReadChecks,
-    /// Our own check run.
     WriteChecks,
     ReadStatuses,
-    /// Jobs of Actions and their logs.
     ReadActions,
-    /// Have jobs of Actions run again.
     WriteActions,
 }
 

@@ -14,16 +14,13 @@ use super::transport::GitHubRequest;
 use journeyman_order::length::{LONGEST_BODY, fit};
 use journeyman_order::{BranchName, CommitSha, PullNumber};
 
-/// A pull request to open.
 #[derive(Debug, Clone, Copy)]
 pub struct NewPullRequest<'a> {
-    /// Our branch, already pushed.
     pub head: &'a BranchName,
     /// The branch that it should be merged into.
     pub base: &'a str,
     pub title: &'a str,
     pub body: &'a str,
-    /// Whether it begins as a draft.
     pub draft: bool,
 }
 
@@ -36,9 +33,7 @@ pub struct PullRequest {
     pub node_id: String,
     /// The commit at the head of its branch.
     pub head_sha: CommitSha,
-    /// Whether it is a draft.
     pub draft: bool,
-    /// Whether it is still open.
     pub state: PullRequestState,
 }
 

@@ -27,20 +27,15 @@ pub struct IssueFacts {
     pub text: IssueText,
     /// Who opened it; none when the account is gone.
     pub author: Option<Person>,
-    /// Whether it is still open.
     pub state: IssueState,
-    /// What has this number.
     pub kind: IssueKind,
-    /// The names of its labels.
     pub labels: Vec<String>,
 }
 
-/// Whether an issue is still open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IssueState {
     Open,
-    /// It was closed, for whatever reason.
     Closed,
 }
 

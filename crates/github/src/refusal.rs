@@ -61,7 +61,6 @@ impl GitHubErrorResponse {
         Some(wait.min(LONGEST_WAIT))
     }
 
-    /// What it asks of us.
     pub(super) fn error(&self, request: &str, name: RequestAuth) -> GitHubError {
         let Self { status, words, .. } = self;
         if let Some(wait) = self.limit() {

@@ -18,7 +18,6 @@ use journeyman_order::RepositoryName;
 /// Characters of a rule's parameters that are told.
 const LONGEST_TOLD: usize = 300;
 
-/// What the installation was granted.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct InstallationGrants {
     /// By GitHub's name of each permission, `read` or `write`.
@@ -42,7 +41,6 @@ impl InstallationGrants {
         self.permissions.contains_key(permission)
     }
 
-    /// Whether somebody has suspended the installation.
     pub fn is_suspended(&self) -> bool {
         self.suspended_at.is_some()
     }
@@ -51,9 +49,7 @@ impl InstallationGrants {
 /// What keeps a repository from being written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadOnlyReason {
-    /// It was archived by its owner.
     Archived,
-    /// GitHub has disabled it.
     Disabled,
     /// It is a mirror of a repository elsewhere.
     Mirror,

@@ -24,10 +24,8 @@ const PAGE: usize = 100;
 /// No list is followed further: ten thousand comments are more than an issue has.
 pub(super) const MOST_PAGES: u32 = 100;
 
-/// Who we are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The App's numeric id.
     pub app: u64,
     /// The App's name in addresses: `slug[bot]` is our login, `@slug` calls us.
     pub slug: String,
@@ -120,7 +118,6 @@ impl GitHub {
         &self.0.endpoints.rest
     }
 
-    /// Where its pages are.
     pub(super) fn web(&self) -> &Url {
         &self.0.endpoints.web
     }
@@ -139,7 +136,6 @@ impl GitHub {
         self.send((GitHubApi::Rest, RequestSender::App), request, RequestAuth::App).await
     }
 
-    /// Sends a request, once.
     pub(super) async fn send(
         &self,
         by: (GitHubApi, RequestSender),

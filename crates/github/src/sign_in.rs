@@ -32,7 +32,6 @@ pub struct SignInClient {
     client: Client,
 }
 
-/// A token of a person's own.
 #[derive(Debug)]
 pub struct PersonToken {
     pub secret: SecretString,

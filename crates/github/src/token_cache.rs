@@ -22,7 +22,6 @@ struct TokenKey {
     permissions: TokenPermissions,
 }
 
-/// A token that is kept.
 #[derive(Clone)]
 pub(super) struct InstallationToken {
     secret: SecretString,
@@ -31,7 +30,6 @@ pub(super) struct InstallationToken {
 }
 
 impl InstallationToken {
-    /// One that GitHub has just made.
     pub(super) fn new(secret: SecretString, expires: DateTime<Utc>) -> Self {
         let lasts = (expires - Utc::now()).to_std().unwrap_or_default();
         Self { secret, lasts, made: Instant::now() }

@@ -66,7 +66,6 @@ impl GitHubRequest {
     }
 }
 
-/// A 2xx answer.
 pub(super) struct GitHubResponse {
     body: Vec<u8>,
     /// Whether a `Link` names a next page; none where none says anything of pages.
@@ -79,7 +78,6 @@ pub(super) struct GitHubResponse {
 }
 
 impl GitHubResponse {
-    /// Reads the body.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_slice(&self.body).map_err(|error| {
             GitHubError::unexpected(format!(

@@ -7,7 +7,6 @@ use super::{Notification, NotificationEvent};
 /// Of a text of others, in characters.
 const LONGEST: usize = 300;
 
-/// One message.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct SlackMessage {
     text: String,

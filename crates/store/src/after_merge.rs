@@ -10,7 +10,6 @@ use journeyman_order::{CommitSha, OrderId, PullNumber, RepositoryId};
 /// Characters of a name that are kept.
 const LONGEST_NAME: usize = 100;
 
-/// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterMergeKind {
     /// A commit on the default branch says that it takes it back.
@@ -21,7 +20,6 @@ pub enum AfterMergeKind {
     CheckFailed,
 }
 
-/// What happened, and by whose word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AfterMergeFact {
     pub kind: AfterMergeKind,

@@ -23,7 +23,6 @@ pub(super) const MOST_IN_ROW: usize = 64 << 10;
 /// A file that no row names may be one that is just being written.
 const YOUNG: Duration = Duration::from_secs(60 * 60);
 
-/// The folder of the files.
 #[derive(Debug, Clone)]
 pub(super) struct ArtifactFiles {
     pub(super) folder: PathBuf,

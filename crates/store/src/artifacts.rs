@@ -7,26 +7,20 @@ use super::pool::{in_tx, reading};
 use super::{Store, StoreError, from_column};
 use journeyman_order::OrderId;
 
-/// One artifact with its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
-    /// What is known of it.
     pub info: ArtifactInfo,
     pub content: Vec<u8>,
 }
 
-/// The end of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactEnd {
-    /// What is known of it.
     pub info: ArtifactInfo,
-    /// Its last bytes.
     pub content: Vec<u8>,
     /// How many come before them.
     pub left_out: u64,
 }
 
-/// What is known of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactInfo {
     /// Its name, unique in its order.

@@ -19,7 +19,6 @@ const AT_ONCE: usize = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseFiles {
     pub database: PathBuf,
-    /// The folder of its large artifacts.
     pub artifacts: PathBuf,
     /// What a server has locked that has it.
     pub lock: PathBuf,

@@ -85,7 +85,6 @@ fn migrator(files: [&'static str; 14]) -> Migrator {
     Migrator::with_migrations(migrations.collect())
 }
 
-/// The open connections.
 #[derive(Clone)]
 pub(super) enum Databases {
     /// One writer, so that writes queue here and not in SQLite's busy handler. One in memory has no file.
@@ -103,7 +102,6 @@ pub(super) struct WriteTransaction {
     _begun: Box<dyn Send>,
 }
 
-/// The transaction itself.
 pub(super) enum OpenTransaction {
     Sqlite(Transaction<'static, Sqlite>),
     Postgres(Transaction<'static, Postgres>),

@@ -32,7 +32,6 @@ pub struct DayLine {
     pub sender: Option<UserId>,
     pub usd: f64,
     pub minutes: f64,
-    /// Made, or under way.
     pub runs: u64,
     /// One of the orders that it is of.
     pub order: Option<OrderId>,

@@ -11,7 +11,6 @@ use super::{Store, StoreError, from_micros, to_micros};
 use journeyman_metrics::metrics;
 use journeyman_order::{DeliveryGuid, OrderId};
 
-/// A delivery whose signature was right.
 #[derive(Debug, Clone)]
 pub struct NewDelivery {
     pub guid: DeliveryGuid,
@@ -24,7 +23,6 @@ pub struct NewDelivery {
     pub received_at: DateTime<Utc>,
 }
 
-/// A delivery as it is kept.
 pub(super) struct PackedDelivery {
     delivery: NewDelivery,
     /// Its body is LZ4, behind its length.
@@ -73,11 +71,9 @@ pub const PENDING_BYTES: usize = 32 << 20;
 pub struct PendingPage {
     /// The oldest first; at least one where any waits.
     pub deliveries: Vec<StoredDelivery>,
-    /// Whether no other waits behind them.
     pub is_last: bool,
 }
 
-/// Whether a delivery was there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliverySaveOutcome {
     /// It was not there, or was refused before: whoever sends it again has mended what was in its way.
@@ -86,19 +82,22 @@ pub enum DeliverySaveOutcome {
     Seen,
 }
 
-/// What became of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryConclusion {
-    /// It means nothing to us.
-    Ignored { because: String },
-    /// It opened an order.
-    Opened { order: OrderId },
+    Ignored {
+        because: String,
+    },
+    Opened {
+        order: OrderId,
+    },
     Signaled {
         /// Which; there is at least one.
         orders: Vec<OrderId>,
     },
     /// It asked for something that it must not have, or could not be read.
-    Refused { because: String },
+    Refused {
+        because: String,
+    },
 }
 
 impl DeliveryConclusion {
@@ -219,7 +218,6 @@ impl Store {
         tx.commit().await
     }
 
-    /// Those that were never kept.
     pub async fn unknown_deliveries(
         &self,
         guids: Vec<DeliveryGuid>,
@@ -380,7 +378,6 @@ async fn was_refused(tx: &mut WriteTransaction, delivery: &PackedDelivery) -> Re
     Ok(removed.is_some())
 }
 
-/// Whether a conclusion was the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConclusionWrite {
     Now,

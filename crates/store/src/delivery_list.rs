@@ -5,7 +5,6 @@ use super::{NewDelivery, Store, StoreError, from_micros};
 use chrono::{DateTime, Utc};
 use journeyman_order::{DeliveryGuid, OrderId};
 
-/// One delivery, as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
     /// Its place: whatever comes later has a higher one.
@@ -17,11 +16,9 @@ pub struct DeliveryRow {
     pub received_at: DateTime<Utc>,
     /// What became of it, in a word; none while it waits.
     pub conclusion: Option<String>,
-    /// Why it was ignored or refused.
     pub because: Option<String>,
     /// The orders that it opened or told something.
     pub orders: Vec<OrderId>,
-    /// Whether its body is still kept.
     pub has_body: bool,
 }
 

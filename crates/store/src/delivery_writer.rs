@@ -12,7 +12,6 @@ const GROUP: usize = 128;
 
 type SaveReply = oneshot::Sender<Result<DeliverySaveOutcome, StoreError>>;
 
-/// The way to the writer.
 #[derive(Clone)]
 pub(super) struct DeliveryWriter {
     queue: mpsc::Sender<(PackedDelivery, SaveReply)>,

@@ -7,7 +7,6 @@ use sqlx::error::ErrorKind;
 
 use super::connections::is_damage;
 
-/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Busy, out of reach, out of space: the same may succeed later.
@@ -18,11 +17,7 @@ pub enum StoreError {
     },
     /// Something in it is not what was written: a person has to look.
     #[error("the store is broken: {what}: {because}")]
-    Broken {
-        /// Which row or table.
-        what: String,
-        because: String,
-    },
+    Broken { what: String, because: String },
     /// An order's journal is damaged, or holds what this version does not know.
     #[error("the journal of order {order} cannot be read: {because}")]
     UnreadableJournal {
@@ -30,19 +25,11 @@ pub enum StoreError {
         /// Which entry, and what is wrong with it.
         because: String,
     },
-    /// There is no such thing.
     #[error("{what} is not in the store")]
-    NotFound {
-        /// What was looked for.
-        what: String,
-    },
+    NotFound { what: String },
     /// A rule of the store forbids it: a name that cannot be kept, a second active order for an issue.
     #[error("the store refuses {what}: {because}")]
-    Refused {
-        /// What was to be written.
-        what: String,
-        because: String,
-    },
+    Refused { what: String, because: String },
 }
 
 impl StoreError {

@@ -9,12 +9,10 @@ use super::StoreError;
 use super::connections::{OpenTransaction, WriteTransaction, in_tx};
 use super::file_lock::FileLock;
 
-/// Whether this server has the database.
 pub(super) struct Fence {
     /// Its number, once it has taken the database. Without one nothing is looked at: tools may write too.
     pub(super) number: OnceLock<i64>,
     lock: Mutex<Option<HeldLock>>,
-    /// Who has taken the database meanwhile.
     pub(super) lost: watch::Sender<Option<String>>,
 }
 
@@ -60,7 +58,6 @@ impl Fence {
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
     }
 
-    /// Gives the lock back.
     pub(super) fn release(&self) {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(lock);

@@ -21,7 +21,6 @@ pub trait JournalStore: Send + Sync {
     /// Reads what was written after the entry of that number, in sequence; after 0, everything.
     async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError>;
 
-    /// Reads all of it.
     async fn journal(&self, order: OrderId) -> Result<Journal, StoreError> {
         let entries = self.entries_after(order, 0).await?;
         if entries.is_empty() {

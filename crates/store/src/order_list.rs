@@ -7,14 +7,12 @@ use super::pool::reading;
 use super::{Store, StoreError, to_column};
 use journeyman_order::{IssueNumber, OrderId, RepositoryId, RepositoryName};
 
-/// Which orders to list.
 #[derive(Debug, Clone, Default)]
 pub struct OrderFilter {
     /// Only those that are, or are not, active.
     pub active: Option<bool>,
     /// Only those that wait for a person, or do not.
     pub needs_person: Option<bool>,
-    /// Only those whose rows say this.
     pub state: Option<String>,
     /// Only those of this repository, by its name when they were opened.
     pub repository: Option<RepositoryName>,
@@ -28,7 +26,6 @@ pub struct OrderFilter {
     pub text: Option<String>,
     /// Only those opened before this one: the last of the page before.
     pub before: Option<OrderId>,
-    /// At most so many.
     pub limit: u32,
 }
 
@@ -128,7 +125,6 @@ fn pattern(text: &str) -> String {
 }
 
 impl Store {
-    /// Orders, the latest first.
     pub async fn orders(&self, filter: &OrderFilter) -> Result<Vec<OrderRow>, StoreError> {
         let (sql, bound) = ListConditions::of(filter)?.page(filter.limit);
         let rows = reading!(&self.pools, pool => {

@@ -28,7 +28,6 @@ const UNPREPARED: &str = "unprepared";
 /// There is an index of just these rows (`orders_waking`): the condition has to stand here as it stands there.
 pub(super) const WAKING: &str = "SELECT id FROM orders WHERE active OR last_seq > rested_seq ORDER BY id";
 
-/// One order, as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderRow {
     pub id: OrderId,
@@ -40,7 +39,6 @@ pub struct OrderRow {
     pub state: String,
     /// Whether it holds the one place.
     pub active: bool,
-    /// Its branch, once there is one.
     pub branch: Option<BranchName>,
     /// Its pull request, once there is one.
     pub pull: Option<PullNumber>,
@@ -65,17 +63,13 @@ pub struct OrderSummary {
     /// Whether it holds the one place.
     pub active: bool,
     pub state: String,
-    /// Its branch, once there is one.
     pub branch: Option<BranchName>,
     /// Its pull request, once there is one.
     pub pull: Option<PullNumber>,
-    /// When that was opened.
     pub pull_at: Option<DateTime<Utc>>,
     /// Whether nothing goes on before a person has said something.
     pub needs_person: bool,
-    /// Whether it ended verified.
     pub verified: bool,
-    /// Rounds of work.
     pub rounds: u32,
     /// What its agents cost, in millionths of a dollar.
     pub microusd: u64,

@@ -27,7 +27,6 @@ impl Store {
         .transpose()
     }
 
-    /// Keeps where a repository is now.
     pub async fn set_whereabouts(
         &self,
         repository: RepositoryId,

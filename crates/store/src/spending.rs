@@ -32,9 +32,7 @@ pub struct PlannedAgentRun {
     pub sender: Option<UserId>,
     /// The agent, by its name in the settings.
     pub agent: String,
-    /// The stage that it works for.
     pub stage: String,
-    /// The role that it plays there.
     pub role: String,
     /// The model that is asked for; empty where that is the agent's to choose.
     pub model: String,
@@ -43,14 +41,12 @@ pub struct PlannedAgentRun {
     pub most: RunCost,
 }
 
-/// What a run comes to.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RunCost {
     pub usd: f64,
     pub seconds: f64,
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnd {
     /// It worked: it counts as a run, and the next is estimated by it.
@@ -59,7 +55,6 @@ pub enum RunEnd {
     KeptOff,
 }
 
-/// Whether a run may begin.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BudgetReservation {
     /// It may; it is written down with this estimate.
@@ -75,7 +70,6 @@ pub struct DailyLimitExceeded {
     pub limit: DailyLimitUsage,
     /// What the run is thought to come to.
     pub estimate: RunCost,
-    /// When there is more.
     pub until: DateTime<Utc>,
 }
 
@@ -95,7 +89,6 @@ pub enum DailyLimitUsage {
         spent: f64,
         limit: f64,
     },
-    /// Minutes of agents at work.
     Minutes {
         spent: f64,
         limit: u64,

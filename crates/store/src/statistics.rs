@@ -13,7 +13,6 @@ use journeyman_order::{OrderId, RepositoryId};
 /// Lines that are added up: the latest weeks, the busiest repositories.
 const MOST_LINES: u32 = 100;
 
-/// By what orders are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatisticsGrouping {
     /// By the week of their opening, which begins on a Monday: weeks since that of 1 January 1970.

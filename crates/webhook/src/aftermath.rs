@@ -28,17 +28,14 @@ pub struct MergeNews {
 /// One thing that happened to what is merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeFact {
-    /// A pull request was merged.
     Merged {
         pull: PullNumber,
         /// The commit that it became on its base.
         commit: Option<CommitSha>,
-        /// Its own last commit.
         head: Option<CommitSha>,
     },
     /// A commit on the default branch says that it takes another back.
     CommitReverted {
-        /// The one that says so.
         by: CommitSha,
         /// The beginning of the one that it names, or all of it.
         commit: String,

@@ -33,7 +33,6 @@ pub(super) struct UnroutedSignal {
     pub(super) otherwise: Option<SignalKind>,
 }
 
-/// Why there is no signal.
 pub(super) enum NoSignal {
     Ignored(String),
     Missing(MissingField),

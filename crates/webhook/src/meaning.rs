@@ -10,7 +10,6 @@ use journeyman_order::{
 
 use super::mentions::after_mention;
 
-/// What a delivery means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryMeaning {
     /// GitHub asks whether we are there.
@@ -22,12 +21,10 @@ pub enum DeliveryMeaning {
     },
     /// It is of a kind that we answer, and cannot be read.
     Malformed {
-        /// What is wrong with it.
         because: String,
     },
 }
 
-/// A signal and where it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutedSignal {
     /// The repository's name at the time.
@@ -37,7 +34,6 @@ pub struct RoutedSignal {
     pub installation: Option<InstallationId>,
     /// The repository's default branch; none where it has to be asked for.
     pub default_branch: Option<String>,
-    /// What it is about.
     pub subject: SignalSubject,
     /// Whether it means anything depends on who we are.
     pub condition: SignalCondition,
@@ -48,7 +44,6 @@ pub struct RoutedSignal {
     pub signal: Signal,
 }
 
-/// What a signal is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignalSubject {
     /// An issue, with its text as it was then.
@@ -74,10 +69,8 @@ pub enum SignalCondition {
     Named(BTreeSet<String>),
 }
 
-/// Who we are on GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppIdentity {
-    /// The App's numeric id.
     pub app: u64,
     /// The App's name in addresses; `slug[bot]` is our login, `@slug` calls us.
     pub slug: String,

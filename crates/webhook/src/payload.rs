@@ -16,7 +16,6 @@ pub(super) struct WebhookPayload(Value);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MissingField(pub(super) &'static str);
 
-/// Who sent it.
 pub(super) struct WebhookSender {
     pub(super) person: Person,
     pub(super) kind: WebhookSenderKind,
@@ -42,13 +41,11 @@ pub(super) struct WebhookCheckPayload<'a> {
     pub(super) head: CommitSha,
     /// Branches of ours that it is on.
     pub(super) branches: Vec<BranchName>,
-    /// The App that it is of.
     pub(super) app: Option<u64>,
     /// Its name; empty where it has none.
     pub(super) name: &'a str,
 }
 
-/// The events that bring a [`WebhookCheckPayload`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WebhookCheckEvent {
     Suite,
@@ -274,7 +271,6 @@ impl WebhookPayload {
         unique(of_here.filter_map(|pull| pull.pointer("/head/ref")?.as_str()?.parse().ok()))
     }
 
-    /// The button that was pressed.
     pub(super) fn requested_action(&self) -> Result<&str, MissingField> {
         self.text("/requested_action/identifier").ok_or(MissingField("requested_action.identifier"))
     }

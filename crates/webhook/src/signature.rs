@@ -7,7 +7,6 @@ use sha2::Sha256;
 /// Why a delivery is not taken for GitHub's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// There is no header.
     #[error("the header X-Hub-Signature-256 is missing: set the webhook's secret on GitHub")]
     Missing,
     /// The header is of another form; SHA-1 signatures are among these.

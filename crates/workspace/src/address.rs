@@ -10,7 +10,6 @@ use journeyman_order::RepositoryName;
 
 const LONGEST: usize = 500;
 
-/// Writes it down.
 pub(super) fn keep(mirror: &Path, said: &str) -> Result<(), GitError> {
     let Some(plain) = public(said) else { return Ok(()) };
     let file = file(mirror);

@@ -18,7 +18,6 @@ const MOST: usize = 128 << 20;
 /// Entries of a tree that are looked at.
 const MOST_ENTRIES: usize = 200_000;
 
-/// One file that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
     pub path: String,
@@ -37,7 +36,6 @@ pub struct ChangedFile {
 
 /// One side of a file, to be read.
 struct ChangedSide {
-    /// Of which of the files.
     index: usize,
     is_after: bool,
     id: Oid,
@@ -49,13 +47,11 @@ struct ChangedSide {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SideRank {
     Own,
-    /// Another has the same bytes.
     Copy,
     /// One of the base has the same bytes as one of the change.
     Moved,
 }
 
-/// What a file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangedContent {
     Whole(Arc<[u8]>),

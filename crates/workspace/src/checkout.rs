@@ -48,7 +48,6 @@ impl Workspaces {
     }
 }
 
-/// What files are written from.
 struct Checkout<'a> {
     odb: &'a Odb<'a>,
     submodules: &'a FetchedSubmodules,

@@ -38,7 +38,6 @@ impl CommitOrigin {
         format!("refs/{kind}/{order}")
     }
 
-    /// All that are kept.
     pub(super) fn all(self, commits: &Repository, order: OrderId) -> Result<HashSet<Oid>, GitError> {
         self.named(commits, order, "*")
     }

@@ -14,17 +14,14 @@ const MOST_FILE: usize = 10 << 20;
 /// A commit to make. The same again is the same commit, byte for byte.
 #[derive(Debug, Clone, Copy)]
 pub struct NewCommit<'a> {
-    /// The order that it is for.
     pub order: OrderId,
     /// What it is called in the order, of `[A-Za-z0-9_-]`; the commit is kept under this name.
     pub name: &'a str,
-    /// Its tree, as imported.
     pub tree: &'a TreeSha,
     /// Its first parent: any commit that is here, a person's too.
     pub parent: &'a CommitSha,
     /// Its second parent, where it merges.
     pub merges: Option<&'a CommitSha>,
-    /// Its message, as it is.
     pub message: &'a str,
     /// When it was made; whole seconds count.
     pub date: DateTime<Utc>,

@@ -6,7 +6,6 @@ use super::source::ObjectSource;
 use super::{GitError, Workspaces};
 use journeyman_order::{CommitSha, RepositoryName};
 
-/// The symbolic links of a commit.
 #[derive(Debug, Default)]
 pub struct CommittedLinks {
     links: TreeLinks,

@@ -20,7 +20,6 @@ const MOST_RENAMES: usize = 1_000;
 /// Bytes in which a zero says that a file is no text, as git has it.
 const TOLD_BY: usize = 8_000;
 
-/// One side of a conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ConflictSide {
     path: Vec<u8>,
@@ -36,7 +35,6 @@ struct FileConflict {
     theirs: Option<ConflictSide>,
 }
 
-/// Three trees that were merged.
 pub(super) struct MergeTrees<'r> {
     /// Where the two met last; none when they never did.
     pub(super) before: Option<Tree<'r>>,

@@ -58,7 +58,6 @@ impl GitError {
         Self::new(GitErrorKind::Broken, message)
     }
 
-    /// Of a repository on this disk.
     pub(super) fn local(what: &str, error: &git2::Error) -> Self {
         let missing = error.code() == git2::ErrorCode::NotFound;
         let kind = if missing { GitErrorKind::NotFound } else { GitErrorKind::Broken };

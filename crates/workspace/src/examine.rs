@@ -30,7 +30,6 @@ const MOST_BEHIND: usize = 20_000;
 /// Files that git itself reads, and must not be led astray by.
 const NEVER_LINKS: [&str; 4] = [".gitmodules", ".gitattributes", ".gitignore", ".mailmap"];
 
-/// What was seen.
 pub(super) struct Examination<'a> {
     source: &'a ObjectSource<'a>,
     protected: &'a ProtectedPaths,
@@ -38,7 +37,6 @@ pub(super) struct Examination<'a> {
     secrets: Option<&'a SecretScan<'a>>,
     /// What must not be published, and what people are told.
     pub(super) remarks: ExaminationReport,
-    /// Paths of files that differ.
     pub(super) changed: Vec<String>,
     /// Exported objects that the tree needs, what is pointed to before what points to it.
     pub(super) needed: Vec<Oid>,
@@ -79,7 +77,6 @@ impl<'a> Examination<'a> {
         }
     }
 
-    /// Compares two trees.
     pub(super) fn compare(&mut self, base: Oid, new: Oid) -> Result<(), GitError> {
         self.folder(Some(base), Some(new), "", 0)?;
         self.changed.sort();

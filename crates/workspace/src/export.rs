@@ -24,7 +24,6 @@ const MOST_COMMIT: u64 = 1 << 20;
 /// Bytes of the first line, and of each object's.
 const MOST_LINE: u64 = 4_096;
 
-/// An export, read.
 pub(super) enum ExportedBranch {
     /// There is nothing to import, because.
     Nothing(String),
@@ -47,7 +46,6 @@ pub(super) enum ExportedCommit {
     Malformed(&'static str),
 }
 
-/// Objects by their true names.
 pub(super) struct ExportedObjects {
     file: RefCell<File>,
     pieces: HashMap<Oid, ObjectSpan>,
@@ -139,7 +137,6 @@ fn is_signature(text: &str) -> bool {
     plain && zone && is_number(seconds) && seconds.parse::<i64>().is_ok()
 }
 
-/// Reads an export.
 pub(super) fn read(path: &Path) -> Result<ExportedBranch, GitError> {
     let file = File::open(path).map_err(|error| GitError::file("open what was exported,", path, &error))?;
     let size =

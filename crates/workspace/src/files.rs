@@ -45,7 +45,6 @@ repo reset --quiet --hard || {
 /// The work as it stands before the files are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginState {
-    /// The commit to go on from.
     pub parent: CommitSha,
     /// Those of the files that are there and may be executed.
     pub executable: BTreeSet<String>,
@@ -124,7 +123,6 @@ impl OriginState {
 }
 
 impl NewFiles<'_> {
-    /// The stream.
     pub fn stream(&self) -> Vec<u8> {
         let mut stream = Vec::new();
         let seconds = self.date.timestamp().max(0);

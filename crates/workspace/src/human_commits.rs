@@ -11,7 +11,6 @@ use super::source::ObjectSource;
 use super::{GitError, GitErrorKind, Remote, Workspaces};
 use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 
-/// What was taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedBranch {
     pub commit: CommitSha,

@@ -25,7 +25,6 @@ use journeyman_order::{
 /// Files with conflicts that are named in feedback.
 const MOST_NAMED: usize = 10;
 
-/// What came through.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImportOutcome {
     /// A tree that may be published; it is in the repository of our commits now.
@@ -40,9 +39,7 @@ pub enum ImportOutcome {
         /// What may be published and people should know: manifests, lockfiles, programs, at most fifty.
         warnings: Vec<Finding>,
     },
-    /// Nothing that could be taken.
     NothingPushed {
-        /// What was found instead.
         because: String,
     },
     /// The tree may not be published; says why, for the worker.

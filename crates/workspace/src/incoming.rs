@@ -40,7 +40,6 @@ impl<'r> IncomingObjects<'r> {
         &self.place
     }
 
-    /// The commit that came.
     pub(super) fn tip(&self) -> Result<Oid, GitError> {
         Repository::open_bare(&self.place)
             .and_then(|here| here.refname_to_id(FETCHED))

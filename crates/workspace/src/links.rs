@@ -26,12 +26,10 @@ const LONGEST: u64 = 4_096;
 /// Links behind links.
 const MOST_ROUNDS: usize = 4;
 
-/// Where a link leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LinkTarget {
     /// To this path, which need not be there; empty: the root.
     Inside(String),
-    /// Out of the repository.
     Outside,
     /// In a circle, or over too many.
     Endless,
@@ -41,7 +39,6 @@ pub(super) enum LinkTarget {
 #[derive(Debug, Default)]
 pub(super) struct TreeLinks {
     targets: BTreeMap<String, String>,
-    /// Names that were put together.
     names: Cell<usize>,
 }
 
@@ -81,7 +78,6 @@ impl TreeLinks {
         Ok(Some(links))
     }
 
-    /// Their paths.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.targets.keys().map(String::as_str)
     }

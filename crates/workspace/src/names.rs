@@ -100,7 +100,6 @@ pub(super) fn fold(name: &str) -> String {
     folded.trim_end_matches(['.', ' ']).to_owned()
 }
 
-/// A path so.
 pub(super) fn fold_path(path: &str) -> String {
     path.split('/').map(fold).collect::<Vec<_>>().join("/")
 }

@@ -19,13 +19,11 @@ const LONGEST_NAMED: usize = 4 << 10;
 /// Of the budget, for the paths; the rest is for files.
 const FOR_PATHS: usize = 3;
 
-/// What was taken from a commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     /// Paths of files, sorted. Where all of them are too many, folders from some depth on stand as one line with how
     /// many files they hold. The last line says so where there are more files than were looked at.
     pub paths: Vec<String>,
-    /// How many files were looked at.
     pub total: usize,
     /// Files that were named, with all that they hold, in the order in which they were named.
     pub files: Vec<(String, String)>,

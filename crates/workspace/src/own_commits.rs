@@ -8,14 +8,12 @@ use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 /// The commits that an order's journal tells of.
 #[derive(Debug, Clone, Default)]
 pub struct JournaledCommits {
-    /// Those that we made.
     pub made: Vec<CommitSha>,
     /// Those of people that were taken in.
     pub taken: Vec<CommitSha>,
 }
 
 impl JournaledCommits {
-    /// All of them.
     pub fn all(&self) -> Vec<CommitSha> {
         self.made.iter().chain(&self.taken).cloned().collect()
     }

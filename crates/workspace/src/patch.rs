@@ -50,7 +50,6 @@ impl Workspaces {
     }
 }
 
-/// One file's part.
 fn piece(diff: &Diff<'_>, index: usize, delta: &DiffDelta<'_>, odb: &Odb<'_>) -> Result<String, git2::Error> {
     let size = |id: git2::Oid| {
         if id.is_zero() { 0 } else { odb.read_header(id).map_or(0, |(size, _)| size) }

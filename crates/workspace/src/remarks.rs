@@ -10,7 +10,6 @@ const MOST_WARNINGS: usize = 50;
 /// Characters of a path that are shown.
 const MOST_SHOWN: usize = 300;
 
-/// Findings and warnings.
 #[derive(Debug, Default)]
 pub(super) struct ExaminationReport {
     /// What must not be published; empty: all of it may.
@@ -52,7 +51,6 @@ impl ExaminationReport {
         }
     }
 
-    /// There is a secret.
     pub(super) fn spot(&mut self, path: &str, spot: &SecretFinding) {
         match spot {
             SecretFinding::Ours { name, line } => {

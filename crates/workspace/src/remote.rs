@@ -25,7 +25,6 @@ pub struct Remote<'a> {
     pub token: Option<SecretString>,
 }
 
-/// What came of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PushOutcome {
     /// The remote was asked afterwards, and the branch is at our commit.
@@ -36,10 +35,7 @@ pub enum PushOutcome {
         at: Option<CommitSha>,
     },
     /// The server does not take the commit.
-    Declined {
-        /// In its words.
-        said: String,
-    },
+    Declined { said: String },
 }
 
 /// Where a branch is in what a server lists.
@@ -173,7 +169,6 @@ impl Workspaces {
         head_of(&self.remote_heads(remote)?, branch)
     }
 
-    /// What a server lists.
     pub(super) fn remote_heads(&self, remote: &Remote<'_>) -> Result<Vec<(String, git2::Oid)>, GitError> {
         check_address(remote)?;
         let mirror = self.mirror(remote.repository)?;

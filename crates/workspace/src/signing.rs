@@ -78,7 +78,6 @@ impl CommitSigner {
         &self.public.text
     }
 
-    /// Who commits.
     pub fn committer(&self) -> &CommitterIdentity {
         &self.committer
     }
@@ -247,7 +246,6 @@ fn private_folder() -> std::io::Result<TempDir> {
     folder.tempdir_in(place).or_else(|_| folder.tempdir())
 }
 
-/// How a program ended.
 struct ProgramResult {
     is_good: bool,
     out: String,

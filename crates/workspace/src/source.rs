@@ -14,7 +14,6 @@ use super::tree::{EntryMode, parse};
 /// Bytes that a folder's listing may have: some hundred thousand entries.
 const MOST_LISTING: u64 = 8 << 20;
 
-/// Objects, of two places.
 pub(super) struct ObjectSource<'a> {
     /// What an agent pushed; none: a tree that is here already, and a person's.
     pushed: Option<&'a ExportedObjects>,
@@ -29,7 +28,6 @@ impl<'a> ObjectSource<'a> {
         Self { pushed, ours, base, of_base: OnceCell::new() }
     }
 
-    /// Whether it is an agent's.
     pub(super) fn is_agents(&self) -> bool {
         self.pushed.is_some()
     }

@@ -68,7 +68,6 @@ enum SourceFile {
         pointer: LargeFilePointer,
         is_executable: bool,
     },
-    /// Laid over the commit.
     Laid {
         id: Oid,
         bytes: Arc<[u8]>,
@@ -76,7 +75,6 @@ enum SourceFile {
     },
 }
 
-/// What a file has to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceContent {
     File {
@@ -105,7 +103,6 @@ impl LargeSourceContent {
 }
 
 impl Workspaces {
-    /// The files of a commit.
     pub fn source_tree(
         &self,
         repository: &RepositoryName,
@@ -132,7 +129,6 @@ impl Workspaces {
         Ok(source)
     }
 
-    /// The tree of a commit.
     pub fn tree_of(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<TreeSha, GitError> {
         let commits = self.commits(repository)?;
         let found = commits.find_commit(oid(commit)?);
@@ -225,7 +221,6 @@ impl SourceTree {
         self.workspaces.public_address(&self.repository)
     }
 
-    /// All paths, sorted.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
@@ -437,7 +432,6 @@ impl SourceTree {
 }
 
 impl SourceFile {
-    /// What tells two contents apart.
     fn identity(&self) -> (u8, Oid) {
         match self {
             Self::File { id, is_executable: false } | Self::Laid { id, is_executable: false, .. } => (1, *id),

@@ -39,9 +39,7 @@ const FILE: &[u8] = b".gitmodules";
 /// What was fetched of submodules, by their commits.
 #[derive(Debug, Default, Clone)]
 pub(super) struct FetchedSubmodules {
-    /// Each with its tree.
     trees: HashMap<Oid, Oid>,
-    /// Their objects.
     objects: Option<PathBuf>,
 }
 
@@ -66,7 +64,6 @@ impl FetchedSubmodules {
     }
 }
 
-/// One that is looked at.
 struct OpenSubmodule {
     tree: Oid,
     path: String,

@@ -14,7 +14,6 @@ pub(super) enum EntryMode {
     Other(u32),
 }
 
-/// One entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GitTreeEntry {
     pub(super) mode: EntryMode,

@@ -29,9 +29,7 @@ pub struct BranchUpdate<'a> {
     pub order: OrderId,
     /// What the commit is called in the order, of `[A-Za-z0-9_-]`.
     pub name: &'a str,
-    /// Where the branch is.
     pub head: &'a CommitSha,
-    /// The order's branch; for the message.
     pub branch: Option<&'a BranchName>,
     pub base_branch: &'a str,
     pub how: BranchUpdateMethod,
@@ -41,14 +39,12 @@ pub struct BranchUpdate<'a> {
     pub protected: &'a [String],
 }
 
-/// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BranchUpdateOutcome {
     /// The base branch is in it already.
     UpToDate,
     /// A commit of ours that has the base branch in it.
     Clean {
-        /// The base branch's head.
         base: CommitSha,
         commit: CommitSha,
         tree: TreeSha,
@@ -57,9 +53,7 @@ pub enum BranchUpdateOutcome {
         /// What it changes there, as [`Workspaces::patch`] tells it.
         patch: String,
     },
-    /// Somebody has to decide.
     Conflicts {
-        /// The base branch's head.
         base: CommitSha,
         /// A commit of ours, with both as parents, whose files hold the conflicts between markers. [`Workspaces::push`]
         /// refuses it.

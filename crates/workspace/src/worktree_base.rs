@@ -26,7 +26,6 @@ pub struct StartPoint<'a> {
     pub branch: &'a BranchName,
 }
 
-/// What the file says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WorktreeBase {
     /// Nothing, as in orders from before there was the file: what is there began with the base.

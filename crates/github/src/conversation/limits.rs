@@ -13,14 +13,12 @@ const LONGEST_READING: usize = 400_000;
 /// What is left of a text when there is no more room.
 const STUB: usize = 300;
 
-/// Counts what was taken in.
 #[derive(Debug, Default)]
 pub(super) struct TextBudget {
     taken: usize,
 }
 
 impl TextBudget {
-    /// A comment, cut at its end.
     pub(super) fn body(&mut self, text: &str) -> String {
         let most = self.most(LONGEST_BODY);
         self.count(cut_end(&clean(text), most))

@@ -29,10 +29,8 @@ const RESOLVE: &str = "mutation($id: ID!) {
   resolveReviewThread(input: {threadId: $id}) { thread { id isResolved } }
 }";
 
-/// What is said in a thread.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadAnswer<'a> {
-    /// The order that answers.
     pub order: OrderId,
     /// What is answered, and what was done about it.
     pub reply: &'a ThreadReply,
@@ -92,7 +90,6 @@ struct LastCommentWire {
     viewer_did_author: bool,
 }
 
-/// How a thread stands.
 struct ThreadAnswerState {
     /// Only a thread's first comment can be answered.
     first: String,

@@ -21,7 +21,6 @@ pub struct PullConversation {
     pub head: CommitSha,
     /// Open, closed or merged.
     pub state: PullSnapshotState,
-    /// Whether it can be merged.
     pub mergeable: Mergeability,
     /// Threads that are not settled, the oldest first: at most a hundred, of each the first ten comments and the last
     /// ten.

@@ -9,9 +9,7 @@ use journeyman_order::{Person, UserId};
 
 /// How we are called, and how it is told whether a text calls us.
 pub struct MentionMatcher<'a> {
-    /// The App's name in addresses.
     pub slug: &'a str,
-    /// Whether a text mentions us.
     pub mentions: &'a (dyn Fn(&str) -> bool + Send + Sync),
 }
 
@@ -31,7 +29,6 @@ impl MentionMatcher<'_> {
     }
 }
 
-/// An account in REST.
 #[derive(Debug, Deserialize)]
 pub(super) struct UserWire {
     login: String,
@@ -40,7 +37,6 @@ pub(super) struct UserWire {
     r#type: String,
 }
 
-/// An account in GraphQL.
 #[derive(Debug, Deserialize)]
 pub(super) struct ActorWire {
     #[serde(rename = "__typename")]

@@ -17,7 +17,6 @@ const HOUR: Duration = Duration::from_secs(3_600);
 #[derive(Debug, Clone)]
 pub(super) struct WritePacer {
     limits: WriteLimits,
-    /// When the last one was sent.
     sent: Option<Instant>,
     under_way: usize,
     /// When the latest were answered, in order; no more of them than any limit looks at.

@@ -120,7 +120,6 @@ pub(super) fn room(at: &Path) -> Option<u64> {
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// Where objects are read.
 pub(super) trait TreeObjects {
     /// Kind and size; none of what is not here.
     fn header(&self, id: Oid) -> Result<Option<(ObjectType, u64)>, GitError>;
@@ -143,17 +142,13 @@ impl TreeObjects for Odb<'_> {
     }
 }
 
-/// A tree that is looked at.
 struct TreeMeasure<'a, O> {
     objects: &'a O,
     submodules: Option<&'a SubmoduleTree<'a>>,
     /// Of folders, by how many submodules they lie in.
     known: HashMap<(Oid, usize), TreeSize>,
-    /// Of files.
     sizes: HashMap<Oid, u64>,
-    /// Entries that were read.
     seen: u64,
-    /// Whether all of it is here.
     is_whole: bool,
 }
 

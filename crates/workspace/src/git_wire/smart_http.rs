@@ -58,7 +58,6 @@ pub(crate) fn register() -> Result<(), git2::Error> {
     Ok(())
 }
 
-/// A conversation with one server.
 pub(super) struct SmartHttp {
     client: Client,
     runtime: Runtime,
@@ -143,7 +142,6 @@ impl SmartHttp {
         })
     }
 
-    /// Asks what there is to fetch.
     pub(super) fn list(&self) -> Result<Vec<(String, Oid)>, WireFailure> {
         self.runtime.block_on(self.ask_listing("git-upload-pack"))?;
         self.listed()
@@ -316,7 +314,6 @@ impl SmartHttp {
     }
 }
 
-/// What libgit2 speaks through.
 struct SmartTransport(Arc<SmartHttp>);
 
 impl SmartSubtransport for SmartTransport {

@@ -45,7 +45,6 @@ const OUR_HEADERS: [&str; 6] =
     ["host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"];
 const LONGEST_WORDS: usize = 200;
 
-/// Where contents are asked for.
 pub(super) struct LargeFileServer<'a> {
     /// `https://HOST/OWNER/NAME.git/info/lfs`
     pub(super) url: Url,
@@ -54,7 +53,6 @@ pub(super) struct LargeFileServer<'a> {
     pub(super) is_given_up: &'a AtomicBool,
 }
 
-/// Why nothing came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NotFetched {
     /// It would be the same again.
@@ -167,7 +165,6 @@ impl LargeFileServer<'_> {
         Ok(Ok(()))
     }
 
-    /// Where contents are.
     async fn ask(
         &self,
         clients: &Clients,
@@ -343,7 +340,6 @@ fn is_passing(status: u16) -> bool {
     GitErrorKind::of_status(status) == GitErrorKind::Unavailable
 }
 
-/// How servers are reached.
 struct Clients {
     server: Client,
     /// Hosts that our server names, but none that is this machine.

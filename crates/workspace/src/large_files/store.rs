@@ -22,7 +22,6 @@ const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const USED_AGAIN: Duration = Duration::from_secs(24 * 60 * 60);
 const PIECE: usize = 1 << 16;
 
-/// The contents of one repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LargeFileStore {
     folder: PathBuf,
@@ -93,7 +92,6 @@ impl LargeFileStore {
         found.map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize))
     }
 
-    /// Says that these are used still.
     pub(super) fn touch(&self, id: &LargeFileId) {
         let Ok(file) = File::open(self.place(id)) else { return };
         let age = file.metadata().and_then(|found| found.modified()).ok().and_then(|at| at.elapsed().ok());
@@ -103,7 +101,6 @@ impl LargeFileStore {
         }
     }
 
-    /// Begins to keep a content.
     pub(super) fn begin<'a>(&'a self, pointer: &'a LargeFilePointer) -> Result<NewLargeFile<'a>, GitError> {
         let place = self.halves().join(pointer.id.as_str());
         let said = |error: io::Error| GitError::file("write", &place, &error);

@@ -27,13 +27,11 @@ pub struct SecretSet(Arc<SecretSetInner>);
 struct SecretSetInner {
     names: Vec<String>,
     too_short: Vec<String>,
-    /// Finds pieces of them.
     search: Option<AhoCorasick>,
     /// For each piece the number of its secret.
     whose: Vec<usize>,
 }
 
-/// Where a secret stands, and which.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SecretMatch<'a> {
     pub(super) name: &'a str,
@@ -172,7 +170,6 @@ fn windows(text: &[u8], length: usize, step: usize) -> Vec<Vec<u8>> {
     if pieces.is_empty() { vec![text.to_vec()] } else { pieces }
 }
 
-/// How escapes are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EscapeReading {
     /// `%41`, `\x41` and `0x41` are the digits 41: so bytes that are listed in hex come together.

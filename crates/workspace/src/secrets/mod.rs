@@ -17,17 +17,14 @@ use rules::{RuleWeight, SecretRule};
 /// Places in one text that are told.
 const MOST_SPOTS: usize = 10;
 
-/// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SecretFinding {
-    /// One of ours, under its name.
     Ours {
         /// As it was given to [`SecretSet::new`].
         name: String,
         /// From 1.
         line: usize,
     },
-    /// What has the form of somebody's.
     Formed {
         rule: &'static str,
         /// From 1.
@@ -39,7 +36,6 @@ pub(super) enum SecretFinding {
     },
 }
 
-/// What is looked for.
 #[derive(Debug, Clone)]
 pub(super) struct SecretScan<'a> {
     known: &'a SecretSet,

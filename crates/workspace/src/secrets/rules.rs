@@ -8,7 +8,6 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::shapes;
 
-/// What follows from a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RuleWeight {
     /// It is not published.
@@ -153,11 +152,8 @@ const FORMS: &[RulePattern] = &[
     ),
 ];
 
-/// A form, compiled.
 pub(super) struct SecretRule {
-    /// Its name, for people and settings.
     pub(super) name: &'static str,
-    /// What follows from a match.
     pub(super) weight: RuleWeight,
     pattern: Regex,
     check: RuleCheck,

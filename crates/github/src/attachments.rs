@@ -76,7 +76,7 @@ impl GitHub {
     pub fn attachment_links(&self, text: &str) -> Vec<AttachmentLink> {
         let mut links: Vec<AttachmentLink> = Vec::new();
         for (at, address) in addresses(text) {
-            let Some(mut link) = link_of(address, self.web()) else { continue };
+            let Some(mut link) = link_of(address, &self.0.endpoints.web) else { continue };
             if links.iter().any(|known| known.is_same(&link)) {
                 continue;
             }
@@ -120,7 +120,7 @@ impl GitHub {
                     let Some(next) = location.and_then(|text| url.join(text).ok()) else {
                         return Ok(StoredFile::Elsewhere);
                     };
-                    if !is_github(&next, self.web()) {
+                    if !is_github(&next, &self.0.endpoints.web) {
                         return Ok(StoredFile::Elsewhere);
                     }
                     // A server in private mode asks everybody to sign in first.
@@ -152,7 +152,7 @@ impl GitHub {
             AttachmentSource::Comment(comment) => at.route(&format!("/issues/comments/{comment}")),
         };
         let token = self.token(at, TokenPermissions::ReadIssues, None).await?;
-        let request = self.plain_client()?.get(format!("{}{route}", self.rest()));
+        let request = self.plain_client()?.get(format!("{}{route}", self.0.endpoints.rest));
         let request = request
             .bearer_auth(token.secret().expose_secret())
             .header(ACCEPT, "application/vnd.github.full+json")
@@ -169,7 +169,8 @@ impl GitHub {
         let html = wire.body_html.unwrap_or_default();
         let signed = addresses(&html).filter_map(|(_, address)| {
             let url = Url::parse(&address.replace("&amp;", "&")).ok()?;
-            (is_github(&url, self.web()) && url.query().is_some() && url.path().contains(id)).then_some(url)
+            (is_github(&url, &self.0.endpoints.web) && url.query().is_some() && url.path().contains(id))
+                .then_some(url)
         });
         Ok({ signed }.next())
     }

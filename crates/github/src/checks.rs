@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
+use super::comments::same;
 use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, Result};
 use super::gate::WritePriority;
@@ -118,12 +119,6 @@ fn conclusion(state: CheckRunState) -> Option<&'static str> {
     }
 }
 
-/// Whether GitHub would show the same: it changes line ends and cuts white space at the end.
-fn same(one: &str, other: &str) -> bool {
-    let plain = |text: &str| text.replace("\r\n", "\n").trim_end().to_owned();
-    plain(one) == plain(other)
-}
-
 impl OrderCheckRun<'_> {
     /// What a request says of it, with these annotations.
     fn body(&self, annotations: &[&CheckAnnotation]) -> Value {
@@ -196,7 +191,7 @@ impl GitHub {
         at: &InstalledRepository,
         run: &OrderCheckRun<'_>,
     ) -> Result<Option<CheckRunWire>> {
-        let (head, app) = (run.head, self.app_id());
+        let (head, app) = (run.head, self.0.app_id);
         let route = at.route(&format!(
             "/commits/{head}/check-runs?check_name={CHECK_NAME}&app_id={app}&filter=all&per_page=100"
         ));

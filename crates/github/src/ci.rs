@@ -171,7 +171,7 @@ impl GitHub {
         let mut newest: BTreeMap<(u64, String), ExternalCheckRunWire> = BTreeMap::new();
         for run in runs {
             let app = run.app.as_ref().map_or(0, |app| app.id);
-            if app == self.app_id() {
+            if app == self.0.app_id {
                 continue;
             }
             let key = (app, run.name.clone());

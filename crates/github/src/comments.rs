@@ -61,7 +61,7 @@ impl CommentMarker {
 }
 
 /// Whether GitHub would show the same: it changes line ends and cuts white space at the end.
-fn same(one: &str, other: &str) -> bool {
+pub(super) fn same(one: &str, other: &str) -> bool {
     let plain = |text: &str| text.replace("\r\n", "\n").trim_end().to_owned();
     plain(one) == plain(other)
 }

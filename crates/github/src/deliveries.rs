@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::error::{ErrorKind, GitHubError, Result};
 use super::service::GitHub;
-use super::transport::{GitHubRequest, GitHubResponse};
+use super::transport::GitHubRequest;
 use journeyman_order::DeliveryGuid;
 
 /// GitHub keeps deliveries for some days. More of them than this is no list of GitHub's.
@@ -36,24 +36,6 @@ struct HookDeliveryWire {
 }
 
 impl HookDeliveryWire {
-    /// Those of a page that can be read: one that cannot hides no other.
-    fn page(answer: &GitHubResponse) -> Result<Vec<Self>> {
-        let page: Vec<Value> = answer.json()?;
-        let is_empty = page.is_empty();
-        let read = page.into_iter().filter_map(|one| {
-            let read = serde_json::from_value(one);
-            read.inspect_err(|error| tracing::warn!("one of GitHub's deliveries cannot be read: {error}"))
-                .ok()
-        });
-        let read: Vec<Self> = read.collect();
-        if read.is_empty() && !is_empty {
-            return Err(GitHubError::unexpected(
-                "the list of the App's deliveries has none that can be read",
-            ));
-        }
-        Ok(read)
-    }
-
     /// None where its GUID is none.
     fn read(self) -> Option<HookDelivery> {
         let Self { id, guid, event, action, delivered_at, status_code } = self;
@@ -88,7 +70,7 @@ impl GitHub {
         };
         let request = GitHubRequest::get("/app/hook/deliveries?per_page=100");
         let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
-        let newest = HookDeliveryWire::page(&answer)?;
+        let newest: Vec<HookDeliveryWire> = answer.json()?;
         let newest = newest.into_iter().filter_map(HookDeliveryWire::read).collect();
         Ok(HookReport { url, newest, answered_at: answer.answered_at })
     }
@@ -100,7 +82,7 @@ impl GitHub {
         for _ in 0..MOST_PAGES {
             let request = GitHubRequest::get(route.as_str());
             let answer = self.repeating(|| async { self.send_as_app(&request).await }).await?;
-            let page = HookDeliveryWire::page(&answer)?;
+            let page: Vec<HookDeliveryWire> = answer.json()?;
             let is_last = page.iter().any(|one| one.delivered_at < since);
             let page = page.into_iter().filter(|one| one.delivered_at >= since);
             all.extend(page.filter_map(HookDeliveryWire::read));

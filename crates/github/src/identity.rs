@@ -60,7 +60,7 @@ impl GitHub {
     /// Whether it was us: our App's id, or where no App is told, the login of our bot, which no person can have.
     pub(super) async fn wrote(&self, writer: &Writer) -> Result<bool> {
         if let Some(app) = &writer.performed_via_github_app {
-            return Ok(app.id == self.app_id());
+            return Ok(app.id == self.0.app_id);
         }
         let bot = writer.user.as_ref().filter(|user| user.r#type == "Bot");
         match bot.and_then(|user| user.login.strip_suffix("[bot]")) {
@@ -74,7 +74,7 @@ impl GitHub {
     /// # Errors
     /// As for every call; [`ErrorKind::Unauthorized`](super::ErrorKind::Unauthorized) when the key is not the App's.
     pub async fn identity(&self) -> Result<Identity> {
-        self.known_identity().get_or_try_init(|| self.ask_identity()).await.cloned()
+        self.0.identity.get_or_try_init(|| self.ask_identity()).await.cloned()
     }
 
     async fn ask_identity(&self) -> Result<Identity> {

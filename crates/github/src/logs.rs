@@ -43,7 +43,7 @@ pub(super) fn client(outgoing: &OutgoingNetwork) -> Result<Client> {
 impl GitHub {
     /// The client for what is not read by octocrab.
     pub(super) fn plain_client(&self) -> Result<&Client> {
-        self.log_client().get_or_init(|| client(self.outgoing())).as_ref().map_err(Clone::clone)
+        self.0.logs.get_or_init(|| client(&self.0.outgoing)).as_ref().map_err(Clone::clone)
     }
 
     /// The end of what a job printed, as it was printed; none when its log is gone. Foreign.
@@ -52,7 +52,7 @@ impl GitHub {
     /// [`ErrorKind::Forbidden`] without the permission to read it; else as for every call.
     pub async fn job_log(&self, at: &InstalledRepository, job: u64) -> Result<Option<String>> {
         let token = self.token(at, TokenPermissions::ReadActions, None).await?;
-        let url = format!("{}{}", self.rest(), at.route(&format!("/actions/jobs/{job}/logs")));
+        let url = format!("{}{}", self.0.endpoints.rest, at.route(&format!("/actions/jobs/{job}/logs")));
         let request = self.plain_client()?.get(url).bearer_auth(token.secret().expose_secret());
         let request =
             request.header(ACCEPT, "application/vnd.github+json").header("x-github-api-version", API_VERSION);

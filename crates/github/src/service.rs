@@ -33,20 +33,20 @@ pub struct Identity {
 
 /// One GitHub, as the App sees it. Cheap to clone; all clones share connections and tokens.
 #[derive(Clone)]
-pub struct GitHub(Arc<GitHubInner>);
+pub struct GitHub(pub(super) Arc<GitHubInner>);
 
-struct GitHubInner {
-    app_id: u64,
-    outgoing: OutgoingNetwork,
-    endpoints: Endpoints,
+pub(super) struct GitHubInner {
+    pub(super) app_id: u64,
+    pub(super) outgoing: OutgoingNetwork,
+    pub(super) endpoints: Endpoints,
     connection: Arc<dyn GitHubConnection>,
-    tokens: TokenCache,
+    pub(super) tokens: TokenCache,
     gate: WriteGate,
     turns: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     comments: Mutex<HashMap<String, u64>>,
     /// Made at the first log that is read: it reads the machine's certificates.
-    logs: OnceLock<Result<reqwest::Client>>,
-    identity: OnceCell<Identity>,
+    pub(super) logs: OnceLock<Result<reqwest::Client>>,
+    pub(super) identity: OnceCell<Identity>,
     backoff: Backoff,
 }
 
@@ -104,33 +104,6 @@ impl GitHub {
         self.0.endpoints.git(repository)
     }
 
-    /// Who we are, once it was asked.
-    pub(super) fn known_identity(&self) -> &OnceCell<Identity> {
-        &self.0.identity
-    }
-
-    pub(super) fn app_id(&self) -> u64 {
-        self.0.app_id
-    }
-
-    /// The base of REST routes, without a slash at its end.
-    pub(super) fn rest(&self) -> &str {
-        &self.0.endpoints.rest
-    }
-
-    pub(super) fn web(&self) -> &Url {
-        &self.0.endpoints.web
-    }
-
-    pub(super) fn outgoing(&self) -> &OutgoingNetwork {
-        &self.0.outgoing
-    }
-
-    /// The client that reads logs of jobs, once it was made.
-    pub(super) fn log_client(&self) -> &OnceLock<Result<reqwest::Client>> {
-        &self.0.logs
-    }
-
     /// Sends a request of the App's own, once.
     pub(super) async fn send_as_app(&self, request: &GitHubRequest) -> Result<GitHubResponse> {
         self.send((GitHubApi::Rest, RequestSender::App), request, RequestAuth::App).await
@@ -143,10 +116,6 @@ impl GitHub {
         name: RequestAuth,
     ) -> Result<GitHubResponse> {
         send(&*self.0.connection, by, request, name).await
-    }
-
-    pub(super) fn tokens(&self) -> &TokenCache {
-        &self.0.tokens
     }
 
     /// Calls that look and then write take turns when they are about the same thing: two at once would both

@@ -24,7 +24,7 @@ impl GitHub {
         permissions: TokenPermissions,
         refused: Option<&InstallationToken>,
     ) -> Result<InstallationToken> {
-        let slot = self.tokens().slot(at, permissions);
+        let slot = self.0.tokens.slot(at, permissions);
         let mut kept = slot.lock().await;
         if let Some(token) = kept.as_ref() {
             let was_refused = refused.is_some_and(|refused| refused.is(token));

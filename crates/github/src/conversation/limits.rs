@@ -1,5 +1,7 @@
 //! How much of what people write is taken in. What is cut off is at the end of a text, and in the middle of a diff.
 
+use journeyman_order::length::shorten;
+
 /// Threads that are taken in; the rest waits until these are settled.
 pub(super) const MOST_THREADS: usize = 100;
 /// Reviews and comments outside of threads, the newest.
@@ -21,7 +23,7 @@ pub(super) struct TextBudget {
 impl TextBudget {
     pub(super) fn body(&mut self, text: &str) -> String {
         let most = self.most(LONGEST_BODY);
-        self.count(cut_end(&clean(text), most))
+        self.count(shorten(&clean(text), most))
     }
 
     /// A piece of a diff, cut in its middle: its head says where it is, its end is what was written about.
@@ -45,17 +47,6 @@ fn clean(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\0', "\u{fffd}")
 }
 
-/// The beginning of a text, up to the end of a line or a word.
-fn cut_end(text: &str, most: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
-    let beginning = text.get(..end).unwrap_or_default();
-    // A line's end in the last fifth is better than a word's, and that better than none.
-    let late = |at: &usize| *at >= end / 5 * 4;
-    let boundary =
-        beginning.rfind('\n').filter(late).or_else(|| beginning.rfind(char::is_whitespace).filter(late));
-    format!("{} […]", beginning.get(..boundary.unwrap_or(end)).unwrap_or_default().trim_end())
-}
-
 /// The first line and the last ones.
 fn cut_middle(text: &str, most: usize) -> String {
     let length = text.chars().count();
@@ -76,11 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comment_ends_at_a_boundary_and_a_diff_keeps_its_end() {
-        assert_eq!(cut_end("one two three", 13), "one two three");
-        assert_eq!(cut_end("one two three four", 15), "one two three […]");
-        assert_eq!(cut_end("0123456789", 4), "0123 […]");
-        assert_eq!(cut_end("a line of words\nand another one", 18), "a line of words […]");
+    fn a_diff_keeps_its_end() {
         let diff = format!("@@ -1,90 +1,90 @@ fn f()\n{}+the last", "+a line\n".repeat(90));
         let cut = cut_middle(&diff, 100);
         assert!(cut.starts_with("@@ -1,90 +1,90 @@ fn f()\n[…]\n+a line\n"), "{cut}");
@@ -92,8 +79,8 @@ mod tests {
         let mut room = TextBudget::default();
         let long = "word ".repeat(2_000);
         let cut: Vec<usize> = (0..200).map(|_| room.body(&long).chars().count()).collect();
-        assert!(cut[0] > 3_900 && cut[0] <= LONGEST_BODY + 4, "{}", cut[0]);
-        assert!(cut[199] <= STUB + 4, "{}", cut[199]);
+        assert!(cut[0] > 3_900 && cut[0] <= LONGEST_BODY, "{}", cut[0]);
+        assert!(cut[199] <= STUB, "{}", cut[199]);
         assert!(cut.iter().sum::<usize>() < LONGEST_READING + 100_000);
         assert_eq!(room.body("a\0b\r\nc"), "a\u{fffd}b\nc");
     }
@@ -101,7 +88,6 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_longer_than_it_may_be(text in "\\PC{0,400}(\n\\PC{0,90}){0,9}", most in 20_usize..300) {
-            prop_assert!(cut_end(&text, most).chars().count() <= most + 4);
             prop_assert!(cut_middle(&text, most).chars().count() <= most);
         }
     }

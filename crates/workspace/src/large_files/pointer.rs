@@ -2,7 +2,6 @@
 //!
 //! May know: its text. Must never know: where the content is.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 
 /// What is smaller or larger is no pointer, whatever it begins with.
@@ -22,12 +21,6 @@ impl LargeFileId {
 
     pub(crate) fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-impl fmt::Display for LargeFileId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
     }
 }
 

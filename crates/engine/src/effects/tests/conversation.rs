@@ -155,11 +155,7 @@ async fn long_quarrels_and_long_texts_are_read_in_part() {
     assert_eq!(reading.threads.len(), 26, "all pages are read");
     let comments: Vec<&str> = reading.threads[0].comments.iter().map(|one| one.body.as_str()).collect();
     assert_eq!(comments.len(), 20);
-    assert!(
-        comments[0].ends_with("word…") && comments[0].chars().count() < 4_010,
-        "{}",
-        comments[0].len()
-    );
+    assert!(comments[0].ends_with("word…") && comments[0].chars().count() < 4_010, "{}", comments[0].len());
     assert_eq!((comments[9], comments[10], comments[19]), ("comment 10", "comment 21", "comment 30"));
 }
 

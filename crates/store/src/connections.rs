@@ -27,60 +27,43 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 /// How long a caller waits for a connection or a lock before it hears that the store is busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What each migration is called, in their order. A file that was released is never edited.
-const MIGRATIONS: [&str; 14] = [
-    "first",
-    "branches",
-    "spending",
-    "server",
-    "retention",
-    "waking",
-    "repositories",
-    "looks",
-    "packed",
-    "lists",
-    "traces",
-    "models",
-    "after_merge",
-    "statements",
-];
-const SQLITE_TABLES: [&str; 14] = [
-    include_str!("../migrations/sqlite/0001_first.sql"),
-    include_str!("../migrations/sqlite/0002_branches.sql"),
-    include_str!("../migrations/sqlite/0003_spending.sql"),
-    include_str!("../migrations/sqlite/0004_server.sql"),
-    include_str!("../migrations/sqlite/0005_retention.sql"),
-    include_str!("../migrations/sqlite/0006_waking.sql"),
-    include_str!("../migrations/sqlite/0007_repositories.sql"),
-    include_str!("../migrations/sqlite/0008_looks.sql"),
-    include_str!("../migrations/sqlite/0009_packed.sql"),
-    include_str!("../migrations/sqlite/0010_lists.sql"),
-    include_str!("../migrations/sqlite/0011_traces.sql"),
-    include_str!("../migrations/sqlite/0012_models.sql"),
-    include_str!("../migrations/sqlite/0013_after_merge.sql"),
-    include_str!("../migrations/sqlite/0014_statements.sql"),
-];
-const POSTGRES_TABLES: [&str; 14] = [
-    include_str!("../migrations/postgres/0001_first.sql"),
-    include_str!("../migrations/postgres/0002_branches.sql"),
-    include_str!("../migrations/postgres/0003_spending.sql"),
-    include_str!("../migrations/postgres/0004_server.sql"),
-    include_str!("../migrations/postgres/0005_retention.sql"),
-    include_str!("../migrations/postgres/0006_waking.sql"),
-    include_str!("../migrations/postgres/0007_repositories.sql"),
-    include_str!("../migrations/postgres/0008_looks.sql"),
-    include_str!("../migrations/postgres/0009_packed.sql"),
-    include_str!("../migrations/postgres/0010_lists.sql"),
-    include_str!("../migrations/postgres/0011_traces.sql"),
-    include_str!("../migrations/postgres/0012_models.sql"),
-    include_str!("../migrations/postgres/0013_after_merge.sql"),
-    include_str!("../migrations/postgres/0014_statements.sql"),
+/// What a migration is called, and its text for SQLite and for PostgreSQL.
+type MigrationTexts = (&'static str, &'static str, &'static str);
+
+macro_rules! migrations {
+    ($($name:literal),* $(,)?) => {
+        [$((
+            $name,
+            include_str!(concat!("../migrations/sqlite/", $name, ".sql")),
+            include_str!(concat!("../migrations/postgres/", $name, ".sql")),
+        )),*]
+    };
+}
+
+/// In their order. A file that was released is never edited.
+const MIGRATIONS: [MigrationTexts; 14] = migrations![
+    "0001_first",
+    "0002_branches",
+    "0003_spending",
+    "0004_server",
+    "0005_retention",
+    "0006_waking",
+    "0007_repositories",
+    "0008_looks",
+    "0009_packed",
+    "0010_lists",
+    "0011_traces",
+    "0012_models",
+    "0013_after_merge",
+    "0014_statements",
 ];
 
 /// The macro of sqlx for this costs a second build of sqlx for the compiler.
-fn migrator(files: [&'static str; 14]) -> Migrator {
-    let migrations = (1..).zip(MIGRATIONS).zip(files).map(|((version, name), text)| {
-        Migration::new(version, name.into(), MigrationType::Simple, text.into_sql_str(), false)
+fn migrator(text: fn(MigrationTexts) -> &'static str) -> Migrator {
+    let migrations = (1..).zip(MIGRATIONS).map(|(version, texts)| {
+        // Behind its number.
+        let name = texts.0.get(5..).unwrap_or_default();
+        Migration::new(version, name.into(), MigrationType::Simple, text(texts).into_sql_str(), false)
     });
     Migrator::with_migrations(migrations.collect())
 }
@@ -211,7 +194,7 @@ pub(super) async fn open_sqlite(url: &str) -> Result<Databases, StoreError> {
     let writing = options.clone().auto_vacuum(SqliteAutoVacuum::Incremental);
     let writing = writing.pragma("temp_store", "memory");
     let writer = one.connect_with(writing).await.map_err(cannot_open)?;
-    migrator(SQLITE_TABLES)
+    migrator(|(_, sqlite, _)| sqlite)
         .run(&writer)
         .await
         .map_err(|error| tables(&file.display().to_string(), &error))?;
@@ -339,6 +322,6 @@ pub(super) async fn open_postgres(url: &str) -> Result<Databases, StoreError> {
         .map_err(|error| {
             StoreError::unavailable(format!("store.url: cannot open PostgreSQL at {at}: {error}"))
         })?;
-    migrator(POSTGRES_TABLES).run(&pool).await.map_err(|error| tables("PostgreSQL", &error))?;
+    migrator(|(.., postgres)| postgres).run(&pool).await.map_err(|error| tables("PostgreSQL", &error))?;
     Ok(Databases::Postgres(pool))
 }

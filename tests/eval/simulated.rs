@@ -128,10 +128,9 @@ fn the_nightly_suite_runs_with_the_published_rates_and_its_report_is_held_to_the
     let bench = Bench::new();
     let (code, said) = nightly(&bench, env!("CARGO_BIN_EXE_journeyman"), "4");
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("SIMULATED") && said.contains("failing tests say"), "{said}");
+    assert!(said.contains("SIMULATED"), "{said}");
     let report = bench.report("simulated/report.json");
     assert_eq!(report["cases"].as_array().map(Vec::len), Some(4));
-    assert!(report["failure_classes"].is_object(), "{report}");
     let workflow = bench.read(&ours(".github/workflows/nightly.yml"));
     assert!(workflow.contains("scripts/simulated.py target/release/journeyman 1000 "), "{workflow}");
 

@@ -4,7 +4,6 @@ use super::expand::expand;
 use super::history::merged;
 use super::templates::{body, built_in};
 use super::text::{as_data, beginning_of, end_of, fenced};
-use journeyman_order::failure_class::{ClassifiedFailure, classify};
 use journeyman_order::moves::{Diagnosis, Rework};
 use journeyman_order::{Category, Feedback};
 
@@ -34,8 +33,7 @@ pub(super) fn feedback(rework: &Rework) -> String {
     }
     let tests = if ran_tests {
         let failing = names(&rework.failing_tests);
-        let output_end = rework.test_output.as_deref();
-        fill("feedback_tests", &[failing, output(output_end), kinds(output_end.unwrap_or_default())])
+        fill("feedback_tests", &[failing, output(rework.test_output.as_deref())])
     } else {
         String::new()
     };
@@ -102,25 +100,6 @@ fn names(failing: &[String]) -> String {
         list.push(format!("- and {} more", failing.len() - MOST_FAILING_TESTS));
     }
     format!("Failing tests:\n\n{}", list.join("\n"))
-}
-
-/// What kind of failure it is, by its messages; nothing where none is known.
-fn kinds(output: &str) -> String {
-    let told = |failure: ClassifiedFailure| {
-        let line = as_data(&failure.line).trim().replace('`', "'");
-        let word = failure.class.as_str().replace('_', " ");
-        let sure = if failure.is_guess { "perhaps " } else { "" };
-        format!(
-            "- {sure}**{word}**: {}. It says `{}`.",
-            failure.class.hint(),
-            beginning_of(&line, LONGEST_NAME)
-        )
-    };
-    let lines: Vec<String> = classify(output).into_iter().map(told).collect();
-    if lines.is_empty() {
-        return String::new();
-    }
-    format!("What it is, by the messages at the end of the output:\n\n{}", lines.join("\n"))
 }
 
 fn output(output: Option<&str>) -> String {

@@ -319,28 +319,3 @@ proptest! {
         prop_assert_eq!(told(rework).matches(&dollars).count() >= 4, true);
     }
 }
-
-#[test]
-fn a_failing_test_is_told_with_what_kind_of_failure_it_is_as_far_as_its_messages_say() {
-    let of = |output: &str| {
-        let failing_tests = vec!["test_total".to_owned()];
-        let feedback = vec![Feedback::failed(Category::TestFailure, "1 failed")];
-        let test_output = Some(output.to_owned());
-        told(Rework { attempt: 2, of: 3, feedback, failing_tests, test_output, ..Rework::default() })
-    };
-    let text =
-        of("E   ModuleNotFoundError: No module named '`totals`'\nE   IndexError: list index out of range\n");
-    assert_order(
-        &text,
-        &[
-            "The end of the output:",
-            "What it is, by the messages at the end of the output:",
-            "- **missing import**: a module, package or name that is not there",
-            "It says `ModuleNotFoundError: No module named ''totals''`.",
-            "- perhaps **edge case**: an input at the edge",
-            "Usual causes, in this order",
-        ],
-    );
-    let unknown = of("it went wrong, somehow\n");
-    assert!(!unknown.contains("What it is") && unknown.contains("Usual causes"), "{unknown}");
-}

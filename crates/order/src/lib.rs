@@ -21,7 +21,6 @@ mod died_test;
 pub mod effect_name;
 pub mod environment_report;
 pub mod examination;
-pub mod failure_class;
 pub mod feedback;
 pub mod ids;
 mod inconclusive;

@@ -139,7 +139,7 @@ fn plots(report: &EvalReport) -> Vec<EvalPlot> {
         },
         EvalPlot {
             title: "Kinds of failure",
-            about: format!("Failed attempts by what their checks said.{}", spoken_of(report)),
+            about: "Failed attempts by what their checks said.".to_owned(),
             svg: chart::kinds("Kinds of failure", "wrong", &kinds),
             second: Some(("Cases by how they ended.", chart::kinds("How cases ended", "soft", &ends))),
         },
@@ -162,11 +162,6 @@ fn plots(report: &EvalReport) -> Vec<EvalPlot> {
             second: None,
         },
     ]
-}
-
-fn spoken_of(report: &EvalReport) -> String {
-    let words = table::class_words(report);
-    if words.is_empty() { String::new() } else { format!(" Failing tests speak of: {}.", words.join(", ")) }
 }
 
 fn attempt_row(line: &AttemptLine) -> AttemptRow {

@@ -3,13 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::replay::{ReplayCase, ReplayVariant};
-use crate::order::failure_class::{self, FailureClass};
 use crate::order::moves::DiagnosisDecision;
 use crate::order::next::OrderProjection;
 use crate::order::pipeline::{Check, Stage};
 use crate::order::steps::{Step, StepKind, steps};
 use crate::order::trace::RoundTrace;
-use crate::order::{Category, EffectPart, Journal, Scrutiny, TestCounts, TestRun};
+use crate::order::{Category, EffectPart, Journal, Scrutiny, TestCounts};
 
 /// What became of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,20 +105,9 @@ pub(super) struct Attempt {
     pub(super) tests: Option<TestCounts>,
     /// Tests that failed, by name.
     pub(super) failing: Vec<String>,
-    /// What kinds of failure the tests' messages speak of.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) classes: Vec<AttemptFailure>,
     pub(super) usd: f64,
     /// Seconds, its checks included.
     pub(super) seconds: f64,
-}
-
-/// A kind of failure, by the messages of the tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct AttemptFailure {
-    pub(super) class: FailureClass,
-    /// Whether the messages have other causes as well.
-    pub(super) guess: bool,
 }
 
 /// What an attempt came to.
@@ -209,7 +197,6 @@ fn attempts(stage: &Stage, rounds: &[RoundTrace], steps: &[Step]) -> Vec<Attempt
             kinds,
             tests: round.tests.as_ref().and_then(|tests| tests.counts),
             failing: round.tests.as_ref().map(|tests| tests.failing.clone()).unwrap_or_default(),
-            classes: round.tests.iter().flat_map(classes).collect(),
             usd: step.map_or(0.0, |step| step.usage.usd),
             seconds: step.and_then(|step| step.duration_seconds).unwrap_or_default(),
         });
@@ -218,11 +205,6 @@ fn attempts(stage: &Stage, rounds: &[RoundTrace], steps: &[Step]) -> Vec<Attempt
         }
     }
     attempts
-}
-
-fn classes(tests: &TestRun) -> Vec<AttemptFailure> {
-    let found = failure_class::of_run(tests).into_iter();
-    found.map(|failure| AttemptFailure { class: failure.class, guess: failure.is_guess }).collect()
 }
 
 fn end(round: &RoundTrace, has_tests: bool) -> AttemptEnd {

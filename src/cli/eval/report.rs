@@ -47,10 +47,6 @@ pub(super) struct EvalReport {
     pub(super) seconds: Distribution,
     /// Failed attempts by kind of what was wrong; one of several kinds counts with each.
     pub(super) failures: BTreeMap<String, u64>,
-    /// Attempts whose tests fail, by the kind of failure that their messages speak of; one of several kinds counts with
-    /// each, and one whose messages fit none is `unknown`.
-    #[serde(default)]
-    pub(super) failure_classes: BTreeMap<String, ClassCount>,
     /// What more than plain rounds added.
     pub(super) added: LoopGains,
     /// The published account that a simulation is held against.
@@ -58,14 +54,6 @@ pub(super) struct EvalReport {
     /// Cases that could not be run, and why.
     pub(super) troubles: Vec<String>,
     pub(super) cases: Vec<CaseRecord>,
-}
-
-/// How many attempts fail in one way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ClassCount {
-    pub(super) count: u64,
-    /// Of these, those whose messages have other causes as well.
-    pub(super) guesses: u64,
 }
 
 /// How a suite was run.
@@ -200,7 +188,6 @@ pub(super) fn report(
             *failures.entry(kind.as_str().to_owned()).or_default() += 1;
         }
     }
-    let failure_classes = failure_classes(records.iter().flat_map(|record| &record.attempts));
     let was_run = |record: &CaseRecord| record.hidden != HiddenVerdict::NotRun;
     EvalReport {
         version: VERSION,
@@ -226,7 +213,6 @@ pub(super) fn report(
         ),
         seconds: Distribution::of(records.iter().map(|record| record.seconds)),
         failures,
-        failure_classes,
         added: added(&records),
         published: is_published.then(|| PublishedAccount {
             rates: PUBLISHED.to_vec(),
@@ -236,21 +222,6 @@ pub(super) fn report(
         troubles,
         cases: records,
     }
-}
-
-fn failure_classes<'a>(attempts: impl Iterator<Item = &'a Attempt>) -> BTreeMap<String, ClassCount> {
-    let mut classes: BTreeMap<String, ClassCount> = BTreeMap::new();
-    for attempt in attempts.filter(|attempt| attempt.kinds.contains(&Category::TestFailure)) {
-        for failure in &attempt.classes {
-            let known = classes.entry(failure.class.as_str().to_owned()).or_default();
-            known.count += 1;
-            known.guesses += u64::from(failure.guess);
-        }
-        if attempt.classes.is_empty() {
-            classes.entry("unknown".to_owned()).or_default().count += 1;
-        }
-    }
-    classes
 }
 
 fn is_verified(record: &CaseRecord) -> bool {

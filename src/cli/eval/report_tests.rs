@@ -3,11 +3,10 @@
 use proptest::prelude::*;
 
 use super::expected::Guidance;
-use super::record::{Attempt, AttemptEnd, AttemptFailure, CaseRecord, HiddenVerdict};
+use super::record::{Attempt, AttemptEnd, CaseRecord, HiddenVerdict};
 use super::report::{EvalReport, EvalResults, EvalSetup, report};
 use super::simulation::Simulation;
 use super::{page, table};
-use crate::order::failure_class::FailureClass;
 use crate::order::moves::DiagnosisDecision;
 use crate::order::{Category, TestCounts};
 
@@ -40,22 +39,11 @@ fn attempts(letters: &str) -> Vec<Attempt> {
                 skipped: 0,
             }),
             failing: (1..=failed).map(|test| format!("test {test}")).collect(),
-            classes: classes(failed),
             usd: 0.1,
             seconds: 2.0,
         });
     }
     attempts
-}
-
-/// Of one failing test an assertion speaks, of two a traceback that may be an edge case, of more nothing that is known.
-fn classes(failed: u32) -> Vec<AttemptFailure> {
-    let of = |class, guess| AttemptFailure { class, guess };
-    match failed {
-        1 => vec![of(FailureClass::Assertion, false)],
-        2 => vec![of(FailureClass::EdgeCase, true), of(FailureClass::Assertion, false)],
-        _ => Vec::new(),
-    }
 }
 
 fn case(name: &str, outcome: &str, hidden: HiddenVerdict, letters: &str) -> CaseRecord {
@@ -163,25 +151,6 @@ fn the_page_shows_foreign_text_as_text() {
     let empty = report(setting(0), EvalResults { records: vec![], troubles: vec![] }, None);
     assert!(page::html(&empty).unwrap().contains("</html>"));
     assert!(table::text(&empty).contains("verified"));
-}
-
-#[test]
-fn the_failures_are_counted_by_what_the_tests_speak_of_and_guesses_are_called_so() {
-    let records = vec![
-        case("a", "verified", HiddenVerdict::Passed, "12p"),
-        case("b", "escalated", HiddenVerdict::Failed, "m3"),
-    ];
-    let report = report(setting(2), EvalResults { records, troubles: vec![] }, None);
-    let counts: Vec<_> = report
-        .failure_classes
-        .iter()
-        .map(|(class, known)| (class.as_str(), known.count, known.guesses))
-        .collect();
-    assert_eq!(counts, [("assertion", 2, 0), ("edge_case", 1, 1), ("unknown", 1, 0)]);
-    let words = "assertion 2, edge case 1 (a guess), unknown 1";
-    let text = table::text(&report);
-    assert!(text.contains(&format!("failing tests say      {words}\n")), "{text}");
-    assert!(page::html(&report).unwrap().contains(&format!("Failing tests speak of: {words}.")));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::record::{CaseRecord, HiddenVerdict};
-use super::report::{AttemptLine, ClassCount, EvalReport};
+use super::report::{AttemptLine, EvalReport};
 use super::statistics::{Distribution, Proportion};
 use crate::order::commit_message::is_hidden;
 
@@ -82,25 +82,11 @@ fn write(out: &mut String, report: &EvalReport) -> std::fmt::Result {
     let failures: Vec<String> =
         report.failures.iter().map(|(kind, count)| format!("{} {count}", kind.replace('_', " "))).collect();
     writeln!(out, "failed attempts        {}", or_none(&failures.join(", ")))?;
-    writeln!(out, "failing tests say      {}", or_none(&class_words(report).join(", ")))?;
     added(out, report)?;
     for trouble in &report.troubles {
         writeln!(out, "could not be run       {}", line(trouble, 200))?;
     }
     Ok(())
-}
-
-/// What failing tests speak of, with how much of it is a guess.
-pub(super) fn class_words(report: &EvalReport) -> Vec<String> {
-    let told = |(class, count): (&String, &ClassCount)| {
-        let guesses = match count.guesses {
-            0 => String::new(),
-            guesses if guesses == count.count => " (a guess)".to_owned(),
-            guesses => format!(" ({guesses} of them a guess)"),
-        };
-        format!("{} {}{guesses}", class.replace('_', " "), count.count)
-    };
-    report.failure_classes.iter().map(told).collect()
 }
 
 /// The agent in a line.

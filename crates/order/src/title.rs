@@ -1,5 +1,4 @@
-//! How titles are written in a repository, told from its recent commits: whether a title keeps to that, and how one
-//! that does not is mended.
+//! How titles are written in a repository, by its recent commits, and whether a title keeps to that.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +6,6 @@ use std::collections::BTreeMap;
 const FEWEST: usize = 5;
 /// In percent: what so many do is the habit.
 const HABIT: usize = 60;
-/// In percent: for what is easily chance, such as a capital at the beginning.
-const STRONG_HABIT: usize = 80;
-/// The longest title that is made here, in characters: what GitHub shows of a commit's first line.
-const LONGEST: usize = 72;
 const LONGEST_PREFIX: usize = 40;
 const MOST_NAMED: usize = 8;
 
@@ -22,8 +17,6 @@ const TYPES: [&str; 11] =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TitleStyle {
     shape: TitleShape,
-    /// Whether what comes after a prefix begins small or with a capital.
-    case: TitleCase,
     /// One of the titles that show it.
     example: String,
 }
@@ -32,239 +25,74 @@ pub struct TitleStyle {
 enum TitleShape {
     /// Too few or too different to tell.
     Any,
-    /// `fix(parser): what`
-    Conventional {
-        /// The types that are used, the most frequent first.
-        types: Vec<String>,
-        /// The scopes that are used, the most frequent first.
-        scopes: Vec<String>,
-    },
-    /// `parser: what`
-    Area {
-        /// The areas that are used, the most frequent first.
-        areas: Vec<String>,
-    },
+    /// `fix(parser): what`, with the types in use.
+    Conventional(Vec<String>),
+    /// `parser: what`, with the areas in use.
+    Area(Vec<String>),
     /// A sentence without a prefix.
     Plain,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TitleCase {
-    Any,
-    Small,
-    Capital,
-}
-
-/// A title in its parts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct TitleParts<'a> {
-    /// Before the colon, without scope and `!`; none where there is no such prefix.
-    prefix: Option<&'a str>,
-    scope: Option<&'a str>,
-    breaks: bool,
-    what: &'a str,
 }
 
 impl TitleStyle {
     /// From the first lines of commits, the newest first.
     pub fn of(subjects: &[String]) -> Self {
-        let titles: Vec<&str> = subjects
-            .iter()
-            .map(|subject| without_number(subject.trim()))
-            .filter(|subject| !subject.is_empty() && !is_made_by_git(subject))
-            .collect();
-        let any = Self { shape: TitleShape::Any, case: TitleCase::Any, example: String::new() };
-        if titles.len() < FEWEST {
-            return any;
-        }
-        let parts: Vec<TitleParts<'_>> = titles.iter().map(|title| TitleParts::of(title)).collect();
-        let is_most = |count: usize| count * 100 >= titles.len() * HABIT;
-        let typed = parts.iter().filter(|parts| parts.is_conventional()).count();
-        let prefixed = parts.iter().filter(|parts| parts.prefix.is_some()).count();
-        let (shape, shows): (TitleShape, fn(&TitleParts<'_>) -> bool) = if is_most(typed) {
-            let types = parts.iter().filter(|parts| parts.is_conventional()).filter_map(|parts| parts.prefix);
-            let types = by_frequency(types);
-            let scopes = by_frequency(parts.iter().filter_map(|parts| parts.scope));
-            (TitleShape::Conventional { types, scopes }, |parts| parts.is_conventional())
-        } else if is_most(prefixed) {
-            let areas = by_frequency(parts.iter().filter_map(|parts| parts.prefix));
-            (TitleShape::Area { areas }, |parts| parts.prefix.is_some())
-        } else if is_most(titles.len() - prefixed) {
-            (TitleShape::Plain, |parts| parts.prefix.is_none())
+        let titles = subjects.iter().map(|subject| subject.trim());
+        let titles: Vec<&str> = titles.filter(|title| !title.is_empty() && !is_made_by_git(title)).collect();
+        let those = |is: fn(&str) -> bool| -> Vec<&str> {
+            titles.iter().copied().filter(|title| is(title)).collect()
+        };
+        let is_habit = |those: &[&str]| titles.len() >= FEWEST && those.len() * 100 >= titles.len() * HABIT;
+        let typed = those(is_conventional);
+        let prefixed = those(|title| prefix(title).is_some());
+        let plain = those(|title| prefix(title).is_none());
+        let (shape, shown) = if is_habit(&typed) {
+            (TitleShape::Conventional(prefixes(&typed)), typed)
+        } else if is_habit(&prefixed) {
+            (TitleShape::Area(prefixes(&prefixed)), prefixed)
+        } else if is_habit(&plain) {
+            (TitleShape::Plain, plain)
         } else {
-            return any;
+            (TitleShape::Any, Vec::new())
         };
-        let shown: Vec<(&str, &TitleParts<'_>)> =
-            titles.iter().copied().zip(&parts).filter(|(_, parts)| shows(parts)).collect();
-        let strong = |count: usize| count * 100 >= shown.len() * STRONG_HABIT;
-        let begins = |is: fn(char) -> bool| {
-            shown.iter().filter(|(_, parts)| parts.what.chars().next().is_some_and(is)).count()
-        };
-        let case = if strong(begins(char::is_uppercase)) {
-            TitleCase::Capital
-        } else if strong(begins(char::is_lowercase)) {
-            TitleCase::Small
-        } else {
-            TitleCase::Any
-        };
-        let example = shown.iter().find(|(_, parts)| case.fits(parts.what)).or(shown.first());
-        let example = example.map(|(title, _)| title.chars().take(100).collect()).unwrap_or_default();
-        Self { shape, case, example }
+        let example = shown.first().map_or("", |title| without_number(title));
+        Self { shape, example: example.chars().take(100).collect() }
     }
 
-    /// How titles are written here, in a sentence for whoever writes one; none where there is no habit.
-    pub fn in_words(&self) -> Option<String> {
-        let how = match &self.shape {
-            TitleShape::Any => return None,
-            TitleShape::Conventional { types, scopes } => {
-                let scopes = match named(scopes) {
-                    scopes if scopes.is_empty() => String::new(),
-                    scopes => format!(", where it fits with one of the scopes {scopes}"),
-                };
-                format!("titles here are Conventional Commits of the types {}{scopes}", named(types))
-            }
-            TitleShape::Area { areas } => {
-                format!("titles here begin with the area and a colon; areas are {}", named(areas))
-            }
-            TitleShape::Plain => "titles here have no prefix".to_owned(),
+    /// Whether a title keeps to the habit.
+    ///
+    /// # Errors
+    /// What is expected, with an example from the repository.
+    pub fn fits(&self, title: &str) -> Result<(), String> {
+        let prefix = prefix(title);
+        let (fits, habit) = match &self.shape {
+            TitleShape::Any => (true, String::new()),
+            TitleShape::Conventional(types) => (
+                is_conventional(title) || types.iter().any(|known| prefix == Some(known.as_str())),
+                format!("titles here are Conventional Commits of the types {}", types.join(", ")),
+            ),
+            TitleShape::Area(areas) => (
+                prefix.is_some()
+                    && (!is_conventional(title) || areas.iter().any(|known| prefix == Some(known.as_str()))),
+                format!("titles here begin with the area and a colon; areas are {}", areas.join(", ")),
+            ),
+            TitleShape::Plain => (!is_conventional(title), "titles here have no type before them".to_owned()),
         };
-        let case = match (self.case, &self.shape) {
-            (TitleCase::Any, _)
-            | (TitleCase::Small, TitleShape::Plain)
-            | (TitleCase::Capital, TitleShape::Any) => "",
-            (TitleCase::Capital, TitleShape::Plain) => " and begin with a capital",
-            (TitleCase::Small, _) => "; what follows begins small",
-            (TitleCase::Capital, _) => "; what follows begins with a capital",
+        if fits { Ok(()) } else { Err(format!("{habit}, such as: {}", self.example)) }
+    }
+
+    /// The issue's title, with a type where titles here have one. `class` is what the issue was classified as.
+    pub fn typed(&self, title: &str, class: &str) -> String {
+        let kind = match class {
+            "/feature" => "feat",
+            "/bug" => "fix",
+            _ => "chore",
         };
-        Some(format!("{how}{case}, such as: {}", self.example))
-    }
-}
-
-/// Whether a title keeps to the habit.
-///
-/// # Errors
-/// What is expected, with an example from the repository.
-pub fn fits(habit: &TitleStyle, title: &str) -> Result<(), String> {
-    let title = on_one_line(title);
-    let title = title.as_str();
-    let Some(expected) = habit.in_words() else { return Ok(()) };
-    let parts = TitleParts::of(title);
-    let fault = if without_number(title) != title {
-        Some("the title has a number at its end, which is added when it is merged")
-    } else if title.ends_with('.') && !title.ends_with("..") && !habit.example.ends_with('.') {
-        Some("the title ends with a full stop")
-    } else {
-        match &habit.shape {
-            TitleShape::Any => None,
-            TitleShape::Conventional { types, .. } => {
-                let is_known =
-                    |prefix: &str| parts.is_conventional() || types.iter().any(|known| known == prefix);
-                (!parts.prefix.is_some_and(is_known)).then_some("the title has no type before it")
-            }
-            TitleShape::Area { areas } => {
-                let is_type =
-                    |prefix: &str| parts.is_conventional() && areas.iter().all(|known| known != prefix);
-                parts.prefix.is_none_or(is_type).then_some("the title has no area before it")
-            }
-            TitleShape::Plain if parts.is_conventional() => Some("the title has a type before it"),
-            TitleShape::Plain if !habit.case.fits(title) => Some("the title begins in another way"),
-            TitleShape::Plain => None,
-        }
-    };
-    match fault {
-        None => Ok(()),
-        Some(fault) => Err(format!("{fault}; {expected}")),
-    }
-}
-
-/// The title as it would be written here. `class` is what the issue was classified as: `/feature`, `/bug` or
-/// `/chore`. One that fits is left as it is; where only people know how (which area?), so is the rest.
-pub fn mend(habit: &TitleStyle, title: &str, class: &str) -> String {
-    let title = on_one_line(title);
-    if fits(habit, &title).is_ok() {
-        return title;
-    }
-    let bare = stripped(&title);
-    let parts = TitleParts::of(bare);
-    if !parts.what.contains(char::is_alphanumeric) {
-        return title;
-    }
-    let mended = match &habit.shape {
-        TitleShape::Any => bare.to_owned(),
-        TitleShape::Conventional { scopes, .. } if !parts.is_conventional() => {
-            let kind = match class.trim().trim_start_matches('/') {
-                "feature" => "feat",
-                "bug" => "fix",
-                _ => "chore",
-            };
-            // An area that is a scope here becomes one; any other stays where it is.
-            match parts.prefix.filter(|area| scopes.iter().any(|scope| scope == area)) {
-                Some(scope) => format!("{kind}({scope}): {}", habit.worded(parts.what)),
-                None => format!("{kind}: {}", habit.worded(bare)),
+        match &self.shape {
+            TitleShape::Conventional(_) if self.fits(title).is_err() => format!("{kind}: {title}"),
+            TitleShape::Any | TitleShape::Conventional(_) | TitleShape::Area(_) | TitleShape::Plain => {
+                title.to_owned()
             }
         }
-        TitleShape::Area { areas } if parts.is_conventional() || parts.prefix.is_none() => {
-            let area = parts.scope.or_else(|| {
-                let word =
-                    |area: &&String| parts.what.split(|c: char| !is_of_prefix(c)).any(|word| word == *area);
-                areas.iter().find(word).map(String::as_str)
-            });
-            match area {
-                Some(area) => format!("{area}: {}", habit.worded(parts.what)),
-                None => habit.worded(parts.what),
-            }
-        }
-        TitleShape::Plain if parts.is_conventional() => habit.worded(parts.what),
-        TitleShape::Plain => habit.worded(bare),
-        TitleShape::Conventional { .. } | TitleShape::Area { .. } => parts.with(&habit.worded(parts.what)),
-    };
-    let most = mended.char_indices().nth(LONGEST).map_or(mended.len(), |(at, _)| at);
-    let end = if most == mended.len() {
-        most
-    } else {
-        mended[..most].rfind(' ').filter(|end| *end > most / 2).unwrap_or(most)
-    };
-    stripped(&mended[..end]).to_owned()
-}
-
-impl TitleStyle {
-    /// What comes after a prefix, begun as it is done here.
-    fn worded(&self, what: &str) -> String {
-        let (first, rest) = what.split_once(' ').unwrap_or((what, ""));
-        let first = match self.case {
-            TitleCase::Capital => capitalized(first),
-            TitleCase::Small if is_capitalized(first) => first.to_lowercase(),
-            TitleCase::Small | TitleCase::Any => first.to_owned(),
-        };
-        if rest.is_empty() { first } else { format!("{first} {rest}") }
-    }
-}
-
-impl TitleCase {
-    fn fits(self, what: &str) -> bool {
-        let first = what.split_whitespace().next().unwrap_or_default();
-        match self {
-            Self::Any => true,
-            Self::Small => !is_capitalized(first),
-            Self::Capital => capitalized(first) == first,
-        }
-    }
-}
-
-/// Whether it begins as a sentence does: names and abbreviations, which have capitals elsewhere, are left alone.
-fn is_capitalized(word: &str) -> bool {
-    let mut characters = word.chars();
-    characters.next().is_some_and(|c| c.is_uppercase() && c.to_lowercase().count() == 1)
-        && !characters.any(|c| c.is_uppercase() || c.is_numeric())
-}
-
-/// The word with a capital; as it is where it holds one already or is no word, such as a path.
-fn capitalized(word: &str) -> String {
-    let is_word = word.chars().all(|c| c.is_lowercase() || matches!(c, '\'' | '-' | ',' | ':'));
-    let mut characters = word.chars();
-    match characters.next() {
-        Some(first) if is_word => first.to_uppercase().chain(characters).collect(),
-        Some(_) | None => word.to_owned(),
     }
 }
 
@@ -277,87 +105,112 @@ fn is_made_by_git(subject: &str) -> bool {
 
 /// Without the ` (#12)` that GitHub adds when it squashes.
 fn without_number(title: &str) -> &str {
-    let bare = |title: &'_ str| -> Option<usize> {
-        let inner = title.strip_suffix(')')?;
-        let (before, number) = inner.rsplit_once("(#")?;
-        let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-        is_number.then(|| before.trim_end().len())
-    };
-    let mut title = title;
-    while let Some(length) = bare(title) {
-        title = &title[..length];
-    }
-    title
+    title.rsplit_once(" (#").filter(|(_, number)| number.ends_with(')')).map_or(title, |(bare, _)| bare)
 }
 
-fn on_one_line(title: &str) -> String {
-    title.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The type or area before a colon, without scope and `!`. A tracker's number is neither.
+fn prefix(title: &str) -> Option<&str> {
+    let (head, _) = title.split_once(": ")?;
+    let head = head.strip_suffix('!').unwrap_or(head);
+    let prefix = head.strip_suffix(')').and_then(|head| head.split_once('(')).map_or(head, |(name, _)| name);
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./*+@".contains(c);
+    let is_ticket = prefix.rsplit_once('-').is_some_and(|(_, number)| number.parse::<u64>().is_ok());
+    let is_name = !is_ticket
+        && prefix.chars().count() <= LONGEST_PREFIX
+        && prefix.split(", ").all(|name| !name.is_empty() && name.chars().all(is_plain));
+    is_name.then_some(prefix)
 }
 
-/// Without numbers and signs at its end.
-fn stripped(title: &str) -> &str {
-    let less = without_number(title).trim_end_matches(['.', ' ', ',', ';']);
-    if less.len() == title.len() { title } else { stripped(less) }
+fn is_conventional(title: &str) -> bool {
+    prefix(title).is_some_and(|prefix| TYPES.contains(&prefix))
 }
 
-fn by_frequency<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+/// The most frequent first.
+fn prefixes(titles: &[&str]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for name in names {
-        *counts.entry(name).or_default() += 1;
+    for prefix in titles.iter().filter_map(|title| prefix(title)) {
+        *counts.entry(prefix).or_default() += 1;
     }
     let mut counted: Vec<(&str, usize)> = counts.into_iter().collect();
     counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    counted.into_iter().map(|(name, _)| name.to_owned()).collect()
-}
-
-fn named(names: &[String]) -> String {
-    names.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ")
-}
-
-fn is_of_prefix(character: char) -> bool {
-    character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '*' | '+' | '@')
-}
-
-impl<'a> TitleParts<'a> {
-    fn of(title: &'a str) -> Self {
-        let plain = Self { prefix: None, scope: None, breaks: false, what: title };
-        let Some((head, what)) = title.split_once(": ") else { return plain };
-        let what = what.trim_start();
-        let breaks = head.ends_with('!');
-        let head = head.strip_suffix('!').unwrap_or(head);
-        let (prefix, scope) = match head.strip_suffix(')').and_then(|head| head.split_once('(')) {
-            Some((prefix, scope)) => (prefix, Some(scope)),
-            None => (head, None),
-        };
-        // A tracker's number is neither a type nor an area.
-        let is_ticket = prefix.rsplit_once('-').is_some_and(|(project, number)| {
-            let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-            is_number && project.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
-        });
-        let names = |text: &str| {
-            !text.is_empty()
-                && text.chars().count() <= LONGEST_PREFIX
-                && text.split(", ").all(|name| !name.is_empty() && name.chars().all(is_of_prefix))
-        };
-        let fits = names(prefix) && scope.is_none_or(names) && !what.is_empty() && !is_ticket;
-        if fits { Self { prefix: Some(prefix), scope, breaks, what } } else { plain }
-    }
-
-    fn is_conventional(&self) -> bool {
-        self.prefix.is_some_and(|prefix| TYPES.contains(&prefix))
-    }
-
-    /// The same before other words.
-    fn with(&self, what: &str) -> String {
-        let scope = self.scope.map(|scope| format!("({scope})")).unwrap_or_default();
-        let breaks = if self.breaks { "!" } else { "" };
-        match self.prefix {
-            Some(prefix) => format!("{prefix}{scope}{breaks}: {what}"),
-            None => what.to_owned(),
-        }
-    }
+    counted.into_iter().take(MOST_NAMED).map(|(name, _)| name.to_owned()).collect()
 }
 
 #[cfg(test)]
-#[path = "title_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn habit(subjects: &[&str]) -> TitleStyle {
+        TitleStyle::of(&subjects.iter().map(|subject| (*subject).to_owned()).collect::<Vec<_>>())
+    }
+
+    fn conventional() -> TitleStyle {
+        habit(&[
+            "fix(parser): handle empty input (#41)",
+            "Merge pull request #40 from o/b",
+            "feat: add a flag for colours (#39)",
+            "docs: say how to build",
+            "chore(deps): update serde from 1 to 2 (#38)",
+            "fix(parser)!: remove the old syntax",
+            "Release 1.2",
+        ])
+    }
+
+    #[test]
+    fn a_title_that_breaks_with_the_habit_hears_what_is_expected() {
+        let areas = habit(&[
+            "net/http: close idle connections",
+            "cmd/go: fix the build cache",
+            "net/http: handle trailers",
+            "runtime, sync: add a lock",
+            "parser: avoid a copy",
+        ]);
+        let plain = habit(&["Add a flag (#12)", "Fix the sum", "Use one lock", "ABC-12: trailers", "Sort"]);
+        for (habit, fitting, other, said) in [
+            (
+                conventional(),
+                ["perf(lexer)!: read lines once", "fix: README is found"],
+                "parser: handle sums",
+                "titles here are Conventional Commits of the types fix, chore, docs, feat, such as: fix(parser): handle empty \
+                 input",
+            ),
+            (
+                areas,
+                ["sync: add a lock", "net/http, all: x"],
+                "fix: the sum",
+                "titles here begin with the area and a colon; areas are net/http, cmd/go, parser, runtime, sync, such as: \
+                 net/http: close idle connections",
+            ),
+            (
+                plain,
+                ["Sort keys of `a.b`", "README: mention Windows"],
+                "fix: the sum",
+                "titles here have no type before them, such as: Add a flag",
+            ),
+        ] {
+            for title in fitting {
+                assert_eq!(habit.fits(title), Ok(()), "{title}");
+            }
+            assert_eq!(habit.fits(other), Err(said.to_owned()));
+        }
+    }
+
+    #[test]
+    fn few_or_mixed_commits_show_no_habit() {
+        let mixed = ["fix: a b", "feat: c d", "Add e", "parser: f", "Remove g", "Do h", "Be i"];
+        for habit in [habit(&[]), habit(&["fix: a", "fix: b", "feat: c"]), habit(&mixed)] {
+            assert_eq!(
+                (habit.fits("Whatever"), habit.typed("Whatever", "/bug")),
+                (Ok(()), "Whatever".to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn the_issues_title_gets_a_type_where_titles_have_one() {
+        let typed = |title, class| conventional().typed(title, class);
+        assert_eq!(typed("Handle sums", "/bug"), "fix: Handle sums");
+        assert_eq!(typed("Handle sums", ""), "chore: Handle sums");
+        assert_eq!(typed("feat(cli): handle sums", "/bug"), "feat(cli): handle sums");
+    }
+}

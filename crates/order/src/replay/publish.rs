@@ -16,7 +16,7 @@ use crate::pipeline::{Check, Stage, StageKind};
 use crate::pull_template;
 use crate::settlement::Settlement;
 use crate::task::TaskComments;
-use crate::title::{self, TitleStyle};
+use crate::title::TitleStyle;
 use crate::trace::{CandidateWork, PullTrace, StageState};
 use crate::verdict::Verdict;
 
@@ -242,8 +242,8 @@ impl<'a> Replay<'a> {
         let title: String = title.chars().take(200).collect();
         let title = if title.is_empty() { "Change for an issue without a title".to_owned() } else { title };
         let subjects = self.journal.prepared().map_or(&[][..], |prepared| prepared.subjects);
-        let (habit, class) = (TitleStyle::of(subjects), self.class());
-        let title = title::mend(&habit, &title, &class);
+        let habit = TitleStyle::of(subjects);
+        let title = habit.typed(&title, &self.class());
         if stage.agent.is_none() {
             return Ok((title, String::new()));
         }
@@ -264,18 +264,17 @@ impl<'a> Replay<'a> {
             let invalid = |what: String, how: &str| {
                 RoundOutcome::invalid_output(Feedback::failed(Category::InvalidOutput, what).suggest(how))
             };
-            Ok(match title::fits(&habit, title) {
+            Ok(match habit.fits(title) {
                 _ if !is_text => invalid(
                     "the answer is no title and text of a pull request".to_owned(),
                     "Answer with the title on the first line, an empty line, then the text.",
                 ),
-                Ok(()) => RoundOutcome::Passed((title.to_owned(), summary.to_owned())),
-                // Once is worth asking for; after that it is put right, as far as that can be done.
+                // Worth asking for once.
                 Err(expected) if round == 1 => invalid(
                     format!("the title is not written as titles are here: {expected}"),
                     "Change the title.",
                 ),
-                Err(_) => RoundOutcome::Passed((title::mend(&habit, title, &class), summary.to_owned())),
+                Ok(()) | Err(_) => RoundOutcome::Passed((title.to_owned(), summary.to_owned())),
             })
         })?;
         Ok(match written {

@@ -3,7 +3,7 @@
 
 use super::repository_templates::{is_pipeline, is_plain_name};
 use journeyman_order::settings::plain_folder;
-use journeyman_order::yaml::{self, YamlProblem};
+use journeyman_order::yaml;
 use journeyman_order::{RepositorySettings, byte_order_mark};
 
 /// The most bytes that the file may have.
@@ -34,9 +34,9 @@ pub fn repository_settings(yaml: &[u8]) -> Result<RepositorySettings, Repository
     if !text.lines().any(says_something) {
         return Ok(RepositorySettings::default());
     }
-    let read = yaml::read_all::<RepositorySettings>(text);
-    let mut problems: Vec<String> = read.problems.iter().map(YamlProblem::with_line).collect();
-    let Some(settings) = read.value else { return Err(RepositorySettingsError(problems)) };
+    let (read, _) = yaml::read_with_places::<RepositorySettings>(text);
+    let settings = read.map_err(|problem| RepositorySettingsError(vec![problem.with_line()]))?;
+    let mut problems = Vec::new();
     hold_to_rules(&settings, &mut problems);
     if problems.is_empty() { Ok(settings) } else { Err(RepositorySettingsError(problems)) }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{NAME_RULE, RoleName};
 use super::schema::schema_validator;
-use super::yaml::{self, YamlProblem};
+use super::yaml;
 
 /// `templates/agents/NAME.yaml`, or a repository's or a server's own in its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,7 +49,7 @@ pub enum Tool {
     Run,
 }
 
-/// Why a role cannot be used: everything that was found, each with its line where there is one.
+/// Why a role cannot be used: the first fault of its form with its line, or every rule that it breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", yaml::in_one_line(.0))]
 pub struct InvalidRole(pub Vec<String>);
@@ -61,18 +61,17 @@ impl Role {
     /// Reads and holds against the rules. The file may be a repository's: whatever is in it, reading it ends soon.
     ///
     /// # Errors
-    /// Everything that is wrong, with the line where YAML tells it.
+    /// What is wrong with it.
     pub fn parse(yaml: &str) -> Result<Self, InvalidRole> {
         if yaml.len() > MOST_ROLE_BYTES {
             let bytes = yaml.len();
             let problem = format!("the file has {bytes} bytes, at most {MOST_ROLE_BYTES} are read");
             return Err(InvalidRole(vec![problem]));
         }
-        let read = yaml::read_all::<Self>(yaml);
-        let mut problems: Vec<String> = read.problems.iter().map(YamlProblem::with_line).collect();
-        let Some(role) = read.value else { return Err(InvalidRole(problems)) };
-        let has_problem = |field: &str| read.problems.iter().any(|problem| problem.key() == field);
-        if RoleName::parse(&role.name).is_err() && !has_problem("name") {
+        let (read, _) = yaml::read_with_places::<Self>(yaml);
+        let role = read.map_err(|problem| InvalidRole(vec![problem.with_line()]))?;
+        let mut problems = Vec::new();
+        if RoleName::parse(&role.name).is_err() {
             problems.push(format!("`name`: a role's name has {NAME_RULE}"));
         }
         let short = |text: &Option<String>| {
@@ -110,11 +109,6 @@ mod tests {
             ("name: r\noutput_schema: {$ref: 'http://example.org/s'}\n", "`output_schema` has `$ref`"),
             ("name: &a r\ndescription: *a\n", "line 1: anchors, aliases and merge keys"),
             ("", "line 1: the file is empty"),
-            (
-                "name: r\nmodle: x\ntools: read\nsystem_prompt: [a]\nruntime: ''\n",
-                "line 2: unknown key `modle`; did you mean `model`?; line 3: `tools`: a list is expected; \
-                 line 4: `system_prompt`: a text is expected; `runtime` has 1 to 100 characters",
-            ),
         ] {
             let said = Role::parse(yaml).unwrap_err().to_string();
             assert!(said.starts_with(expected), "{yaml}: {said}");

@@ -2,8 +2,8 @@
 //!
 //! May know: YAML, and how a person writes it. Must never know: what a file means.
 //!
-//! A parser stops at the first fault. So a file is read as a tree first; the tree is written out again, one value a line, and read
-//! as what it is to be. The line of a fault names the value at fault. Without that value it is read once more, and so on.
+//! A file is read as a tree first, which knows where each value is. The tree is written out again, one value a line, and read as
+//! what it is to be. The line of a fault names the value at fault.
 
 use std::fmt;
 
@@ -26,21 +26,6 @@ pub struct YamlProblem {
     pub path: Vec<YamlStep>,
     /// What is wrong, without control characters.
     pub problem: String,
-    /// Whether all that the file says and that is known is read all the same.
-    pub is_value_kept: bool,
-}
-
-impl YamlProblem {
-    /// Whether it says why this key of a map is not there: its value is wrong, or its name.
-    fn is_of_key(&self, map: &[YamlStep], key: &str) -> bool {
-        let Some((YamlStep::Key(last), parent)) = self.path.split_last() else { return false };
-        parent == map && (last == key || near(last, &[key]).is_some())
-    }
-
-    /// The value that it is about, such as `tests[0].path`.
-    pub fn key(&self) -> String {
-        key_of(&self.path)
-    }
 }
 
 impl fmt::Display for YamlProblem {
@@ -68,21 +53,9 @@ impl YamlProblem {
     }
 }
 
-/// The most of all problems of a file that is told in one sentence, in characters.
-const LONGEST_LINE: usize = 1_400;
-
-/// What is wrong with a file in one line; of many problems the first.
+/// What is wrong with a file, in one line.
 pub fn in_one_line(problems: &[String]) -> String {
-    let mut line = String::new();
-    for (told, problem) in problems.iter().enumerate() {
-        let problem = shorten(problem, 600);
-        if told > 0 && line.chars().count() + problem.chars().count() > LONGEST_LINE {
-            return format!("{line}; and {} more", problems.len() - told);
-        }
-        line.push_str(if told > 0 { "; " } else { "" });
-        line.push_str(&problem);
-    }
-    line
+    shorten(&problems.join("; "), 1_400)
 }
 
 fn key_of(path: &[YamlStep]) -> String {
@@ -104,95 +77,39 @@ fn shown_last(path: &[YamlStep]) -> String {
         .unwrap_or_default()
 }
 
-/// What a file says.
-pub struct YamlRead<T> {
-    /// What can be read, without the values that have a problem; none where too little is left.
-    pub value: Option<T>,
-    pub problems: Vec<YamlProblem>,
-    pub tree: YamlTree,
-}
-
-/// Reads a file that its caller found short enough. `null` is the same as leaving a key out.
-pub fn read_all<T: DeserializeOwned>(yaml: &str) -> YamlRead<T> {
+/// Reads a file that its caller found short enough, up to its first fault. `null` is the same as leaving a key out.
+#[allow(clippy::wildcard_enum_match_arm, reason = "the library's errors, which it may add to")]
+pub fn read_with_places<T: DeserializeOwned>(yaml: &str) -> (Result<T, YamlProblem>, YamlTree) {
+    use serde_saphyr::Error;
+    let of_file =
+        |place, problem| (Err(YamlProblem { place, path: Vec::new(), problem }), YamlTree::default());
     let tree = match read_with(yaml, tree_options()) {
         Ok(tree) => YamlTree::new(tree, yaml),
-        Err(error) => {
-            let (place, problem) = (place_of(&error), said(&error));
-            let problem = YamlProblem { place, path: Vec::new(), problem, is_value_kept: false };
-            return YamlRead { value: None, problems: vec![problem], tree: YamlTree::default() };
-        }
+        Err(error) => return of_file(place_of(&error), said(&error)),
     };
-    let mut sound = tree.clone();
-    let mut problems: Vec<YamlProblem> = Vec::new();
-    for (path, place) in sound.take_doubles() {
-        let problem = format!("`{}` is there twice", shown_last(&path));
-        problems.push(YamlProblem { place: Some(place), path, problem, is_value_kept: true });
+    if tree.is_empty() {
+        return of_file(Some((1, 1)), "the file is empty".to_owned());
     }
-    problems.truncate(MOST_PROBLEMS);
-    if sound.is_empty() {
-        let problem = "the file is empty".to_owned();
-        problems.push(YamlProblem { place: Some((1, 1)), path: Vec::new(), problem, is_value_kept: false });
-        return YamlRead { value: None, problems, tree };
+    let (text, lines) = tree.written();
+    let error = match read::<T>(&text) {
+        Ok(value) => return (Ok(value), tree),
+        Err(error) => error,
+    };
+    let line = error.location().and_then(|place| usize::try_from(place.line()).ok()).unwrap_or(1);
+    let mut path = lines.get(line.saturating_sub(1)).cloned().unwrap_or_default();
+    let is_above = match error.without_snippet() {
+        // It is found at the end of the map that the key is missing in, behind its last value.
+        Error::SerdeMissingField { .. } => !tree.is_empty_map(&path),
+        // The one key of a map that stands for a choice.
+        Error::SerdeUnknownVariant { variant, .. } => path.last() == Some(&YamlStep::Key(variant.clone())),
+        _ => false,
+    };
+    if is_above {
+        path.pop();
     }
-    while problems.len() < MOST_PROBLEMS {
-        let (text, lines) = sound.written();
-        let error = match read::<T>(&text) {
-            Ok(value) => return YamlRead { value: Some(value), problems, tree },
-            Err(error) => error,
-        };
-        let line = error.location().and_then(|place| usize::try_from(place.line()).ok()).unwrap_or(1);
-        let mut path = lines.get(line.saturating_sub(1)).cloned().unwrap_or_default();
-        let fault = Fault::of(&error);
-        match &fault {
-            // It is found at the end of the map that the key is missing in, behind its last value.
-            Fault::Missing(_) if !sound.is_empty_map(&path) => drop(path.pop()),
-            // The one key of a map that stands for a choice.
-            Fault::Choice(word) if path.last() == Some(&YamlStep::Key(word.clone())) => drop(path.pop()),
-            Fault::Missing(_) | Fault::Choice(_) | Fault::Key | Fault::Value => {}
-        }
-        if sound.is_filled_in(&path) {
-            break;
-        }
-        let is_told = |key: &str| problems.iter().any(|known| known.is_of_key(&path, key));
-        if !matches!(&fault, Fault::Missing(key) if is_told(key)) {
-            let place = if fault == Fault::Key { tree.place_of_key(&path) } else { tree.place(&path) };
-            let is_value_kept = fault == Fault::Key;
-            problems.push(YamlProblem { place, path: path.clone(), problem: said(&error), is_value_kept });
-        }
-        let goes_on = match &fault {
-            Fault::Missing(key) => sound.fill_in(&path, key),
-            Fault::Key | Fault::Choice(_) | Fault::Value => sound.remove(&path),
-        };
-        if !goes_on {
-            break;
-        }
-    }
-    YamlRead { value: None, problems, tree }
-}
-
-/// What a fault is about.
-#[derive(PartialEq, Eq)]
-enum Fault {
-    /// A key that is not known.
-    Key,
-    /// This key is not there.
-    Missing(String),
-    /// This word is none of those that can be chosen.
-    Choice(String),
-    Value,
-}
-
-impl Fault {
-    #[allow(clippy::wildcard_enum_match_arm, reason = "the library's errors, which it may add to")]
-    fn of(error: &serde_saphyr::Error) -> Self {
-        use serde_saphyr::Error;
-        match error.without_snippet() {
-            Error::SerdeUnknownField { .. } => Self::Key,
-            Error::SerdeMissingField { field, .. } => Self::Missing((*field).to_owned()),
-            Error::SerdeUnknownVariant { variant, .. } => Self::Choice(variant.clone()),
-            _ => Self::Value,
-        }
-    }
+    let is_of_key = matches!(error.without_snippet(), Error::SerdeUnknownField { .. });
+    let place = if is_of_key { tree.place_of_key(&path) } else { tree.place(&path) };
+    (Err(YamlProblem { place, path, problem: said(&error) }), tree)
 }
 
 /// Reads a file, and stops at its first fault.
@@ -208,7 +125,6 @@ fn read_with<T: DeserializeOwned>(yaml: &str, options: Options) -> Result<T, Box
 fn tree_options() -> Options {
     with_limits(serde_saphyr::options! {
         non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::PassThrough,
-        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::PassThrough,
     })
 }
 

@@ -1,4 +1,4 @@
-//! A file's values with their places, and the file written out again without some of them.
+//! A file's values with their places, and the file written out again without keys that say nothing.
 
 use std::fmt;
 
@@ -35,14 +35,11 @@ struct YamlValue {
 #[derive(Debug, Clone)]
 enum YamlNode {
     Map(Vec<YamlEntry>),
-    /// Each with its number in the file.
-    List(Vec<(usize, YamlValue)>),
+    List(Vec<YamlValue>),
     Text(String),
     /// A number, a truth, or nothing, as it is written.
     Plain(String),
     Null,
-    /// What stands for a key that is missing.
-    FilledIn,
 }
 
 #[derive(Debug, Clone)]
@@ -80,7 +77,7 @@ impl YamlTree {
     pub(super) fn text(&self, path: &[YamlPathSegment<'_>]) -> Option<&str> {
         match &self.get(path)?.node {
             YamlNode::Text(text) | YamlNode::Plain(text) => Some(text),
-            YamlNode::Map(_) | YamlNode::List(_) | YamlNode::Null | YamlNode::FilledIn => None,
+            YamlNode::Map(_) | YamlNode::List(_) | YamlNode::Null => None,
         }
     }
 
@@ -96,20 +93,6 @@ impl YamlTree {
         entry.place.or(entry.value.place)
     }
 
-    /// Takes out every key that is there a second time, and says where.
-    pub(super) fn take_doubles(&mut self) -> Vec<(Vec<YamlStep>, YamlPosition)> {
-        let mut found = Vec::new();
-        if let Some(root) = &mut self.0 {
-            root.take_doubles(&mut Vec::new(), &mut found);
-        }
-        found
-    }
-
-    /// Whether something was put in this place that the file does not say.
-    pub(super) fn is_filled_in(&self, path: &[YamlStep]) -> bool {
-        self.get(&borrowed(path)).is_some_and(|value| matches!(value.node, YamlNode::FilledIn))
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|root| matches!(root.node, YamlNode::Null))
     }
@@ -123,36 +106,6 @@ impl YamlTree {
             return false;
         };
         entries.iter().all(|entry| matches!(entry.value.node, YamlNode::Null))
-    }
-
-    /// Takes a value out; whether there was one inside the file's own.
-    pub(super) fn remove(&mut self, path: &[YamlStep]) -> bool {
-        let Some((last, parents)) = path.split_last() else { return false };
-        match (self.at(parents).map(|value| &mut value.node), last) {
-            (Some(YamlNode::Map(entries)), YamlStep::Key(key)) => {
-                let before = entries.len();
-                entries.retain(|entry| entry.key != *key);
-                entries.len() < before
-            }
-            (Some(YamlNode::List(items)), YamlStep::Item(number)) => {
-                let before = items.len();
-                items.retain(|(known, _)| known != number);
-                items.len() < before
-            }
-            (Some(_) | None, _) => false,
-        }
-    }
-
-    /// Puts something in the place of a key that is missing, so that the rest can be read.
-    pub(super) fn fill_in(&mut self, path: &[YamlStep], key: &str) -> bool {
-        let Some(YamlValue { node: YamlNode::Map(entries), place }) = self.at(path) else { return false };
-        let value = YamlValue { place: *place, node: YamlNode::FilledIn };
-        entries.push(YamlEntry { key: key.to_owned(), place: *place, value });
-        true
-    }
-
-    fn at(&mut self, path: &[YamlStep]) -> Option<&mut YamlValue> {
-        path.iter().try_fold(self.0.as_mut()?, |value, step| value.inner_mut(step))
     }
 
     /// The file with one value a line, without keys that say nothing, and the path of the value in each line.
@@ -224,10 +177,10 @@ impl TreeWriter {
             }
             YamlNode::List(items) => {
                 self.text.push('[');
-                for (number, value) in items {
-                    self.path.push(YamlStep::Item(*number));
+                for (number, value) in items.iter().enumerate() {
+                    self.path.push(YamlStep::Item(number));
                     self.begin_line();
-                    self.write(value, nulls.after(&YamlStep::Item(*number)));
+                    self.write(value, nulls.after(&YamlStep::Item(number)));
                     self.text.push(',');
                     self.path.pop();
                 }
@@ -237,7 +190,6 @@ impl TreeWriter {
             YamlNode::Text(text) => self.push_text(text),
             YamlNode::Plain(plain) => self.text.push_str(plain),
             YamlNode::Null => self.text.push('~'),
-            YamlNode::FilledIn => self.push_text("1"),
         }
     }
 
@@ -258,50 +210,8 @@ impl YamlValue {
             (YamlNode::Map(entries), YamlPathSegment::Key(key)) => {
                 entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
             }
-            (YamlNode::List(items), YamlPathSegment::Item(number)) => {
-                items.iter().find(|(known, _)| *known == number).map(|(_, value)| value)
-            }
+            (YamlNode::List(items), YamlPathSegment::Item(number)) => items.get(number),
             (_, YamlPathSegment::Key(_) | YamlPathSegment::Item(_)) => None,
-        }
-    }
-
-    fn inner_mut(&mut self, step: &YamlStep) -> Option<&mut Self> {
-        match (&mut self.node, step) {
-            (YamlNode::Map(entries), YamlStep::Key(key)) => {
-                entries.iter_mut().find(|entry| entry.key == *key).map(|entry| &mut entry.value)
-            }
-            (YamlNode::List(items), YamlStep::Item(number)) => {
-                items.iter_mut().find(|(known, _)| known == number).map(|(_, value)| value)
-            }
-            (_, YamlStep::Key(_) | YamlStep::Item(_)) => None,
-        }
-    }
-
-    fn take_doubles(&mut self, path: &mut Vec<YamlStep>, found: &mut Vec<(Vec<YamlStep>, YamlPosition)>) {
-        match &mut self.node {
-            YamlNode::Map(entries) => {
-                let mut known: Vec<String> = Vec::new();
-                entries.retain_mut(|entry| {
-                    path.push(YamlStep::Key(entry.key.clone()));
-                    let is_new = !known.contains(&entry.key);
-                    if is_new {
-                        entry.value.take_doubles(path, found);
-                        known.push(entry.key.clone());
-                    } else {
-                        found.push((path.clone(), entry.place.or(entry.value.place).unwrap_or_default()));
-                    }
-                    path.pop();
-                    is_new
-                });
-            }
-            YamlNode::List(items) => {
-                for (number, value) in items {
-                    path.push(YamlStep::Item(*number));
-                    value.take_doubles(path, found);
-                    path.pop();
-                }
-            }
-            YamlNode::Text(_) | YamlNode::Plain(_) | YamlNode::Null | YamlNode::FilledIn => {}
         }
     }
 }
@@ -343,7 +253,7 @@ fn with_source(parsed: Spanned<ParsedNode>, yaml: &str) -> YamlValue {
                 .collect(),
         ),
         ParsedNode::List(items) => {
-            YamlNode::List(items.into_iter().map(|item| with_source(item, yaml)).enumerate().collect())
+            YamlNode::List(items.into_iter().map(|item| with_source(item, yaml)).collect())
         }
         ParsedNode::Text(text) => YamlNode::Text(text),
         ParsedNode::Plain => source().map_or(YamlNode::Null, |text| YamlNode::Plain(text.trim().to_owned())),

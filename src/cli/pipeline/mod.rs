@@ -28,7 +28,7 @@ pub(super) struct PipelineArguments {
 
 #[derive(Debug, Subcommand)]
 enum PipelineCommand {
-    /// Report every problem in a pipeline's file, with line and column.
+    /// Report problems in a pipeline's file, with line and column.
     #[command(
         after_help = "Exit codes: 0 it can be used, 1 it cannot, 2 it cannot be read, or wrong usage.\n\n\
                             Roles and command templates are ours, those of --templates, and those in `../agents/` and \

@@ -1,47 +1,10 @@
-//! What a file's form is against: told at once, and `null` is no fault.
+//! What a file may leave out.
 
 use super::*;
 
 fn of_stages(stages: &[&str]) -> String {
     let stages: String = stages.iter().map(|stage| format!("  - {{{stage}}}\n")).collect();
     format!("name: p\nversion: 1\nstages:\n{stages}")
-}
-
-fn problems_of(yaml: &str) -> Vec<String> {
-    let problems = Pipeline::parse(yaml).map_or_else(|invalid| invalid.problems, |_| Vec::new());
-    problems.iter().map(ToString::to_string).collect()
-}
-
-#[test]
-fn what_yaml_says_of_every_stage_is_told_at_once_with_the_rules_that_are_broken_elsewhere() {
-    let yaml = "\
-name: p
-version: one
-stages:
-  - name: a
-    agnet: x
-    checks: [pushed]
-    retry_count: many
-  - name: b
-    agent: x
-    budget: -1
-  - name: c
-    agent: [x]
-    timeout: soon
-    agent: y
-";
-    let told = problems_of(yaml);
-    let expected = [
-        "line 2: `version` is a number or a text such as \"1.0\", not \"one\"",
-        "line 5: stage \"a\": unknown key `agnet`; did you mean `agent`?",
-        "line 6: stage \"a\": \"pushed\" is not known, one of pushed_commit, policy, tests, verifier is expected",
-        "line 7: stage \"a\": a whole number, 0 or more, is expected",
-        "line 10: stage \"b\": `budget` is dollars, over 0 and at most 10000",
-        "line 12: stage \"c\": a text is expected",
-        "line 13: stage \"c\": \"soon\" is no length of time; write 90s, 10m or 2h",
-        "line 14: stage \"c\": `agent` is there twice",
-    ];
-    assert_eq!(told, expected);
 }
 
 #[test]

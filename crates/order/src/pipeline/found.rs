@@ -1,6 +1,6 @@
 //! What is wrong with a pipeline, as it is found.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::problem::PipelineProblem;
 use super::{Pipeline, Stage};
@@ -72,12 +72,6 @@ impl<'a> PipelineDiagnostics<'a> {
         };
         let (line, column) = place.unzip();
         self.problems.push(PipelineProblem { line, column, stage, field, problem });
-    }
-
-    /// What the file's form is against, which is told instead of what it leads to in the same stages.
-    pub(super) fn add_of_form(&mut self, problems: Vec<PipelineProblem>, stages: &BTreeSet<String>) {
-        self.problems.retain(|problem| problem.stage.as_ref().is_none_or(|stage| !stages.contains(stage)));
-        self.problems.extend(problems);
     }
 
     /// In the file's order, each once.

@@ -1,4 +1,4 @@
-//! From a file to a pipeline, or to everything that is wrong with it.
+//! From a file to a pipeline, or to what is wrong with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::problem::{InvalidPipeline, PipelineProblem};
 use super::{Check, Pipeline, StageKind, graph, references, rules};
 use crate::names::is_name;
 use crate::role::Role;
-use crate::yaml::{self, YamlProblem, YamlRead};
+use crate::yaml::{self, YamlProblem};
 use crate::yaml_tree::{YamlPathSegment, YamlStep, YamlTree};
 
 impl Pipeline {
@@ -16,7 +16,7 @@ impl Pipeline {
     /// stands after those it depends on.
     ///
     /// # Errors
-    /// Everything that is wrong; what is not YAML at all, with its first problem.
+    /// The first fault of its form, or every rule that it breaks.
     pub fn parse(yaml: &str) -> Result<Self, InvalidPipeline> {
         read(yaml, Known::default())
     }
@@ -68,12 +68,8 @@ fn read(yaml: &str, known: Known<'_>) -> Result<Pipeline, InvalidPipeline> {
         let problem = format!("the file has {} bytes, at most {MOST_BYTES} are read", yaml.len());
         return Err(invalid(PipelineProblem { line: None, column: None, stage: None, field: None, problem }));
     }
-    let YamlRead { value, problems, tree } = yaml::read_all::<Pipeline>(yaml);
-    let of_form: Vec<PipelineProblem> = problems.iter().map(|problem| of_yaml(problem, &tree)).collect();
-    let Some(mut pipeline) = value else { return Err(InvalidPipeline { problems: of_form }) };
-    // Names are held against one another where all that the file says is known.
-    let is_whole = problems.iter().all(|problem| problem.is_value_kept);
-    let has_all_stages = !problems.iter().any(|problem| problem.path.len() == 2 && !problem.is_value_kept);
+    let (read, tree) = yaml::read_with_places::<Pipeline>(yaml);
+    let mut pipeline = read.map_err(|problem| invalid(of_yaml(&problem, &tree)))?;
     for stage in &mut pipeline.stages {
         if stage.uses == StageKind::Agent
             && !stage.verifier.is_empty()
@@ -82,10 +78,6 @@ fn read(yaml: &str, known: Known<'_>) -> Result<Pipeline, InvalidPipeline> {
             stage.checks.push(Check::Verifier);
         }
     }
-    let faulty: BTreeSet<String> = problems
-        .iter()
-        .filter_map(|problem| pipeline.stages.get(stage_of(problem)?.0).map(|stage| stage.name.clone()))
-        .collect();
     let mut found = PipelineDiagnostics::new(&pipeline, &tree);
     if !is_name(&pipeline.name) {
         found.at_top(
@@ -93,20 +85,19 @@ fn read(yaml: &str, known: Known<'_>) -> Result<Pipeline, InvalidPipeline> {
             "a pipeline's name has 1 to 40 characters of a-z, 0-9, - and _, and no digit after a -",
         );
     }
-    for (number, stage) in pipeline.stages.iter().enumerate().filter(|_| has_all_stages) {
+    for (number, stage) in pipeline.stages.iter().enumerate() {
         rules::hold(number, stage, &mut found);
     }
-    if let Some(roles) = known.roles.filter(|_| has_all_stages) {
+    if let Some(roles) = known.roles {
         references::check_roles(&pipeline, roles, &mut found);
     }
-    if let Some(commands) = known.commands.filter(|_| has_all_stages) {
+    if let Some(commands) = known.commands {
         references::check_commands(&pipeline, known.roles, commands, &mut found);
     }
-    if is_whole && graph::order(&mut pipeline, &mut found) == graph::StageOrdering::Yes {
+    if graph::order(&mut pipeline, &mut found) == graph::StageOrdering::Yes {
         graph::hold(&pipeline, &mut found);
         references::check(&pipeline, known.roles, &mut found);
     }
-    found.add_of_form(of_form, &faulty);
     as_result(found.end())?;
     Ok(pipeline)
 }

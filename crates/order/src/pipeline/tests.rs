@@ -103,7 +103,7 @@ fn what_yaml_says_is_told_with_line_stage_and_what_is_expected() {
             "line 7: stage \"a\": \"one_off\" is not known, one of text, one_of,",
         ),
         (block("when: 'true'"), "line 6: stage \"a\": \"true\" looks at nothing"),
-        (block("agent: y"), "line 6: stage \"a\": `agent` is there twice"),
+        (block("agent: y"), "line 6: `agent` is there twice"),
         (block("retry_count: many"), "line 6: stage \"a\": a whole number, 0 or more, is expected"),
         (
             "name: p\nversion: 1\nstages:\n  - agent: x\n".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::unknowable::{RunOfToday, incoherent, unknowable};
+use super::unknowable::{RunOfToday, unknowable};
 use journeyman_order::receipt::TestEvidence;
 
 /// Of a list or a text, more is not shown.
@@ -68,8 +68,7 @@ impl ReverifiedStatement {
 
 /// Every statement of a receipt about its tests, beside a run of today. `said` is `tests` of
 /// [`super::Statement::receipt`]: it holds also what this version does not know. What a receipt does not speak of at
-/// all, because it is of an older version, is not compared. What is only not known here does not differ; what contradicts
-/// itself does, whatever is known.
+/// all, because it is of an older version, is not compared. What is only not known here does not differ.
 ///
 /// # Errors
 /// When evidence cannot be written as JSON.
@@ -78,7 +77,7 @@ pub fn compare(
     known: &TestEvidence,
     today: RunOfToday<'_>,
 ) -> Result<Vec<ReverifiedStatement>, serde_json::Error> {
-    let (open, wrong) = (unknowable(known, today), incoherent(known));
+    let open = unknowable(known, today);
     let (known, here) = (serde_json::to_value(known)?, serde_json::to_value(today.tests)?);
     let mut rows = Vec::new();
     let mut fields: Vec<(&String, &Value)> = said.as_object().into_iter().flatten().collect();
@@ -91,12 +90,6 @@ pub fn compare(
                 &shown(said),
                 "this version of Journeyman does not know it",
             )),
-        }
-    }
-    for (statement, expected) in wrong {
-        match rows.iter_mut().find(|row| row.statement == statement) {
-            Some(row) => row.found = ReverificationResult::Differs,
-            None => rows.push(ReverifiedStatement::new(&statement, "contradicts itself", expected)),
         }
     }
     Ok(rows)

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::super::{ReverificationResult, ReverifiedStatement, RunOfToday, compare};
 use super::verified;
-use journeyman_order::comparison::TestList;
 use journeyman_order::receipt::TestEvidence;
 use journeyman_order::scrutiny::ExampleVerdict;
 use journeyman_order::{Exit, Proof, ProofGrade, TestCounts, TestVerdict};
@@ -163,57 +162,6 @@ fn what_only_the_issue_the_plan_or_mutants_tell_is_no_difference() {
         (bug(|said| scrutiny(said).comparison.fixed.add("test_x")), "scrutiny: comparison: fixed"),
     ] {
         assert_eq!(differing(&compared(&more, &bug(today))), [statement]);
-    }
-}
-
-#[test]
-fn nothing_that_contradicts_itself_gets_through_as_what_cannot_be_repeated() {
-    let list = |total, names: &[&str]| TestList {
-        total,
-        names: names.iter().map(|name| (*name).to_owned()).collect(),
-    };
-    let forged = |what: &str, list: TestList| {
-        let mut forged = bug(today);
-        let comparison = &mut scrutiny(&mut forged).comparison;
-        match what {
-            "fixed" => comparison.fixed = list,
-            _ => comparison.new = list,
-        }
-        forged
-    };
-    for (what, list) in [
-        ("fixed", list(0, &["test_sign"])),
-        ("fixed", list(5, &["test_sign", "test_sign"])),
-        ("new", list(1, &["test_c", "test_d"])),
-        ("new", list(7, &[])),
-    ] {
-        let lie = forged(what, list);
-        // Whatever is found here: even the same.
-        for here in [&bug(today), &lie] {
-            let differing = format!("{:?}", differing(&compared(&lie, here)));
-            assert!(differing.contains(&format!("scrutiny: comparison: {what}")), "{lie:?}: {differing}");
-        }
-    }
-    type Lie = fn(&mut TestEvidence);
-    let lies: [(Lie, &str); 4] = [
-        (|said| scrutiny(said).mutants.as_mut().unwrap().caught = 4, "scrutiny: mutants"),
-        (|said| scrutiny(said).mutants.as_mut().unwrap().caught = 3, "scrutiny: mutants"),
-        (|said| scrutiny(said).examples.first_mut().unwrap().after.clear(), "scrutiny: examples"),
-        (
-            |said| {
-                let example = scrutiny(said).examples.first_mut().unwrap();
-                (example.after, example.said) = (example.before.clone(), ExampleVerdict::AsBefore);
-            },
-            "verdict",
-        ),
-    ];
-    for (lie, statement) in lies {
-        assert_eq!(differing(&compared(&bug(lie), &bug(today))), [statement]);
-    }
-    // Of a long list of what is fixed, all that are named may have been taken off: that contradicts nothing.
-    for taken_off in [list(204, &["test_sign"]), list(4, &[])] {
-        let true_one = forged("fixed", taken_off);
-        assert_eq!(differing(&compared(&true_one, &true_one)), [""; 0]);
     }
 }
 

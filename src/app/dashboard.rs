@@ -9,11 +9,9 @@ use secrecy::SecretString;
 use tokio::sync::broadcast;
 use url::Url;
 
-use super::{DoctorScope, examine};
-use crate::config::{DoctorFinding, Settings};
+use crate::config::Settings;
 use crate::dashboard::{
     DashboardState, EnteredPerson, GitHubDoor, GitHubDoorError, GrantedRights, LiveTranscript, LiveWork,
-    ServerCheckup,
 };
 use crate::engine::{Engine, RunStream};
 use crate::github::{ErrorKind, GitHubError, SignInClient};
@@ -49,16 +47,6 @@ struct EngineTranscript(RunStream);
 impl LiveTranscript for EngineTranscript {
     fn read_on(&mut self) -> std::io::Result<String> {
         self.0.read_on()
-    }
-}
-
-/// What `journeyman doctor` looks at, of a server that runs.
-struct DoctorCheckup(Settings);
-
-#[async_trait(?Send)]
-impl ServerCheckup for DoctorCheckup {
-    async fn look(&self) -> Vec<DoctorFinding> {
-        examine(&self.0, DoctorScope::RunningServer).await
     }
 }
 
@@ -150,7 +138,6 @@ pub(super) fn dashboard(
         live: Arc::new(EngineLive(engine.clone())),
         settings: Arc::default(),
         day_limits: settings.limits.per_day,
-        checkup: Some(Arc::new(DoctorCheckup(settings.clone()))),
     }
 }
 

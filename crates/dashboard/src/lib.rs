@@ -6,13 +6,11 @@
 
 mod answer;
 mod buttons;
-mod checkup;
 mod day_view;
 mod delivery_page;
 mod diff;
 mod ended_sessions;
 mod events;
-mod findings;
 mod github_sign_in;
 mod heavy;
 mod list;
@@ -45,7 +43,7 @@ use secrecy::SecretString;
 use tokio::sync::broadcast;
 use url::Url;
 
-use journeyman_config::{DoctorFinding, EffectiveSetting};
+use journeyman_config::EffectiveSetting;
 use journeyman_http::WorkOrders;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{DayLimits, JournalEntry, MoveKey, OrderId, Person, RepositoryId};
@@ -77,8 +75,6 @@ pub struct DashboardState {
     pub settings: Arc<Vec<EffectiveSetting>>,
     /// What may be spent in a day.
     pub day_limits: DayLimits,
-    /// Who looks whether the server can do its work; none where there are no settings to look at.
-    pub checkup: Option<Arc<dyn ServerCheckup>>,
 }
 
 impl DashboardState {
@@ -89,12 +85,6 @@ impl DashboardState {
             None => format!("http://{}", self.listens),
         }
     }
-}
-
-/// Looks at the settings and at this machine, as `journeyman doctor` does; the composition root has one.
-#[async_trait(?Send)]
-pub trait ServerCheckup: Send + Sync {
-    async fn look(&self) -> Vec<DoctorFinding>;
 }
 
 /// GitHub, as far as people sign in with it; the composition root has one.
@@ -180,7 +170,6 @@ pub fn configure(state: &DashboardState, config: &mut ServiceConfig) {
         .route("/deliveries", web::get().to(delivery_page::show))
         .route("/deliveries/again", web::post().to(delivery_page::take_in_again))
         .route("/settings", web::get().to(settings_page::show))
-        .route("/settings/checks", web::post().to(checkup::look))
         .route("/statistics", web::get().to(statistics_page::show))
         .route("/orders/{id}", web::get().to(order_page::show))
         .route("/orders/{id}/events", web::get().to(events::follow))

@@ -1,12 +1,9 @@
 //! The list of orders: what is at work, what waits for whom, what ended how. Its filters are in the address.
 
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
-
 use actix_web::web::{Data, Query};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
-use chrono::{DateTime, Utc};
+use chrono::Utc;
 use serde::Deserialize;
 
 use journeyman_order::{OrderId, OrderWait, RepositoryName, projection};
@@ -18,12 +15,6 @@ use super::session::{DashboardSession, signed_in};
 use super::text::{MomentView, ago, dollars, line, query};
 
 const PAGE: u32 = 30;
-/// Orders whose waits are kept at hand.
-const MOST_KNOWN: usize = 2_000;
-
-/// What an order at work waits for costs a look at its journal: kept until that has grown.
-type KnownWaits = HashMap<OrderId, (DateTime<Utc>, Option<String>)>;
-static KNOWN_WAITS: LazyLock<Mutex<KnownWaits>> = LazyLock::new(Mutex::default);
 
 #[derive(Default, Deserialize)]
 pub(crate) struct ListQuery {
@@ -248,30 +239,17 @@ fn order_line(row: OrderRow, waits: Option<String>) -> OrderLine {
 
 /// What an order at work waits for, in a line.
 async fn waits(state: &DashboardState, row: &OrderRow) -> Result<Option<String>, StoreError> {
-    let known = {
-        let all = KNOWN_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&row.id).filter(|(at, _)| *at == row.updated_at).map(|(_, waits)| waits.clone())
-    };
-    if let Some(known) = known {
-        return Ok(known);
-    }
-    let waits = match state.store.journal(row.id).await {
+    match state.store.journal(row.id).await {
         Ok(journal) => {
             let survey = projection(journal.pipeline(), &journal, Utc::now());
             let waits: Vec<String> = OrderWait::of(&journal, &survey).iter().map(said).collect();
-            (!waits.is_empty()).then(|| line(&waits.join(" · "), 300))
+            Ok((!waits.is_empty()).then(|| line(&waits.join(" · "), 300)))
         }
         Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {
-            Some("its journal cannot be read by this version".to_owned())
+            Ok(Some("its journal cannot be read by this version".to_owned()))
         }
-        Err(error) => return Err(error),
-    };
-    let mut all = KNOWN_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
-    if all.len() >= MOST_KNOWN {
-        all.clear();
+        Err(error) => Err(error),
     }
-    all.insert(row.id, (row.updated_at, waits.clone()));
-    Ok(waits)
 }
 
 /// What is waited for, in words.

@@ -4,7 +4,6 @@ use askama::Template;
 use chrono::Utc;
 use url::Url;
 
-use super::findings::{FindingView, finding_views};
 use super::list::{StateBadge, said};
 use super::receipt_view::{ReceiptView, receipt_view};
 use super::step_view::{StepView, step_views};
@@ -94,12 +93,6 @@ struct SaidView {
 }
 
 #[derive(Template)]
-#[template(path = "dashboard/part_findings.html")]
-struct FindingsPart {
-    findings: Vec<FindingView>,
-}
-
-#[derive(Template)]
 #[template(path = "dashboard/part_receipt.html")]
 struct ReceiptPart {
     receipt: Option<ReceiptView>,
@@ -124,7 +117,6 @@ pub(crate) fn parts(
         add(id, "steps", StepPart { step, order: order.clone() }.render()?);
     }
     add("said".to_owned(), "rest", SaidPart { said: said_views(journal, survey) }.render()?);
-    add("findings".to_owned(), "rest", FindingsPart { findings: finding_views(survey) }.render()?);
     Ok(parts)
 }
 

@@ -1,7 +1,6 @@
 //! What requests share beside the store: turns at what costs much, whoever watches an order,
-//! which sessions are over, and what the last look at the server found.
+//! and which sessions are over.
 
-use super::checkup::LastCheckup;
 use super::ended_sessions::EndedSessions;
 use super::heavy::HeavyWork;
 use super::watchers::OrderWatchers;
@@ -15,5 +14,4 @@ pub struct SharedWork {
     pub(crate) renderings: HeavyWork,
     pub(crate) watchers: OrderWatchers,
     pub(crate) sessions: EndedSessions,
-    pub(crate) checkup: LastCheckup,
 }

@@ -97,7 +97,6 @@ impl DashboardFixture {
             shared: Arc::default(),
             settings: Arc::default(),
             day_limits: DayLimits::default(),
-            checkup: None,
         };
         let mut fixture = Self { state, told, cookie: String::new(), _folder: folder };
         fixture.cookie = fixture.sign_in().await;

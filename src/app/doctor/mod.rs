@@ -28,8 +28,6 @@ pub enum DoctorScope {
     Local,
     /// `serve`.
     Server,
-    /// The server itself, while it runs.
-    RunningServer,
 }
 
 /// Looks at everything that work needs, as the start of `serve` and the preflight of an order do.
@@ -41,7 +39,7 @@ pub async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<DoctorFindi
     findings.push(signing(settings.signing.clone()).await);
     findings.extend(agents::examine(settings).await);
     if scope != DoctorScope::Local {
-        findings.extend(server::examine(settings, scope).await);
+        findings.extend(server::examine(settings).await);
     }
     findings
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use secrecy::ExposeSecret;
 
-use super::{DoctorScope, good, problem, warning};
+use super::{good, problem, warning};
 use crate::app::database::postgres_at;
 use crate::app::registration::AppCheck;
 use crate::app::{DATA_LOCK, dashboard, github, rules};
@@ -29,16 +29,11 @@ const MOST_SECONDS_APART: i64 = 30;
 /// One or two may have come while the server was started again.
 const FAILS_IN_A_ROW: usize = 3;
 
-pub(super) async fn examine(settings: &Settings, scope: DoctorScope) -> Vec<DoctorFinding> {
+pub(super) async fn examine(settings: &Settings) -> Vec<DoctorFinding> {
     let mut findings = app(settings).await;
     findings.extend(refused(settings));
     let (port, runs) = port(settings);
-    let runs = runs || scope == DoctorScope::RunningServer;
-    let store = match own_store(settings).filter(|_| scope == DoctorScope::RunningServer) {
-        Some(own) => own,
-        None => store_of(settings).await,
-    };
-    findings.extend([store, room("data.dir", &settings.data.dir)]);
+    findings.extend([store_of(settings).await, room("data.dir", &settings.data.dir)]);
     findings.extend((!runs).then(|| taken(settings)).flatten());
     findings.push(port);
     findings
@@ -167,15 +162,6 @@ fn delivered(newest: &[HookDelivery]) -> Option<DoctorFinding> {
     );
     let describe = if in_a_row < FAILS_IN_A_ROW { warning } else { problem };
     Some(describe("deliveries", text))
-}
-
-/// The file of a running server's SQLite, which that process must not open beside SQLite: to close it again ends the locks that
-/// SQLite holds on it, and the next program that comes to the database takes itself for the only one.
-fn own_store(settings: &Settings) -> Option<DoctorFinding> {
-    settings.store.url.expose_secret().strip_prefix("sqlite:")?;
-    let text = "SQLite, in use by this server: GET /ready says whether it can be written, and `journeyman doctor` looks at \
-                the file";
-    Some(good("store.url", text))
 }
 
 /// It is not opened to be written: that would bring its tables up to date, which is for the server to do.

@@ -1,29 +1,59 @@
 //! `/orders/{id}/events`: what is new of an order, as server-sent events, to whoever may see it and for as long as they may.
+//!
+//! Nobody who looks holds up the work: entries come from a channel that forgets, and an agent's words from the file that they go
+//! to. Whoever was forgotten reads the journal again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::header;
+use actix_web::rt::task::spawn_blocking;
 use actix_web::web::{Bytes, Data, Path, Query};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::stream::unfold;
 use serde::Deserialize;
-use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
+use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch};
 use tokio::time::{Instant, sleep_until};
 
-use journeyman_order::RepositoryId;
+use journeyman_order::{Journal, JournalEntry, Move, MoveKey, OrderId, RepositoryId};
+use journeyman_store::{JournalStore as _, StoreError};
 
-use super::DashboardState;
-use super::answer::busy;
+use super::answer::{busy, of_store};
 use super::order_page::row;
+use super::parts::{PagePart, parts, runs_under_way, survey};
 use super::session::{cookie, signed_in, still_reads};
-use super::watchers::{ToldNews, WatchedOrder};
+use super::transcript::{html, read};
+use super::{DashboardState, LiveTranscript, LiveWork};
 
 /// A proxy must not think that nobody is there.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 /// How often it is looked whether whoever looks still may.
 const LOOK_WHO: Duration = Duration::from_secs(3);
+/// How often it is looked what agents have said, and whether the server ends where none works.
+const LOOK: Duration = Duration::from_millis(100);
+const QUIET: Duration = Duration::from_secs(1);
+/// Where nobody tells of entries, as on a server that stands by, the journal is read this often.
+const READ_AGAIN: Duration = Duration::from_secs(3);
+/// Pages that follow at once, of all orders.
+const MOST_PAGES: usize = 200;
+
+/// Places for pages that follow.
+pub(crate) struct FollowerPlaces(Arc<Semaphore>);
+
+impl Default for FollowerPlaces {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MOST_PAGES)))
+    }
+}
+
+impl FollowerPlaces {
+    /// None where all are taken.
+    pub(crate) fn take(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0).try_acquire_owned().ok()
+    }
+}
 
 #[derive(Deserialize)]
 pub(crate) struct EventsQuery {
@@ -45,24 +75,32 @@ pub(crate) async fn follow(
         Ok(row) => row,
         Err(nothing) => return *nothing,
     };
-    let Some(place) = state.shared.watchers.place() else {
+    let Some(place) = state.shared.places.take() else {
         return busy("Too many pages follow the work at once. This one shows it when it is reloaded.");
     };
-    let may_act = session.may_write(row.repository_id);
-    let ended = state.shared.sessions.ends();
-    let (watched, entered) = state.shared.watchers.enter(&state, row.id, query.seq, may_act);
+    // Before the journal is read, so that no entry falls in between.
+    let entries = state.live.entries();
+    let journal = match state.store.journal(row.id).await {
+        Ok(journal) => Arc::new(journal),
+        Err(error) => return of_store(&error),
+    };
     let now = Instant::now();
     let follower = OrderFollower {
         state: state.get_ref().clone(),
         cookie: cookie(&request, &state),
         repository: row.repository_id,
-        may_act,
+        may_act: session.may_write(row.repository_id),
+        order: row.id,
         shown: query.seq,
-        watched,
-        news: entered.news,
-        waiting: entered.missed.unwrap_or_default().into(),
-        ended,
-        looked: now,
+        journal,
+        entries,
+        parts: None,
+        runs: LiveRuns::new(),
+        waiting: VecDeque::new(),
+        ended: state.shared.sessions.ends(),
+        looked_who: now,
+        look: now,
+        read: now,
         spoke: now,
         _place: place,
     };
@@ -79,6 +117,21 @@ pub(crate) async fn follow(
         .streaming(Box::pin(stream))
 }
 
+fn event(name: &str, data: &Value) -> Bytes {
+    // JSON has no line ends of its own.
+    Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
+}
+
+/// Runs that are under way, with what they print, once they print.
+type LiveRuns = BTreeMap<StartedRun, Option<Box<dyn LiveTranscript>>>;
+
+/// A run, and how often it was started: one that is tried again prints to another file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct StartedRun {
+    key: MoveKey,
+    starts: usize,
+}
+
 /// A page that is open.
 struct OrderFollower {
     state: DashboardState,
@@ -86,14 +139,21 @@ struct OrderFollower {
     cookie: String,
     repository: RepositoryId,
     may_act: bool,
+    order: OrderId,
     /// The last entry that the page showed when it came.
     shown: u64,
-    watched: Arc<WatchedOrder>,
-    news: broadcast::Receiver<ToldNews>,
+    journal: Arc<Journal>,
+    entries: broadcast::Receiver<(OrderId, JournalEntry)>,
+    /// What the page shows; none before it was made once.
+    parts: Option<Vec<PagePart>>,
+    runs: LiveRuns,
+    /// Events that were not sent yet.
     waiting: VecDeque<Bytes>,
     /// Somebody's session has ended.
     ended: watch::Receiver<()>,
-    looked: Instant,
+    looked_who: Instant,
+    look: Instant,
+    read: Instant,
     spoke: Instant,
     _place: OwnedSemaphorePermit,
 }
@@ -103,44 +163,194 @@ impl OrderFollower {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             // Whoever did not read for a while hears nothing before it is looked again whether they may.
-            if self.looked.elapsed() >= LOOK_WHO && !self.still_reads().await {
+            if self.looked_who.elapsed() >= LOOK_WHO && !self.still_reads().await {
                 return None;
             }
             if let Some(event) = self.waiting.pop_front() {
                 self.spoke = Instant::now();
                 return Some(event);
             }
+            if self.parts.is_none() {
+                self.show().await?;
+                continue;
+            }
             tokio::select! {
-                told = self.news.recv() => match told {
-                    Ok(ToldNews::Event { to, event }) if to.have(self.may_act) => self.waiting.push_back(event),
-                    Ok(ToldNews::Event { .. }) => {}
-                    Ok(ToldNews::Begun) => self.enter_again(self.shown),
-                    // It was slower than what came: it is shown all of it again.
-                    Err(broadcast::error::RecvError::Lagged(_)) => self.enter_again(0),
-                    Ok(ToldNews::Over) | Err(broadcast::error::RecvError::Closed) => return None,
-                },
+                entry = self.entries.recv() => {
+                    if self.take(entry).await {
+                        self.show().await?;
+                    }
+                }
                 changed = self.ended.changed() => {
                     if changed.is_err() || !self.still_reads().await {
                         return None;
                     }
                 }
-                () = sleep_until(self.looked + LOOK_WHO) => {
-                    if self.spoke.elapsed() > SIGN_OF_LIFE {
-                        self.waiting.push_back(Bytes::from_static(b": here\n\n"));
-                    }
-                }
+                () = sleep_until(self.look) => self.look_again().await?,
             }
         }
     }
 
-    fn enter_again(&mut self, shown: u64) {
-        let entered = self.watched.enter(shown, self.may_act);
-        self.news = entered.news;
-        self.waiting = entered.missed.unwrap_or_default().into();
-    }
-
     async fn still_reads(&mut self) -> bool {
-        self.looked = Instant::now();
+        self.looked_who = Instant::now();
         still_reads(&self.state, &self.cookie, self.repository).await
     }
+
+    /// What nobody tells: that the server ends, what agents have said, and entries that the channel forgot.
+    async fn look_again(&mut self) -> Option<()> {
+        if self.state.live.is_stopping() {
+            return None;
+        }
+        self.listen().await?;
+        self.look = Instant::now() + if self.runs.is_empty() { QUIET } else { LOOK };
+        if self.read.elapsed() > READ_AGAIN {
+            self.read = Instant::now();
+            if self.catch_up().await {
+                self.show().await?;
+            }
+        }
+        if self.spoke.elapsed() > SIGN_OF_LIFE {
+            self.waiting.push_back(Bytes::from_static(b": here\n\n"));
+        }
+        Some(())
+    }
+
+    /// Whether the journal has grown.
+    async fn take(&mut self, entry: Result<(OrderId, JournalEntry), broadcast::error::RecvError>) -> bool {
+        let mut is_news = match entry {
+            Ok((order, _)) if order != self.order => return false,
+            Ok((_, entry)) => self.push(entry).await,
+            Err(broadcast::error::RecvError::Lagged(_)) => self.catch_up().await,
+            Err(broadcast::error::RecvError::Closed) => {
+                tokio::time::sleep(LOOK).await;
+                false
+            }
+        };
+        // What came at once is shown at once.
+        loop {
+            is_news |= match self.entries.try_recv() {
+                Ok((order, _)) if order != self.order => false,
+                Ok((_, entry)) => self.push(entry).await,
+                // It is told once that some were forgotten.
+                Err(broadcast::error::TryRecvError::Lagged(_)) => self.catch_up().await,
+                Err(broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed) => break,
+            };
+        }
+        is_news
+    }
+
+    /// Whether the journal has grown: by this entry, or where some before it are missing, by all there are.
+    async fn push(&mut self, entry: JournalEntry) -> bool {
+        if entry.seq <= self.journal.last_seq() {
+            return false;
+        }
+        Arc::make_mut(&mut self.journal).push(entry).is_ok() || self.catch_up().await
+    }
+
+    async fn catch_up(&mut self) -> bool {
+        let before = self.journal.last_seq();
+        let read: Result<(), StoreError> = self.state.store.catch_up(Arc::make_mut(&mut self.journal)).await;
+        read.is_ok() && self.journal.last_seq() > before
+    }
+
+    /// Makes the page as it is now, and keeps what is new of it to be sent. None where it cannot be made; the log says why.
+    async fn show(&mut self) -> Option<()> {
+        let (journal, address, may_act) = (Arc::clone(&self.journal), self.state.address(), self.may_act);
+        let turn = self.state.shared.renderings.wait().await;
+        let made = turn.take(move || made(&journal, &address, may_act)).await.ok()?;
+        let (parts, under_way) =
+            made.inspect_err(|error| tracing::error!(%error, "a page could not be made")).ok()?;
+        for part in &parts {
+            let is_known = match &self.parts {
+                Some(before) => before.contains(part),
+                None => self.shown == self.journal.last_seq(),
+            };
+            if !is_known {
+                let data = json!({"id": part.id, "into": part.into, "html": part.html});
+                self.waiting.push_back(event("part", &data));
+            }
+        }
+        self.parts = Some(parts);
+        let over: Vec<StartedRun> =
+            self.runs.keys().filter(|run| !under_way.contains(*run)).cloned().collect();
+        if !over.is_empty() {
+            // Their last words.
+            self.listen().await?;
+        }
+        for run in over {
+            self.runs.remove(&run);
+            self.waiting.push_back(event("run-ended", &json!({"run": run.key.file_name()})));
+        }
+        for run in under_way {
+            self.runs.entry(run).or_insert(None);
+        }
+        self.look = self.look.min(Instant::now() + LOOK);
+        Some(())
+    }
+
+    /// Keeps what agents have said since to be sent.
+    async fn listen(&mut self) -> Option<()> {
+        if self.runs.is_empty() {
+            return Some(());
+        }
+        let mut runs = std::mem::take(&mut self.runs);
+        let (live, journal, order) = (Arc::clone(&self.state.live), Arc::clone(&self.journal), self.order);
+        // Files are read and words made pages beside the threads that answer.
+        let heard = spawn_blocking(move || {
+            let said: Vec<Bytes> = runs
+                .iter_mut()
+                .flat_map(|(run, transcript)| hear(&*live, &journal, order, run, transcript))
+                .collect();
+            (runs, said)
+        });
+        let heard = heard.await;
+        let (runs, said) =
+            heard.inspect_err(|error| tracing::error!(%error, "what agents say could not be read")).ok()?;
+        self.runs = runs;
+        self.waiting.extend(said);
+        Some(())
+    }
+}
+
+/// The parts of a page, and the runs that are under way.
+fn made(
+    journal: &Journal,
+    address: &str,
+    may_act: bool,
+) -> Result<(Vec<PagePart>, BTreeSet<StartedRun>), askama::Error> {
+    let survey = survey(journal);
+    let started = |key: MoveKey| {
+        let starts = journal.intended(&key).count();
+        StartedRun { key, starts }
+    };
+    let under_way = runs_under_way(journal, &survey).into_iter().map(started).collect();
+    Ok((parts(journal, &survey, address, may_act)?, under_way))
+}
+
+/// The events of what a run has said since the last look.
+fn hear(
+    live: &dyn LiveWork,
+    journal: &Journal,
+    order: OrderId,
+    StartedRun { key, .. }: &StartedRun,
+    transcript: &mut Option<Box<dyn LiveTranscript>>,
+) -> Vec<Bytes> {
+    let (name, mut events) = (key.file_name(), Vec::new());
+    if transcript.is_none() {
+        let task = journal
+            .intended(key)
+            .rev()
+            .find_map(|intended| if let Move::RunAgent(task) = intended { Some(task) } else { None });
+        let attempt = journal.attempts(key) + 1;
+        *transcript = task.and_then(|task| live.transcript(order, key, attempt, task));
+        if transcript.is_some() {
+            events.push(event("run-begun", &json!({"run": name, "name": key.to_string()})));
+        }
+    }
+    let Some(transcript) = transcript else { return events };
+    // Some of it is read at a time, so that a flood is shown in pieces.
+    let items = read(&transcript.read_on().unwrap_or_default());
+    if !items.is_empty() {
+        events.push(event("words", &json!({"run": name, "html": html(&items)})));
+    }
+    events
 }

@@ -15,9 +15,7 @@ use serde::Deserialize;
 
 use super::answer::{broken, nothing, to};
 use super::people::random_word;
-use super::session::{
-    PERSON, cookie_name, is_secure, landing, now, passed_on, refused_sign_in, session_cookie,
-};
+use super::session::{cookie_name, is_secure, landing, now, passed_on, refused_sign_in, session_cookie};
 use super::{DashboardState, GitHubDoorError};
 
 const BROWSER: &str = "journeyman_browser";
@@ -108,7 +106,7 @@ pub(crate) async fn come_back(
     tracing::info!(login, "somebody has signed in to the dashboard as on GitHub");
     // Asked for from here, and not from GitHub's page: then the cookie, which is for ourselves alone, comes along.
     let mut answer = passed_on(&journey.next);
-    let session = session_cookie(&state, format!("{PERSON}{word}"), lasts);
+    let session = session_cookie(&state, word, lasts);
     let added = answer.add_cookie(&session);
     let gone = Cookie::build(cookie_name(&state, BROWSER), "").path("/").secure(is_secure(&state));
     let removed = answer.add_removal_cookie(&gone.finish());

@@ -30,7 +30,6 @@ mod step_view;
 mod tests;
 mod text;
 mod transcript;
-mod watchers;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

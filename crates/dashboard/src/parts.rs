@@ -14,8 +14,6 @@ use journeyman_order::{
     AnsweredSignal, Journal, JournalEvent, Move, MoveKey, OrderWait, SignalAnswer, SignalKind, SlashCommand,
 };
 
-const HEAD: &str = "head";
-
 /// What of the page has a name of its own, and its HTML.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PagePart {
@@ -106,7 +104,8 @@ pub(crate) fn parts(
     may_act: bool,
 ) -> Result<Vec<PagePart>, askama::Error> {
     let order = journal.opened().order.to_string();
-    let mut parts = vec![head_part(journal, survey, may_act)?];
+    let html = head(journal, survey, may_act).render()?;
+    let mut parts = vec![PagePart { id: "head".to_owned(), into: "top", html }];
     let mut add = |id: String, into: &'static str, html: String| parts.push(PagePart { id, into, html });
     // Above the steps, in which agents claim what they like.
     let receipt = receipt_view(journal, survey, address);
@@ -118,23 +117,6 @@ pub(crate) fn parts(
     }
     add("said".to_owned(), "rest", SaidPart { said: said_views(journal, survey) }.render()?);
     Ok(parts)
-}
-
-/// The only part that has buttons.
-pub(crate) fn head_part(
-    journal: &Journal,
-    survey: &OrderProjection,
-    may_act: bool,
-) -> Result<PagePart, askama::Error> {
-    let html = head(journal, survey, may_act).render()?;
-    Ok(PagePart { id: HEAD.to_owned(), into: "top", html })
-}
-
-impl PagePart {
-    /// Whether it is another to whoever may not act.
-    pub(crate) fn has_buttons(&self) -> bool {
-        self.id == HEAD
-    }
 }
 
 /// Runs of agents that are under way.

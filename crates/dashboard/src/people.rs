@@ -1,5 +1,5 @@
-//! People who have signed in as on GitHub: who they are, and what they may read and write now. Kept in memory alone, so that
-//! the end of the server ends their sessions, and their tokens are written nowhere.
+//! Who has signed in, with the API's token or as on GitHub, and what they may read and write now. Kept in memory alone, so that
+//! the end of the server ends all sessions, and people's tokens are written nowhere.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -13,8 +13,10 @@ use journeyman_order::{Person, RepositoryId};
 use super::memory::{SecretHash, hashed, locked, make_room};
 use super::{EnteredPerson, GitHubDoor, GitHubDoorError};
 
-/// A session ends after this time, or with its token.
+/// A person's session ends after this time, or with its token.
 const LONGEST: Duration = Duration::from_secs(8 * 60 * 60);
+/// That of the API's token.
+const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 /// GitHub answers a person 5,000 times an hour: we ask a tenth of that, and at least every five minutes.
 const PER_REQUEST: Duration = Duration::from_secs(10);
 const LONGEST_KNOWN: Duration = Duration::from_secs(5 * 60);
@@ -33,16 +35,21 @@ pub(crate) type RepositoryRights = Arc<BTreeMap<RepositoryId, bool>>;
 /// Everybody who has signed in.
 #[derive(Default)]
 pub struct SignedInPeople {
-    sessions: Mutex<HashMap<SecretHash, Arc<PersonSession>>>,
+    sessions: Mutex<HashMap<SecretHash, Arc<OpenSession>>>,
 }
 
-/// Somebody who has signed in.
-pub(crate) struct PersonSession {
-    pub(crate) person: Person,
+pub(crate) struct OpenSession {
     pub(crate) form_word: String,
-    token: SecretString,
+    /// None for whoever has shown the API's token.
+    pub(crate) person: Option<SignedInPerson>,
     begun: Instant,
     until: Instant,
+}
+
+/// Somebody whom GitHub vouched for.
+pub(crate) struct SignedInPerson {
+    pub(crate) person: Person,
+    token: SecretString,
     known: tokio::sync::Mutex<KnownRights>,
 }
 
@@ -61,25 +68,28 @@ pub(crate) fn random_word() -> Option<String> {
 }
 
 impl SignedInPeople {
-    /// Begins a session: the word that its cookie holds, and how long.
+    /// Begins a person's session: the word that its cookie holds, and how long.
     pub(crate) fn begin(&self, entered: EnteredPerson) -> Option<(String, Duration)> {
-        let (word, form_word) = (random_word()?, random_word()?);
         let lasts = entered.lasts.map_or(LONGEST, |lasts| lasts.min(LONGEST));
+        let known = KnownRights { rights: RepositoryRights::default(), trouble: None, until: Instant::now() };
+        let known = tokio::sync::Mutex::new(known);
+        self.open(Some(SignedInPerson { person: entered.person, token: entered.token, known }), lasts)
+    }
+
+    /// Begins the session of whoever has shown the API's token.
+    pub(crate) fn begin_by_token(&self) -> Option<(String, Duration)> {
+        self.open(None, LASTS)
+    }
+
+    fn open(&self, person: Option<SignedInPerson>, lasts: Duration) -> Option<(String, Duration)> {
+        let (word, form_word) = (random_word()?, random_word()?);
         let now = Instant::now();
-        let session = PersonSession {
-            person: entered.person,
-            form_word,
-            token: entered.token,
-            begun: now,
-            until: now + lasts,
-            known: tokio::sync::Mutex::new(KnownRights {
-                rights: RepositoryRights::default(),
-                trouble: None,
-                until: now,
-            }),
-        };
+        let session = OpenSession { form_word, person, begun: now, until: now + lasts };
         let mut sessions = locked(&self.sessions);
-        let of_them = |one: &Arc<PersonSession>| one.person.id == session.person.id;
+        let of_them = |one: &Arc<OpenSession>| match (&one.person, &session.person) {
+            (Some(one), Some(other)) => one.person.id == other.person.id,
+            (Some(_) | None, _) => false,
+        };
         let mut theirs: Vec<(SecretHash, Instant)> =
             sessions.iter().filter(|(_, one)| of_them(one)).map(|(key, one)| (*key, one.begun)).collect();
         theirs.sort_by_key(|(_, begun)| *begun);
@@ -92,7 +102,7 @@ impl SignedInPeople {
     }
 
     /// The session of a cookie.
-    pub(crate) fn session(&self, word: &str) -> Option<Arc<PersonSession>> {
+    pub(crate) fn session(&self, word: &str) -> Option<Arc<OpenSession>> {
         locked(&self.sessions).get(&hashed(word)).filter(|session| session.until > Instant::now()).cloned()
     }
 
@@ -101,7 +111,7 @@ impl SignedInPeople {
     }
 }
 
-impl PersonSession {
+impl SignedInPerson {
     /// What they may read and write, as GitHub said a short time ago; whoever GitHub says nothing of sees nothing. None
     /// where GitHub takes their token no more.
     pub(crate) async fn rights(&self, door: &dyn GitHubDoor) -> Option<(RepositoryRights, Option<String>)> {
@@ -156,7 +166,10 @@ mod tests {
         assert!(people.session(&over).is_none());
         let (word, _) = people.begin(entered(None)).unwrap();
         assert_eq!(
-            people.session(&word).map(|session| session.person.login.clone()).as_deref(),
+            people
+                .session(&word)
+                .and_then(|session| Some(session.person.as_ref()?.person.login.clone()))
+                .as_deref(),
             Some("mona")
         );
         people.end(&word);
@@ -171,8 +184,10 @@ mod tests {
             people.begin(EnteredPerson { person, ..entered(None) }).unwrap().0
         };
         let (other, first) = (of(2), of(1));
+        let (by_token, lasts) = people.begin_by_token().unwrap();
+        assert_eq!(lasts, LASTS);
         let last: Vec<String> = (0..MOST_OF_ONE).map(|_| of(1)).collect();
         assert!(people.session(&first).is_none());
-        assert!(last.iter().chain([&other]).all(|word| people.session(word).is_some()));
+        assert!(last.iter().chain([&other, &by_token]).all(|word| people.session(word).is_some()));
     }
 }

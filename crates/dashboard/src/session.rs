@@ -1,8 +1,6 @@
 //! Who may see the pages: whoever has shown the API's token sees all, and whoever has signed in as on GitHub what they may
-//! read there. Both then have a cookie that says so until it is over.
-//!
-//! The token's cookie is made with a key that comes of the token and of this server, so that another token ends every
-//! session, and so does another server; what is kept is which sessions were ended. What changes something carries a second word, which no other site can know.
+//! read there. Both then have a cookie with a word that nobody can guess. What changes something carries a second word, which no
+//! other site can know.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,7 +9,6 @@ use actix_web::http::{StatusCode, header};
 use actix_web::web::{Data, Form, Query};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
-use aws_lc_rs::{hmac, rand};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 
@@ -19,13 +16,9 @@ use journeyman_order::{Person, RepositoryId, Requester};
 
 use super::DashboardState;
 use super::answer::{DashboardFrame, nothing, shown, shown_as, to};
-use super::ended_sessions::EndedSessions;
 use super::people::RepositoryRights;
 
 const COOKIE: &str = "journeyman_session";
-/// What the cookie of a person's session begins with; one of the token begins with a number.
-pub(crate) const PERSON: &str = "person-";
-const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 
 /// Somebody who has signed in.
 pub(crate) struct DashboardSession {
@@ -122,12 +115,6 @@ pub(crate) struct SignOutForm {
     word: String,
 }
 
-fn key(token: &SecretString, chance: &[u8; 32], purpose: &str) -> hmac::Key {
-    let root = hmac::Key::new(hmac::HMAC_SHA256, token.expose_secret().as_bytes());
-    let root = hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&root, chance).as_ref());
-    hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&root, purpose.as_bytes()).as_ref())
-}
-
 fn token(state: &DashboardState) -> Option<&SecretString> {
     state.api_token.as_ref().filter(|token| !token.expose_secret().is_empty())
 }
@@ -136,47 +123,20 @@ pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// `until.chance.signature`.
-fn issue(token: &SecretString, sessions: &EndedSessions) -> Option<String> {
-    let mut chance = [0; 16];
-    rand::fill(&mut chance).ok()?;
-    let said = format!("{}.{}", now() + LASTS.as_secs(), hex::encode(chance));
-    let signature = hmac::sign(&key(token, sessions.chance()?, "dashboard session 1"), said.as_bytes());
-    Some(format!("{said}.{}", hex::encode(signature.as_ref())))
-}
-
-/// Until when a cookie would hold.
-fn until(cookie: &str) -> Option<u64> {
-    cookie.split('.').next()?.parse().ok()
-}
-
-fn session(token: &SecretString, sessions: &EndedSessions, cookie: &str) -> Option<DashboardSession> {
-    let (said, signature) = cookie.rsplit_once('.')?;
-    // In one writing alone, so that what was ended does not come back in another.
-    let is_as_issued = !signature.bytes().any(|byte| byte.is_ascii_uppercase());
-    let signature = hex::decode(signature).ok().filter(|_| is_as_issued)?;
-    let chance = sessions.chance()?;
-    hmac::verify(&key(token, chance, "dashboard session 1"), said.as_bytes(), &signature).ok()?;
-    let form_word = hmac::sign(&key(token, chance, "dashboard form 1"), cookie.as_bytes());
-    (now() < until(cookie)? && !sessions.has_ended(cookie)).then(|| DashboardSession {
-        form_word: hex::encode(form_word.as_ref()),
-        holder: SessionHolder::Token,
-    })
-}
-
 /// Whose cookie it is, with what they may see now.
 async fn session_of(state: &DashboardState, cookie: &str) -> Option<DashboardSession> {
-    let Some(word) = cookie.strip_prefix(PERSON) else {
-        return session(token(state)?, &state.shared.sessions, cookie);
+    let session = state.people.session(cookie)?;
+    let form_word = session.form_word.clone();
+    let Some(known) = &session.person else {
+        return Some(DashboardSession { form_word, holder: SessionHolder::Token });
     };
-    let known = state.people.session(word)?;
     let Some((rights, trouble)) = known.rights(state.door.as_deref()?).await else {
         tracing::info!(login = known.person.login, "GitHub takes the token of a session no more: it is over");
-        state.people.end(word);
+        state.people.end(cookie);
         return None;
     };
     let holder = SessionHolder::Person { person: known.person.clone(), rights, trouble };
-    Some(DashboardSession { form_word: known.form_word.clone(), holder })
+    Some(DashboardSession { form_word, holder })
 }
 
 /// Whether the session of a cookie still reaches a repository.
@@ -361,14 +321,14 @@ pub(crate) async fn sign_in(
         return refused_sign_in(&state, StatusCode::FORBIDDEN, because, "");
     }
     let is_right = |token: &&SecretString| journeyman_http::is_same_secret(form.token.trim(), token);
-    let right = token(&state).filter(is_right);
-    let Some(value) = right.and_then(|token| issue(token, &state.shared.sessions)) else {
+    let begun = token(&state).filter(is_right).and_then(|_| state.people.begin_by_token());
+    let Some((word, lasts)) = begun else {
         tracing::warn!("somebody could not sign in to the dashboard");
         let because = "That is not the token of server.api_token.";
         return refused_sign_in(&state, StatusCode::FORBIDDEN, because, &form.next);
     };
     let mut answer = to(landing(&form.next));
-    let cookie = session_cookie(&state, value, LASTS);
+    let cookie = session_cookie(&state, word, lasts);
     match answer.add_cookie(&cookie) {
         Ok(()) => answer,
         Err(error) => super::answer::broken(&error.to_string()),
@@ -383,11 +343,7 @@ pub(crate) async fn sign_out(
     if let Err(refused) = may_change(&request, &state, &form.word).await {
         return *refused;
     }
-    let cookie = cookie(&request, &state);
-    match cookie.strip_prefix(PERSON) {
-        Some(word) => state.people.end(word),
-        None => state.shared.sessions.end(&cookie, until(&cookie).unwrap_or(u64::MAX), now()),
-    }
+    state.people.end(&cookie(&request, &state));
     // Pages of it that are open are told nothing more.
     state.shared.sessions.tell();
     let mut answer = to("/sign-in");
@@ -399,26 +355,6 @@ pub(crate) async fn sign_out(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_session_holds_for_its_own_token_alone_and_cannot_be_made_longer() {
-        let (ours, other) = (SecretString::from("the token"), SecretString::from("another"));
-        let here = EndedSessions::default();
-        let session = |token, cookie: &str| session(token, &here, cookie);
-        let cookie = issue(&ours, &here).unwrap();
-        assert!(session(&ours, &cookie).is_some());
-        assert!(session(&other, &cookie).is_none());
-        assert!(super::session(&ours, &EndedSessions::default(), &cookie).is_none(), "of another server");
-        let (until, rest) = cookie.split_once('.').unwrap();
-        let later: u64 = until.parse::<u64>().unwrap() + 1;
-        assert!(session(&ours, &format!("{later}.{rest}")).is_none());
-        for broken in ["", ".", "1.2", &cookie[..cookie.len() - 2], &cookie.to_uppercase()] {
-            assert!(session(&ours, broken).is_none(), "{broken:?}");
-        }
-        here.end(&cookie, u64::MAX, now());
-        assert!(session(&ours, &cookie).is_none(), "it was ended");
-        assert!(session(&ours, &issue(&ours, &here).unwrap()).is_some(), "and no other");
-    }
 
     #[test]
     fn after_signing_in_nobody_is_led_to_another_host() {

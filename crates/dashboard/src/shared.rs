@@ -1,9 +1,9 @@
-//! What requests share beside the store: turns at what costs much, whoever watches an order,
-//! and which sessions are over.
+//! What requests share beside the store: turns at what costs much, places for pages that follow an order, and word of sessions
+//! that are over.
 
 use super::ended_sessions::EndedSessions;
+use super::events::FollowerPlaces;
 use super::heavy::HeavyWork;
-use super::watchers::OrderWatchers;
 
 /// Of one server; nothing when it starts.
 #[derive(Default)]
@@ -12,6 +12,6 @@ pub struct SharedWork {
     pub(crate) transcripts: HeavyWork,
     /// Reading a journal and making its page.
     pub(crate) renderings: HeavyWork,
-    pub(crate) watchers: OrderWatchers,
+    pub(crate) places: FollowerPlaces,
     pub(crate) sessions: EndedSessions,
 }

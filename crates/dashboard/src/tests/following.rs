@@ -51,14 +51,13 @@ impl OpenPage {
 }
 
 #[actix_web::test]
-async fn however_many_pages_of_an_order_are_open_one_watcher_reads_it() {
+async fn every_open_page_of_an_order_is_told_what_is_new() {
     let pages = DashboardFixture::new().await;
     let (order, other) = (pages.order().await, pages.another_order().await);
     let mut open = Vec::new();
     for seq in [0, 0, 1] {
         open.push(pages.open_page(order, seq).await);
     }
-    assert_eq!(pages.state.shared.watchers.watched(), 1);
     // What an old page does not have yet comes at once, and nothing to one that has it.
     open[0].until("\"id\":\"head\"").await;
     open[0].until("\"id\":\"receipt\"").await;
@@ -80,10 +79,6 @@ async fn however_many_pages_of_an_order_are_open_one_watcher_reads_it() {
     // An entry that nobody told of is read when it is looked again.
     pages.state.store.append(order, prepared(), Utc::now()).await.unwrap();
     late.until("Fetch the repository").await;
-    drop((open, late));
-    while pages.state.shared.watchers.watched() > 0 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }
 
 fn prepared() -> journeyman_order::JournalEvent {
@@ -95,8 +90,8 @@ fn prepared() -> journeyman_order::JournalEvent {
 async fn one_page_too_many_is_told_when_to_come_again_and_has_its_place_later() {
     let pages = DashboardFixture::new().await;
     let order = pages.order().await;
-    let watchers = &pages.state.shared.watchers;
-    let mut places: Vec<_> = std::iter::from_fn(|| watchers.place()).collect();
+    let all = &pages.state.shared.places;
+    let mut places: Vec<_> = std::iter::from_fn(|| all.take()).collect();
     assert!(places.len() >= 200, "{} pages can be open", places.len());
 
     let refused = pages.follow(order, 0, &pages.cookie).await;
@@ -105,13 +100,12 @@ async fn one_page_too_many_is_told_when_to_come_again_and_has_its_place_later() 
     assert!(refused.headers().contains_key(header::RETRY_AFTER));
     let text = to_bytes(refused.into_body()).await.unwrap();
     assert!(String::from_utf8_lossy(&text).contains("Too many pages follow the work at once."));
-    assert_eq!(watchers.watched(), 0);
     places.pop();
     let mut page = pages.open_page(order, 0).await;
     page.until("\"id\":\"head\"").await;
-    assert!(watchers.place().is_none());
+    assert!(all.take().is_none());
     drop(page);
-    assert!(watchers.place().is_some(), "a page that was closed has no place");
+    assert!(all.take().is_some(), "a page that was closed has no place");
 }
 
 #[actix_web::test]
@@ -153,7 +147,7 @@ async fn a_page_that_did_not_read_hears_nothing_of_what_waited_once_its_session_
     // The rest of the page waits for it, and more is written.
     let entry = pages.said(order).await;
     pages.told.send((order, entry)).unwrap();
-    pages.state.shared.sessions.end(ours.split_once('=').unwrap().1, u64::MAX, 0);
+    pages.state.people.end(ours.split_once('=').unwrap().1);
     tokio::time::sleep(Duration::from_millis(3_100)).await;
 
     assert_eq!(open.next().await, None);

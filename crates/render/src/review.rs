@@ -4,18 +4,16 @@ use super::ROOM;
 use super::markdown::quoted_within;
 use super::pages::RepositoryLinks;
 use super::table::{cell, table};
-use super::text::{MOST_SHOWN, code_span, plain, severity};
-use journeyman_order::artifact::{CodeArtifact, CodeFile};
+use super::text::{plain, severity};
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::moves::ReviewNote;
-use journeyman_order::next::OrderProjection;
 use journeyman_order::{CommitSha, EffectOutcome, Feedback, Finding, Journal, JournalEvent, Move};
 
 /// Findings that are shown.
 const MOST_FINDINGS: usize = 25;
 
 /// The comment's body, with what became of the findings as far as the journal tells. All that agents said is foreign.
-pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) -> String {
+pub fn review(journal: &Journal, note: &ReviewNote) -> String {
     let pages = pages_of(journal, &note.commit);
     let next = reviews(journal, &note.stage).find(|other| other.round > note.round);
     let (mark, verdict) = match &note.feedback {
@@ -47,10 +45,6 @@ pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) ->
                     .to_owned(),
             );
         }
-    }
-    let answer = next.and_then(|next| answer(survey, note, next));
-    if let Some(answer) = answer.and_then(done) {
-        parts.push(format!("**What was done, in the agent's words**\n\n{answer}"));
     }
     fit(&parts.join("\n\n"), ROOM)
 }
@@ -88,29 +82,6 @@ fn reviews<'a>(journal: &'a Journal, stage: &str) -> impl Iterator<Item = &'a Re
     }
     notes.sort_by_key(|note| note.round);
     notes.into_iter()
-}
-
-/// What the agent says that was sent back with the findings, before the next review.
-fn answer<'a>(survey: &'a OrderProjection, note: &ReviewNote, next: &ReviewNote) -> Option<&'a str> {
-    let stage = survey.trace.stages.iter().rfind(|stage| stage.name == note.stage)?;
-    let is_between = |round: u32| round > note.round && round <= next.round;
-    stage.rounds.iter().find(|round| is_between(round.round) && round.agent.is_some())?.result.as_deref()
-}
-
-/// Of whole files it is what each is for: the change itself is on the pull request.
-fn done(answer: &str) -> Option<String> {
-    let Ok(artifact) = CodeArtifact::parse(answer) else { return quoted_within(answer, 3_000) };
-    let line = |file: &CodeFile| {
-        let what = plain(&shorten(&file.description, 200));
-        let what = if what.is_empty() { what } else { format!(": {what}") };
-        format!("- {}{what}", code_span(&shorten(&file.file_path, 200)))
-    };
-    let mut lines: Vec<String> = artifact.files.iter().take(MOST_SHOWN).map(line).collect();
-    let more = artifact.files.len().saturating_sub(MOST_SHOWN);
-    if more > 0 {
-        lines.push(format!("- and {more} more"));
-    }
-    Some(lines.join("\n"))
 }
 
 fn score(feedback: &Feedback) -> f64 {
@@ -213,7 +184,7 @@ mod tests {
         };
         let key = MoveKey("publish/aaaaaaaaaa/push-1".to_owned());
         let pushed = JournalEvent::Intended { key, r#move: Box::new(push) };
-        review(&journal(vec![(1, pushed)]), &survey(OrderTrace::default(), None), note)
+        review(&journal(vec![(1, pushed)]), note)
     }
 
     #[test]
@@ -221,7 +192,7 @@ mod tests {
         let feedback =
             Feedback { issues: vec![finding("It is empty.")], ..Feedback::failed(Category::Style, "no") };
         let (journal, survey) = (journal(Vec::new()), survey(OrderTrace::default(), None));
-        let text = review(&journal, &survey, &note(Some(feedback)));
+        let text = review(&journal, &note(Some(feedback)));
         assert!(text.contains("on commit `aaaaaaaaaa`") && !text.contains("github.com"), "{text}");
     }
 

@@ -6,16 +6,14 @@ use super::markdown::quoted_within;
 use super::pages::{is_linkable, order_page};
 use super::receipt::objection;
 use super::stages::{now, stages};
-use super::text::{MOST_BELOW, MOST_NAMES, MOST_SHOWN, code_span, dollars, duration, passing, plain};
+use super::text::{MOST_NAMES, MOST_SHOWN, code_span, dollars, duration, passing, plain};
 use super::time::{last_news, seconds_at_work};
 use super::{ROOM, headline, waits_for};
-use journeyman_order::conversation::NoticeComment;
 use journeyman_order::length::{fit, shorten};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{PendingApproval, StageState};
 use journeyman_order::{
-    AnsweredSignal, AttachmentContent, EffectOutcome, Finding, Journal, JournalEvent, Move, Settlement,
-    SignalAnswer, SignalKind, SlashCommand,
+    AttachmentContent, EffectOutcome, Finding, Journal, JournalEvent, Settlement, SignalAnswer, SignalKind,
 };
 
 /// Rounds and problems that are shown.
@@ -42,9 +40,8 @@ pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&U
     parts.extend(explanation(survey).and_then(|text| quoted_within(&text, most)));
     parts.extend(section("What was tried", tried));
     parts.extend(section("What is still wrong", bullets(&wrong, MOST_SHOWN, 300)));
-    parts.extend(section("Recent commands", said_last(journal, survey)));
     parts.extend(section("Notes", bullets(&notes(journal, survey), MOST_SHOWN, 300)));
-    let steps = next_steps(journal, survey).iter().map(|step| format!("- {step}")).collect();
+    let steps = next_steps(survey).iter().map(|step| format!("- {step}")).collect();
     let mut end: Vec<String> = section("What you can do", steps).into_iter().collect();
     end.push(format!(
         "<sub>{} of {} spent · {} of work · updated {}</sub>",
@@ -159,49 +156,8 @@ fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
     notes
 }
 
-/// The last commands of people who may command, and what became of them. Of others nothing is said on GitHub.
-fn said_last(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
-    let said = survey.answers.iter().rev().filter_map(|answered| said_line(journal, answered));
-    let mut lines: Vec<String> = said.take(MOST_BELOW).collect();
-    lines.reverse();
-    lines
-}
-
-fn said_line(journal: &Journal, answered: &AnsweredSignal) -> Option<String> {
-    let entry = journal.entries().iter().find(|entry| entry.seq == answered.signal)?;
-    let JournalEvent::Signaled { signal, .. } = &entry.event else { return None };
-    let command = if let SignalKind::Commanded { command, .. } = &signal.kind {
-        code_span(shown_command(command)?)
-    } else if let SignalKind::Labeled { pull: Some(_), .. } = &signal.kind {
-        "the label".to_owned()
-    } else {
-        return None;
-    };
-    let by = plain(&shorten(&signal.by.to_string(), 100));
-    match &answered.answer {
-        SignalAnswer::Taken | SignalAnswer::Noted => Some(format!("- {command} by {by}: done")),
-        SignalAnswer::Ignored(because) => {
-            Some(format!("- {command} by {by} had no effect: {}", plain(&shorten(because, 300))))
-        }
-        SignalAnswer::NoRight(_) | SignalAnswer::Asking => None,
-    }
-}
-
-/// `/status` and `/help` are answered on the spot.
-fn shown_command(command: &SlashCommand) -> Option<&'static str> {
-    match command {
-        SlashCommand::Start { .. } => Some("/journeyman"),
-        SlashCommand::Retry { .. } => Some("/retry"),
-        SlashCommand::Cancel => Some("/cancel"),
-        SlashCommand::Approve => Some("/approve"),
-        SlashCommand::DropStatement { .. } => Some("/examine drop"),
-        SlashCommand::Plan { .. } => Some("/plan"),
-        SlashCommand::Status | SlashCommand::Help => None,
-    }
-}
-
 /// What people can say to the bot now.
-fn next_steps(journal: &Journal, survey: &OrderProjection) -> Vec<&'static str> {
+fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
     let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.";
     let shown = survey.surfaces();
     match &survey.next.settled {
@@ -217,8 +173,8 @@ fn next_steps(journal: &Journal, survey: &OrderProjection) -> Vec<&'static str> 
             None => vec!["Comment `/cancel` to stop, or `/help` for all commands."],
         },
         Some(Settlement::Finished { pull: None }) => {
-            let results = are_posted(journal).then_some("Read the results in the comment on this issue.");
-            results.into_iter().chain(shown.can_be_retried.then_some(retry)).collect()
+            let results = "Read the results in the comment on this issue.";
+            [results].into_iter().chain(shown.can_be_retried.then_some(retry)).collect()
         }
         Some(Settlement::Finished { .. }) if !shown.can_be_retried => {
             vec!["Review the pull request as you would a colleague's: Journeyman answers every point."]
@@ -249,26 +205,6 @@ fn next_steps(journal: &Journal, survey: &OrderProjection) -> Vec<&'static str> 
         }
         Some(Settlement::Refused { .. } | Settlement::Merged { .. }) => Vec::new(),
     }
-}
-
-/// Whether the results stand on the issue.
-fn are_posted(journal: &Journal) -> bool {
-    let mut posting = None;
-    let mut is_posted = false;
-    for entry in journal.entries() {
-        match &entry.event {
-            JournalEvent::Intended { key, r#move } => {
-                if matches!(&**r#move, Move::Say { saying: NoticeComment::Results, .. }) {
-                    (posting, is_posted) = (Some(key), false);
-                }
-            }
-            JournalEvent::Observed { key, outcome } => {
-                is_posted |= posting == Some(key) && **outcome == EffectOutcome::Done;
-            }
-            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
-        }
-    }
-    is_posted
 }
 
 /// Whether its rounds came to nothing, and a person has to know how.

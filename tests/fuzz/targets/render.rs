@@ -385,7 +385,7 @@ fn whole_bodies(text: &str) -> Vec<String> {
         bodies.push(shown.summary);
         bodies.push(status(&journal, &survey, Some(&DASHBOARD.parse().unwrap())));
         bodies.extend(pull(&journal, &survey, text));
-        bodies.push(review(&journal, &survey, &note(text, 1)));
+        bodies.push(review(&journal, &note(text, 1)));
         bodies.push(notice(&journal, &survey, &NoticeComment::Status));
     }
     let survey = survey(text, None);

@@ -80,7 +80,7 @@ impl EffectContext {
         // The round before it can be told to its end by now.
         let before = render::earlier_review(&self.journal, note);
         for note in [Some(note), before].into_iter().flatten() {
-            let body = render::review(&self.journal, &self.survey, note);
+            let body = render::review(&self.journal, note);
             let round = (note.stage.as_str(), note.round);
             self.parts.github.set_review_comment(&at, note.pull, self.order, round, &body).await?;
         }

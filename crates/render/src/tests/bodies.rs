@@ -10,8 +10,8 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{CiTrace, OrderTrace, PullTrace, RoundTrace, StageState};
 use journeyman_order::verdict::VerifiedCaveats;
 use journeyman_order::{
-    AgentUsage, AnsweredSignal, Category, Exit, Feedback, Inconclusive, Journal, PullNumber, Settlement,
-    Severity, SignalAnswer, SignalKind, SlashCommand, TestCounts, UnrunProject, UnrunReason, Verdict,
+    AgentUsage, Category, Exit, Feedback, Inconclusive, Journal, PullNumber, Settlement, Severity,
+    SignalKind, SlashCommand, TestCounts, UnrunProject, UnrunReason, Verdict,
 };
 
 const URL: &str = "https://github.com/octo/hello/pull/12";
@@ -65,14 +65,10 @@ fn the_status_tells_at_one_look_where_an_order_stands() {
 }
 
 #[test]
-fn what_is_over_is_folded_and_what_was_said_and_found_stands_below() {
+fn what_is_over_is_folded_and_notes_stand_below() {
     let (journal, mut survey) = working(266_400);
     survey.next.settled = Some(Settlement::Merged { pull: PullNumber(12), by: "@mona".to_owned() });
     survey.trace.pull = pull_at(URL);
-    survey.answers = vec![
-        AnsweredSignal { signal: 5, answer: SignalAnswer::Taken },
-        AnsweredSignal { signal: 6, answer: SignalAnswer::Ignored("nothing waits, see #7".to_owned()) },
-    ];
     survey.trace.notes = vec!["The issue was edited after the start, @team.".to_owned()];
     assert_eq!(
         status(&journal, &survey, Some(&"https://bot.example.org/".parse().unwrap())),
@@ -83,9 +79,6 @@ fn what_is_over_is_folded_and_what_was_said_and_found_stands_below() {
          - [ ] ❌ **implement** · round 2 of 3, \\`test\\_sum\\` fails, see `@x` · 3d 1h\n\
          - [x] ➖ review\n\n\
          </details>\n\n\
-         **Recent commands**\n\n\
-         - `/retry` by mona: done\n\
-         - `/approve` by mona had no effect: nothing waits, see `#7`\n\n\
          **Notes**\n\n\
          - The issue was edited after the start, `@team.`\n\n\
          <sub>\\$0.42 of \\$5.00 spent · 3d 2h of work · updated 2026-03-07 07:00:00 UTC</sub>"

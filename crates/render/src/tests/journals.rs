@@ -12,8 +12,7 @@ use journeyman_order::moves::ReviewNote;
 use journeyman_order::surfaces::OrderLabel;
 use journeyman_order::trace::{CiTrace, OrderTrace, PendingApproval, RoundTrace, StageState};
 use journeyman_order::{
-    AnsweredSignal, Category, EffectOutcome, Feedback, Finding, Move, PullNumber, Settlement, SignalAnswer,
-    SignalKind, SlashCommand,
+    Category, EffectOutcome, Feedback, Finding, Move, PullNumber, Settlement, SignalKind,
 };
 
 #[test]
@@ -40,14 +39,9 @@ fn time_is_counted_while_something_is_done_and_not_while_a_person_is_waited_for(
 }
 
 #[test]
-fn the_status_tells_round_and_attempt_what_is_under_way_and_what_was_said() {
-    let command = |command| SignalKind::Commanded { comment: Some(1), pull: None, command };
+fn the_status_tells_round_and_attempt_and_what_is_under_way() {
     let journal = journal(vec![
         (1, says(SignalKind::IssueEdited)),
-        (2, says(command(SlashCommand::Approve))),
-        (3, says(command(SlashCommand::Help))),
-        (4, says(command(SlashCommand::Retry { guidance: None }))),
-        (5, says(command(SlashCommand::Cancel))),
         (10, intends("implement/1/agent", run(1, None))),
         (20, sees("implement/1/agent", trouble())),
         (21, intends("implement/2/message/1/agent", run(1, Some((3, 3))))),
@@ -60,15 +54,7 @@ fn the_status_tells_round_and_attempt_what_is_under_way_and_what_was_said() {
         notes: vec!["No tests were found.".to_owned()],
         ..OrderTrace::default()
     };
-    let mut survey = survey(trace, None);
-    let answered = |signal, answer| AnsweredSignal { signal, answer };
-    survey.answers = vec![
-        answered(3, SignalAnswer::Ignored("nothing is waiting for approval".to_owned())),
-        answered(4, SignalAnswer::Noted),
-        answered(5, SignalAnswer::Taken),
-        answered(6, SignalAnswer::NoRight("mona has no write access".to_owned())),
-    ];
-    // Of people without the right nothing is said, and help was helped on the spot.
+    let survey = survey(trace, None);
     assert_eq!(
         status(&journal, &survey, None),
         "### Journeyman is working on this\n\n\
@@ -76,9 +62,6 @@ fn the_status_tells_round_and_attempt_what_is_under_way_and_what_was_said() {
          - [ ] plan\n\
          - [ ] ⏳ **implement** · round 2 of 3 · 11s\n\
          - [ ] review\n\n\
-         **Recent commands**\n\n\
-         - `/approve` by mona had no effect: nothing is waiting for approval\n\
-         - `/retry` by mona: done\n\n\
          **Notes**\n\n\
          - The issue was edited after the start: this order uses the original text.\n\
          - No tests were found.\n\n\
@@ -229,23 +212,13 @@ fn what_became_of_a_finding_is_what_the_next_review_says() {
     let second = note(2, sha('b'), vec![finding("a is still wrong", "x.py:9")]);
     first.feedback.as_mut().unwrap().issues[1].suggestion = Some("Return `0`.".to_owned());
     let show = |key: &str, note: &ReviewNote| intends(key, Move::ShowReview(note.clone()));
-    let round = |round, result: Option<&str>| RoundTrace {
-        round,
-        agent: result.map(|_| "claude".to_owned()),
-        result: result.map(str::to_owned),
-        ..RoundTrace::default()
-    };
-    let mut trace = published(StageState::Running);
-    trace.stages[1].rounds = vec![round(1, None), round(2, Some("Mended b.\n\nFixes #3, @team"))];
-    let survey = survey(trace, None);
-
     let push = |commit| {
         let branch = "journeyman/issue-7-sum".parse().unwrap();
         (0, intends("publish/push", Move::Push { branch, commit, lease: None }))
     };
     let early = journal(vec![push(sha('a')), (1, show("review/1/show", &first))]);
-    let text = review(&early, &survey, &first);
-    assert!(text.contains("| suggestion |\n") && !text.contains("What was done"), "{text}");
+    let text = review(&early, &first);
+    assert!(text.contains("| suggestion |\n"), "{text}");
 
     let later = journal(vec![
         push(sha('a')),
@@ -256,27 +229,19 @@ fn what_became_of_a_finding_is_what_the_next_review_says() {
     let (then, now) = ("a".repeat(40), "b".repeat(40));
     let place = |file: &str| format!("[`{file}:1`](https://github.com/o/r/blob/{then}/{file}#L1)");
     let link = format!("[`bbbbbbbbbb`](https://github.com/o/r/commit/{now})");
-    let text = review(&later, &survey, &first);
+    let text = review(&later, &first);
     assert!(
         text.ends_with(&format!(
             "| severity | kind | where | what | suggestion | since then |\n|---|---|---|---|---|---|\n\
              | major | logic error | {} | a is wrong |  | still there on {link} |\n\
-             | major | logic error | {} | b is wrong | Return \\`0\\`. | not raised again on {link} |\n\n\
-             **What was done, in the agent's words**\n\n> Mended b.\n>\n> Fixes `#3,` `@team`",
+             | major | logic error | {} | b is wrong | Return \\`0\\`. | not raised again on {link} |",
             place("x.py"),
             place("y.py")
         )),
         "{text}"
     );
-    let file = r#"{"file_path": "src/a_b.py", "file_type": "implementation", "content": "total = sum(numbers)", "description": "The sum."}"#;
-    let mut whole_files = survey.clone();
-    whole_files.trace.stages[1].rounds[1].result =
-        Some(format!(r#"{{"artifact_id": "CODE-001", "files": [{file}]}}"#));
-    let text = review(&later, &whole_files, &first);
-    assert!(text.ends_with("**What was done, in the agent's words**\n\n- `src/a_b.py`: The sum."), "{text}");
-
-    let text = review(&later, &survey, &second);
-    assert!(!text.contains("since then") && !text.contains("What was done"), "{text}");
+    let text = review(&later, &second);
+    assert!(!text.contains("since then"), "{text}");
     assert_eq!(earlier_review(&later, &second), Some(&first));
     assert_eq!(earlier_review(&later, &first), None);
 }

@@ -146,9 +146,9 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
 mod tests {
     use super::*;
     use crate::table::columns;
-    use crate::tests::{journal, survey};
+    use crate::tests::journal;
     use journeyman_order::length::LONGEST_BODY;
-    use journeyman_order::{Category, MoveKey, OrderTrace, PullNumber, Severity};
+    use journeyman_order::{Category, MoveKey, PullNumber, Severity};
 
     fn facts(score: &str) -> String {
         let link = format!("[`aaaaaaaaaa`](https://github.com/o/r/commit/{})", "a".repeat(40));
@@ -191,8 +191,7 @@ mod tests {
     fn a_commit_that_was_never_pushed_is_named_without_a_link() {
         let feedback =
             Feedback { issues: vec![finding("It is empty.")], ..Feedback::failed(Category::Style, "no") };
-        let (journal, survey) = (journal(Vec::new()), survey(OrderTrace::default(), None));
-        let text = review(&journal, &note(Some(feedback)));
+        let text = review(&journal(Vec::new()), &note(Some(feedback)));
         assert!(text.contains("on commit `aaaaaaaaaa`") && !text.contains("github.com"), "{text}");
     }
 

@@ -10,8 +10,8 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{CiTrace, OrderTrace, PullTrace, RoundTrace, StageState};
 use journeyman_order::verdict::VerifiedCaveats;
 use journeyman_order::{
-    AgentUsage, Category, Exit, Feedback, Inconclusive, Journal, PullNumber, Settlement, Severity,
-    SignalKind, SlashCommand, TestCounts, UnrunProject, UnrunReason, Verdict,
+    AgentUsage, AnsweredSignal, Category, Exit, Feedback, Inconclusive, Journal, PullNumber, Settlement,
+    Severity, SignalAnswer, SignalKind, SlashCommand, TestCounts, UnrunProject, UnrunReason, Verdict,
 };
 
 const URL: &str = "https://github.com/octo/hello/pull/12";

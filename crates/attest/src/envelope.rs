@@ -14,7 +14,6 @@ use journeyman_order::Receipt;
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 /// An envelope that is larger is refused unread.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
-/// Of each envelope; a receipt has one.
 const MOST_SIGNATURES: usize = 16;
 
 /// Both alphabets of base64 are allowed, and nobody promises the padding.
@@ -53,18 +52,15 @@ struct WireSignature {
     sig: String,
 }
 
-/// Why a text is no envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
     /// It is too large to be a receipt.
     #[error("it is larger than {MOST_BYTES} bytes")]
     TooLarge,
-    /// It is not of the form.
     #[error("it is no DSSE envelope: {0}")]
     Form(String),
 }
 
-/// Why an envelope is not believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
     /// No signature is of a key that is trusted.
@@ -73,7 +69,6 @@ pub enum VerifyError {
         /// The keys that the envelope names. Anybody can write these.
         named: Vec<KeyId>,
     },
-    /// It was signed, but as something else.
     #[error("it was signed as {0:?}, which is no in-toto statement")]
     Kind(String),
     /// It was signed, but it is no receipt.
@@ -98,9 +93,6 @@ pub(super) fn pre_authentication_encoding(kind: &str, payload: &[u8]) -> Vec<u8>
 
 impl Envelope {
     /// Says and signs what a receipt says. The same receipt, key, verifier and time give the same bytes.
-    ///
-    /// # Errors
-    /// When there is nothing to say, or it cannot be signed.
     pub fn of(
         receipt: &Receipt,
         time: DateTime<Utc>,
@@ -117,10 +109,6 @@ impl Envelope {
         Ok(Self { payload, payload_type: PAYLOAD_TYPE.to_owned(), signatures: vec![signature] })
     }
 
-    /// Reads an envelope, of anybody's.
-    ///
-    /// # Errors
-    /// When it is none.
     pub fn parse(text: &[u8]) -> Result<Self, EnvelopeError> {
         if text.len() > MOST_BYTES {
             return Err(EnvelopeError::TooLarge);
@@ -145,9 +133,6 @@ impl Envelope {
     }
 
     /// The statement, when one of these keys signed it, and which one did.
-    ///
-    /// # Errors
-    /// When none did, or when it is not a receipt that we can read.
     pub fn verify(&self, keys: &[PublicKey]) -> Result<(Statement, KeyId), VerifyError> {
         let message = pre_authentication_encoding(&self.payload_type, &self.payload);
         // All keys are tried, whatever the envelope calls its own: a name proves nothing.
@@ -159,10 +144,6 @@ impl Envelope {
         Ok((self.statement_unverified()?, signer.id()))
     }
 
-    /// What it says, whoever wrote it.
-    ///
-    /// # Errors
-    /// When it is not a receipt that we can read.
     pub fn statement_unverified(&self) -> Result<Statement, VerifyError> {
         if self.payload_type != PAYLOAD_TYPE {
             return Err(VerifyError::Kind(self.payload_type.chars().take(100).collect()));
@@ -175,7 +156,6 @@ impl Envelope {
         self.signatures.iter().filter_map(|signature| signature.key.clone()).collect()
     }
 
-    /// As it is written, on one line.
     pub fn to_json(&self) -> String {
         let signatures = self.signatures.iter().map(|signature| WireSignature {
             keyid: signature.key.as_ref().map(|key| key.as_str().to_owned()),

@@ -13,7 +13,6 @@ use sha2::{Digest, Sha256};
 
 use super::pem;
 
-/// The key's file in the data folder.
 pub const KEY_FILE: &str = "receipt-key.pem";
 const PRIVATE: &str = "PRIVATE KEY";
 const PUBLIC: &str = "PUBLIC KEY";
@@ -30,7 +29,6 @@ pub struct SigningKey {
     public: PublicKey,
 }
 
-/// Where a signing key came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SigningKeyOrigin {
     Found,
@@ -41,12 +39,10 @@ pub enum SigningKeyOrigin {
 /// Why there is no key to sign or to verify with. No text holds anything of a key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be read or written.
     #[error("cannot {what} {}: {error}", path.display())]
     File {
         what: &'static str,
         path: PathBuf,
-        /// What the system says.
         error: io::Error,
     },
     /// Others than its owner can read or change it, or it is no plain file of ours.
@@ -57,13 +53,10 @@ pub enum KeyError {
     )]
     Exposed {
         path: PathBuf,
-        /// What is wrong with it.
         because: String,
     },
-    /// It holds something else.
     #[error("{what}: an ed25519 key is expected, as PEM")]
     Malformed { what: String },
-    /// The machine has no randomness to offer.
     #[error("an ed25519 key could not be made on this machine")]
     Unmakable,
 }
@@ -71,9 +64,6 @@ pub enum KeyError {
 impl SigningKey {
     /// The key of a data folder, made when it is not there. Of several that make one at the same time, one wins and
     /// all have the winner's.
-    ///
-    /// # Errors
-    /// When it cannot be read or made, or when others could have read it.
     pub fn open_or_make(data: &Path) -> Result<(Self, SigningKeyOrigin), KeyError> {
         let path = data.join(KEY_FILE);
         if let Some(found) = Self::open(&path)? {
@@ -103,22 +93,14 @@ impl SigningKey {
     }
 
     /// The key of a data folder; none where none was made yet.
-    ///
-    /// # Errors
-    /// When it cannot be read, or when others could have read it.
     pub fn find(data: &Path) -> Result<Option<Self>, KeyError> {
         Self::open(&data.join(KEY_FILE))
     }
 
-    /// A key that is kept nowhere.
-    ///
-    /// # Errors
-    /// When the machine has no randomness to offer.
     pub fn generate() -> Result<Self, KeyError> {
         Self::of(Ed25519KeyPair::generate().map_err(|_| KeyError::Unmakable)?)
     }
 
-    /// Its public half.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
@@ -182,7 +164,6 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// What receipts are verified with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PublicKey {
     bytes: [u8; 32],
@@ -190,9 +171,6 @@ pub struct PublicKey {
 
 impl PublicKey {
     /// The keys in a text of PEM blocks, at least one.
-    ///
-    /// # Errors
-    /// When it holds none, or one that is not of ed25519.
     pub fn read_pem(text: &str) -> Result<Vec<Self>, KeyError> {
         let malformed = |what: &str| KeyError::Malformed { what: what.to_owned() };
         let blocks =
@@ -209,9 +187,6 @@ impl PublicKey {
     }
 
     /// The keys of a file, as [`PublicKey::read_pem`] reads them.
-    ///
-    /// # Errors
-    /// When it cannot be read, or holds no key.
     pub fn read_file(path: &Path) -> Result<Vec<Self>, KeyError> {
         let said = |error| KeyError::File { what: "read", path: path.to_owned(), error };
         Self::read_pem(&bounded(File::open(path).map_err(said)?).map_err(said)?)
@@ -245,7 +220,6 @@ impl PublicKey {
 pub struct KeyId(String);
 
 impl KeyId {
-    /// As text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -4,7 +4,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// The block of one key.
 pub(super) fn encode(label: &str, der: &[u8]) -> String {
     let lines = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
     pem::encode_config(&pem::Pem::new(label, der), lines)

@@ -20,7 +20,6 @@ pub struct ReverifiedStatement {
     pub receipt: String,
     /// What was found here. Foreign in part: names of tests come from the repository.
     pub here: String,
-    /// How the two compare.
     #[serde(flatten)]
     pub found: ReverificationResult,
 }
@@ -29,16 +28,12 @@ pub struct ReverifiedStatement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "found", rename_all = "snake_case")]
 pub enum ReverificationResult {
-    /// It is so here as well.
     Same,
-    /// It is not so here.
     Differs,
-    /// Nobody can tell by trying again.
     CannotBeRepeated { because: &'static str },
 }
 
 impl ReverificationResult {
-    /// Whether two things are the same.
     pub fn of(same: bool) -> Self {
         if same { Self::Same } else { Self::Differs }
     }
@@ -55,7 +50,6 @@ impl ReverifiedStatement {
         }
     }
 
-    /// A statement and what was found.
     pub fn new(statement: &str, receipt: &str, here: &str) -> Self {
         Self {
             statement: statement.to_owned(),
@@ -69,9 +63,6 @@ impl ReverifiedStatement {
 /// Every statement of a receipt about its tests, beside a run of today. `said` is `tests` of
 /// [`super::Statement::receipt`]: it holds also what this version does not know. What a receipt does not speak of at
 /// all, because it is of an older version, is not compared. What is only not known here does not differ.
-///
-/// # Errors
-/// When evidence cannot be written as JSON.
 pub fn compare(
     said: &Value,
     known: &TestEvidence,
@@ -146,7 +137,6 @@ enum FieldKind {
     Aside,
     Digest,
     Walls,
-    /// Whatever else there is.
     Result,
 }
 
@@ -178,7 +168,6 @@ fn bare(value: &Value) -> Value {
     }
 }
 
-/// What people look for first.
 fn rank(key: &str) -> usize {
     let order = ["setup", "test", "verdict", "counts", "failing", "doubt", "sandbox"];
     order.iter().position(|known| *known == key).unwrap_or(order.len())

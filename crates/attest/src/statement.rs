@@ -20,7 +20,6 @@ pub const PREDICATE_TYPE: &str = "urn:journeyman:receipt:v1";
 
 pub use journeyman_order::surfaces::AttestationResult;
 
-/// Who says it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttestationVerifier {
     pub name: String,
@@ -32,7 +31,6 @@ pub struct AttestationVerifier {
     pub versions: BTreeMap<String, String>,
 }
 
-/// Why there is nothing to sign.
 #[derive(Debug, thiserror::Error)]
 pub enum SigningError {
     /// The order is at work: what is true now may not be so in a minute.
@@ -41,10 +39,8 @@ pub enum SigningError {
     /// It ended, and no commit of it was tested or published.
     #[error("the order has no commit to sign a receipt for")]
     NoCommit,
-    /// The signature could not be made.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The receipt could not be written down.
     #[error("the receipt cannot be written as JSON: {0}")]
     Unwritable(#[from] serde_json::Error),
 }
@@ -52,7 +48,6 @@ pub enum SigningError {
 /// What was signed, as it is read again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// What it comes to.
     pub result: AttestationResult,
     pub verifier: AttestationVerifier,
     /// When the work ended: the receipt says how it stood then.
@@ -69,14 +64,11 @@ pub struct ReceiptClaims {
     pub order: OrderId,
     pub repository: RepositoryName,
     pub issue: IssueNumber,
-    /// How the order ended.
     pub outcome: String,
-    /// Why, when it is not verified.
     #[serde(default)]
     pub because: Option<String>,
     /// Whether every check passed on `commit`.
     pub verified: bool,
-    /// The same in words.
     pub verdict: String,
     /// Who accepted it as it is, where a person did.
     #[serde(default)]
@@ -85,10 +77,8 @@ pub struct ReceiptClaims {
     pub branch: Option<BranchName>,
     #[serde(default)]
     pub pull_request: Option<PullNumber>,
-    /// The commit that the work starts from.
     #[serde(default)]
     pub base: Option<CommitSha>,
-    /// The commit that was tested and published.
     pub commit: CommitSha,
     pub tree: TreeSha,
     /// Whether the remote had `commit` on `branch`.
@@ -100,7 +90,6 @@ pub struct ReceiptClaims {
     /// What the verifier said of `commit`.
     #[serde(default)]
     pub review: Option<Feedback>,
-    /// What went another way than asked.
     #[serde(default)]
     pub notes: Vec<String>,
 }

@@ -19,7 +19,6 @@ const IMAGE: &str = "not checked, since the image's name has no digest and means
 /// A run of today that a receipt is held against.
 #[derive(Debug, Clone, Copy)]
 pub struct RunOfToday<'a> {
-    /// What it says of itself.
     pub tests: &'a TestEvidence,
     /// Whether the image was asked for by its digest, which means the same image for ever.
     pub is_image_by_digest: bool,

@@ -13,14 +13,11 @@ const SCRIPT: &str = include_str!("../assets/dashboard.js");
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// What is around every page.
 #[derive(Default)]
 pub(crate) struct DashboardFrame {
     /// Has to come with whatever changes something; empty where nobody has signed in.
     pub(crate) form_word: String,
-    /// Which of the pages it is.
     pub(crate) here: &'static str,
-    /// Who has signed in as on GitHub.
     pub(crate) login: Option<String>,
     /// Why they do not see what they usually do.
     pub(crate) trouble: Option<String>,
@@ -48,7 +45,6 @@ pub(crate) fn shown_as(status: StatusCode, page: &impl Template) -> HttpResponse
     }
 }
 
-/// With what a browser is held to.
 fn held(mut answer: HttpResponseBuilder) -> HttpResponseBuilder {
     answer
         .insert_header((header::CONTENT_TYPE, "text/html; charset=utf-8"))
@@ -64,7 +60,6 @@ fn trouble(status: StatusCode, heading: &str, text: &str) -> HttpResponse {
     shown_as(status, &TroublePage { heading, text, frame: DashboardFrame::default() })
 }
 
-/// Somewhere else.
 pub(crate) fn to(path: &str) -> HttpResponse {
     HttpResponse::SeeOther()
         .insert_header((header::LOCATION, path))
@@ -105,7 +100,6 @@ pub(crate) fn broken(text: &str) -> HttpResponse {
 /// Seconds after which whoever was turned away comes again.
 pub(crate) const AGAIN_AFTER: &str = "10";
 
-/// There are too many.
 pub(crate) fn busy(text: &str) -> HttpResponse {
     let mut answer = trouble(StatusCode::SERVICE_UNAVAILABLE, "Not right now", text);
     answer.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static(AGAIN_AFTER));

@@ -16,7 +16,6 @@ use super::parts::{buttons, survey};
 use super::session::may_change;
 use super::text::line;
 
-/// To whoever may look, and not act.
 const NOT_THEIRS: &str = "On GitHub you may read this repository and not write to it.";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,7 +90,6 @@ pub(crate) struct ButtonForm {
     advice: String,
 }
 
-/// Asks whether it is meant.
 pub(crate) async fn confirm(
     request: HttpRequest,
     path: Path<(String, String)>,

@@ -18,7 +18,6 @@ pub(crate) struct DayView {
 /// Of all, of a repository, or of a person.
 pub(crate) struct DayFigures {
     pub(crate) name: String,
-    /// Each by its name.
     pub(crate) figures: [(&'static str, DayFigure); 3],
 }
 
@@ -34,7 +33,6 @@ pub(crate) struct DayMeter {
     pub(crate) high: f64,
 }
 
-/// The day that limits hold for now.
 pub(crate) async fn day_view(
     state: &DashboardState,
     session: &DashboardSession,

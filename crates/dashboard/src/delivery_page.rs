@@ -35,7 +35,6 @@ struct DeliveryLine {
     conclusion: String,
     because: Option<String>,
     orders: Vec<String>,
-    /// Whether it can be taken in again.
     is_refused: bool,
 }
 
@@ -87,7 +86,6 @@ fn delivery_line(row: DeliveryRow) -> DeliveryLine {
     }
 }
 
-/// As a redelivery of GitHub's would.
 pub(crate) async fn take_in_again(
     request: HttpRequest,
     form: Form<AgainForm>,

@@ -2,7 +2,6 @@
 
 use super::text::visible;
 
-/// Lines of a diff that are shown.
 const MOST_LINES: usize = 1_500;
 
 /// One line, and the class that it is coloured by.
@@ -12,7 +11,6 @@ pub(crate) struct ShownDiffLine {
     pub(crate) text: String,
 }
 
-/// A diff as it is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct DiffView {
     pub(crate) lines: Vec<ShownDiffLine>,

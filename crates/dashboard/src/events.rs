@@ -39,7 +39,6 @@ const READ_AGAIN: Duration = Duration::from_secs(3);
 /// Pages that follow at once, of all orders.
 const MOST_PAGES: usize = 200;
 
-/// Places for pages that follow.
 pub(crate) struct FollowerPlaces(Arc<Semaphore>);
 
 impl Default for FollowerPlaces {
@@ -57,7 +56,6 @@ impl FollowerPlaces {
 
 #[derive(Deserialize)]
 pub(crate) struct EventsQuery {
-    /// The last entry that the page shows.
     #[serde(default)]
     seq: u64,
 }
@@ -132,7 +130,6 @@ struct StartedRun {
     starts: usize,
 }
 
-/// A page that is open.
 struct OrderFollower {
     state: DashboardState,
     /// Of whoever looks: what they may see can end while they do.
@@ -147,9 +144,7 @@ struct OrderFollower {
     /// What the page shows; none before it was made once.
     parts: Option<Vec<PagePart>>,
     runs: LiveRuns,
-    /// Events that were not sent yet.
     waiting: VecDeque<Bytes>,
-    /// Somebody's session has ended.
     ended: watch::Receiver<()>,
     looked_who: Instant,
     look: Instant,
@@ -214,7 +209,6 @@ impl OrderFollower {
         Some(())
     }
 
-    /// Whether the journal has grown.
     async fn take(&mut self, entry: Result<(OrderId, JournalEntry), broadcast::error::RecvError>) -> bool {
         let mut is_news = match entry {
             Ok((order, _)) if order != self.order => return false,

@@ -41,7 +41,6 @@ pub(crate) struct ReturnQuery {
     error: String,
 }
 
-/// To GitHub.
 pub(crate) async fn leave(query: Query<LeaveQuery>, state: Data<DashboardState>) -> HttpResponse {
     let Some(door) = &state.door else { return nothing("Nobody signs in as on GitHub here.") };
     let (Some(verifier), Some(chance)) = (random_word(), state.shared.sessions.chance()) else {
@@ -64,7 +63,6 @@ pub(crate) async fn leave(query: Query<LeaveQuery>, state: Data<DashboardState>)
     }
 }
 
-/// Back from GitHub.
 pub(crate) async fn come_back(
     request: HttpRequest,
     query: Query<ReturnQuery>,
@@ -119,13 +117,10 @@ pub(crate) async fn come_back(
     }
 }
 
-/// Somebody's way to GitHub's page and back.
 struct SignInJourney {
-    /// The second in which it is over.
     until: u64,
     /// Of the code that they come back with.
     verifier: String,
-    /// Where they were on the way to.
     next: String,
 }
 

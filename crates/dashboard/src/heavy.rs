@@ -23,7 +23,6 @@ pub(crate) struct HeavyWork {
     turns: Arc<Semaphore>,
 }
 
-/// A turn, until it is dropped.
 pub(crate) struct WorkTurn {
     turn: Option<OwnedSemaphorePermit>,
 }
@@ -35,16 +34,11 @@ impl Default for HeavyWork {
 }
 
 impl HeavyWork {
-    /// Waits for a turn, however long.
     pub(crate) async fn wait(&self) -> WorkTurn {
         // None where nobody gives turns any more, which nobody stops.
         WorkTurn { turn: Arc::clone(&self.turns).acquire_owned().await.ok() }
     }
 
-    /// Waits for a turn.
-    ///
-    /// # Errors
-    /// The page that says that there are too many.
     pub(crate) async fn turn(&self) -> Result<WorkTurn, Box<HttpResponse>> {
         timeout(PATIENCE, self.wait()).await.map_err(|_| {
             Box::new(busy("Many pages that take long are asked for at once. Reload this one in a moment."))
@@ -54,9 +48,6 @@ impl HeavyWork {
 
 impl WorkTurn {
     /// Does it on a thread of its own. The turn ends with the work, also where nobody waits for it any more.
-    ///
-    /// # Errors
-    /// The page that says that something is wrong.
     pub(crate) async fn take<T: Send + 'static>(
         self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -51,7 +51,6 @@ use journeyman_store::Store;
 pub use people::SignedInPeople;
 pub use shared::SharedWork;
 
-/// What the pages need.
 #[derive(Clone)]
 pub struct DashboardState {
     pub store: Store,
@@ -72,7 +71,6 @@ pub struct DashboardState {
     pub shared: Arc<SharedWork>,
     /// The settings that hold; empty where nobody gave them.
     pub settings: Arc<Vec<EffectiveSetting>>,
-    /// What may be spent in a day.
     pub day_limits: DayLimits,
 }
 
@@ -93,31 +91,25 @@ pub trait GitHubDoor: Send + Sync {
     /// something to whoever knows what `challenge` is the SHA-256 of.
     fn page(&self, state: &str, challenge: &str) -> Url;
 
-    /// Who comes back with a code.
     async fn enter(&self, code: &str, verifier: &str) -> Result<EnteredPerson, GitHubDoorError>;
 
     /// What the person with this token may do now.
     async fn rights(&self, token: &SecretString) -> Result<GrantedRights, GitHubDoorError>;
 }
 
-/// Somebody whom GitHub vouches for.
 pub struct EnteredPerson {
     pub person: Person,
-    /// Theirs, to ask what they may read.
     pub token: SecretString,
     /// How long it holds, if it ends by itself.
     pub lasts: Option<Duration>,
 }
 
-/// What somebody may do.
 pub struct GrantedRights {
     /// What they may read, each with whether they may write.
     pub repositories: BTreeMap<RepositoryId, bool>,
-    /// How often GitHub had to be asked.
     pub requests: u32,
 }
 
-/// Why GitHub did not say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitHubDoorError {
     /// It does not take the code or the token.
@@ -139,20 +131,15 @@ pub trait LiveWork: Send + Sync {
         task: &AgentTask,
     ) -> Option<Box<dyn LiveTranscript>>;
 
-    /// Whether the server is about to end.
     fn is_stopping(&self) -> bool;
 }
 
 /// What an agent prints, without secrets.
 pub trait LiveTranscript: Send {
     /// Whole lines that came since the last call.
-    ///
-    /// # Errors
-    /// When there is nothing more to read, such as when the run has ended.
     fn read_on(&mut self) -> std::io::Result<String>;
 }
 
-/// Adds the dashboard's routes.
 pub fn configure(state: &DashboardState, config: &mut ServiceConfig) {
     config
         .default_service(web::to(answer::nowhere))

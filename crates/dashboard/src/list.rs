@@ -55,7 +55,6 @@ struct StateChoice {
     is_chosen: bool,
 }
 
-/// One order in the list.
 struct OrderLine {
     id: String,
     title: String,
@@ -252,7 +251,6 @@ async fn waits(state: &DashboardState, row: &OrderRow) -> Result<Option<String>,
     }
 }
 
-/// What is waited for, in words.
 pub(crate) fn said(wait: &OrderWait) -> String {
     match wait {
         OrderWait::Effect { key, .. } => format!("at {key}"),

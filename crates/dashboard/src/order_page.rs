@@ -25,7 +25,6 @@ struct OrderPage {
     top: Vec<PagePart>,
     steps: Vec<PagePart>,
     rest: Vec<PagePart>,
-    /// The last entry that it shows.
     seq: u64,
     frame: DashboardFrame,
 }
@@ -48,18 +47,10 @@ fn after_merge_view(fact: &AfterMergeFact) -> AfterMergeView {
     AfterMergeView { text, at: MomentView::of(fact.at) }
 }
 
-/// The order that an address names.
-///
-/// # Errors
-/// The page that says that there is none.
 fn order_id(text: &str) -> Result<OrderId, Box<HttpResponse>> {
     text.parse().map_err(|_| Box::new(nothing("That is not the id of an order.")))
 }
 
-/// Who asks, and about which order.
-///
-/// # Errors
-/// The answer to somebody who has not signed in, or the page that says that there is no such order.
 pub(crate) async fn asks_for(
     request: &HttpRequest,
     state: &DashboardState,
@@ -71,9 +62,6 @@ pub(crate) async fn asks_for(
 }
 
 /// The order that an address names, to whoever may read its repository.
-///
-/// # Errors
-/// The page that says that there is none: that there is one is not for everybody to know.
 pub(crate) async fn row(
     state: &DashboardState,
     session: &DashboardSession,
@@ -119,7 +107,6 @@ async fn page(
     }
 }
 
-/// Why there is no page.
 enum PageFault {
     Store(StoreError),
     Template(askama::Error),

@@ -43,7 +43,6 @@ struct HeadPart {
     order: String,
 }
 
-/// Something that a person can say.
 pub(crate) struct ButtonView {
     pub(crate) path: &'static str,
     pub(crate) name: &'static str,
@@ -119,7 +118,6 @@ pub(crate) fn parts(
     Ok(parts)
 }
 
-/// Runs of agents that are under way.
 pub(crate) fn runs_under_way(journal: &Journal, survey: &OrderProjection) -> Vec<MoveKey> {
     let is_run = |r#move: &Move| matches!(r#move, Move::RunAgent(_));
     let planned = survey.next.moves.iter().filter(|(_, planned)| is_run(planned));
@@ -270,7 +268,6 @@ pub(crate) fn summary(survey: &OrderProjection) -> String {
     format!("{}, {}", count(rounds as u64, "round"), dollars(survey.trace.usage.usd))
 }
 
-/// Now, for the projection.
 pub(crate) fn survey(journal: &Journal) -> OrderProjection {
     journeyman_order::projection(journal.pipeline(), journal, Utc::now())
 }

@@ -15,7 +15,6 @@ use super::{EnteredPerson, GitHubDoor, GitHubDoorError};
 
 /// A person's session ends after this time, or with its token.
 const LONGEST: Duration = Duration::from_secs(8 * 60 * 60);
-/// That of the API's token.
 const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 /// GitHub answers a person 5,000 times an hour: we ask a tenth of that, and at least every five minutes.
 const PER_REQUEST: Duration = Duration::from_secs(10);
@@ -32,7 +31,6 @@ const MOST_OF_ONE: usize = 8;
 /// Repositories that somebody may read, each with whether they may write.
 pub(crate) type RepositoryRights = Arc<BTreeMap<RepositoryId, bool>>;
 
-/// Everybody who has signed in.
 #[derive(Default)]
 pub struct SignedInPeople {
     sessions: Mutex<HashMap<SecretHash, Arc<OpenSession>>>,
@@ -46,14 +44,12 @@ pub(crate) struct OpenSession {
     until: Instant,
 }
 
-/// Somebody whom GitHub vouched for.
 pub(crate) struct SignedInPerson {
     pub(crate) person: Person,
     token: SecretString,
     known: tokio::sync::Mutex<KnownRights>,
 }
 
-/// What was known last.
 struct KnownRights {
     rights: RepositoryRights,
     trouble: Option<String>,
@@ -101,7 +97,6 @@ impl SignedInPeople {
         Some((word, lasts))
     }
 
-    /// The session of a cookie.
     pub(crate) fn session(&self, word: &str) -> Option<Arc<OpenSession>> {
         locked(&self.sessions).get(&hashed(word)).filter(|session| session.until > Instant::now()).cloned()
     }

@@ -26,9 +26,7 @@ struct RunPage {
     frame: DashboardFrame,
 }
 
-/// The end of a transcript.
 struct TranscriptView {
-    /// The kept file.
     file: String,
     html: String,
     /// How long all of it is, where only the end of it was read.

@@ -20,18 +20,13 @@ use super::people::RepositoryRights;
 
 const COOKIE: &str = "journeyman_session";
 
-/// Somebody who has signed in.
 pub(crate) struct DashboardSession {
-    /// Has to come with whatever changes something.
     pub(crate) form_word: String,
     holder: SessionHolder,
 }
 
-/// By what.
 enum SessionHolder {
-    /// The API's token.
     Token,
-    /// Their account on GitHub.
     Person { person: Person, rights: RepositoryRights, trouble: Option<String> },
 }
 
@@ -66,7 +61,6 @@ impl DashboardSession {
         }
     }
 
-    /// As whom they speak in a journal.
     pub(crate) fn requester(&self) -> Requester {
         match &self.holder {
             SessionHolder::Token => Requester::ApiToken,
@@ -74,7 +68,6 @@ impl DashboardSession {
         }
     }
 
-    /// What is around a page of theirs.
     pub(crate) fn frame(&self, here: &'static str) -> DashboardFrame {
         let (login, trouble) = match &self.holder {
             SessionHolder::Token => (None, None),
@@ -91,7 +84,6 @@ struct SignInPage {
     takes_people: bool,
     problem: Option<String>,
     next: String,
-    /// The same, as part of an address.
     next_query: String,
     frame: DashboardFrame,
 }
@@ -149,16 +141,11 @@ pub(crate) fn cookie_name(state: &DashboardState, name: &str) -> String {
     format!("{}{name}", if is_secure(state) { "__Host-" } else { "" })
 }
 
-/// The cookie of whoever asks.
 pub(crate) fn cookie(request: &HttpRequest, state: &DashboardState) -> String {
     let cookie = request.cookie(&cookie_name(state, COOKIE));
     cookie.map(|cookie| cookie.value().to_owned()).unwrap_or_default()
 }
 
-/// Who asks.
-///
-/// # Errors
-/// The answer to somebody who has not signed in, which shows nothing: the way to sign in.
 pub(crate) async fn signed_in(
     request: &HttpRequest,
     state: &DashboardState,
@@ -177,9 +164,6 @@ pub(crate) async fn signed_in(
 }
 
 /// Who asks for what is of no one repository: it is for whoever has the API's token.
-///
-/// # Errors
-/// As [`signed_in`], and the page that says that there is nothing.
 pub(crate) async fn signed_in_by_token(
     request: &HttpRequest,
     state: &DashboardState,
@@ -207,10 +191,6 @@ fn next_query(next: &str) -> String {
     url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish()
 }
 
-/// Who asks for a change.
-///
-/// # Errors
-/// The answer to somebody who has not signed in, or to a form that is not of ours.
 pub(crate) async fn may_change(
     request: &HttpRequest,
     state: &DashboardState,
@@ -229,9 +209,6 @@ pub(crate) async fn may_change(
 }
 
 /// Who asks for a change of what is of no one repository.
-///
-/// # Errors
-/// As [`may_change`], and the page that says that there is nothing.
 pub(crate) async fn may_change_by_token(
     request: &HttpRequest,
     state: &DashboardState,
@@ -295,7 +272,6 @@ pub(crate) fn landing(next: &str) -> &str {
     if is_local(next) { next } else { "/" }
 }
 
-/// Whether browsers come by HTTPS.
 pub(crate) fn is_secure(state: &DashboardState) -> bool {
     state.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
 }

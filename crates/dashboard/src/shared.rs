@@ -5,12 +5,10 @@ use super::ended_sessions::EndedSessions;
 use super::events::FollowerPlaces;
 use super::heavy::HeavyWork;
 
-/// Of one server; nothing when it starts.
 #[derive(Default)]
 pub struct SharedWork {
     /// Reading what an agent said in a run.
     pub(crate) transcripts: HeavyWork,
-    /// Reading a journal and making its page.
     pub(crate) renderings: HeavyWork,
     pub(crate) places: FollowerPlaces,
     pub(crate) sessions: EndedSessions,

@@ -157,7 +157,6 @@ fn mean(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-/// How many of how many.
 fn share(part: u64, whole: u64) -> String {
     match whole {
         0 => "–".to_owned(),

@@ -13,9 +13,7 @@ use journeyman_order::steps::{Step, StepKind, steps};
 use journeyman_order::{Journal, JournalEvent, MoveKey, Scrutiny, TestCounts, TestRun};
 
 const LONGEST_RESULT: usize = 8_000;
-/// Tests of one kind that are named.
 const MOST_NAMED: usize = 30;
-/// Troubles of one step that are told.
 const MOST_TROUBLES: usize = 5;
 
 pub(crate) struct StepView {
@@ -26,7 +24,6 @@ pub(crate) struct StepView {
     pub(crate) facts: Vec<String>,
     pub(crate) started: MomentView,
     pub(crate) error: Option<String>,
-    /// What it waited for.
     pub(crate) troubles: Vec<String>,
     pub(crate) result: Option<FoldedText>,
     pub(crate) checks: Vec<CheckView>,
@@ -35,7 +32,6 @@ pub(crate) struct StepView {
     pub(crate) told: Option<TaskView>,
     /// Its run, where there is a transcript to read.
     pub(crate) run: Option<String>,
-    /// Kept files, by name.
     pub(crate) artifacts: Vec<String>,
     pub(crate) warnings: Vec<String>,
 }
@@ -70,7 +66,6 @@ pub(crate) struct TestsRow {
     pub(crate) names: Vec<String>,
 }
 
-/// What the agent was told.
 pub(crate) struct TaskView {
     pub(crate) command: String,
     pub(crate) arguments: Vec<String>,

@@ -27,7 +27,6 @@ use journeyman_order::{
 
 const TOKEN: &str = "a token of the API";
 
-/// Nobody carries the orders of these stories.
 struct NobodyAtWork;
 
 #[async_trait]
@@ -48,7 +47,6 @@ impl WorkOrders for NobodyAtWork {
     }
 }
 
-/// Tells what the story says was written.
 struct ToldLive(broadcast::Sender<(OrderId, JournalEntry)>);
 
 impl LiveWork for ToldLive {
@@ -110,7 +108,6 @@ impl DashboardFixture {
         answer.into_parts().1
     }
 
-    /// The cookie of a new session.
     async fn sign_in(&self) -> String {
         let form = TestRequest::post().uri("/sign-in").set_form(json!({"token": TOKEN}));
         let answer = self.send(form).await;

@@ -45,7 +45,6 @@ fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// On one line, cut.
 pub(crate) fn line(text: &str, most: usize) -> String {
     let words = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     journeyman_order::length::shorten(&words, most)
@@ -67,7 +66,6 @@ pub(crate) fn dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.01 { format!("${usd:.4}") } else { format!("${usd:.2}") }
 }
 
-/// Of a file.
 pub(crate) fn size(bytes: u64) -> String {
     const KIB: f64 = 1024.0;
     let bytes = bytes as f64;
@@ -91,7 +89,6 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// A moment, for people and for machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MomentView {
     pub(crate) shown: String,
@@ -107,7 +104,6 @@ impl MomentView {
     }
 }
 
-/// How long ago, in one unit.
 pub(crate) fn ago(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let seconds = (now - at).num_seconds().max(0);
     match seconds {

@@ -13,10 +13,8 @@ const LONGEST_SUMMARY: usize = 160;
 /// Items of a transcript that is shown as a whole; of a longer one the last.
 pub(crate) const MOST_ITEMS: usize = 600;
 
-/// One thing in a transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TranscriptItem {
-    /// What the agent said.
     Words {
         text: String,
         left_out: usize,
@@ -59,12 +57,10 @@ struct TranscriptItems<'a> {
     items: &'a [TranscriptItem],
 }
 
-/// As HTML.
 pub(crate) fn html(items: &[TranscriptItem]) -> String {
     TranscriptItems { items }.render().unwrap_or_default()
 }
 
-/// Reads whole lines.
 pub(crate) fn read(lines: &str) -> Vec<TranscriptItem> {
     let mut items = Vec::new();
     for text in lines.lines().filter(|text| !text.trim().is_empty()) {

@@ -9,10 +9,6 @@ use sha2::{Digest, Sha256};
 use super::HttpState;
 use super::problem::ProblemDetails;
 
-/// Whether the request carries the token.
-///
-/// # Errors
-/// 401 when it does not; 503 when there is no token to carry.
 pub(super) fn require_token(request: &HttpRequest, state: &HttpState) -> Result<(), ProblemDetails> {
     let token = state.api_token.as_ref();
     let Some(token) = token.filter(|token| !token.expose_secret().is_empty()) else {

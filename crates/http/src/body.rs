@@ -34,9 +34,6 @@ impl BodyBudget {
     }
 
     /// Reads a body of at most `most` bytes.
-    ///
-    /// # Errors
-    /// 413, 408, 400 when it breaks off, 503 when too many are being read.
     pub(super) async fn read(
         &self,
         request: &HttpRequest,

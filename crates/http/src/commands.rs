@@ -18,7 +18,6 @@ struct GuidanceRequest {
     guidance: Option<String>,
 }
 
-/// Nothing needs to be said with it.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}

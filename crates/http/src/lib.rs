@@ -37,10 +37,8 @@ pub use auth::is_same_secret;
 pub use pages::nothing_there;
 pub use server::start;
 
-/// What the routes need.
 #[derive(Clone)]
 pub struct HttpState {
-    /// Where deliveries are kept and orders read.
     pub store: Store,
     /// The webhook's secret, and the one before it during a rotation.
     pub webhook_secrets: Vec<SecretString>,
@@ -73,7 +71,6 @@ impl Default for BodyLimits {
     }
 }
 
-/// Whether the application can work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
     Ready {
@@ -82,9 +79,7 @@ pub enum Readiness {
         /// Why no order can go on, although what GitHub sends is taken; none where they can.
         orders_wait_because: Option<String>,
     },
-    /// It cannot, or not any more.
     NotReady {
-        /// Why; shown to anybody who asks.
         because: String,
     },
 }

@@ -11,7 +11,6 @@ use serde_json::json;
 use super::problem::ProblemDetails;
 use super::{HttpState, Readiness};
 
-/// The process answers.
 pub(super) async fn health() -> HttpResponse {
     HttpResponse::Ok().json(json!({"status": "alive", "version": env!("CARGO_PKG_VERSION")}))
 }

@@ -7,7 +7,6 @@ use serde_json::json;
 use journeyman_order::order_api::OrderRequestError;
 use journeyman_store::StoreError;
 
-/// An error as the API says it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{status}: {detail}")]
 pub(super) struct ProblemDetails {

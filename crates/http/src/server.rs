@@ -23,9 +23,6 @@ const MOST_CONNECTIONS: usize = 2_000;
 
 /// Serves on `listener`. The server runs while the second of the pair is awaited, inside a Tokio runtime; the
 /// handle stops it. It does not listen to signals: whoever composes the application does. `more` adds routes of others.
-///
-/// # Errors
-/// When the listener cannot be used.
 pub fn start(
     listener: TcpListener,
     state: HttpState,

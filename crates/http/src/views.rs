@@ -9,7 +9,6 @@ use journeyman_order::{
 };
 use journeyman_store::{ArtifactInfo, OrderRow};
 
-/// A work order.
 #[derive(Debug, Serialize)]
 pub(super) struct OrderView {
     id: OrderId,
@@ -31,12 +30,10 @@ pub(super) struct OrderView {
     next_commands: Option<Vec<String>>,
     opened_at: chrono::DateTime<chrono::Utc>,
     updated_at: chrono::DateTime<chrono::Utc>,
-    /// Where the rest is.
     steps_url: String,
     journal_url: String,
     receipt_url: String,
     attestation_url: String,
-    /// Of one that is active.
     #[serde(skip_serializing_if = "Option::is_none")]
     waits_for: Option<Vec<OrderWait>>,
     /// What it may cost and has cost; when one order is shown.
@@ -55,7 +52,6 @@ pub(super) struct SignalView {
     entry: u64,
     /// `taken`, `noted` until the pull request is read, `ignored`, or `asking` while it is not known whether it counts.
     answer: &'static str,
-    /// Why it was ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<String>,
 }
@@ -73,7 +69,6 @@ impl SignalView {
     }
 }
 
-/// An artifact of an order.
 #[derive(Debug, Serialize)]
 pub(super) struct ArtifactView {
     url: String,

@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 const MOST: usize = 40;
 const LONGEST: usize = 64;
 
-/// The words that a label has had.
 #[derive(Debug, Default)]
 pub(super) struct LabelWords(Mutex<BTreeSet<String>>);
 

@@ -27,7 +27,6 @@ type Amounts = Family<Labels, Counter<f64, AtomicU64>>;
 type Levels = Family<Labels, Gauge>;
 type Durations = Family<Labels, Histogram, fn() -> Histogram>;
 
-/// The counters of this process.
 pub fn metrics() -> &'static ServerMetrics {
     static METRICS: LazyLock<ServerMetrics> = LazyLock::new(ServerMetrics::new);
     &METRICS
@@ -36,7 +35,6 @@ pub fn metrics() -> &'static ServerMetrics {
 /// How a run of an agent ended, and what it came to.
 #[derive(Debug, Clone, Copy)]
 pub struct CountedAgentRun<'a> {
-    /// The agent's name in the settings.
     pub agent: &'a str,
     /// The model that the settings name for it; empty where they name none.
     pub model: &'a str,
@@ -55,7 +53,6 @@ pub struct ServerMetrics {
     stage_seconds: Durations,
     round_seconds: Durations,
     effect_seconds: Durations,
-    /// Stages are named by repositories, too.
     stages: LabelWords,
     /// Roles name models, and repositories may have roles of their own.
     models: LabelWords,
@@ -67,7 +64,6 @@ pub struct ServerMetrics {
     github_requests: Counts,
     github_rate_limit: Levels,
     github_rate_remaining: Levels,
-    /// GitHub may name others one day.
     resources: LabelWords,
     github_pauses: Counts,
     github_pause_seconds: Amounts,
@@ -96,7 +92,6 @@ const ENDS: [&str; 12] = [
     "closed",
     "refused",
 ];
-/// How runs of agents end.
 const RUN_ENDS: [&str; 6] =
     ["done", "unavailable", "misconfigured", "unknown_session", "limit_reached", "ended"];
 /// Classes of GitHub's answers; none is [`NO_ANSWER`].
@@ -227,7 +222,6 @@ impl ServerMetrics {
         self.github_rate_remaining.get_or_create(&labels).set(gauge(remaining));
     }
 
-    /// GitHub asked for a pause.
     pub fn github_paused(&self, wait: Duration) {
         count(&self.github_pauses, Vec::new());
         add(&self.github_pause_seconds, &Vec::new(), wait.as_secs_f64());
@@ -253,7 +247,6 @@ impl ServerMetrics {
         count(&self.sandbox_starts, vec![("started", started.to_string())]);
     }
 
-    /// A transaction that wrote was kept.
     pub fn store_wrote(&self, what: &'static str, took: Duration) {
         self.store_write_seconds.get_or_create(&vec![("what", what.to_owned())]).observe(took.as_secs_f64());
     }
@@ -268,7 +261,6 @@ impl ServerMetrics {
         count(&self.store_write_failures, vec![("what", what.to_owned())]);
     }
 
-    /// A notification was sent, or given up.
     pub fn notified(&self, sent: bool) {
         count(&self.notifications, vec![("sent", sent.to_string())]);
     }

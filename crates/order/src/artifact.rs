@@ -183,9 +183,6 @@ impl ArtifactRecord {
 impl CodeArtifact {
     /// Reads an answer and holds it against every rule; what a model says of its own tests or attempts is not looked
     /// at.
-    ///
-    /// # Errors
-    /// Feedback with every fault.
     pub fn parse(text: &str) -> Result<Self, Feedback> {
         let value = answer::object(text)?;
         let mut faults = Vec::new();
@@ -224,12 +221,10 @@ impl CodeArtifact {
         if faults.is_empty() { Ok(Self { artifact_id, files }) } else { Err(answer::not_of_the_form(faults)) }
     }
 
-    /// Paths of implementation files.
     pub fn implementation_files(&self) -> Vec<&str> {
         self.paths(CodeFileType::Implementation)
     }
 
-    /// Paths of test files.
     pub fn test_files(&self) -> Vec<&str> {
         self.paths(CodeFileType::Test)
     }

@@ -3,7 +3,6 @@
 const MARK: char = '\u{feff}';
 const MARK_IN_UTF_8: &[u8] = b"\xef\xbb\xbf";
 
-/// The text without the mark.
 pub fn strip(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
 }

@@ -19,7 +19,6 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// In words, after *taken for*.
     pub fn words(self) -> &'static str {
         match self {
             Self::Bug => "a bug",
@@ -84,7 +83,6 @@ const WRONG: [&str; 21] = [
 const WRONG_PHRASES: [&str; 6] =
     ["does not work", "doesn't work", "no longer works", "stopped working", "fails with", "fails when"];
 
-/// What an issue asks for.
 pub fn kind_of(issue: &IssueText, said: IssueClassification<'_>) -> ChangeKind {
     let words = |text: &str| -> Vec<String> {
         text.to_lowercase()

@@ -151,7 +151,6 @@ fn tests_feedback(run: &TestRun) -> Feedback {
     }
 }
 
-/// The tests pass, and it proves nothing.
 fn weakened(run: &TestRun) -> Feedback {
     let issues = objections(run);
     let what = match &issues[..] {
@@ -179,7 +178,6 @@ const HUNG: &str = "Look for an infinite loop, and for code or a test that waits
 const PUT_BACK: &str = "Put back what was there, and make the code pass it. Where the test itself is wrong, say so and leave \
     it: a person decides.";
 
-/// What stands against believing the run.
 fn objections(run: &TestRun) -> Vec<Finding> {
     let found = run.scrutiny.iter().flat_map(|scrutiny| scrutiny.objections());
     found

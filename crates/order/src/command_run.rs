@@ -44,7 +44,6 @@ pub struct TestCounts {
 }
 
 impl TestCounts {
-    /// Tests that really ran.
     pub fn ran(&self) -> u64 {
         self.passed.saturating_add(self.failed)
     }

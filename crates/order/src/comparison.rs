@@ -88,7 +88,6 @@ pub struct TestList {
 }
 
 impl TestList {
-    /// One more.
     pub fn add(&mut self, name: &str) {
         self.total = self.total.saturating_add(1);
         if self.names.len() < MOST_NAMED {

@@ -69,7 +69,6 @@ impl ReservedWord {
         Self::Status,
     ];
 
-    /// As it stands in the names.
     pub fn word(self) -> &'static str {
         match self {
             Self::Answer => "answer",
@@ -88,7 +87,6 @@ impl ReservedWord {
         }
     }
 
-    /// The reserved word that this is.
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.word() == word)
     }
@@ -120,7 +118,6 @@ impl MoveKey {
         Self(format!("{}/{rest}", word.word()))
     }
 
-    /// The one effect of a word.
     pub(crate) fn only(word: ReservedWord) -> Self {
         Self(word.word().to_owned())
     }
@@ -130,7 +127,6 @@ impl MoveKey {
         Self(format!("{prefix}/{rest}"))
     }
 
-    /// What it belongs to.
     pub fn scope(&self) -> EffectScope<'_> {
         let first = self.stage();
         ReservedWord::of(first).map_or(EffectScope::Stage(first), EffectScope::Beside)
@@ -152,7 +148,6 @@ impl MoveKey {
         self.0.rsplit_once('/').map_or(self.0.as_str(), |(round, _)| round)
     }
 
-    /// What it does.
     pub fn part(&self) -> EffectPart<'_> {
         match self.0.rsplit('/').next().unwrap_or_default() {
             "agent" => EffectPart::Worker,

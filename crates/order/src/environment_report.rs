@@ -55,7 +55,6 @@ pub struct EnvironmentProblem {
 }
 
 impl EnvironmentProblem {
-    /// All of it, in a paragraph.
     pub fn told(&self) -> String {
         let line = self.line.as_ref().map(|line| format!(": {line}")).unwrap_or_default();
         format!("{}{line}. {}", self.what, self.remedy)

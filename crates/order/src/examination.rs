@@ -103,7 +103,6 @@ pub struct QuotedSentence {
 }
 
 impl Contradiction {
-    /// Both sentences, in one.
     pub fn sentence(&self) -> String {
         let said = |sentence: &QuotedSentence| format!("{} says “{}”", sentence.source, sentence.quote);
         format!("{}, and {}", said(&self.one), said(&self.other))
@@ -111,10 +110,6 @@ impl Contradiction {
 }
 
 impl IssueExamination {
-    /// Reads an examiner's answer.
-    ///
-    /// # Errors
-    /// What is wrong with it, for the examiner: it is no JSON of this form, or says nothing of what the issue asks for.
     pub fn parse(said: &str) -> Result<Self, Feedback> {
         let value = answer::fitting(said, &schema(), &[])?;
         let read: Self = serde_json::from_value(value)
@@ -144,19 +139,16 @@ impl IssueExamination {
 }
 
 impl ExaminerStatement {
-    /// Its programs that print answers.
     pub fn printing(&self) -> impl Iterator<Item = &StatementProgram> {
         self.programs.iter().filter(|program| !program.is_test_file())
     }
 
-    /// Its files for the project's own runner.
     pub fn test_files(&self) -> impl Iterator<Item = &StatementProgram> {
         self.programs.iter().filter(|program| program.is_test_file())
     }
 }
 
 impl StatementProgram {
-    /// Whether the project's runner runs it.
     pub fn is_test_file(&self) -> bool {
         self.answers.is_empty()
     }
@@ -184,7 +176,6 @@ impl StatementProgram {
         (self.source.contains('\0') || self.stdin.contains('\0')).then_some("it holds a NUL byte")
     }
 
-    /// The shell command that runs it.
     pub fn command(&self) -> String {
         self.run.clone().or_else(|| default_command(&self.file)).unwrap_or_default()
     }
@@ -213,7 +204,6 @@ pub fn default_command(file: &str) -> Option<String> {
     })
 }
 
-/// The form of an examiner's answer.
 pub fn schema() -> Value {
     let text = |longest: usize| json!({"type": "string", "minLength": 1, "maxLength": longest});
     let sentence = json!({
@@ -372,7 +362,6 @@ impl StatementRun {
 }
 
 impl ExaminationRun {
-    /// Those that do not hold.
     pub fn failing(&self) -> impl Iterator<Item = (&StatementRun, &FailedAnswer)> {
         self.statements.iter().filter_map(|statement| match &statement.said {
             StatementVerdict::Fails(failed) => Some((statement, failed)),
@@ -405,7 +394,6 @@ impl ExaminationRun {
         (held, all)
     }
 
-    /// What was checked, in one sentence.
     pub fn sentence(&self) -> String {
         let (asked, all_asked) = self.tally(StatementKind::Changes);
         let (kept, all_kept) = self.tally(StatementKind::Stays);
@@ -443,7 +431,6 @@ pub struct SecondReading {
     pub expected: Option<String>,
 }
 
-/// The form of a second reading.
 pub fn reading_schema() -> Value {
     json!({
         "type": "object",
@@ -459,10 +446,6 @@ pub fn reading_schema() -> Value {
     })
 }
 
-/// Reads a second reading.
-///
-/// # Errors
-/// What is wrong with it, for whoever gave it.
 pub fn second_reading(said: &str) -> Result<Vec<SecondReading>, Feedback> {
     #[derive(Deserialize)]
     struct Readings {

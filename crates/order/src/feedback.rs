@@ -78,7 +78,6 @@ pub enum Category {
 }
 
 impl Severity {
-    /// As in the journal.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Critical => "critical",
@@ -89,7 +88,6 @@ impl Severity {
 }
 
 impl Category {
-    /// As in the journal.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LogicError => "logic_error",
@@ -105,7 +103,6 @@ impl Category {
 }
 
 impl Feedback {
-    /// Nothing to say.
     pub fn passed(summary: impl Into<String>) -> Self {
         Self {
             passed: true,

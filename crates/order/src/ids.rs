@@ -60,7 +60,6 @@ number!(
 macro_rules! text {
     ($name:ident) => {
         impl $name {
-            /// The identity as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -122,12 +121,10 @@ pub struct RepositoryName {
 }
 
 impl RepositoryName {
-    /// The account that the repository belongs to.
     pub fn owner(&self) -> &str {
         &self.owner
     }
 
-    /// The repository's own name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -182,7 +179,6 @@ pub struct CommitSha(String);
 text!(CommitSha);
 
 impl CommitSha {
-    /// The first ten digits, for people.
     pub fn short(&self) -> &str {
         &self.0[..10]
     }

@@ -75,7 +75,6 @@ fn feedback_form() -> Value {
     })
 }
 
-/// The form of an escalation's answer.
 pub(super) fn diagnosis_schema() -> Value {
     json!({
         "type": "object",

@@ -60,10 +60,6 @@ pub fn is_command_name(name: &str) -> bool {
 }
 
 impl StageName {
-    /// Reads one.
-    ///
-    /// # Errors
-    /// Why it is none.
     pub fn parse(name: &str) -> Result<Self, NamingError> {
         match ReservedWord::of(name) {
             Some(word) => Err(NamingError::Reserved(word)),
@@ -74,20 +70,12 @@ impl StageName {
 }
 
 impl RoleName {
-    /// Reads one.
-    ///
-    /// # Errors
-    /// Why it is none.
     pub fn parse(name: &str) -> Result<Self, NamingError> {
         if is_name(name) { Ok(Self(name.to_owned())) } else { Err(NamingError::Form) }
     }
 }
 
 impl VariableName {
-    /// Reads one.
-    ///
-    /// # Errors
-    /// Why it is none.
     pub fn parse(name: &str) -> Result<Self, NamingError> {
         let is_variable = !name.is_empty()
             && !name.starts_with(|c: char| c.is_ascii_digit())

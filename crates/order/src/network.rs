@@ -99,7 +99,6 @@ pub struct MeteredTokens {
 }
 
 impl MeteredTokens {
-    /// All of them.
     pub fn all(self) -> u64 {
         self.read().saturating_add(self.output)
     }

@@ -48,12 +48,10 @@ impl OrderRequest {
         Some((start, Self { options: options?, advice: None }))
     }
 
-    /// Whether nothing was said with the word.
     pub fn is_bare(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The pipeline that was chosen.
     pub fn pipeline(&self) -> Option<&str> {
         self.options.get("pipeline").map(String::as_str)
     }

@@ -26,7 +26,6 @@ impl RegistryKind {
     /// All there are.
     pub const ALL: [Self; 5] = [Self::Pip, Self::Npm, Self::Cargo, Self::Go, Self::Maven];
 
-    /// Its name in the settings.
     pub fn word(self) -> &'static str {
         match self {
             Self::Pip => "pip",
@@ -56,10 +55,6 @@ pub struct RegistryName(String);
 pub struct InvalidRegistryName;
 
 impl RegistryName {
-    /// Reads one.
-    ///
-    /// # Errors
-    /// When it is none.
     pub fn parse(text: &str) -> Result<Self, InvalidRegistryName> {
         let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let fits = (1..=40).contains(&text.len())
@@ -68,7 +63,6 @@ impl RegistryName {
         if fits { Ok(Self(text.to_owned())) } else { Err(InvalidRegistryName) }
     }
 
-    /// As it is written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -92,7 +86,6 @@ pub enum RegistryCredential {
 }
 
 impl RegistryCredential {
-    /// The part that nobody may see.
     pub fn secret(&self) -> Option<&SecretString> {
         match self {
             Self::None => None,

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub struct PinnedImages(BTreeMap<String, String>);
 
 impl PinnedImages {
-    /// What a name was found to mean.
     pub fn get(&self, image: &str) -> Option<&str> {
         self.0.get(image).map(String::as_str)
     }

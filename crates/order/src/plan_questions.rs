@@ -175,7 +175,6 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     Section::named(inner).is_some().then_some((BOLD, inner))
 }
 
-/// What an item of a list says.
 fn item(line: &str) -> Option<&str> {
     let text = line.trim_start();
     // What stands deeper belongs to the item above.

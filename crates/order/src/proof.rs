@@ -43,7 +43,6 @@ pub enum ProofGrade {
 }
 
 impl ProofGrade {
-    /// As the receipt says it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Test => "by test",

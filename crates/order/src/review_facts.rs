@@ -18,7 +18,6 @@ pub(super) fn asked_about(run: &TestRun) -> Vec<String> {
     changed.filter(|test| test.how == TestChange::FailsAsItWas).map(|test| test.test.clone()).collect()
 }
 
-/// All of it.
 pub(super) fn of_tests(run: &TestRun) -> String {
     let mut lines = vec![checks::of_tests(run).feedback.summary];
     match &run.scrutiny {

@@ -59,9 +59,6 @@ pub const MOST_ROLE_BYTES: usize = 64 * 1024;
 
 impl Role {
     /// Reads and holds against the rules. The file may be a repository's: whatever is in it, reading it ends soon.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn parse(yaml: &str) -> Result<Self, InvalidRole> {
         if yaml.len() > MOST_ROLE_BYTES {
             let bytes = yaml.len();

@@ -2,9 +2,6 @@
 
 /// Makes a schema usable. It refers to nothing outside itself, and its patterns are matched in linear time: the schema
 /// comes from a repository, and what is held against it from an agent.
-///
-/// # Errors
-/// What is wrong with the schema.
 pub fn schema_validator(schema: &serde_json::Value) -> Result<jsonschema::Validator, String> {
     if let Some(word) = reference(schema) {
         return Err(format!(
@@ -24,7 +21,6 @@ pub fn schema_validator(schema: &serde_json::Value) -> Result<jsonschema::Valida
         })
 }
 
-/// The names of its top-level properties.
 pub(super) fn properties(schema: &serde_json::Value) -> impl Iterator<Item = &str> {
     let properties = schema.get("properties").and_then(serde_json::Value::as_object);
     properties.into_iter().flatten().map(|(name, _)| name.as_str())

@@ -105,7 +105,6 @@ pub enum TestVerdict {
 }
 
 impl TestVerdict {
-    /// As it is written everywhere.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",

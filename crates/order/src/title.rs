@@ -58,10 +58,6 @@ impl TitleStyle {
         Self { shape, example: example.chars().take(100).collect() }
     }
 
-    /// Whether a title keeps to the habit.
-    ///
-    /// # Errors
-    /// What is expected, with an example from the repository.
     pub fn fits(&self, title: &str) -> Result<(), String> {
         let prefix = prefix(title);
         let (fits, habit) = match &self.shape {
@@ -125,7 +121,6 @@ fn is_conventional(title: &str) -> bool {
     prefix(title).is_some_and(|prefix| TYPES.contains(&prefix))
 }
 
-/// The most frequent first.
 fn prefixes(titles: &[&str]) -> Vec<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for prefix in titles.iter().filter_map(|title| prefix(title)) {

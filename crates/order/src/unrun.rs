@@ -37,7 +37,6 @@ impl UnrunProject {
         }
     }
 
-    /// In a sentence without its full stop.
     pub fn sentence(&self) -> String {
         let Self { edited, .. } = self;
         let name = if self.folder.is_empty() { &self.manifest } else { &self.folder };

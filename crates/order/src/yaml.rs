@@ -44,7 +44,6 @@ impl fmt::Display for YamlProblem {
 }
 
 impl YamlProblem {
-    /// With its line.
     pub fn with_line(&self) -> String {
         match self.place {
             Some((line, _)) => format!("line {line}: {self}"),

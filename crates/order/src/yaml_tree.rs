@@ -73,7 +73,6 @@ impl YamlTree {
         self.get(path).is_some_and(|value| !matches!(value.node, YamlNode::Null))
     }
 
-    /// The text at this path.
     pub(super) fn text(&self, path: &[YamlPathSegment<'_>]) -> Option<&str> {
         match &self.get(path)?.node {
             YamlNode::Text(text) | YamlNode::Plain(text) => Some(text),
@@ -85,7 +84,6 @@ impl YamlTree {
         self.of_path(&borrowed(path))
     }
 
-    /// Where the key of this value stands.
     pub(super) fn place_of_key(&self, path: &[YamlStep]) -> Option<YamlPosition> {
         let Some((YamlStep::Key(key), parents)) = path.split_last() else { return self.place(path) };
         let YamlNode::Map(entries) = &self.get(&borrowed(parents))?.node else { return None };
@@ -198,7 +196,6 @@ impl TreeWriter {
         self.lines.push(self.path.clone());
     }
 
-    /// JSON's texts are YAML's.
     fn push_text(&mut self, text: &str) {
         self.text.push_str(&serde_json::Value::from(text).to_string());
     }

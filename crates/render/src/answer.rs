@@ -10,7 +10,6 @@ use journeyman_order::length::{LONGEST_BODY, fit, shorten};
 
 /// The most that an agent says in one thread, in characters.
 const LONGEST_REPLY: usize = 6_000;
-/// Points that are shown.
 const MOST_POINTS: usize = 40;
 
 /// What is said in a thread of a review: what was done, then why. What the agent says of it is foreign.

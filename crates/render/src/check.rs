@@ -44,7 +44,6 @@ pub fn check(
     }
 }
 
-/// Of a commit that another one replaced.
 fn superseded(journal: &Journal, survey: &OrderProjection) -> CheckRunOutput {
     let by = survey.trace.pushed.as_ref().map(|head| RepositoryLinks::of(journal).commit(head));
     let by = by.map_or_else(|| "a newer commit".to_owned(), |commit| format!("commit {commit}"));

@@ -17,7 +17,6 @@ const LONGEST_PLAN: usize = 50_000;
 /// How many letters may be wrong in a word that is taken for one of ours.
 const MOST_SLIPS: usize = 3;
 
-/// The comment's body.
 pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeComment) -> String {
     let body = match saying {
         NoticeComment::Help => help(),
@@ -67,7 +66,6 @@ pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeCommen
     fit(&body, LONGEST_BODY)
 }
 
-/// Where the order stands, on one line.
 fn standing(survey: &OrderProjection) -> String {
     let is_running = |stage: &&StageTrace| stage.state == StageState::Running;
     let running = survey.trace.stages.iter().rfind(is_running).filter(|_| survey.next.settled.is_none());
@@ -124,7 +122,6 @@ fn unknown(word: &str) -> String {
     }
 }
 
-/// The command that was probably meant.
 fn nearest(word: &str) -> Option<&'static str> {
     let slips = |known: &&str| strsim::damerau_levenshtein(word, known);
     let best = COMMANDS.into_iter().min_by_key(slips)?;
@@ -159,7 +156,6 @@ fn plan(round: u32, text: &str) -> String {
     )
 }
 
-/// What the plan leaves to people.
 fn asked(questions: &[String], more: usize, blocking: bool) -> String {
     let heading = match questions.len() + more {
         1 => "### A question before code is written".to_owned(),

@@ -14,7 +14,6 @@ pub(super) struct RepositoryLinks {
 }
 
 impl RepositoryLinks {
-    /// The repository that an order works in.
     pub(super) fn of(journal: &Journal) -> Self {
         let issue = &journal.opened().issue;
         Self::by_issue(&issue.url, issue.number)
@@ -26,7 +25,6 @@ impl RepositoryLinks {
         Self { root: root.map(str::to_owned) }
     }
 
-    /// Whether the repository has pages.
     pub(super) fn is_known(&self) -> bool {
         self.root.is_some()
     }
@@ -52,10 +50,8 @@ impl RepositoryLinks {
     }
 }
 
-/// A line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileLocation<'a> {
-    /// The file, from the repository's root.
     pub(super) path: &'a str,
     /// The line, from 1; of several, the first.
     pub(super) line: u64,
@@ -86,7 +82,6 @@ pub(super) fn is_linkable(url: &str) -> bool {
         && url.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:/".contains(&b))
 }
 
-/// The dashboard's page of an order.
 pub fn order_page(public_url: &Url, order: OrderId) -> String {
     format!("{}/orders/{order}", public_url.as_str().trim_end_matches('/'))
 }

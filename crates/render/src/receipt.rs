@@ -204,7 +204,6 @@ impl<'a> ReceiptSource<'a> {
         })
     }
 
-    /// The receipt, folded.
     pub(super) fn details(&self) -> String {
         let mut lines = vec![
             format!("- Commit: `{}`", self.work.commit),
@@ -355,7 +354,6 @@ fn sandbox(name: &str) -> String {
     }
 }
 
-/// Thousands apart, by a space.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);

@@ -11,7 +11,6 @@ use journeyman_order::pipeline::StageKind;
 use journeyman_order::trace::StageState;
 use journeyman_order::{EffectOutcome, Journal, JournalEvent, Move};
 
-/// Artifacts that are named.
 const MOST_NAMES: usize = 30;
 
 /// The comment's body. What agents answered is foreign.

@@ -9,7 +9,6 @@ use journeyman_order::length::{fit, shorten};
 use journeyman_order::moves::ReviewNote;
 use journeyman_order::{CommitSha, EffectOutcome, Feedback, Finding, Journal, JournalEvent, Move};
 
-/// Findings that are shown.
 const MOST_FINDINGS: usize = 25;
 
 /// The comment's body, with what became of the findings as far as the journal tells. All that agents said is foreign.

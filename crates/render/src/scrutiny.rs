@@ -94,7 +94,6 @@ pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>, review: Option<&Feedbac
     Some(lines.join("\n"))
 }
 
-/// As the check run's title says it.
 pub(super) fn count_of_changed(count: usize) -> String {
     let (tests, were) = if count == 1 { ("test", "was") } else { ("tests", "were") };
     format!("{count} existing {tests} {were} changed")
@@ -163,7 +162,6 @@ fn mutants(tally: &MutantTally) -> String {
     )
 }
 
-/// That mutants were not tried, and why.
 pub(super) fn untried_mutants(scrutiny: &Scrutiny) -> Option<String> {
     Some(plain(&shorten(&scrutiny.mutants.as_ref()?.none_tried()?, 300)))
 }
@@ -266,7 +264,6 @@ fn list(names: &[String], total: u64) -> String {
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
-/// Tests by what became of them.
 pub(super) fn counted(counts: TestCounts) -> String {
     format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
 }

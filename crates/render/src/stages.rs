@@ -54,12 +54,10 @@ fn in_words(key: &MoveKey, doing: &Move) -> Option<String> {
     Some(words)
 }
 
-/// How far a stage is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StageProgress {
     Waiting,
     Running,
-    /// Done, and its checks passed.
     Passed,
     Failed,
     Skipped,

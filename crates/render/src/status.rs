@@ -16,7 +16,6 @@ use journeyman_order::{
     AttachmentContent, EffectOutcome, Finding, Journal, JournalEvent, Settlement, SignalAnswer, SignalKind,
 };
 
-/// Rounds and problems that are shown.
 const MOST_TRIED: usize = 15;
 const MOST_PROBLEMS: usize = 20;
 
@@ -79,7 +78,6 @@ fn environment(survey: &OrderProjection) -> Option<String> {
     Some(format!("**Environment:** {source}{}", image.unwrap_or_default()))
 }
 
-/// What was chosen for this order.
 fn chosen(survey: &OrderProjection) -> Option<String> {
     let request = &survey.trace.request;
     let pipeline = request.pipeline().map(|name| format!("pipeline {}", code_span(name)));

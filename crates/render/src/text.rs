@@ -9,11 +9,8 @@ use journeyman_order::length::shorten;
 use journeyman_order::release_words::calmed;
 use journeyman_order::{Severity, TestCounts};
 
-/// Lines of a list that are shown.
 pub(super) const MOST_SHOWN: usize = 10;
-/// Names in a sentence.
 pub(super) const MOST_NAMES: usize = 6;
-/// Lines that stand below another one.
 pub(super) const MOST_BELOW: usize = 3;
 
 /// Foreign text with line feeds as the only line ends, spaces as the only white space, and nothing that cannot be
@@ -263,7 +260,6 @@ pub(super) fn dollars(usd: f64) -> String {
     format!("\\${usd:.2}")
 }
 
-/// Tests, in a few words.
 pub(super) fn passing(counts: TestCounts) -> String {
     format!("{} of {} tests pass", counts.passed, counts.ran())
 }

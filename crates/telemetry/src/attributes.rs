@@ -14,7 +14,6 @@ use journeyman_order::{AgentRun, EffectOutcome, Journal, Move};
 /// Characters of a name: a repository chooses those of its roles, models and stages.
 const LONGEST: usize = 128;
 
-/// What the settings say of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentFacts {
     /// Whose models it uses, where that is known.
@@ -39,7 +38,6 @@ fn attribute(key: &str, value: Value) -> KeyValue {
     KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
 }
 
-/// A move's name.
 pub(super) fn name(r#move: &Move) -> String {
     let name = match r#move {
         Move::RunAgent(task) => return format!("invoke_agent {}", role(task)),

@@ -34,7 +34,6 @@ const WITHIN: Duration = Duration::from_secs(10);
 /// An answer says how many spans were left; more than this is none.
 const LONGEST_ANSWER: usize = 64 << 10;
 
-/// What became of spans that were sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExportOutcome {
     /// The collector has them, or will never want them.
@@ -61,9 +60,6 @@ pub struct SpanExporter {
 
 impl SpanExporter {
     /// One that reaches its collector over this network.
-    ///
-    /// # Errors
-    /// When these, or the headers, cannot be used.
     pub fn new(settings: TelemetrySettings, outgoing: &OutgoingNetwork) -> Result<Self, InvalidTelemetry> {
         let mut headers = HeaderMap::new();
         for (name, value) in &settings.headers {
@@ -101,7 +97,6 @@ impl SpanExporter {
         }
     }
 
-    /// How many the collector left.
     async fn try_once(&self, spans: Vec<Span>) -> Result<u64, Refusal> {
         let later =
             |error: reqwest::Error| Refusal::Later { because: error.without_url().to_string(), wait: None };

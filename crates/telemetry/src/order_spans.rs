@@ -20,15 +20,11 @@ use journeyman_order::{Journal, JournalEntry, JournalEvent, Move, MoveKey, Order
 
 use super::attributes::{AgentFacts, amount, error_type, name, number, of_move, text};
 
-/// A stage, or one of its rounds.
 type Part = (String, Option<u32>);
 
-/// How an order stood after an entry.
 #[derive(Default)]
 struct Standing {
-    /// What has begun of it.
     known: BTreeSet<Part>,
-    /// What has ended of it, and how.
     ended: BTreeMap<Part, &'static str>,
     settled: Option<&'static str>,
     failed: bool,

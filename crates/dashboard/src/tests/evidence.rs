@@ -4,7 +4,6 @@ use crate::parts::{parts, survey};
 use journeyman_order::scrutiny::MutantTally;
 use journeyman_order::{EffectOutcome, Journal, JournalEvent};
 
-/// An order that ended verified.
 const VERIFIED: &str = include_str!(
     "../../../order/journals/2026-11-24/a_person_asks_for_changes_and_every_thread_is_answered.jsonl"
 );
@@ -13,7 +12,6 @@ fn journal(text: &str) -> Journal {
     Journal::new(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()).unwrap()
 }
 
-/// A text without what stands between these.
 fn without(text: &str, begin: &str, end: char) -> String {
     let mut pieces = text.split(begin);
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -30,7 +28,6 @@ fn words_of_html(html: &str) -> String {
     words(&text.replace("&amp;", "&"))
 }
 
-/// Its links without where they lead.
 fn words_of_markdown(text: &str) -> String {
     words(&without(text, "](", ')'))
 }

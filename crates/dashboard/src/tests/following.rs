@@ -10,7 +10,6 @@ use super::*;
 use journeyman_order::{Move, Signal, SignalKind};
 use journeyman_store::JournalStore as _;
 
-/// A page that is open.
 struct OpenPage(Pin<Box<BoxBody>>);
 
 impl DashboardFixture {
@@ -44,7 +43,6 @@ impl OpenPage {
         while !self.next().await.expect("it goes on").contains(words) {}
     }
 
-    /// Whether nothing is there now.
     async fn is_silent(&mut self) -> bool {
         std::future::poll_fn(|context| Poll::Ready(self.0.as_mut().poll_next(context).is_pending())).await
     }

@@ -56,9 +56,6 @@ impl From<Condition> for String {
 
 impl Condition {
     /// Whether it holds, once both sides are filled in by `fill`.
-    ///
-    /// # Errors
-    /// What `fill` says.
     pub fn holds<E>(&self, mut fill: impl FnMut(&str) -> Result<String, E>) -> Result<bool, E> {
         let left = fill(&self.left)?;
         let left = left.trim();

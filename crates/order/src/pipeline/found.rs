@@ -44,7 +44,6 @@ impl<'a> PipelineDiagnostics<'a> {
         self.push(&whole, Some(stage.name.chars().take(80).collect()), path.first(), problem.into());
     }
 
-    /// At a field of the pipeline.
     pub(super) fn at_top(&mut self, field: &str, problem: impl Into<String>) {
         self.push(&[YamlPathSegment::Key(field)], None, Some(&YamlPathSegment::Key(field)), problem.into());
     }

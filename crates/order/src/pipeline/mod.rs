@@ -244,12 +244,10 @@ pub enum RetryPolicy {
 }
 
 impl Pipeline {
-    /// The stage of that name.
     pub fn stage(&self, name: &str) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.name == name)
     }
 
-    /// The stage that examines the issue.
     pub fn examiner(&self) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.uses == StageKind::Examine)
     }

@@ -14,7 +14,6 @@ pub struct MostRuns {
 }
 
 impl MostRuns {
-    /// All together.
     pub fn sum(self) -> u32 {
         self.worker + self.verifier + self.escalation
     }
@@ -30,7 +29,6 @@ impl Stage {
         }
     }
 
-    /// When everything goes wrong that can.
     pub fn most_runs(&self) -> MostRuns {
         if self.agent.is_none() || matches!(self.uses, StageKind::Tests | StageKind::Ready) {
             return MostRuns::default();

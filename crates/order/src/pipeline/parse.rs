@@ -14,27 +14,18 @@ use crate::yaml_tree::{YamlPathSegment, YamlStep, YamlTree};
 impl Pipeline {
     /// Reads a pipeline and holds it to every rule that needs no roles. Its stages come in an order in which each
     /// stands after those it depends on.
-    ///
-    /// # Errors
-    /// The first fault of its form, or every rule that it breaks.
     pub fn parse(yaml: &str) -> Result<Self, InvalidPipeline> {
         read(yaml, Known::default())
     }
 
     /// The same, and holds it to these roles: every one that it names is there, and so is every field that a role's
     /// schema has to give.
-    ///
-    /// # Errors
-    /// As [`Pipeline::parse`].
     pub fn parse_with(yaml: &str, roles: &BTreeMap<String, Role>) -> Result<Self, InvalidPipeline> {
         read(yaml, Known { roles: Some(roles), commands: None })
     }
 
     /// The same, and holds it to these command templates as well: every one that it names is there, and so is every one
     /// that a stage's answer may name.
-    ///
-    /// # Errors
-    /// As [`Pipeline::parse`].
     pub fn parse_knowing(
         yaml: &str,
         roles: &BTreeMap<String, Role>,
@@ -44,9 +35,6 @@ impl Pipeline {
     }
 
     /// Holds a pipeline that was read before to roles that were not known then.
-    ///
-    /// # Errors
-    /// Unknown roles and variables that stand for nothing, without lines.
     pub fn check_variables(&self, roles: &BTreeMap<String, Role>) -> Result<(), InvalidPipeline> {
         let places = YamlTree::default();
         let mut found = PipelineDiagnostics::new(self, &places);

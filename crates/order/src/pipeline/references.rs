@@ -22,7 +22,6 @@ pub(super) enum VariableReference<'a> {
     Open,
 }
 
-/// What a text names, in its order.
 pub(super) fn references(text: &str) -> Vec<VariableReference<'_>> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -42,7 +41,6 @@ fn command_name(command: &str) -> &str {
     command.trim().trim_start_matches('/')
 }
 
-/// Whether a text names anything.
 pub(super) fn is_filled_in(text: &str) -> bool {
     !references(text).is_empty()
 }

@@ -263,7 +263,6 @@ fn hold_examiner(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'
 }
 
 impl Stage {
-    /// Every role that it names, by field.
     pub fn roles(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let escalation = match &self.escalate_on_exhaust {
             Escalation::Agent(role) => Some(role),
@@ -277,7 +276,6 @@ impl Stage {
 }
 
 impl Check {
-    /// As it is written.
     pub fn word(self) -> &'static str {
         match self {
             Self::PushedCommit => "pushed_commit",

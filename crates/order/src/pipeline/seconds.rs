@@ -10,9 +10,6 @@ pub struct Seconds(pub u64);
 
 impl Seconds {
     /// Reads `90`, `90s`, `10m` or `2h`.
-    ///
-    /// # Errors
-    /// When it is none of these, or nothing, or longer than a week.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (digits, unit) = match text.strip_suffix(['s', 'm', 'h']) {

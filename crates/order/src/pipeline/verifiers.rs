@@ -10,12 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Verifiers(Vec<String>);
 
 impl Verifiers {
-    /// Each role.
     pub fn roles(&self) -> &[String] {
         &self.0
     }
 
-    /// Whether nobody is named.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -14,9 +14,6 @@ pub struct PipelineVersion(String);
 
 impl PipelineVersion {
     /// Reads a number, or digits with letters, dots and hyphens after them.
-    ///
-    /// # Errors
-    /// When it is none of these.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fits = text.starts_with(|first: char| first.is_ascii_digit())
             && text.len() <= LONGEST

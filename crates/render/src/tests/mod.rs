@@ -164,12 +164,10 @@ pub(crate) fn work() -> CandidateWork {
     }
 }
 
-/// What ran, and how it ended.
 pub(crate) fn ran(command: &str, exit: Exit) -> CommandRun {
     CommandRun { command: command.to_owned(), exit, duration_seconds: 1.0, output_sha256: String::new() }
 }
 
-/// A run of the tests that passed.
 pub(crate) fn tested() -> TestRun {
     TestRun {
         commit: sha('a'),

@@ -53,14 +53,6 @@ impl DashboardSession {
         }
     }
 
-    /// Who they are on GitHub; none for whoever runs the server.
-    pub(crate) fn person(&self) -> Option<&Person> {
-        match &self.holder {
-            SessionHolder::Token => None,
-            SessionHolder::Person { person, .. } => Some(person),
-        }
-    }
-
     pub(crate) fn requester(&self) -> Requester {
         match &self.holder {
             SessionHolder::Token => Requester::ApiToken,

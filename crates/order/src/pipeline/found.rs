@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::problem::PipelineProblem;
 use super::{Pipeline, Stage};
+use crate::yaml_tree::YamlPathSegment::{Item, Key};
 use crate::yaml_tree::{YamlPathSegment, YamlTree};
 
 /// Collects what is wrong, with its place.
@@ -36,25 +37,18 @@ impl<'a> PipelineDiagnostics<'a> {
         path: &[YamlPathSegment<'_>],
         problem: impl Into<String>,
     ) {
-        let whole: Vec<YamlPathSegment<'_>> = [YamlPathSegment::Key("stages"), YamlPathSegment::Item(number)]
-            .iter()
-            .chain(path)
-            .copied()
-            .collect();
+        let whole: Vec<YamlPathSegment<'_>> =
+            [Key("stages"), Item(number)].iter().chain(path).copied().collect();
         self.push(&whole, Some(stage.name.chars().take(80).collect()), path.first(), problem.into());
     }
 
     pub(super) fn at_top(&mut self, field: &str, problem: impl Into<String>) {
-        self.push(&[YamlPathSegment::Key(field)], None, Some(&YamlPathSegment::Key(field)), problem.into());
+        self.push(&[Key(field)], None, Some(&Key(field)), problem.into());
     }
 
     /// Whether the file says anything about a field of a stage.
     pub(super) fn says(&self, number: usize, field: &str) -> bool {
-        self.places.has(&[
-            YamlPathSegment::Key("stages"),
-            YamlPathSegment::Item(number),
-            YamlPathSegment::Key(field),
-        ])
+        self.places.has(&[Key("stages"), Item(number), Key(field)])
     }
 
     fn push(
@@ -66,8 +60,8 @@ impl<'a> PipelineDiagnostics<'a> {
     ) {
         let place = self.places.of_path(path);
         let field = match field {
-            Some(YamlPathSegment::Key(field)) => Some((*field).to_owned()),
-            Some(YamlPathSegment::Item(_)) | None => None,
+            Some(Key(field)) => Some((*field).to_owned()),
+            Some(Item(_)) | None => None,
         };
         let (line, column) = place.unzip();
         self.problems.push(PipelineProblem { line, column, stage, field, problem });

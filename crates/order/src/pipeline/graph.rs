@@ -7,7 +7,7 @@ use super::limits::MOST_STAGES;
 use super::problem::quoted;
 use super::references::reachable;
 use super::{Check, Pipeline, Stage, StageKind, StageStart};
-use crate::yaml_tree::YamlPathSegment;
+use crate::yaml_tree::YamlPathSegment::{Item, Key};
 
 /// Whether stages could be put in order.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,18 +26,13 @@ pub(super) fn order(pipeline: &mut Pipeline, found: &mut PipelineDiagnostics<'_>
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, stage) in pipeline.stages.iter().enumerate() {
         if names.insert(&stage.name, number).is_some() {
-            found.at_number(
-                number,
-                stage,
-                &[YamlPathSegment::Key("name")],
-                "there are two stages of this name",
-            );
+            found.at_number(number, stage, &[Key("name")], "there are two stages of this name");
             return StageOrdering::No;
         }
     }
     for stage in &pipeline.stages {
         for (place, name) in stage.depends_on.iter().enumerate() {
-            let path = [YamlPathSegment::Key("depends_on"), YamlPathSegment::Item(place)];
+            let path = [Key("depends_on"), Item(place)];
             if !names.contains_key(name.as_str()) {
                 let known: Vec<&str> = pipeline.stages.iter().map(|stage| stage.name.as_str()).collect();
                 let problem = format!(
@@ -55,11 +50,7 @@ pub(super) fn order(pipeline: &mut Pipeline, found: &mut PipelineDiagnostics<'_>
         let first = circle[0];
         let names: Vec<&str> =
             circle.iter().map(|stage| stage.name.as_str()).chain([first.name.as_str()]).collect();
-        found.at(
-            first,
-            &[YamlPathSegment::Key("depends_on")],
-            format!("depends on itself: {}", names.join(" → ")),
-        );
+        found.at(first, &[Key("depends_on")], format!("depends on itself: {}", names.join(" → ")));
         return StageOrdering::No;
     }
     sort(pipeline);
@@ -112,7 +103,7 @@ pub(super) fn hold(pipeline: &Pipeline, found: &mut PipelineDiagnostics<'_>) {
         names.into_iter().flatten().filter_map(|name| pipeline.stage(name)).any(is)
     };
     for stage in &pipeline.stages {
-        let uses = [YamlPathSegment::Key("uses")];
+        let uses = [Key("uses")];
         match stage.uses {
             StageKind::Publish | StageKind::Tests if !earlier(stage, makes_commit) => {
                 let problem = "no stage that it depends on has the check `pushed_commit`: there is no commit to work on";
@@ -128,7 +119,7 @@ pub(super) fn hold(pipeline: &Pipeline, found: &mut PipelineDiagnostics<'_>) {
             StageKind::Agent if stage.begins_with == StageStart::Checks && !earlier(stage, makes_commit) => {
                 let problem = "`begins_with: checks`, but no stage that it depends on has the check `pushed_commit`: there \
                                is nothing to judge";
-                found.at(stage, &[YamlPathSegment::Key("begins_with")], problem);
+                found.at(stage, &[Key("begins_with")], problem);
             }
             StageKind::Examine if pipeline.examiner() != Some(stage) => {
                 found.at(stage, &uses, "another stage examines the issue already: one examiner is enough");
@@ -153,7 +144,7 @@ pub(super) fn hold(pipeline: &Pipeline, found: &mut PipelineDiagnostics<'_>) {
                     quoted(&publish.name),
                     quoted(&publish.name)
                 );
-                found.at(stage, &[YamlPathSegment::Key("checks")], problem);
+                found.at(stage, &[Key("checks")], problem);
             }
         }
         for ready in pipeline.stages.iter().filter(|stage| stage.uses == StageKind::Ready) {
@@ -163,7 +154,7 @@ pub(super) fn hold(pipeline: &Pipeline, found: &mut PipelineDiagnostics<'_>) {
                     "{} does not depend on it: the pull request would leave its draft before this has judged it",
                     quoted(&ready.name)
                 );
-                found.at(stage, &[YamlPathSegment::Key("name")], problem);
+                found.at(stage, &[Key("name")], problem);
             }
         }
     }
@@ -172,7 +163,7 @@ pub(super) fn hold(pipeline: &Pipeline, found: &mut PipelineDiagnostics<'_>) {
     {
         for second in pipeline.stages.iter().filter(|stage| stage.uses == uses).skip(1) {
             let problem = format!("a pipeline has one stage with `uses: {word}`");
-            found.at(second, &[YamlPathSegment::Key("uses")], problem);
+            found.at(second, &[Key("uses")], problem);
         }
     }
 }

@@ -9,7 +9,8 @@ use super::{Check, Pipeline, StageKind, graph, references, rules};
 use crate::names::is_name;
 use crate::role::Role;
 use crate::yaml::{self, YamlProblem};
-use crate::yaml_tree::{YamlPathSegment, YamlStep, YamlTree};
+use crate::yaml_tree::YamlPathSegment::{Item, Key};
+use crate::yaml_tree::{YamlStep, YamlTree};
 
 impl Pipeline {
     /// Reads a pipeline and holds it to every rule that needs no roles. Its stages come in an order in which each
@@ -114,13 +115,7 @@ fn of_yaml(problem: &YamlProblem, tree: &YamlTree) -> PipelineProblem {
         Some((number, inside)) => (Some(number), inside),
         None => (None, &problem.path[..]),
     };
-    let name = |number| {
-        tree.text(&[
-            YamlPathSegment::Key("stages"),
-            YamlPathSegment::Item(number),
-            YamlPathSegment::Key("name"),
-        ])
-    };
+    let name = |number| tree.text(&[Key("stages"), Item(number), Key("name")]);
     let stage = number.map(|number| name(number).unwrap_or_default().chars().take(80).collect());
     let field = inside.iter().find_map(|step| match step {
         YamlStep::Key(key) => Some(key.chars().filter(|c| !c.is_control()).take(80).collect()),

@@ -7,6 +7,7 @@ use super::problem::quoted;
 use super::{Pipeline, Stage, StageOutput};
 use crate::role::Role;
 use crate::yaml_tree::YamlPathSegment;
+use crate::yaml_tree::YamlPathSegment::{Item, Key};
 
 /// Names that are no stages, with their fields.
 pub(super) const GIVEN: [(&str, &[&str]); 3] =
@@ -73,16 +74,16 @@ pub(super) fn check(
             }
         };
         if let Some(command) = &stage.command {
-            look(command, &[YamlPathSegment::Key("command")], Inputs::Own);
+            look(command, &[Key("command")], Inputs::Own);
         }
         for (place, argument) in stage.arguments.iter().enumerate() {
-            look(argument, &[YamlPathSegment::Key("arguments"), YamlPathSegment::Item(place)], Inputs::Own);
+            look(argument, &[Key("arguments"), Item(place)], Inputs::Own);
         }
         for (name, value) in &stage.inputs {
-            look(value, &[YamlPathSegment::Key("inputs"), YamlPathSegment::Key(name)], Inputs::NoneHere);
+            look(value, &[Key("inputs"), Key(name)], Inputs::NoneHere);
         }
         if let Some(condition) = &stage.when {
-            look(&String::from(condition.clone()), &[YamlPathSegment::Key("when")], Inputs::NoneHere);
+            look(&String::from(condition.clone()), &[Key("when")], Inputs::NoneHere);
         }
     }
 }
@@ -98,7 +99,7 @@ pub(super) fn check_roles(
         for (field, role) in stage.roles() {
             if !roles.contains_key(role) {
                 let problem = format!("`{field}`: there is no role {}; these are: {}", quoted(role), known());
-                found.at(stage, &[YamlPathSegment::Key(field)], problem);
+                found.at(stage, &[Key(field)], problem);
             }
         }
     }
@@ -117,7 +118,7 @@ pub(super) fn check_commands(
             if !name.is_empty() && !commands.contains(name) {
                 let problem =
                     format!("`command`: there is no template {}; these are: {}", quoted(name), known());
-                found.at(stage, &[YamlPathSegment::Key("command")], problem);
+                found.at(stage, &[Key("command")], problem);
             }
         }
         let review = |role: &str| roles?.get(role)?.review_command.as_deref();
@@ -129,7 +130,7 @@ pub(super) fn check_commands(
                     quoted(command),
                     known()
                 );
-                found.at(stage, &[YamlPathSegment::Key("verifier")], problem);
+                found.at(stage, &[Key("verifier")], problem);
             }
         }
     }

@@ -8,6 +8,7 @@ use super::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
 use crate::names::{COMMAND_RULE, NAME_RULE, NamingError, RoleName, StageName, is_command_name, is_name};
 use crate::schema::schema_validator;
 use crate::yaml_tree::YamlPathSegment;
+use crate::yaml_tree::YamlPathSegment::{Item, Key};
 
 /// What is wrong with a stage's name. A pull request is published and made ready under two names whether or not a stage
 /// has them, so those two are for the stages that do that.
@@ -38,33 +39,24 @@ pub(super) fn hold(number: usize, stage: &Stage, found: &mut PipelineDiagnostics
     let mut wrong =
         |path: &[YamlPathSegment<'_>], problem: String| found.at_number(number, stage, path, problem);
     if let Some(problem) = wrong_name(stage) {
-        wrong(&[YamlPathSegment::Key("name")], problem);
+        wrong(&[Key("name")], problem);
     }
     for (field, role) in stage.roles() {
         if RoleName::parse(role).is_err() {
-            wrong(
-                &[YamlPathSegment::Key(field)],
-                format!("`{field}` is a role, {NAME_RULE}; not {}", quoted(role)),
-            );
+            wrong(&[Key(field)], format!("`{field}` is a role, {NAME_RULE}; not {}", quoted(role)));
         }
     }
     if stage.timeout.is_some_and(|timeout| timeout.0 > LONGEST_RUN_SECONDS) {
-        wrong(&[YamlPathSegment::Key("timeout")], "`timeout` is at most 24h".to_owned());
+        wrong(&[Key("timeout")], "`timeout` is at most 24h".to_owned());
     }
     if stage.budget.is_some_and(|usd| !(usd > 0.0 && usd <= MOST_DOLLARS)) {
-        wrong(
-            &[YamlPathSegment::Key("budget")],
-            format!("`budget` is dollars, over 0 and at most {MOST_DOLLARS}"),
-        );
+        wrong(&[Key("budget")], format!("`budget` is dollars, over 0 and at most {MOST_DOLLARS}"));
     }
     for (field, given) in
         [("max_adversarial_rounds", stage.max_adversarial_rounds), ("retry_count", stage.retry_count)]
     {
         if given > MOST_ROUNDS {
-            wrong(
-                &[YamlPathSegment::Key(field)],
-                format!("`{field}` is at most {MOST_ROUNDS}, this is {given}"),
-            );
+            wrong(&[Key(field)], format!("`{field}` is at most {MOST_ROUNDS}, this is {given}"));
         }
     }
     hold_worker(stage, &mut wrong);
@@ -85,17 +77,17 @@ fn hold_worker(stage: &Stage, wrong: &mut ProblemSink<'_>) {
                  {{{{stage.field}}}}; not {}",
                 quoted(command)
             );
-            wrong(&[YamlPathSegment::Key("command")], problem);
+            wrong(&[Key("command")], problem);
         }
     }
     for name in stage.inputs.keys().filter(|name| !is_name(name)) {
-        let path = [YamlPathSegment::Key("inputs"), YamlPathSegment::Key(name)];
+        let path = [Key("inputs"), Key(name)];
         wrong(&path, format!("an input's name has {NAME_RULE}; not {}", quoted(name)));
     }
 }
 
 fn hold_output(stage: &Stage, wrong: &mut ProblemSink<'_>) {
-    let path = [YamlPathSegment::Key("output")];
+    let path = [Key("output")];
     match &stage.output {
         None | Some(StageOutput::Text | StageOutput::CodeArtifact) => {}
         Some(StageOutput::OneOf(choices)) => {
@@ -127,7 +119,7 @@ fn hold_output(stage: &Stage, wrong: &mut ProblemSink<'_>) {
 
 fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
     let checks = &stage.checks;
-    let path = [YamlPathSegment::Key("checks")];
+    let path = [Key("checks")];
     let has = |check: Check| checks.contains(&check);
     if let Some((place, pair)) = checks.windows(2).enumerate().find(|(_, pair)| pair[0] >= pair[1]) {
         let (before, after) = (pair[0].word(), pair[1].word());
@@ -138,7 +130,7 @@ fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
                 "the check `{after}` comes before `{before}`: cheapest first, pushed_commit, policy, tests, verifier"
             )
         };
-        wrong(&[YamlPathSegment::Key("checks"), YamlPathSegment::Item(place + 1)], problem);
+        wrong(&[Key("checks"), Item(place + 1)], problem);
     }
     for check in [Check::Policy, Check::Tests] {
         if has(check) && !has(Check::PushedCommit) {
@@ -146,7 +138,7 @@ fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
             wrong(&path, problem);
         }
     }
-    let verifier = [YamlPathSegment::Key("verifier")];
+    let verifier = [Key("verifier")];
     if stage.verifier.is_empty() && has(Check::Verifier) {
         wrong(&path, "the check `verifier` needs a role that judges; add `verifier: ROLE`".to_owned());
     }
@@ -158,15 +150,12 @@ fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
         wrong(&verifier, format!("`verifier` names {} twice", quoted(role)));
     }
     if stage.begins_with == StageStart::Checks && checks.is_empty() {
-        wrong(
-            &[YamlPathSegment::Key("begins_with")],
-            "`begins_with: checks` needs checks to begin with".to_owned(),
-        );
+        wrong(&[Key("begins_with")], "`begins_with: checks` needs checks to begin with".to_owned());
     }
     if stage.output == Some(StageOutput::CodeArtifact) && !has(Check::PushedCommit) {
         let problem =
             "`output: code_artifact` needs the check `pushed_commit`: its files are committed and pushed";
-        wrong(&[YamlPathSegment::Key("output")], problem.to_owned());
+        wrong(&[Key("output")], problem.to_owned());
     }
 }
 
@@ -205,7 +194,7 @@ fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) 
         let has_meaning = meant.contains(field) || (works && OF_WORKER.contains(field));
         if !has_meaning && found.says(number, field) {
             let problem = format!("`{field}` does nothing with `uses: {word}`; take it out");
-            found.at_number(number, stage, &[YamlPathSegment::Key(field)], problem);
+            found.at_number(number, stage, &[Key(field)], problem);
         }
     }
     if stage.uses == StageKind::Examine {
@@ -213,20 +202,10 @@ fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) 
     }
     match (stage.uses, &stage.agent) {
         (StageKind::Agent | StageKind::Examine | StageKind::Branch | StageKind::Publish, None) => {
-            found.at_number(
-                number,
-                stage,
-                &[YamlPathSegment::Key("name")],
-                "a role is needed; add `agent: ROLE`",
-            );
+            found.at_number(number, stage, &[Key("name")], "a role is needed; add `agent: ROLE`");
         }
         (StageKind::Archive, None) if stage.command.is_some() => {
-            found.at_number(
-                number,
-                stage,
-                &[YamlPathSegment::Key("command")],
-                "a command needs a role; add `agent: ROLE`",
-            );
+            found.at_number(number, stage, &[Key("command")], "a command needs a role; add `agent: ROLE`");
         }
         (
             StageKind::Agent
@@ -257,7 +236,7 @@ fn hold_examiner(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'
             let problem = format!(
                 "`{field}` names another stage: an examiner sees the issue and the base, and nothing that others say"
             );
-            found.at_number(number, stage, &[YamlPathSegment::Key(field)], problem);
+            found.at_number(number, stage, &[Key(field)], problem);
         }
     }
 }

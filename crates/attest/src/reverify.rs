@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::unknowable::{RunOfToday, unknowable};
+use journeyman_order::length::shorten;
 use journeyman_order::receipt::TestEvidence;
 
 /// Of a list or a text, more is not shown.
@@ -44,7 +45,7 @@ impl ReverifiedStatement {
     pub fn not_repeated(statement: &str, receipt: &str, because: &'static str) -> Self {
         Self {
             statement: statement.to_owned(),
-            receipt: shorten(receipt),
+            receipt: shorten(receipt, LONGEST),
             here: String::new(),
             found: ReverificationResult::CannotBeRepeated { because },
         }
@@ -53,8 +54,8 @@ impl ReverifiedStatement {
     pub fn new(statement: &str, receipt: &str, here: &str) -> Self {
         Self {
             statement: statement.to_owned(),
-            receipt: shorten(receipt),
-            here: shorten(here),
+            receipt: shorten(receipt, LONGEST),
+            here: shorten(here, LONGEST),
             found: ReverificationResult::of(receipt == here),
         }
     }
@@ -179,7 +180,7 @@ fn words(key: &str) -> String {
 
 fn shown(value: &Value) -> String {
     let list = |items: Vec<String>| if items.is_empty() { "none".to_owned() } else { items.join(", ") };
-    shorten(&match value {
+    let text = match value {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
         Value::Array(items) => list(items.iter().map(shown).collect()),
@@ -192,12 +193,6 @@ fn shown(value: &Value) -> String {
             fields.iter().map(|(key, value)| format!("{} {}", key.replace('_', " "), shown(value))).collect(),
         ),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
-    })
-}
-
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    };
+    shorten(&text, LONGEST)
 }

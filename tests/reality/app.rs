@@ -1,6 +1,5 @@
 //! What `serve` finds out about the GitHub App at its start, and says where people look.
 
-use super::program::journeyman;
 use super::server::World;
 
 const FILES: &[(&str, &str)] = &[("README.md", "# Sums\n")];

@@ -53,11 +53,16 @@ impl DashboardSession {
         }
     }
 
-    pub(crate) fn requester(&self) -> Requester {
+    /// `None` for whoever holds the API's token.
+    pub(crate) fn person(&self) -> Option<&Person> {
         match &self.holder {
-            SessionHolder::Token => Requester::ApiToken,
-            SessionHolder::Person { person, .. } => Requester::Person(person.clone()),
+            SessionHolder::Token => None,
+            SessionHolder::Person { person, .. } => Some(person),
         }
+    }
+
+    pub(crate) fn requester(&self) -> Requester {
+        self.person().map_or(Requester::ApiToken, |person| Requester::Person(person.clone()))
     }
 
     pub(crate) fn frame(&self, here: &'static str) -> DashboardFrame {

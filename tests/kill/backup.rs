@@ -8,7 +8,7 @@ use journeyman::order::next::OrderProjection;
 use tokio::process::Command;
 
 use super::hold::result;
-use super::serve::{PROGRAM, Serving, agent_at_work, run_to_the_end, start};
+use super::serve::{PROGRAM, Serving, agent_at_work, start};
 use super::world::{Agent, PATIENCE, REPOSITORY, World};
 
 async fn journeyman(world: &World, arguments: &[&str]) -> Output {
@@ -109,52 +109,4 @@ async fn an_order_goes_on_from_a_backup_that_was_made_in_the_middle_of_it() {
     let restored = journeyman(&world, &["restore", "--force"]).await;
     assert!(restored.status.success(), "{}", said(&restored));
     assert!(said(&restored).contains("journeyman.db.before-"), "{}", said(&restored));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_done_on_github_after_the_backup_is_found_there_and_not_done_again() {
-    let (world, mut first) = in_the_middle().await;
-    let made = journeyman(&world, &["backup"]).await;
-    assert!(made.status.success(), "{}", said(&made));
-    run_to_the_end(&world).await;
-    first.kill().await;
-    lose_everything(&world);
-    let restored = journeyman(&world, &["restore"]).await;
-    assert!(restored.status.success(), "{}", said(&restored));
-
-    let mut second = start(&world).await;
-    until_it_ends(&world).await;
-    second.terminate().await;
-
-    assert_eq!(world.emulator.pulls(REPOSITORY).len(), 1, "one pull request");
-    let branches = world.emulator.branches(REPOSITORY);
-    assert_eq!(branches.keys().filter(|branch| *branch != "main").count(), 1, "one branch: {branches:?}");
-    let issue = world.emulator.issue(REPOSITORY, world.issue).expect("the issue");
-    let status = issue.comments.iter().filter(|comment| comment.body.starts_with("<!-- journeyman:status:"));
-    assert_eq!(status.count(), 1, "one status comment: {:#?}", issue.comments);
-    for (_, survey) in world.journals().await {
-        assert_eq!(survey.surfaces().outcome, "verified", "{:?}", survey.surfaces().because);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_no_backup_changes_nothing_and_postgresql_is_told_what_to_use() {
-    let world = World::new(Agent::Quick).await;
-    fs::write(world.path("backup.tar.gz"), "no backup").expect("a file");
-    let refused = journeyman(&world, &["restore"]).await;
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-    assert!(said(&refused).contains("is no whole backup of Journeyman's"), "{}", said(&refused));
-    assert!(!world.path("journeyman.db").exists());
-
-    let nothing = journeyman(&world, &["backup"]).await;
-    assert_eq!(nothing.status.code(), Some(1), "there is nothing to back up: {}", said(&nothing));
-    assert!(said(&nothing).contains("name the settings of the server"), "{}", said(&nothing));
-
-    let settings = fs::read_to_string(world.config()).expect("settings");
-    let url = format!("sqlite://{}", world.path("journeyman.db").display());
-    fs::write(world.config(), settings.replace(&url, "postgres://j:a-password@db/j")).expect("settings");
-    let told = journeyman(&world, &["backup"]).await;
-    assert_eq!(told.status.code(), Some(1), "{}", said(&told));
-    assert!(said(&told).contains("`pg_dump`") && said(&told).contains("receipt-key.pem"), "{}", said(&told));
-    assert!(!said(&told).contains("a-password"), "{}", said(&told));
 }

@@ -6,8 +6,7 @@ use futures_util::StreamExt as _;
 
 use super::hold::{self, Death, paid_once, result};
 use super::moment::{Moment, representatives};
-use super::samples::Sample;
-use super::world::Ended;
+use super::world::{Agent, Ended, World};
 use crate::is_all_asked_for;
 
 /// Orders that are told at the same time.
@@ -19,8 +18,8 @@ const TRIES: usize = 4;
 const ONLY: &str = "JOURNEYMAN_KILL_ONLY";
 
 /// An order that nobody disturbs.
-pub async fn undisturbed(sample: Sample) -> (super::world::World, hold::Result) {
-    let world = sample.world().await;
+pub async fn undisturbed() -> (World, hold::Result) {
+    let world = World::new(Agent::Quick).await;
     let mut running = world.start(None).await;
     world.label().await;
     assert_eq!(running.ended().await, Ended::Code(0), "{}", world.said());
@@ -40,8 +39,8 @@ enum Met {
     Passed(String),
 }
 
-async fn die_at(sample: Sample, moment: &Moment, expected: &hold::Result) -> Result<Met, String> {
-    let world = sample.world().await;
+async fn die_at(moment: &Moment, expected: &hold::Result) -> Result<Met, String> {
+    let world = World::new(Agent::Quick).await;
     let told = |what: String| format!("{moment:?}: {what}\n{}\n", world.said());
     let mut running = world.start(Some(moment.clone())).await;
     world.label().await;
@@ -77,9 +76,9 @@ async fn die_at(sample: Sample, moment: &Moment, expected: &hold::Result) -> Res
     Ok(Met::Died)
 }
 
-async fn meet(sample: Sample, moment: Moment, expected: &hold::Result) -> Result<Met, String> {
+async fn meet(moment: Moment, expected: &hold::Result) -> Result<Met, String> {
     for _ in 0..TRIES {
-        match die_at(sample, &moment, expected).await? {
+        match die_at(&moment, expected).await? {
             Met::Died => return Ok(Met::Died),
             Met::Passed(_) if moment.is_beside_the_work() => {}
             Met::Passed(how) => return Err(format!("did not come: {how}")),
@@ -91,7 +90,7 @@ async fn meet(sample: Sample, moment: Moment, expected: &hold::Result) -> Result
 }
 
 /// Meets every moment; answers with how many there were.
-async fn meet_all(sample: Sample, mut moments: Vec<Moment>, expected: &hold::Result) -> usize {
+async fn meet_all(mut moments: Vec<Moment>, expected: &hold::Result) -> usize {
     if let Ok(only) = std::env::var(ONLY) {
         moments.retain(|moment| format!("{moment:?}").contains(&only));
     } else if !is_all_asked_for() {
@@ -100,7 +99,7 @@ async fn meet_all(sample: Sample, mut moments: Vec<Moment>, expected: &hold::Res
     }
     let count = moments.len();
     let met: Vec<Result<Met, String>> = futures_util::stream::iter(moments)
-        .map(|moment| meet(sample, moment, expected))
+        .map(|moment| meet(moment, expected))
         .buffer_unordered(SIDE_BY_SIDE)
         .collect()
         .await;
@@ -114,9 +113,9 @@ async fn meet_all(sample: Sample, mut moments: Vec<Moment>, expected: &hold::Res
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_whatever_moment_it_goes_on_and_pays_nothing_twice() {
     let begun = Instant::now();
-    let (world, expected) = undisturbed(Sample::Median).await;
+    let (world, expected) = undisturbed().await;
     let journals = world.journals().await;
     let once = begun.elapsed();
-    let count = meet_all(Sample::Median, Moment::all(&journals[0].0), &expected).await;
+    let count = meet_all(Moment::all(&journals[0].0), &expected).await;
     println!("{count} moments to die at; one order {once:?}, all of it {:?}", begun.elapsed());
 }

@@ -8,14 +8,11 @@
 
 mod backup;
 mod child;
-mod cut_off;
 mod every_moment;
 mod hold;
-mod leftovers;
 mod lost_work;
 mod moment;
 mod poison;
 mod power;
-mod samples;
 mod serve;
 mod world;

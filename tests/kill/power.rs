@@ -19,8 +19,7 @@ use tokio::process::Command;
 use super::every_moment::undisturbed;
 use super::hold::{self, result};
 use super::moment::{Moment, Point, representatives};
-use super::samples::Sample;
-use super::world::{Ended, World};
+use super::world::{Agent, Ended, World};
 use crate::is_all_asked_for;
 
 const SIDE_BY_SIDE: usize = 3;
@@ -132,8 +131,8 @@ async fn looked_at(world: &World) -> Result<(BTreeSet<String>, Vec<Moment>), Str
 }
 
 /// Power is cut at a moment, the machine starts again, and so does Journeyman. None where the moment did not come.
-async fn cut_at(sample: Sample, moment: &Moment) -> Result<Option<Loss>, String> {
-    let world = sample.world().await.on_a_disk();
+async fn cut_at(moment: &Moment) -> Result<Option<Loss>, String> {
+    let world = World::new(Agent::Quick).await.on_a_disk();
     let told = |what: String| format!("{moment:?}: {what}\n{}\n", world.said());
     let mut running = world.start(Some(moment.clone())).await;
     world.label().await;
@@ -196,7 +195,7 @@ async fn cut_at(sample: Sample, moment: &Moment) -> Result<Option<Loss>, String>
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn power_is_cut_and_what_was_acknowledged_and_what_the_journal_names_is_there() {
     let begun = Instant::now();
-    let (world, _) = undisturbed(Sample::Median).await;
+    let (world, _) = undisturbed().await;
     let mut moments = Moment::all(&world.journals().await[0].0);
     drop(world);
     if let Ok(only) = std::env::var(ONLY) {
@@ -208,7 +207,7 @@ async fn power_is_cut_and_what_was_acknowledged_and_what_the_journal_names_is_th
     }
     let count = moments.len();
     let met: Vec<Result<Option<Loss>, String>> = futures_util::stream::iter(moments)
-        .map(async |moment| cut_at(Sample::Median, &moment).await)
+        .map(async |moment| cut_at(&moment).await)
         .buffer_unordered(SIDE_BY_SIDE)
         .collect()
         .await;

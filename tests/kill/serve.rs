@@ -5,14 +5,13 @@ use std::net::SocketAddr;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use journeyman::emulator::{Fault, FaultKind, signature};
 use journeyman::order::JournalEvent;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use super::hold::{Death, paid_once, result};
-use super::world::{Agent, PATIENCE, REPOSITORY, SECRET, World};
+use super::world::{Agent, PATIENCE, REPOSITORY, World};
 
 pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_journeyman");
 const NO_CHANGES: [(&str, &str); 0] = [];
@@ -179,56 +178,6 @@ async fn given_time_to_end_it_lets_the_agent_finish_and_begins_nothing_new() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_right_after_the_202_it_has_the_delivery_and_does_the_work() {
-    let world = World::new(Agent::Quick).await;
-    world.label().await;
-    let labeled = world.emulator.wait_for("a delivery nobody took", PATIENCE, |emulator| {
-        let mut deliveries = emulator.deliveries().into_iter();
-        deliveries
-            .find(|delivery| delivery.event == "issues" && delivery.action.as_deref() == Some("labeled"))
-    });
-    let labeled = labeled.await.expect("GitHub tells of the label");
-    // GitHub is slow to answer, so that nothing can come of the delivery before the end.
-    world.emulator.inject(Fault {
-        method: None,
-        path_contains: String::new(),
-        times: 1_000,
-        kind: FaultKind::Delay(Duration::from_secs(5)),
-    });
-    let mut first = start(&world).await;
-    let send = async |to: SocketAddr| {
-        reqwest::Client::new()
-            .post(format!("http://{to}/webhook"))
-            .header("X-GitHub-Event", &labeled.event)
-            .header("X-GitHub-Delivery", &labeled.guid)
-            .header("X-Hub-Signature-256", signature(SECRET.as_bytes(), labeled.payload.as_bytes()))
-            .header("Content-Type", "application/json")
-            .body(labeled.payload.clone())
-            .send()
-            .await
-            .expect("it answers")
-            .status()
-            .as_u16()
-    };
-    assert_eq!(send(first.address).await, 202);
-    first.kill().await;
-
-    world.emulator.clear_faults();
-    assert!(world.journals().await.is_empty(), "there was no time for an order");
-    let store = world.store().await;
-    let pending = store.pending_deliveries(0, 10).await.expect("deliveries");
-    store.close().await;
-    let pending: Vec<String> = pending.iter().map(|delivery| delivery.guid.to_string()).collect();
-    assert_eq!(pending, std::slice::from_ref(&labeled.guid));
-
-    let mut second = start(&world).await;
-    assert_eq!(send(second.address).await, 202, "GitHub may well send it again");
-    run_to_the_end(&world).await;
-    assert_eq!(second.terminate().await.1, Some(0));
-    result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_one_on_the_same_port_says_so() {
     let world = World::new(Agent::Quick).await;
     let first = start(&world).await;
@@ -271,58 +220,6 @@ async fn a_second_one_on_the_same_data_or_the_same_database_says_who_has_it_and_
     world.label().await;
     run_to_the_end(&world).await;
     result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_was_paused_while_another_took_its_place_ends_when_it_wakes_up() {
-    let world = World::new(Agent::Quick).await;
-    let mut paused = start(&world).await;
-    paused.signal(Signal::STOP);
-    // What a lock is lost by: a disk that another machine has, or somebody who takes the file for a leftover.
-    fs::remove_file(world.path("journeyman.db.lock")).expect("the database was locked");
-    let elsewhere = world.path("elsewhere");
-    let mut next = start_with(&world, &[("JOURNEYMAN_DATA__DIR", elsewhere.to_str().expect("UTF-8"))]).await;
-    world.label().await;
-    run_to_the_end(&world).await;
-    assert_eq!(next.terminate().await.1, Some(0));
-    let journals = world.journals().await;
-
-    paused.signal(Signal::CONT);
-    let ended = tokio::time::timeout(PATIENCE, paused.child.wait()).await.expect("it ends");
-
-    assert_eq!(ended.expect("it can be waited for").code(), Some(1), "{}", world.said());
-    assert!(world.said().contains("another server has taken the database"), "{}", world.said());
-    assert_eq!(world.journals().await.len(), 1);
-    assert_eq!(world.journals().await[0].0.last_seq(), journals[0].0.last_seq(), "it wrote nothing");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn settings_that_are_wrong_are_named_and_wrong_usage() {
-    let world = World::new(Agent::Quick).await;
-    let settings = fs::read_to_string(world.config()).expect("settings");
-    let cases = [
-        ("app_id = 1\n", "app_id = \"one\"\n", "github.app_id"),
-        ("app_id = 1\n", "", "github.app_id"),
-        ("[data]\ndir", "[data]\ndri", "data.dri"),
-        ("127.0.0.1:0", "somewhere", "server.listen"),
-        ("app.pem", "nothing.pem", "github.private_key_path"),
-        ("\"scripted\"\n", "\"nobody\"\n", "defaults.agent"),
-        ("[server]", "[server", "journeyman.toml"),
-    ];
-    for (right, wrong, named) in cases {
-        assert!(settings.contains(right), "{right:?} is in the settings");
-        fs::write(world.config(), settings.replacen(right, wrong, 1)).expect("settings");
-        let output = serve(&world, &NO_CHANGES).output().await.expect("it starts");
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {said}");
-        assert!(said.contains(named), "{wrong:?}: {said}");
-        assert!(!said.contains(SECRET), "{wrong:?}: {said}");
-    }
-    fs::write(world.config(), &settings).expect("settings");
-    let variable = [("JOURNEYMAN_LIMITS__ORDER_USD", "much")];
-    let output = serve(&world, &variable).output().await.expect("it starts");
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("JOURNEYMAN_LIMITS__ORDER_USD"), "{}", said(&output));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

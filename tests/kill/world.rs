@@ -326,11 +326,6 @@ impl Running {
             (None, _) => panic!("ended by another signal: {status}"),
         }
     }
-
-    /// `kill -9`.
-    pub async fn kill(&mut self) {
-        self.child.kill().await.expect("it can be killed");
-    }
 }
 
 /// How a process ended.

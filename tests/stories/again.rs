@@ -1,10 +1,6 @@
 //! An issue is labelled again after its order has ended: what becomes of the pull request that there was.
 
-use journeyman::emulator::EmulatedIssueState;
-use journeyman::order::{JournalEvent, SignalKind};
-use serde_json::json;
-
-use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
+use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
 /// Gives the same wrong answer until it is told to try again.
 const WRONG_AT_FIRST: &str = "
@@ -69,20 +65,6 @@ async fn the_label_again_with_an_open_pull_request_that_is_well_is_answered_with
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_label_again_by_somebody_who_may_not_changes_nothing_on_an_open_pull_request() {
-    let world = Story::of(WRONG_AT_FIRST).labeled().await;
-    let ended = world.settled().await;
-    let before = world.status_comment();
-    label_again(&world, OUTSIDER).await;
-    let again = world.settled().await;
-
-    assert_eq!((again.word(), again.order), ("escalated", ended.order));
-    assert_eq!(world.status_comment(), before);
-    assert!(world.pull().draft);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_label_again_after_a_merge_is_a_new_order_with_a_new_branch() {
     let world = Story::of(WELL).labeled().await;
     let ended = world.settled().await;
@@ -102,66 +84,5 @@ async fn the_label_again_after_a_merge_is_a_new_order_with_a_new_branch() {
     let heads: Vec<_> = world.pulls().into_iter().map(|pull| pull.head).collect();
     assert_eq!(heads, ["journeyman/issue-1-right-answer", "journeyman/issue-1-right-answer-2"]);
     insta::assert_snapshot!(notes(&world.own_comments().last().expect("a status").body), @"- Pull request `#2` was merged: this order starts over, on a new branch.");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_label_again_after_a_pull_request_was_turned_down_is_a_new_order_that_says_so() {
-    let world = Story::of(WELL).file(".github/journeyman.yml", "test: sh test.sh\ndelete_branch: true\n");
-    let world = world.labeled().await;
-    let ended = world.settled().await;
-    world.github.close(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it is open");
-    world.quiet().await;
-    assert!(world.branches().is_empty(), "the name would be free");
-    label_again(&world, MAINTAINER).await;
-    let again = world.settled().await;
-
-    assert_eq!(again.word(), "verified", "{}", again.because());
-    assert_ne!(again.order, ended.order);
-    let heads: Vec<_> = world.pulls().into_iter().map(|pull| (pull.head, pull.issue.state)).collect();
-    assert_eq!(
-        heads,
-        [
-            ("journeyman/issue-1-right-answer".to_owned(), EmulatedIssueState::Closed),
-            ("journeyman/issue-1-right-answer-2".to_owned(), EmulatedIssueState::Open),
-        ]
-    );
-    insta::assert_snapshot!(notes(&world.own_comments().last().expect("a status").body), @"- Pull request `#2` was closed without being merged: this order starts over, on a new branch.");
-    world.end().await;
-}
-
-/// The delivery that tells of the end is lost, and GitHub lists it nowhere.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn github_is_asked_whether_the_pull_request_is_open_still() {
-    let mut world = Story::of(WELL).labeled().await;
-    let ended = world.settled().await;
-    world.github.set_webhook_url("http://127.0.0.1:9/webhook");
-    world.github.close(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it is open");
-    world.stop_bot().await;
-    world.github.forget_deliveries();
-    world.start_bot().await;
-    label_again(&world, MAINTAINER).await;
-    let again = world.settled().await;
-    assert_ne!(again.order, ended.order);
-    assert_eq!(world.pulls().len(), 2);
-    let (first, _) = world.look(ended.order).await;
-    let heard = |event: &JournalEvent| matches!(event, JournalEvent::Signaled { signal, .. } if matches!(signal.kind, SignalKind::PullClosed { .. }));
-    assert!(!first.entries().iter().any(|entry| heard(&entry.event)), "it was not told to the first order");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_order_over_the_api_goes_on_with_the_open_pull_request_too() {
-    let world = Story::of(WRONG_AT_FIRST).labeled().await;
-    let ended = world.settled().await;
-    let asked = json!({"repository": REPOSITORY, "issue": world.issue});
-    let (status, told) = world.api("POST", "/api/v1/work-orders", Some(asked)).await;
-    assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
-    let again = world.settled().await;
-
-    assert_eq!((again.word(), again.order), ("verified", ended.order), "{}", again.because());
-    let opened = |event: &&JournalEvent| matches!(event, JournalEvent::Signaled { .. });
-    assert_eq!(again.journal.entries().iter().map(|entry| &entry.event).filter(opened).count(), 1);
-    world.pull();
     world.end().await;
 }

@@ -69,23 +69,6 @@ async fn what_cannot_be_made_is_a_problem_that_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_closed_issue_and_a_pull_request_are_no_work() {
-    let world = Story::of(WELL).labeled().await;
-    assert_eq!(world.settled().await.word(), "verified");
-    let pull = world.pull().issue.number;
-    let on_pull = json!({"repository": REPOSITORY, "issue": pull});
-    let (status, problem) = world.api("POST", "/api/v1/work-orders", Some(on_pull)).await;
-    assert!((400..500).contains(&status), "{status} {problem}");
-    assert!(problem.to_string().contains("is a pull request"), "{problem}");
-    world.github.close(REPOSITORY, world.issue, "mona").await.expect("it is open");
-    let closed = json!({"repository": REPOSITORY, "issue": world.issue});
-    let (status, problem) = world.api("POST", "/api/v1/work-orders", Some(closed)).await;
-    assert!((400..500).contains(&status), "{status} {problem}");
-    assert!(problem.to_string().contains("is closed"), "{problem}");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_that_has_ended_is_tried_again_over_the_api_and_wakes_at_once() {
     let world = Story::of(STUBBORN).labeled().await;
     let ended = world.settled().await;
@@ -112,19 +95,5 @@ async fn an_order_that_has_ended_is_tried_again_over_the_api_and_wakes_at_once()
         assert_eq!(told["signal"]["answer"], "ignored", "{word}: {told}");
         assert_eq!(told["signal"]["because"], because, "{told}");
     }
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cancel_over_the_api_stops_the_agent_at_once() {
-    let world = Story::of("- stage: implement\n  think: 60000\n  say: Nothing to do.\n").labeled().await;
-    world.until_begun("implement/1/agent").await;
-    let order = world.latest_order().await.expect("an order");
-    let begun = std::time::Instant::now();
-    let (status, told) = world.api("POST", &format!("/api/v1/work-orders/{order}/cancel"), None).await;
-    assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
-    let ended = world.settled().await;
-    assert_eq!((ended.word(), ended.because().as_str()), ("cancelled", "the API said /cancel"));
-    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     world.end().await;
 }

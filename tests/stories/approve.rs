@@ -71,30 +71,6 @@ async fn work_without_tests_is_approved_by_a_person_and_said_to_be_not_verified(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn approve_while_it_works_is_not_heard_later() {
-    let slowly = WELL.replace("  usd: 0.05", "  usd: 0.05\n  think: 1500");
-    let story = Story::of(&slowly).without("test.sh").without(".github/journeyman.yml");
-    let world = story.labeled().await;
-    world.until_begun("implement/1/agent").await;
-    world.comment(MAINTAINER, "/approve").await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "unverified", "nobody has seen it yet: {}", ended.because());
-    assert!(world.pull().draft);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: needs-human
-    status: Done, but unverified
-    check: Done, but unverified (Some(Neutral))
-    pull: ⚠️ Unverified (draft)
-    receipt: unverified / unverified / false
-    api: unverified / false
-    exit: 4
-    attestation: WARNED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_escalated_order_is_approved_over_the_api() {
     let world = Story::of(&stuck_in_review()).labeled().await;
     let ended = world.settled().await;
@@ -120,34 +96,6 @@ async fn an_escalated_order_is_approved_over_the_api() {
     api: approved / false
     exit: 4
     attestation: FAILED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_escalated_order_gets_new_rounds_over_the_api() {
-    let world = Story::of(&stuck_in_review()).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    let url = format!("/api/v1/work-orders/{}", ended.order);
-    let advice = json!({"guidance": "Ask for four more."});
-    let (status, told) = world.api("POST", &format!("{url}/retry"), Some(advice)).await;
-    assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
-    let again = world.settled().await;
-
-    assert_eq!(again.word(), "verified", "{}", again.because());
-    assert!(again.said("review/4/agent").contains("Ask for four more."));
-    assert_eq!(world.handed_over("question").lines().last(), Some("and 4 more"));
-    assert!(!world.pull().draft);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
     ");
     world.end().await;
 }

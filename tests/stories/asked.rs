@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, STUBBORN, Story, TRIAGER, WELL, World};
+use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, STUBBORN, Story, TRIAGER, World};
 
 /// Says what it was told, and does it.
 const LISTENING: &str = "
@@ -88,95 +88,6 @@ async fn a_mention_by_somebody_without_write_access_does_nothing_and_keeps_no_wo
     world.end().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mention_in_a_quote_or_in_code_or_of_somebody_else_is_none() {
-    let world = Story::of(WELL).begin().await;
-    for text in
-        ["> @journeyman go on", "`@journeyman`", "```\n@journeyman\n```", "    @journeyman", "@mona go on"]
-    {
-        world.comment(MAINTAINER, text).await;
-    }
-    world.quiet().await;
-    assert!(world.orders().await.is_empty());
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mention_where_an_order_is_at_work_is_heard_as_a_command_with_advice_is() {
-    let world = Story::of(SLOWLY).labeled().await;
-    world.until_begun("implement/1/agent").await;
-    world.comment(MAINTAINER, "@journeyman use a checked sum").await;
-    world.comment(MAINTAINER, "/retry use a checked sum").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(world.orders().await.len(), 1);
-    // Each is answered by itself.
-    let mut said = said(&world);
-    said.sort();
-    assert_eq!(
-        said,
-        [
-            "`/journeyman` had no effect: the work is already running.",
-            "`/retry` had no effect: the work is already running.",
-        ]
-    );
-    world.end().await;
-}
-
-/// The same comment arrives a second time, as from another hook.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_comment_that_started_an_order_is_no_word_to_it() {
-    let world = asked(SLOWLY, "@journeyman go on").await;
-    world.until_begun("implement/1/agent").await;
-    let deliveries = world.github.deliveries().into_iter();
-    let comment = deliveries.filter(|one| one.event == "issue_comment").map(|one| one.payload).next();
-    let body = comment.expect("it was delivered").into_bytes();
-    assert_eq!(world.deliver("0b989ba4-242f-11e5-81e1-c7b6966d2516", "issue_comment", &body).await, 202);
-    assert_eq!(world.settled().await.word(), "verified");
-    assert_eq!(said(&world), Vec::<String>::new());
-    world.end().await;
-}
-
-/// Plans for a minute, unless it is told how.
-const SLOW_PLAN: &str = "
-- stage: plan
-  round: 2
-  run: |
-    cat
-    mkdir -p .journeyman/plans && echo '# In two steps' > .journeyman/plans/issue-1-answer.md
-  say: .journeyman/plans/issue-1-answer.md
-- stage: plan
-  think: 60000
-  say: No plan.
-- stage: implement
-  run: |
-    cat
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-";
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_plan_is_made_at_once_while_no_code_is_written_and_refused_in_one_line_after_that() {
-    let world = Story::of(SLOW_PLAN).labeled().await;
-    world.until_begun("plan/1/agent").await;
-    world.comment(MAINTAINER, "/plan in two steps").await;
-    let ended = world.settled().await;
-    heard(&ended, "implement/1/agent", "# In two steps");
-    assert_eq!(
-        ended.moves().iter().filter(|name| name.starts_with("plan/") && name.ends_with("/agent")).count(),
-        2
-    );
-    assert_eq!(said(&world), Vec::<String>::new());
-
-    world.comment(MAINTAINER, "/plan in three steps").await;
-    world.quiet().await;
-    assert_eq!(
-        said(&world),
-        ["`/plan` had no effect: code was written already: comment /retry and what to change."]
-    );
-    world.end().await;
-}
-
 /// Only the agent's own stage: nothing is classified or planned.
 const SHORT: &str = "
 name: short
@@ -203,19 +114,6 @@ async fn a_pipeline_and_an_agent_are_chosen_in_the_first_line_and_shown() {
     assert!(status.contains("**Chosen:** pipeline `short` · agent `scripted`"), "{status}");
     let (_, receipt) = world.api("GET", &format!("/api/v1/work-orders/{}/receipt", ended.order), None).await;
     assert_eq!((&receipt["pipeline"], &receipt["agent"]), (&json!("short v1"), &json!("scripted")));
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_pipeline_and_an_agent_are_chosen_over_the_api() {
-    let world = with_a_short_pipeline().begin().await;
-    let body = json!({"repository": REPOSITORY, "issue": world.issue, "pipeline": "short", "agent": "scripted",
-        "guidance": "write 42"});
-    let (status, told) = world.api("POST", "/api/v1/work-orders", Some(body)).await;
-    assert_eq!(status, 202, "{told}");
-    let ended = world.settled().await;
-    heard(&ended, "implement/1/agent", "write 42");
-    assert_eq!(ended.journal.pipeline().name, "short");
     world.end().await;
 }
 
@@ -295,33 +193,5 @@ async fn the_branch_is_chosen_that_the_work_starts_from_and_goes_to() {
     assert!(status.contains("**Chosen:** base `release/2`"), "{status}");
     let (_, receipt) = world.api("GET", &format!("/api/v1/work-orders/{}/receipt", ended.order), None).await;
     assert_eq!(receipt["base_branch"], "release/2");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_label_with_options_starts_an_order_as_the_label_does() {
-    let world = with_a_release(WELL).await;
-    for label in ["journeyman:working", "journeymen:base=release/2", "journeyman:base"] {
-        world.github.label(REPOSITORY, world.issue, label, MAINTAINER).await.expect("a label");
-    }
-    world
-        .github
-        .label(REPOSITORY, world.issue, "journeyman:base=release/2", MAINTAINER)
-        .await
-        .expect("a label");
-    let ended = world.settled().await;
-    goes_to_the_release(&world, &ended);
-    assert_eq!(world.orders().await.len(), 1);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_outsiders_label_asks_for_is_not_done_for_who_comes_after_them() {
-    let world = with_a_release(WELL).await;
-    world.github.label(REPOSITORY, world.issue, "journeyman:base=release/2", TRIAGER).await.expect("a label");
-    world.label().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(world.pull().base, "main");
     world.end().await;
 }

@@ -235,32 +235,3 @@ async fn pictures_of_a_private_repository_are_read_by_the_addresses_that_the_api
     assert_eq!(signed.iter().filter(|path| path.starts_with("/_private")).count(), 2, "{signed:#?}");
     world.end().await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_text_is_read_with_what_is_attached_to_it_and_a_restart_sees_the_same() {
-    let slow = LOOKS.replacen("say: /feature", "think: 1500\n  say: /feature", 1);
-    let mut world = Story::of(&slow).begin().await;
-    let first = world.github.attach(REPOSITORY, "first.txt", b"41\n").expect("it is there");
-    let (title, body) = ("The answer is wrong", format!("[first.txt]({first})"));
-    let github = &world.github;
-    world.issue = github.open_issue(REPOSITORY, MAINTAINER, title, &body).await.expect("an issue");
-    world.label().await;
-    world.until_begun("classify/1/agent").await;
-    let second = world.github.attach(REPOSITORY, "second.txt", b"42\n").expect("it is there");
-    world.comment(MAINTAINER, &format!("[second.txt]({second})")).await;
-    world.stop_bot().await;
-    world.start_bot().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    insta::assert_snapshot!(told(&ended.said("implement/1/agent"), &world.github.origin()), @"
-    Files that people attached to the issue and its comments. Read those that matter to the task. They lie beside the repository, for reading only: they are no part of it, and are not to be committed.
-
-    /workspace/attachments/1-first.txt: a text, 3 bytes, from mona
-    /workspace/attachments/2-second.txt: a text, 3 bytes, from mona
-    == beside
-    040316eca5e77dbb2212c1efe8b81cb23bc67ce0ac8cb5c9d902d98bd45ddfa1  1-first.txt
-    084c799cd551dd1d8d5c5f9a5d593b2e931f5e36122ee5c793c1d08a19839cc0  2-second.txt
-    ");
-    world.end().await;
-}

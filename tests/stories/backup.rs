@@ -1,7 +1,7 @@
 //! A backup is whole, or it is refused before anything is changed; what of it cannot be saved is left out and counted.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
@@ -9,7 +9,6 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use journeyman::app::{back_up, restore};
 use journeyman::config::Settings;
-use journeyman::store::{Store, StoreError};
 use secrecy::SecretString;
 use tar::EntryType;
 
@@ -231,101 +230,5 @@ async fn a_backup_that_is_not_whole_is_refused_and_changes_nothing() {
         let is_the_same = listed(&full) == before;
         assert!(is_the_same, "{what}: the server's folder is as it was");
     }
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_artifact_that_is_not_what_was_written_is_left_out_and_counted() {
-    let (world, backup) = saved().await;
-    let order = world.latest_order().await.expect("an order");
-    let all = members(&fs::read(&backup).expect("a backup"));
-    let swapped = backup.with_file_name("swapped.tar.gz");
-    let [database, one, two, key] = &all[..] else { panic!("{all:?}") };
-    let [in_place_of_one, in_place_of_two] = [file(&one.name, &two.bytes), file(&two.name, &one.bytes)];
-    fs::write(&swapped, archive(&[database.clone(), in_place_of_one, in_place_of_two, key.clone()]))
-        .expect("written");
-    let folder = tempfile::tempdir().expect("a folder");
-    let settings = elsewhere(&world, folder.path());
-
-    let report = restore(&settings, &swapped, false).await.expect("the rest is worth having");
-
-    assert_eq!((report.artifacts, report.missing), (0, 2), "{report:?}");
-    let store = Store::open(&format!("sqlite://{}", folder.path().join(DATABASE).display())).await;
-    let gone = store.expect("it opens").artifact(order, "one").await;
-    assert!(matches!(&gone, Err(StoreError::NotFound { .. })), "{gone:?}");
-
-    // The disk damages one after it was written: the backup says so, and can be restored.
-    let artifacts = listed(&world.data().with_file_name("journeyman.db.artifacts"));
-    let (damaged, mut bytes) = artifacts[0].clone();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::File::create(&damaged).and_then(|mut file| file.write_all(&bytes)).expect("written");
-    let report = back_up(world.settings(), &backup).await.expect("a backup");
-    assert_eq!((report.artifacts, report.missing), (1, 1), "{report:?}");
-    let folder = tempfile::tempdir().expect("a folder");
-    let report = restore(&elsewhere(&world, folder.path()), &backup, false).await.expect("restored");
-    assert_eq!((report.artifacts, report.missing, report.has_key), (1, 1, true), "{report:?}");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_put_aside_stays_however_often_somebody_restores() {
-    let (world, backup) = saved().await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let settings = elsewhere(&world, folder.path());
-    restore(&settings, &backup, false).await.expect("restored");
-    let key = settings.data.dir.join("receipt-key.pem");
-    fs::write(&key, "another key").expect("written");
-    let before = listed(folder.path());
-
-    let mut put_aside = Vec::new();
-    for _time in 0..3 {
-        let report = restore(&settings, &backup, true).await.expect("restored");
-        put_aside.push(report.put_aside.expect("something was there"));
-        fs::write(&key, "another key").expect("written");
-    }
-
-    put_aside.dedup();
-    assert_eq!(put_aside.len(), 3, "each has a name of its own: {put_aside:?}");
-    let first = [
-        (DATABASE, put_aside[0].clone()),
-        ("journeyman.db.artifacts", {
-            let mut name = put_aside[0].clone().into_os_string();
-            name.push(".artifacts");
-            name.into()
-        }),
-    ];
-    for (name, aside) in first {
-        let as_before = before.iter().filter(|(path, _)| path.starts_with(folder.path().join(name)));
-        let as_before: Vec<&[u8]> = as_before.map(|(_, bytes)| &bytes[..]).collect();
-        let now = if aside.is_dir() {
-            listed(&aside)
-        } else {
-            vec![(aside.clone(), fs::read(&aside).expect("there"))]
-        };
-        let now: Vec<&[u8]> = now.iter().map(|(_, bytes)| &bytes[..]).collect();
-        assert!(now == as_before, "{name} is there as it was");
-    }
-    let keys = listed(&settings.data.dir).into_iter().filter(|(_, bytes)| bytes == b"another key");
-    assert_eq!(keys.count(), 4, "and so is each key");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_takes_the_place_of_no_folder_link_or_pipe() {
-    let world = Story::of(WELL).begin().await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let place = |name: &str| folder.path().join(name);
-    fs::create_dir(place("folder")).expect("made");
-    std::os::unix::fs::symlink(place("elsewhere"), place("link")).expect("made");
-    let pipe = std::process::Command::new("mkfifo").arg(place("pipe")).status().expect("mkfifo");
-    assert!(pipe.success());
-    for name in ["folder", "link", "pipe"] {
-        let before = fs::symlink_metadata(place(name)).expect("there").file_type();
-        let refused = back_up(world.settings(), &place(name)).await.expect_err(name).to_string();
-        assert!(refused.contains("is no file that a backup could take the place of"), "{name}: {refused}");
-        assert_eq!(fs::symlink_metadata(place(name)).expect("there").file_type(), before, "{name}");
-    }
-    assert_eq!(fs::read_dir(folder.path()).expect("there").count(), 3);
     world.end().await;
 }

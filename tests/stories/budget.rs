@@ -74,19 +74,3 @@ async fn a_repositorys_limit_of_the_day_keeps_the_work_until_there_is_more() {
     assert!(spent < whole && whole < 0.25, "since the last /retry, and in all: {shown} {receipt}");
     world.end().await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_that_is_cut_off_by_a_restart_is_paid_from_the_same_place() {
-    let slow = SECOND_TIME.replacen("round: 1\n", "round: 1\n  think: 1500\n", 1);
-    let mut world =
-        Story::of(&slow).settings(|settings| settings.limits.per_day.all.runs = Some(7)).labeled().await;
-    for _ in 0..3 {
-        world.until_begun("implement/1/agent").await;
-        world.stop_bot().await;
-        world.start_bot().await;
-    }
-    // classify, branch, plan, implement twice, publish, review: seven, however often one of them was begun.
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    world.end().await;
-}

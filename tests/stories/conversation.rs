@@ -161,30 +161,6 @@ async fn a_check_of_the_repository_that_fails_is_mended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_persons_commit_stays_and_the_next_answer_stands_on_it() {
-    let world = verified(story()).await;
-    let pull = world.pull();
-    let theirs = world
-        .github
-        .push_commit(REPOSITORY, &pull.head, MAINTAINER, "Say why", files(&[("why", "because\n")]))
-        .await
-        .unwrap();
-    let ended = world.settled().await;
-    assert_eq!((ended.word(), runs(&ended)), ("unverified", 0), "{}", ended.because());
-    assert_eq!(ended.survey.trace.work.as_ref().map(|work| work.commit.to_string()), Some(theirs.clone()));
-    assert_eq!(world.pull().head_sha, theirs);
-
-    let verdict = (ReviewState::ChangesRequested, "");
-    let notes = [note("answer", 1, "say it to the end")];
-    world.github.review_lines(REPOSITORY, pull.issue.number, MAINTAINER, verdict, &notes).await.unwrap();
-    let ended = world.settled().await;
-    assert_eq!((ended.word(), runs(&ended)), ("verified", 1), "{}", ended.because());
-    assert_eq!(world.git(&["rev-parse", &format!("{}^", world.pull().head_sha)]), theirs);
-    assert_eq!(world.handed_over("why"), "because\n");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_base_that_contradicts_is_merged_in() {
     let world = verified(story()).await;
     let pull = world.pull();
@@ -263,6 +239,31 @@ const ASKING: &str = r#"
 "#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_merged_is_put_in_order() {
+    let settings = "test: sh test.sh\ndelete_branch: true\n";
+    let world = verified(story().file(".github/journeyman.yml", settings)).await;
+    let pull = world.pull();
+    world.github.merge(REPOSITORY, pull.issue.number, MAINTAINER).await.unwrap();
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "merged");
+    assert_eq!(world.labels(), ["journeyman"], "our own labels are gone");
+    assert!(world.branches().is_empty(), "{:?}", world.branches());
+    let lines: Vec<_> = world.own_comments().into_iter().filter(|one| one.body.contains("merged")).collect();
+    assert!(!lines.is_empty(), "the issue hears of it: {:#?}", world.own_comments());
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: none
+    status: Merged by mona
+    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified, not examined (ready)
+    receipt: merged / verified / true
+    api: merged / true
+    exit: 0
+    attestation: PASSED
+    ");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_plan_cannot_do_without_is_asked_before_code_is_written() {
     let world = Story::of(&format!("{ASKING}{WELL}")).labeled().await;
     world.until("a question", |_, survey| survey.trace.asks).await;
@@ -291,60 +292,5 @@ async fn what_the_plan_cannot_do_without_is_asked_before_code_is_written() {
     assert!(!told.contains("In words!"), "{told}");
     assert_eq!(asked().len(), 1, "nothing is asked twice");
     assert!(!world.labels().contains(&"journeyman:needs-info".to_owned()));
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_merged_is_put_in_order() {
-    let settings = "test: sh test.sh\ndelete_branch: true\n";
-    let world = verified(story().file(".github/journeyman.yml", settings)).await;
-    let pull = world.pull();
-    world.github.merge(REPOSITORY, pull.issue.number, MAINTAINER).await.unwrap();
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "merged");
-    assert_eq!(world.labels(), ["journeyman"], "our own labels are gone");
-    assert!(world.branches().is_empty(), "{:?}", world.branches());
-    let lines: Vec<_> = world.own_comments().into_iter().filter(|one| one.body.contains("merged")).collect();
-    assert!(!lines.is_empty(), "the issue hears of it: {:#?}", world.own_comments());
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: none
-    status: Merged by mona
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: merged / verified / true
-    api: merged / true
-    exit: 0
-    attestation: PASSED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commands_are_answered_at_once() {
-    let world = verified(story()).await;
-    for text in ["/help", "/retyr", "> /cancel", "please /cancel"] {
-        world.comment(MAINTAINER, text).await;
-    }
-    world.comment(OUTSIDER, "/cancel").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified");
-    let said: Vec<String> = world.own_comments().into_iter().map(|one| one.body).collect();
-    assert_eq!(
-        said.iter().filter(|body| body.contains("/retry") && body.contains("/plan")).count(),
-        1,
-        "{said:#?}"
-    );
-    assert_eq!(said.iter().filter(|body| body.contains("retyr")).count(), 1, "{said:#?}");
-    assert_eq!(said.len(), 3, "the status, the help, the line: {said:#?}");
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Verified, not examined: the pull request is ready for review
-    check: Verified, not examined: 2 of 2 tests pass (Some(Success))
-    pull: ✅ Verified, not examined (ready)
-    receipt: verified / verified / true
-    api: verified / true
-    exit: 0
-    attestation: PASSED
-    ");
     world.end().await;
 }

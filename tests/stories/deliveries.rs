@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use journeyman::config::DeliveryMode;
 use journeyman::emulator::{DeliveryAttempt, Emulator};
-use journeyman::order::next::OrderProjection;
-use journeyman::order::{Journal, JournalEvent, OrderId, SignalKind, SlashCommand};
+use journeyman::order::OrderId;
 use journeyman::store::DeliveryConclusion;
 use serde_json::Value;
 
@@ -111,53 +110,11 @@ async fn without_a_public_address_everything_is_asked_for() {
     world.end().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_github_delivers_twice_changes_nothing_the_second_time() {
-    let world = Story::of(WELL).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified");
-    let (calls, entries) = (world.github.calls().len(), ended.journal.entries().len());
-    for delivery in world.github.deliveries() {
-        world.github.redeliver(&delivery.guid).await.expect("it is known");
-    }
-    let ended = world.settled().await;
-    assert_eq!(ended.journal.entries().len(), entries);
-    assert_eq!(world.github.calls().len(), calls, "nobody is asked anything");
-    assert_eq!(world.orders().await.len(), 1);
-    world.end().await;
-}
-
-/// The body of the last delivery of this event in which these words stand.
-fn told_last(world: &World, event: &str, words: &str) -> String {
-    let is_it = |one: &DeliveryAttempt| one.event == event && one.payload.contains(words);
-    world.github.deliveries().into_iter().rev().find(is_it).expect("it was delivered").payload
-}
-
 /// Another order than this one comes to its end, and the story with it.
 async fn the_next_is_verified(world: World, before: OrderId) {
     let next = world.settled().await;
     assert_eq!((next.word(), next.order == before), ("verified", false), "{}", next.because());
     world.end().await;
-}
-
-/// What ended the first order comes once more, late and under another GUID, while the second is at work.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_ended_an_earlier_order_does_not_end_the_next() {
-    let world = Story::of(SLOWLY).labeled().await;
-    world.until_begun("implement/1/agent").await;
-    world.comment(MAINTAINER, "/cancel").await;
-    let first = world.settled().await;
-    assert_eq!(first.word(), "cancelled", "{}", first.because());
-    world.unlabel().await;
-    world.quiet().await;
-    let cancel = told_last(&world, "issue_comment", "/cancel");
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
-    world.label().await;
-    until_the_next_is_at_work(&world, first.order).await;
-
-    let guid = "0b989ba4-242f-11e5-81e1-c7b6966d2701";
-    assert_eq!(world.deliver(guid, "issue_comment", cancel.as_bytes()).await, 202);
-    the_next_is_verified(world, first.order).await;
 }
 
 /// The label that was taken off, and the issue that was closed, both before the label that the second order is of: told once
@@ -187,66 +144,6 @@ async fn an_end_from_before_the_label_does_not_end_its_order() {
         assert_eq!(world.deliver(&guid, "issues", told.payload.as_bytes()).await, 202);
     }
     the_next_is_verified(world, first.order).await;
-}
-
-/// As above, where the second order was begun by a comment.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_end_from_before_the_comment_does_not_end_its_order() {
-    let world = Story::of(SLOWLY).labeled().await;
-    world.until_begun("implement/1/agent").await;
-    world.github.close(REPOSITORY, world.issue, MAINTAINER).await.expect("it is open");
-    let first = world.settled().await;
-    assert_eq!(first.word(), "cancelled", "{}", first.because());
-    world.github.reopen(REPOSITORY, world.issue, MAINTAINER).await.expect("it is closed");
-    world.quiet().await;
-    let closed = told_last(&world, "issues", "\"action\":\"closed\"");
-    world.comment(MAINTAINER, "/journeyman").await;
-    until_the_next_is_at_work(&world, first.order).await;
-
-    assert_eq!(world.deliver("0b989ba4-242f-11e5-81e1-c7b6966d2901", "issues", closed.as_bytes()).await, 202);
-    the_next_is_verified(world, first.order).await;
-}
-
-/// An hour ago somebody closed the issue and opened it again, and only now it is told, when the order goes on at a word.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_end_from_before_the_word_by_which_an_order_goes_on_does_not_end_it() {
-    let world = Story::of(SLOWLY).labeled().await;
-    world.until_begun("implement/1/agent").await;
-    world.comment(MAINTAINER, "/cancel").await;
-    let first = world.settled().await;
-    assert_eq!(first.word(), "cancelled", "{}", first.because());
-    let is_it =
-        |one: &DeliveryAttempt| one.event == "issues" && one.payload.contains("\"action\":\"labeled\"");
-    let told = world.github.deliveries().into_iter().find(is_it).expect("it was delivered").payload;
-    let mut closed: Value = serde_json::from_str(&told).expect("it is JSON");
-    (closed["action"], closed["issue"]["state"]) = ("closed".into(), "closed".into());
-    world.comment(MAINTAINER, "/retry").await;
-    let goes_on = |journal: &Journal, survey: &OrderProjection| {
-        let is_told = journal.entries().iter().any(|entry| match &entry.event {
-            JournalEvent::Signaled { signal, .. } => {
-                matches!(signal.kind, SignalKind::Commanded { command: SlashCommand::Retry { .. }, .. })
-            }
-            JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
-        });
-        (is_told && survey.next.settled.is_none()).then_some(())
-    };
-    world.until("it goes on", goes_on).await;
-
-    let at = chrono::Utc::now() - chrono::TimeDelta::hours(1);
-    closed["issue"]["updated_at"] = at.to_rfc3339().into();
-    let body = closed.to_string();
-    // The label is of today, and the close of before it: the word is what counts. So the label is told as older still.
-    world
-        .sql(&format!(
-            "UPDATE journal SET event = json_set(event, '$.labeled_at', '{}') WHERE seq = 1 AND order_id = '{}'",
-            (at - chrono::TimeDelta::hours(1)).to_rfc3339(),
-            first.order
-        ))
-        .await;
-    assert_eq!(world.deliver("0b989ba4-242f-11e5-81e1-c7b6966d3001", "issues", body.as_bytes()).await, 202);
-    let ended = world.settled().await;
-    assert_eq!((ended.word(), ended.order), ("verified", first.order), "{}", ended.because());
-    world.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

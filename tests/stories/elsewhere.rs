@@ -1,8 +1,5 @@
 //! The repository is renamed, the App is installed again, or its installation is suspended, in the middle of an order.
 
-use journeyman::order::moves::Retry;
-use journeyman::order::{EffectOutcome, Journal, JournalEvent};
-
 use crate::world::{MAINTAINER, REPOSITORY, Story, World};
 
 /// Slow enough to be met in the middle.
@@ -42,39 +39,4 @@ async fn a_repository_that_is_renamed_or_transferred_keeps_its_orders() {
         world.github.rename_repository(now, REPOSITORY).await.expect("the name is free");
         world.end().await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_app_that_is_installed_again_goes_on_under_its_new_installation() {
-    let world = in_the_middle().await;
-    world.github.install_again();
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.runs_of("implement"), 1);
-    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
-    world.pull();
-    world.end().await;
-}
-
-fn is_waited_for(journal: &Journal) -> bool {
-    journal.entries().iter().any(|entry| match &entry.event {
-        JournalEvent::Observed { outcome, .. } => {
-            matches!(&**outcome, EffectOutcome::Trouble(trouble) if trouble.retry == Retry::Outage
-                && trouble.message.contains("no installation of the App includes the repository"))
-        }
-        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => false,
-    })
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_suspended_installation_is_waited_for_and_what_was_under_way_goes_on() {
-    let world = in_the_middle().await;
-    world.github.suspend_installation(true);
-    world.until("a try in vain", |journal, _| is_waited_for(journal).then_some(())).await;
-    world.github.suspend_installation(false);
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.runs_of("implement"), 1);
-    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
-    world.end().await;
 }

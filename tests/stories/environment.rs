@@ -3,13 +3,12 @@
 
 use std::path::Path;
 
-use journeyman::emulator::RepositorySource;
 use journeyman_test_support::archives::TestImage;
 use journeyman_test_support::local_registry::LocalRegistry;
 use journeyman_test_support::root::{copy_libraries, copy_programs};
 
 use crate::images::image_with;
-use crate::world::{REPOSITORY, Story, WELL};
+use crate::world::{Story, WELL};
 
 const SETTINGS: &str = ".github/journeyman.yml";
 
@@ -26,21 +25,6 @@ class TestAnswer(unittest.TestCase):
     def test_answer(self):
         self.assertEqual(int(open('answer').read()), oracle.ANSWER)
 ";
-
-const C: &str = "
-setup: mkdir -p build && echo '#define ANSWER 42' > build/oracle.h
-test: cc -Ibuild -o build/test test.c && build/test
-";
-const C_TEST: &str = r#"
-#include <stdio.h>
-#include "oracle.h"
-int main(void) {
-    int answer = 0;
-    FILE *file = fopen("answer", "r");
-    printf("1..1\n%sok 1 - answer\n", file && fscanf(file, "%d", &answer) == 1 && answer == ANSWER ? "" : "not ");
-    return answer != ANSWER;
-}
-"#;
 
 /// Runs the tests, mends, runs them again, and spoils what is installed once all is pushed.
 const WORK: &str = r#"
@@ -84,26 +68,6 @@ async fn an_agent_and_a_reviewer_run_the_tests_of_python_where_they_work() {
     worked(PYTHON, &[("test_answer.py", PYTHON_TEST)]).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_and_a_reviewer_run_the_tests_of_c_where_they_work() {
-    worked(C, &[("test.c", C_TEST)]).await;
-}
-
-const NODE: &str = "
-setup: mkdir -p node_modules && echo 'module.exports = 42' > node_modules/oracle.js
-test: node --test
-";
-const NODE_TEST: &str = "
-require('node:test')('the answer', () => {
-    require('node:assert').equal(+require('node:fs').readFileSync('answer', 'utf8'), require('oracle'));
-});
-";
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_and_a_reviewer_run_the_tests_of_node_where_they_work() {
-    worked(NODE, &[("answer.test.js", NODE_TEST)]).await;
-}
-
 const RUST: &str = "
 setup: |
   mkdir -p target && echo 'const ANSWER: i32 = 42;' > target/oracle.rs
@@ -125,38 +89,6 @@ const RUST_MANIFEST: &str = "[package]\nname = 'sample'\nversion = '0.1.0'\nedit
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_and_a_reviewer_run_the_tests_of_rust_where_they_work() {
     worked(RUST, &[("src/lib.rs", RUST_TEST), ("Cargo.toml", RUST_MANIFEST)]).await;
-}
-
-const GO: &str = "
-setup: mkdir -p vendor/oracle && printf 'package oracle\\nconst Answer = 42\\n' > vendor/oracle/oracle.go && printf '# oracle v0.0.0\\n## explicit\\noracle\\n' > vendor/modules.txt
-test: go test -mod=vendor -v .
-";
-const GO_TEST: &str = r#"
-package sample
-
-import (
-	"oracle"
-	"os"
-	"strconv"
-	"strings"
-	"testing"
-)
-
-func TestAnswer(t *testing.T) {
-	text, _ := os.ReadFile("answer")
-	if answer, _ := strconv.Atoi(strings.TrimSpace(string(text))); answer != oracle.Answer {
-		t.Fatal("the answer is", answer)
-	}
-}
-"#;
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_and_a_reviewer_run_the_tests_of_go_where_they_work() {
-    worked(
-        GO,
-        &[("answer_test.go", GO_TEST), ("go.mod", "module sample\n\ngo 1.18\n\nrequire oracle v0.0.0\n")],
-    )
-    .await;
 }
 
 /// An image in which agents of these stories can be started, and hand over their work.
@@ -287,56 +219,4 @@ async fn tests_find_a_remote_origin_with_the_repositorys_address_and_no_token() 
     assert_eq!(seen.get(1), Some(&"fetched"), "{said}");
     assert!(seen[0].starts_with("http://127.0.0.1:") && !seen[0].contains('@'), "{said}");
     world.end().await;
-}
-
-/// Needs a file of another repository.
-const NEEDS_SUBMODULE: &str = "test: sh compare.sh\n";
-const COMPARES: &str = "cmp -s answer lib/oracle.txt && printf '1..1\\nok 1 - answer\\n' || { printf '1..1\\nnot ok 1 - answer\\n'; exit 1; }\n";
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn agents_and_tests_have_the_submodules_that_everybody_may_read_and_the_others_are_named() {
-    let work = WORK.replacen("    TEST", "    ls secret\n    TEST", 1).replace("TEST", "sh compare.sh");
-    let story =
-        Story::of(&work).file(SETTINGS, NEEDS_SUBMODULE).file("compare.sh", COMPARES).without("test.sh");
-    let world = story.begin().await;
-    let mut gitmodules = String::new();
-    let mut commits = Vec::new();
-    for (name, answer) in [("lib", "42\n"), ("secret", "43\n")] {
-        let whole = format!("acme/{name}");
-        let files = [("oracle.txt".to_owned(), answer.as_bytes().to_vec())].into();
-        world.github.create_repository(&whole, RepositorySource::Files(files)).await.expect("a repository");
-        let there = git2::Repository::open(world.github.git_dir(&whole).expect("its folder")).expect("git");
-        commits.push((name, there.revparse_single("HEAD").expect("a commit").id()));
-        gitmodules += &format!("[submodule \"{name}\"]\n\tpath = {name}\n\turl = ../{name}.git\n");
-    }
-    world.github.make_private("acme/secret").expect("the repository is there");
-    add_submodules(&world.github.git_dir(REPOSITORY).expect("its folder"), &gitmodules, &commits);
-    world.label().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let said = ended.said("implement/1/agent");
-    let seen: Vec<&str> = said.lines().collect();
-    assert_eq!(seen, ["red before", "green after", "M  answer", "spoiled"], "{said}");
-    assert!(ended.said("review/1/verify-1").contains("green, and red with the old answer"));
-    let entries = world.git(&["ls-tree", "--format=%(objecttype) %(path)", &world.pull().head]);
-    assert!(entries.contains("commit lib\n") && entries.contains("commit secret"), "{entries}");
-    let named =
-        "secret: acme/secret is not there or is not public, and the App's token is for acme/answers alone";
-    assert!(world.status_comment().contains(named), "{}", world.status_comment());
-    world.end().await;
-}
-
-fn add_submodules(place: &Path, gitmodules: &str, commits: &[(&str, git2::Oid)]) {
-    let repository = git2::Repository::open(place).expect("a repository");
-    let parent = repository.revparse_single("HEAD").expect("a commit").peel_to_commit().expect("a commit");
-    let mut tree = repository.treebuilder(Some(&parent.tree().expect("a tree"))).expect("a tree");
-    let blob = repository.blob(gitmodules.as_bytes()).expect("a file");
-    tree.insert(".gitmodules", blob, 0o100_644).expect("a file");
-    for (path, commit) in commits {
-        tree.insert(path, *commit, 0o160_000).expect("a submodule");
-    }
-    let tree = repository.find_tree(tree.write().expect("a tree")).expect("a tree");
-    let who = git2::Signature::new("Ada", "ada@example.org", &git2::Time::new(0, 0)).expect("a name");
-    repository.commit(Some("HEAD"), &who, &who, "Take them in", &tree, &[&parent]).expect("a commit");
 }

@@ -1,7 +1,6 @@
 //! When the attempts run out the tech lead is asked: it guides, or it calls a person.
 
 use crate::world::Story;
-use crate::world::judges::diagnoses;
 
 /// A wrong answer, in words, so that each fails in its own way.
 fn wrong(round: u32, word: &str) -> String {
@@ -69,63 +68,6 @@ async fn the_tech_lead_guides_and_the_developer_succeeds() {
     api: verified / true
     exit: 0
     attestation: PASSED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_tech_lead_flags_and_its_diagnosis_is_what_the_person_reads() {
-    let lead = diagnoses("implement", "flag", "The test wants a number that the issue does not name.", "");
-    let world = Story::of(&(three_wrong() + &lead)).labeled().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (3, 1));
-    let pull = world.pull();
-    assert!(pull.draft);
-    assert!(pull.issue.body.contains("base commit ["), "{}", pull.issue.body);
-    assert!(
-        !pull.issue.body.to_lowercase().contains("passing, not"),
-        "what fails is not called passing: {}",
-        pull.issue.body
-    );
-    let status = world.status_comment();
-    assert!(status.contains("The test wants a number that the issue does not name."), "{status}");
-    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
-    assert!(!ended.moves().iter().any(|name| name.starts_with("review/")), "{:?}", ended.moves());
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: needs-human
-    status: Needs a person: the best attempt is not verified
-    check: Not verified: 1 of 2 tests pass (Some(Failure))
-    pull: ❌ Not verified (draft)
-    receipt: escalated / not verified / false
-    api: escalated / false
-    exit: 3
-    attestation: FAILED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_nothing_was_pushed_in_spite_of_advice_it_is_not_tried_again() {
-    let lead = diagnoses("implement", "guide", "It is lazy.", "Work.");
-    let world = Story::of(&("\n- stage: implement\n  role: developer\n  say: Done!\n".to_owned() + &lead));
-    let world = world.labeled().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "blocked", "{}", ended.because());
-    assert_eq!((ended.judged_of("implement"), ended.runs_of("implement")), (1, 3), "twice, advice, once");
-    assert!(ended.because().contains("also after the tech_lead's guidance"), "{}", ended.because());
-    assert!(world.pulls().is_empty());
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: needs-human
-    status: Blocked: there is no usable attempt
-    check: none
-    pull: none
-    receipt: blocked / none / false
-    api: blocked / false
-    exit: 1
-    attestation: none
     ");
     world.end().await;
 }

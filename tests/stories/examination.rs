@@ -1,6 +1,6 @@
 //! Somebody who never sees the change says beforehand what it has to do, and every change is held against that.
 
-use crate::world::{MAINTAINER, Story};
+use crate::world::Story;
 
 const SETTINGS: &str = "test: sh test.sh\nexamine: changes\n";
 
@@ -115,76 +115,4 @@ async fn a_statement_that_is_read_otherwise_a_second_time_counts_neither_way() {
     insta::assert_snapshot!(format!("{}: {}", ended.word(), ended.because()), @"unproven: passing, not proven: no test that failed before passes now, and the change adds and edits no test");
     assert!(body.contains("⚠️ statement 1"), "{body}");
     world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_statement_refuses_to_the_end_is_a_persons_affair() {
-    let again = "
-- stage: implement
-  role: developer
-  run: |
-    cat > /dev/null
-    echo $(($(cat answer) + 1)) > answer && git commit -q -a -m 'Give yet another answer' && git push -q origin HEAD
-  say: It is another one now.
-";
-    let world = story(&format!("{EXAMINER}{OTHER}{again}{}", read_again("\"42\""))).labeled().await;
-    let ended = world.settled().await;
-    insta::assert_snapshot!(format!("{}: {}", ended.word(), ended.because()), @"escalated: statement 1 (issue: “it should say 42”) does not hold: cat answer gives 45, and 42 is expected (tried 3 times). The tech_lead says: A person has to look at it.");
-    let body = world.pull().issue.body;
-    for shown in ["❌ statement 1", "comment `/examine drop 1`", "secret-program"] {
-        assert!(body.contains(shown), "{shown:?} is not in {body}");
-    }
-    world.comment(MAINTAINER, "/approve").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "approved", "{}", ended.because());
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_person_drops_a_statement_that_is_wrong_and_the_rest_counts() {
-    let test = "
-- stage: implement
-  role: developer
-  run: |
-    cat > /dev/null
-    echo 43 > answer && sed -i 's/is an answer\" yes .*/is an answer\" 43 \"$(cat answer)\"/' test.sh
-    git commit -q -a -m 'Give another answer' && git push -q origin HEAD
-  say: The answer is another one now.
-";
-    let world = story(&format!("{EXAMINER}{test}{}", read_again("\"42\""))).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    world.comment(MAINTAINER, "/examine drop 1").await;
-    let ended = world.settled().await;
-    let body = world.pull().issue.body;
-    insta::assert_snapshot!(format!("{}: {}", ended.word(), ended.because()), @"verified:");
-    let said: Vec<&str> = body.lines().filter(|line| line.contains("dropped")).collect();
-    insta::assert_snapshot!(said.join("\n"), @r###"
-    - no statement of the issue counts, 1 of 1 promises are kept (1 dropped by a person)
-      - ⚠️ statement 1 (issue: “it should say 42”) was dropped by mona
-    "###);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_examiner_who_answers_nonsense_costs_one_more_try_and_the_title_says_so() {
-    let nonsense = "
-- stage: examine
-  say: I have looked at it, and it is fine.
-";
-    for (settings, word) in
-        [(SETTINGS.to_owned(), "verified"), (format!("{SETTINGS}require: [examined]\n"), "unverified")]
-    {
-        let world = Story::of(&format!("{nonsense}{}", crate::world::WELL))
-            .file(".github/journeyman.yml", &settings)
-            .labeled()
-            .await;
-        let ended = world.settled().await;
-        assert_eq!(ended.word(), word, "{}", ended.because());
-        let body = world.pull().issue.body;
-        let expected =
-            if word == "verified" { "### ✅ Verified, not examined" } else { "### ⚠️ Unverified" };
-        assert!(body.lines().any(|line| line == expected), "{body}");
-        world.end().await;
-    }
 }

@@ -10,7 +10,7 @@ use journeyman::emulator::{ApiCall, Caller, Fault, FaultKind, IssueView, PullVie
 use journeyman::order::{EffectOutcome, JournalEntry, JournalEvent};
 
 use crate::is_all_asked_for;
-use crate::world::{REPOSITORY, Story, WELL, World};
+use crate::world::{Story, WELL, World};
 
 /// Worlds that go on side by side.
 const AT_ONCE: usize = 6;
@@ -159,40 +159,4 @@ async fn whatever_write_fails_once_in_whatever_way_the_end_is_the_same() {
     let wrong: Vec<String> =
         stream::iter(cases).buffer_unordered(AT_ONCE).filter_map(future::ready).collect().await;
     assert!(wrong.is_empty(), "expected {expected:#?}\n{}", wrong.join("\n"));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_github_that_lets_nobody_in_for_a_while_is_waited_for() {
-    let world = Story::of(WELL).begin().await;
-    world.github.inject(Fault {
-        method: Some("POST".to_owned()),
-        path_contains: "/pulls".to_owned(),
-        // Each attempt asks for a new token and tries once more.
-        times: 4,
-        kind: status(401, &[], "Bad credentials"),
-    });
-    world.label().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.runs_of("implement"), 1, "nobody pays for GitHub's troubles");
-    world.pull();
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_github_that_stays_down_is_waited_for_and_then_named() {
-    let world = Story::of(WELL).begin().await;
-    world.github.inject(Fault {
-        method: None,
-        path_contains: "/pulls".to_owned(),
-        times: 4,
-        kind: status(503, &[], "Service unavailable"),
-    });
-    world.label().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.runs_of("implement"), 1, "nobody pays for GitHub's troubles");
-    assert_eq!(world.github.branches(REPOSITORY).len(), 2);
-    world.pull();
-    world.end().await;
 }

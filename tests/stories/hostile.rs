@@ -1,7 +1,6 @@
 //! Text of strangers, and of agents that were talked into something.
 
-use crate::all_or_first;
-use crate::world::{OUTSIDER, REPOSITORY, Story, WELL};
+use crate::world::{OUTSIDER, Story, WELL};
 
 /// Echoes its prompts, so that the story can read them.
 fn echoing() -> String {
@@ -33,30 +32,6 @@ async fn placeholders_variables_and_commands_in_an_issue_are_text() {
     assert_eq!(told.matches("\n</untrusted>").count(), 3, "a frame was closed by what is in it: {told}");
     world.pull();
     world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn titles_that_are_long_empty_looking_or_all_emoji_work() {
-    let long = "answer ".repeat(40);
-    let titles =
-        [long.as_str(), "\"'`\\ ;|&<>", "🎉🎉🎉", "\u{200b}", "--force origin main", "../../../etc/passwd"];
-    for title in all_or_first(&titles, 2) {
-        // The agent names neither branch nor pull request, so that the title has to do.
-        let scenes = format!("{WELL}\n- stage: branch\n  say: ''\n- stage: publish\n  say: ''\n");
-        let world = Story::of(&scenes).issue(title, "").labeled().await;
-        let ended = world.settled().await;
-        assert_eq!(ended.word(), "verified", "{title:?}: {}", ended.because());
-        let pull = world.pull();
-        let safe = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '/');
-        assert!(pull.head.starts_with("journeyman/issue-1") && pull.head.chars().all(safe), "{}", pull.head);
-        assert!(pull.head.len() <= 100, "{}", pull.head);
-        assert!(
-            !pull.issue.title.trim().is_empty() && pull.issue.title.chars().count() <= 256,
-            "{}",
-            pull.issue.title
-        );
-        world.end().await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -96,27 +71,6 @@ async fn an_agents_text_mentions_nobody_closes_nothing_else_and_shows_no_picture
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn seventy_thousand_characters_are_shortened_and_the_receipt_stays() {
-    let scenes = format!(
-        "{WELL}
-- stage: publish
-  run: |
-    echo 'Give the right answer'; echo
-    head -c 70000 /dev/zero | tr '\\0' 'x' | fold -w 70
-"
-    );
-    let world = Story::of(&scenes).labeled().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let body = world.pull().issue.body;
-    assert!(body.chars().count() <= 65_536, "{}", body.chars().count());
-    assert!(body.contains("Shortened") && body.contains("Receipt"), "{}", &body[body.len() - 2_000..]);
-    assert!(body.contains(&world.pull().head_sha));
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_forged_status_comment_is_not_taken_for_ours() {
     let world = Story::of(WELL.replace("usd: 0.05", "think: 1500").as_str()).labeled().await;
     let order = world.until("the order", |journal, _| Some(journal.opened().order)).await;
@@ -130,29 +84,6 @@ async fn a_forged_status_comment_is_not_taken_for_ours() {
         comments.iter().filter(|one| one.author == OUTSIDER).map(|one| one.body.as_str()).collect();
     assert_eq!(theirs, [forged.as_str()], "a stranger's comment is not edited");
     world.status_comment();
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_that_pushes_elsewhere_publishes_nothing_there() {
-    let scenes = "
-- stage: implement
-  run: |
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer'
-    git push -q --force origin HEAD:main HEAD:refs/heads/evil HEAD:refs/tags/v9
-    git push -q origin HEAD
-  say: Pushed.
-";
-    let world = Story::of(scenes).begin().await;
-    let before = world.github.branch_head(REPOSITORY, "main");
-    world.label().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(world.github.branch_head(REPOSITORY, "main"), before);
-    assert_eq!(world.branches(), ["journeyman/issue-1-right-answer"]);
-    assert_eq!(world.git(&["tag"]), "");
     world.end().await;
 }
 

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::world::{REPOSITORY, Story, WELL};
+use crate::world::{REPOSITORY, Story};
 use journeyman::emulator::Caller;
 
 const ATTRIBUTES: &str = "*.bin filter=lfs diff=lfs merge=lfs -text\n";
@@ -72,22 +72,6 @@ async fn tests_that_read_a_file_of_git_lfs_verify_a_change_and_the_token_goes_no
     assert!(!read[0].headers.contains_key("authorization"), "{read:?}");
     let written = format!("{:?}", ended.journal.entries());
     assert!(!written.contains("ghs_") && !written.contains(&read[0].headers["x-large-file-grant"]));
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_content_that_its_server_does_not_have_is_named_and_the_order_goes_on() {
-    let world = Story::of(WELL)
-        .file(".gitattributes", ATTRIBUTES)
-        .file("absent.bin", &pointer_to(b"nobody has it"))
-        .begin()
-        .await;
-    world.label().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let named = "are pointers to their content: absent.bin: its server does not have it";
-    assert!(format!("{:?}", ended.journal.entries()).contains(named));
     world.end().await;
 }
 

@@ -1,15 +1,13 @@
 //! What Journeyman hears and what it lets pass: from the delivery to the journals of whom it concerns.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
-use journeyman::emulator::{Fault, FaultKind, RepositoryRole, RepositorySource, ReviewState};
-use journeyman::order::next::OrderProjection;
-use journeyman::order::{Journal, JournalEvent, OrderId, Signal, SignalKind};
+use journeyman::emulator::ReviewState;
+use journeyman::order::{JournalEvent, OrderId, Signal, SignalKind};
 use journeyman::store::DeliveryConclusion;
 use serde_json::{Value, json};
 
-use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
+use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
 /// The App of GitHub's own Actions.
 const ACTIONS: u64 = 15_368;
@@ -222,117 +220,5 @@ async fn what_people_say_on_the_pull_request_is_heard_where_it_is_meant_for_us()
             "reviewed approved",
         ]
     );
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_delivery_waits_while_github_does_not_say_who_we_are() {
-    let world = Story::of(WELL).begin().await;
-    for (code, times) in [(404, 1), (502, 4)] {
-        let kind = FaultKind::Status { code, headers: Vec::new(), body: "{}".to_owned() };
-        let method = Some("GET".to_owned());
-        world.github.inject(Fault { method, path_contains: "/app".to_owned(), times, kind });
-    }
-    world.label().await;
-    let order = world.settled().await.order;
-    let pull = world.pull().issue.number;
-    let before = heard(&world, order).await.len();
-    world.github.comment(REPOSITORY, pull, OUTSIDER, "@journeyman why?").await.expect("it is there");
-    world.quiet().await;
-
-    let heard = heard(&world, order).await;
-    assert_eq!(heard.len(), before + 1);
-    assert!(matches!(heard[before].kind, SignalKind::Remarked { .. }), "{heard:?}");
-    let asked = world.calls("GET", "/app").into_iter().filter(|call| call.path.ends_with("/app"));
-    // One of the faults may have met the question for deliveries.
-    assert!(asked.count() >= 5, "until it is known");
-    world.end().await;
-}
-
-/// Five labels wait in one repository; another one's is taken meanwhile. Who puts them on may not, so that each order
-/// ends at once.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repository_that_github_does_not_answer_for_holds_up_no_other() {
-    const OTHER: &str = "acme/questions";
-    let world = Story::of(WELL).begin().await;
-    let files = RepositorySource::Files(BTreeMap::from([("README.md".to_owned(), b"None yet.\n".to_vec())]));
-    world.github.create_repository(OTHER, files).await.expect("a repository");
-    world.github.set_permission(OTHER, TRIAGER, RepositoryRole::Triage).expect("it is there");
-    let kind = FaultKind::Status { code: 502, headers: Vec::new(), body: "{}".to_owned() };
-    let path_contains = format!("{REPOSITORY}/contents");
-    world.github.inject(Fault { method: None, path_contains: path_contains.clone(), times: 10_000, kind });
-    for repository in [REPOSITORY; 5].into_iter().chain([OTHER]) {
-        let issue =
-            world.github.open_issue(repository, TRIAGER, "An answer, please", "").await.expect("opened");
-        world.github.label(repository, issue, "journeyman", TRIAGER).await.expect("it is there");
-    }
-
-    // Taken off again from the first of them: that is heard after the label, and not before it.
-    world.github.unlabel(REPOSITORY, 2, "journeyman", TRIAGER).await.expect("it is there");
-
-    let is_of_other = |journal: &Journal| journal.opened().repository.to_string() == OTHER;
-    world.until("the other one's order", |journal, _| is_of_other(journal).then_some(())).await;
-    let asked = world.calls("GET", &path_contains).len();
-    assert!(asked <= 9, "the first label is tried again, the others are not: {asked} questions");
-    assert_eq!(world.orders().await.len(), 1, "nothing of the first repository is taken in yet");
-
-    world.github.clear_faults();
-    world.quiet().await;
-    let orders = world.orders().await;
-    assert_eq!(orders.len(), 6);
-    let mut unlabeled = Vec::new();
-    for order in orders {
-        let heard = heard(&world, order).await;
-        if heard.iter().any(|signal| matches!(signal.kind, SignalKind::Unlabeled { .. })) {
-            unlabeled.push(world.look(order).await.0.opened().issue.number.0);
-        }
-    }
-    assert_eq!(unlabeled, [2], "in the order in which they came");
-    world.end().await;
-}
-
-/// GitHub's limits are an installation's: what it asks of one is kept, and nobody else waits for it.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repository_that_github_limits_for_an_hour_keeps_no_other_waiting() {
-    const OTHER: &str = "umbrella/questions";
-    let mut world = Story::of(WELL).begin().await;
-    let files = RepositorySource::Files(BTreeMap::from([("README.md".to_owned(), b"None yet.\n".to_vec())]));
-    world.github.create_repository(OTHER, files).await.expect("a repository");
-    world.github.install_apart("umbrella");
-    world.github.set_permission(OTHER, TRIAGER, RepositoryRole::Triage).expect("it is there");
-    let headers = vec![("retry-after".to_owned(), "3600".to_owned())];
-    let kind = FaultKind::Status { code: 429, headers, body: "{}".to_owned() };
-    let path_contains = format!("{REPOSITORY}/contents");
-    world.github.inject(Fault { method: None, path_contains: path_contains.clone(), times: 10_000, kind });
-    for _ in 0..5 {
-        let issue = world.github.open_issue(REPOSITORY, TRIAGER, "An answer, please", "").await;
-        let issue = issue.expect("an issue");
-        world.github.label(REPOSITORY, issue, "journeyman", TRIAGER).await.expect("it is there");
-    }
-    let limited = world.github.wait_for("the limit", Duration::from_secs(30), |github| {
-        github.calls().iter().any(|call| call.status == Some(429)).then_some(())
-    });
-    limited.await.expect("the first label is asked about");
-
-    let begun = Instant::now();
-    let issue = world.github.open_issue(OTHER, TRIAGER, "A question, please", "").await.expect("an issue");
-    world.github.label(OTHER, issue, "journeyman", TRIAGER).await.expect("it is there");
-    let is_done = |journal: &Journal, survey: &OrderProjection| {
-        let is_of_other = journal.opened().repository.to_string() == OTHER;
-        (is_of_other && survey.next.settled.is_some()).then_some(())
-    };
-    world.until("the other one's order, to its end", is_done).await;
-    let took = begun.elapsed();
-    assert!(took < Duration::from_secs(10), "taken in and asked about at once: {took:?}");
-    let asked = world.calls("GET", &path_contains).len();
-    assert!(asked <= 1, "nobody asks again before the hour is over: {asked} questions");
-    assert_eq!(world.orders().await.len(), 1);
-
-    // The hour is over, or so it seems to a Journeyman that starts anew.
-    world.stop_bot().await;
-    world.github.clear_faults();
-    world.start_bot().await;
-    world.quiet().await;
-    assert_eq!(world.orders().await.len(), 6);
     world.end().await;
 }

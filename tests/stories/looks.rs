@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use journeyman::emulator::{Fault, FaultKind, RepositorySource};
+use journeyman::emulator::{Fault, FaultKind};
 use journeyman::order::next::OrderProjection;
 use journeyman::order::{IssueNumber, Journal, JournalEvent, OrderId, SignalKind};
 
@@ -82,56 +82,6 @@ async fn begun(world: &World) -> Vec<(u64, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_end_is_heard_although_an_earlier_order_of_the_issue_heard_of_its_own() {
-    let mut world = Story::of(WELL).labeled().await;
-    let first = world.settled().await;
-    world.github.close(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it is open");
-    world.quiet().await;
-    assert_eq!(told(&world, first.order).await, ["closed"]);
-    world.rescript(SLOWLY);
-    world.unlabel().await;
-    world.label().await;
-    until_the_next_is_at_work(&world, first.order).await;
-    world.stop_bot().await;
-
-    world.github.close(REPOSITORY, world.issue, MAINTAINER).await.expect("it is open");
-    start_without_deliveries(&mut world).await;
-    let second = world.settled().await;
-    assert_eq!((second.word(), second.order == first.order), ("cancelled", false), "{}", second.because());
-    assert_eq!(told(&world, second.order).await, ["closed"]);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_installation_that_lets_nobody_in_holds_up_no_other() {
-    const OTHER: &str = "umbrella/questions";
-    let mut world = begin(WELL).await;
-    world
-        .github
-        .create_repository(OTHER, RepositorySource::Files(Default::default()))
-        .await
-        .expect("the name is free");
-    let apart = world.github.install_apart("umbrella");
-    let issue = world.github.open_issue(OTHER, MAINTAINER, "There", "").await.expect("an issue");
-    world.stop_bot().await;
-    start_without_deliveries(&mut world).await;
-    world.stop_bot().await;
-
-    world.github.label(OTHER, issue, "journeyman", "umbrella").await.expect("it is there");
-    world.github.inject(always(&format!("/app/installations/{apart}/access_tokens"), 403));
-    // Each start looks, and what was looked at is not looked at again.
-    start_without_deliveries(&mut world).await;
-    world.stop_bot().await;
-    twenty_minutes_pass(&world).await;
-    assert!(world.orders().await.is_empty());
-
-    world.github.clear_faults();
-    start_without_deliveries(&mut world).await;
-    assert_eq!(world.orders().await.len(), 1, "what happened meanwhile is heard as soon as it lets us in");
-    world.stop_bot().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_happened_while_an_installation_was_suspended_is_heard_however_long_that_was() {
     let mut world = begin(WELL).await;
     world.stop_bot().await;
@@ -145,23 +95,6 @@ async fn what_happened_while_an_installation_was_suspended_is_heard_however_long
 
     world.stop_bot().await;
     world.github.suspend_installation(false);
-    start_without_deliveries(&mut world).await;
-    assert_eq!(begun(&world).await, [(world.issue, String::new())]);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_label_is_heard_although_its_settings_could_not_be_read_at_first() {
-    let mut world = begin(WELL).await;
-    world.stop_bot().await;
-    world.label().await;
-    world.github.inject(always("/contents/.github/journeyman.yml", 502));
-    start_without_deliveries(&mut world).await;
-    world.stop_bot().await;
-    twenty_minutes_pass(&world).await;
-    assert!(world.orders().await.is_empty());
-
-    world.github.clear_faults();
     start_without_deliveries(&mut world).await;
     assert_eq!(begun(&world).await, [(world.issue, String::new())]);
     world.end().await;
@@ -192,63 +125,6 @@ async fn whatever_begins_an_order_is_heard_by_looking_and_an_issue_that_is_gone_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_said_to_an_order_before_the_label_that_begins_the_next_is_not_said_to_that() {
-    let mut world = Story::of(SLOWLY).labeled().await;
-    world.until_begun("implement/1/agent").await;
-    let first = world.latest_order().await.expect("there is one");
-    world.stop_bot().await;
-    world.comment(MAINTAINER, "/cancel").await;
-    world.unlabel().await;
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
-    world.label().await;
-    world.rescript(WELL);
-    start_without_deliveries(&mut world).await;
-
-    let second = world.settled().await;
-    assert_eq!((second.word(), second.order == first), ("verified", false), "{}", second.because());
-    let (_, before) = world.look(first).await;
-    assert_eq!(before.surfaces().outcome, "cancelled");
-    assert_eq!(told(&world, second.order).await, Vec::<&str>::new());
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_command_to_an_order_that_has_ended_is_not_said_to_the_next() {
-    let mut world = Story::of(WELL).labeled().await;
-    let first = world.settled().await;
-    world.github.close(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it is open");
-    world.quiet().await;
-    world.stop_bot().await;
-    world.comment(MAINTAINER, "/cancel").await;
-    world.unlabel().await;
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
-    world.label().await;
-    start_without_deliveries(&mut world).await;
-
-    let second = world.settled().await;
-    assert_eq!((second.word(), second.order == first.order), ("verified", false), "{}", second.because());
-    assert_eq!(told(&world, first.order).await, ["closed", "cancel"]);
-    assert_eq!(told(&world, second.order).await, Vec::<&str>::new());
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_edit_of_the_issue_is_heard_once() {
-    let mut world = Story::of(SLOWLY).labeled().await;
-    world.until_begun("implement/1/agent").await;
-    let order = world.latest_order().await.expect("there is one");
-    world.stop_bot().await;
-    let (issue, text) = (world.issue, Some("Right means 42."));
-    world.github.edit(REPOSITORY, issue, MAINTAINER, None, text).await.expect("it is there");
-    start_without_deliveries(&mut world).await;
-    assert_eq!(told(&world, order).await, ["edited"]);
-    world.stop_bot().await;
-    start_without_deliveries(&mut world).await;
-    assert_eq!(told(&world, order).await, ["edited"]);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_label_that_is_taken_off_cancels_although_no_delivery_tells_of_it() {
     let mut world = Story::of(SLOWLY).labeled().await;
     world.until_begun("implement/1/agent").await;
@@ -259,50 +135,5 @@ async fn a_label_that_is_taken_off_cancels_although_no_delivery_tells_of_it() {
     let ended = world.settled().await;
     assert_eq!((ended.word(), ended.order), ("cancelled", order), "{}", ended.because());
     assert_eq!(told(&world, order).await, ["unlabeled"]);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_command_after_the_label_is_said_to_the_order_that_the_label_begins() {
-    let mut world = begin(SLOWLY).await;
-    world.stop_bot().await;
-    world.label().await;
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
-    world.comment(MAINTAINER, "/cancel").await;
-    start_without_deliveries(&mut world).await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "cancelled", "{}", ended.because());
-    assert_eq!(told(&world, ended.order).await, ["cancel"]);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_comment_that_is_edited_begins_nothing_also_where_nobody_told_of_the_edit() {
-    let mut world = begin(WELL).await;
-    let (issue, thanks) = (world.issue, "I have seen this too.");
-    let comment = world.github.comment(REPOSITORY, issue, MAINTAINER, thanks).await.expect("it is there");
-    world.quiet().await;
-    world.stop_bot().await;
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
-    world.github.edit_comment(REPOSITORY, comment, MAINTAINER, "/journeyman").await.expect("it is there");
-    start_without_deliveries(&mut world).await;
-    assert!(world.orders().await.is_empty());
-    world.end().await;
-}
-
-/// A word on a closed issue begins nothing; nor does it when the issue is opened again.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_said_on_a_closed_issue_begins_nothing_when_it_is_opened_again() {
-    let mut world = begin(WELL).await;
-    world.github.close(REPOSITORY, world.issue, MAINTAINER).await.expect("it is open");
-    tokio::time::sleep(Duration::from_millis(2_100)).await;
-    world.comment(MAINTAINER, "/journeyman").await;
-    world.label().await;
-    world.quiet().await;
-    world.stop_bot().await;
-    tokio::time::sleep(Duration::from_millis(2_100)).await;
-    world.github.reopen(REPOSITORY, world.issue, MAINTAINER).await.expect("it is closed");
-    start_without_deliveries(&mut world).await;
-    assert!(world.orders().await.is_empty());
     world.end().await;
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use journeyman::order::{JournalEvent, Settlement, SignalKind};
 
-use super::conversation::ANSWERS;
 use crate::world::look::BOT;
 use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
@@ -104,25 +103,5 @@ async fn a_command_and_a_merge_that_no_delivery_tells_of_are_heard_once() {
         JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
     });
     assert_eq!(commands.count(), 2, "each was heard once");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_review_that_no_delivery_tells_of_is_answered() {
-    let mut world = Story::of(&(WELL.to_owned() + ANSWERS)).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let pull = world.pull().issue.number;
-    world.stop_bot().await;
-    let changes = journeyman::emulator::ReviewState::ChangesRequested;
-    world
-        .github
-        .review(REPOSITORY, pull, MAINTAINER, changes, "Please say it to the end.")
-        .await
-        .expect("it is there");
-    start_without_deliveries(&mut world).await;
-    world.until_begun("answer/1/1/agent").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     world.end().await;
 }

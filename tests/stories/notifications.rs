@@ -57,18 +57,6 @@ async fn who_is_named_hears_once_that_a_person_is_needed_and_once_that_it_is_don
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slack_gets_a_text() {
-    let receiver = MessageReceiver::start().await;
-    let world = unverified(&receiver.url, NotificationFormat::Slack).await;
-    let came = receiver.until(2).await;
-    let said = json(&came[1]);
-    let text = said["text"].as_str().expect("a text");
-    assert!(text.contains("acme/answers#1>") && text.contains("|Pull request>"), "{text}");
-    assert_eq!(said.as_object().map(serde_json::Map::len), Some(1), "and nothing else: {said}");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_goes_on_where_nobody_listens() {
     let world = unverified("http://127.0.0.1:9/nobody", NotificationFormat::Json).await;
     world.comment(MAINTAINER, "/approve").await;

@@ -61,37 +61,6 @@ async fn the_label_of_somebody_without_write_access_does_nothing_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_an_outsiders_label_a_maintainers_own_starts_the_work() {
-    let world = Story::of(WELL).begin().await;
-    world.label_by(OUTSIDER).await;
-    assert_eq!(world.settled().await.word(), "refused");
-    world.unlabel().await;
-    world.label().await;
-
-    assert_eq!(world.settled().await.word(), "verified");
-    assert_eq!(world.orders().await.len(), 2);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn retry_with_guidance_gives_new_attempts_and_the_agent_hears_it() {
-    let world = Story::of(STUBBORN).labeled().await;
-    assert_eq!(world.settled().await.word(), "blocked");
-    world.comment(MAINTAINER, "/retry write 42 into the file\nand nothing else").await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.runs_of("implement"), 3);
-    let told = ended.said("implement/3/agent");
-    assert!(told.contains("write 42 into the file\nand nothing else"), "{told}");
-    assert!(told.contains("attempt 1 of 3"), "{told}");
-    assert_eq!(world.orders().await.len(), 1, "the order goes on; no other begins");
-    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
-    assert!(!world.pull().draft);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retry_by_somebody_without_write_access_changes_nothing() {
     let world = Story::of(STUBBORN).labeled().await;
     assert_eq!(world.settled().await.word(), "blocked");
@@ -157,42 +126,6 @@ async fn closing_the_issue_stops_the_work() {
 
     assert_eq!(ended.word(), "cancelled");
     assert!(ended.because().contains("closed the issue"), "{}", ended.because());
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_label_again_while_it_works_starts_nothing_new() {
-    let world = Story::of(SLOWLY).labeled().await;
-    agent_is_running(&world).await;
-    world.label_by(MAINTAINER).await;
-    world.label_by(OUTSIDER).await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(world.orders().await.len(), 1);
-    assert_eq!(ended.runs_of("implement"), 1);
-    world.pull();
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_label_again_after_the_end_is_a_new_order_with_its_own_comment_and_branch() {
-    let world = Story::of(STUBBORN).labeled().await;
-    assert_eq!(world.settled().await.word(), "blocked");
-    world.rescript(WELL);
-    world.unlabel().await;
-    world.label().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(world.orders().await.len(), 2);
-    assert_eq!(world.own_comments().len(), 2);
-    assert_eq!(world.labels(), ["journeyman", "journeyman:done"], "the old order's label is gone");
-    world.pull();
-    // The old order is not woken up beside the new one.
-    world.comment(MAINTAINER, "/retry").await;
-    world.settled().await;
-    assert_eq!(world.pulls().len(), 1);
     world.end().await;
 }
 

@@ -73,32 +73,6 @@ async fn a_bad_pipeline_is_answered_on_the_issue_with_file_line_and_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_is_wrong_with_what_a_repository_brings_is_found_before_anything_is_paid() {
-    for (pipeline, role, said) in [
-        (SHORT.to_owned(), None, "there is no role \"poet\""),
-        (SHORT.to_owned(), Some("name: bard\n"), "agents/poet.yaml: it says `name: bard`"),
-        (
-            SHORT.to_owned(),
-            Some("name: poet\ntools: [fly]\n"),
-            "agents/poet.yaml: line 2: `tools[0]`: \"fly\" is not known",
-        ),
-        (SHORT.replace("[implement]", "[ready]"), Some("name: poet\n"), "publish → ready → publish"),
-        ("a: &a [*a, *a]\n".to_owned(), Some("name: poet\n"), "short.yaml: line 1: "),
-    ] {
-        let mut story = story().file(OWN, &pipeline);
-        if let Some(role) = role {
-            story = story.file(POET, role);
-        }
-        let world = story.labeled().await;
-        let ended = world.settled().await;
-        assert_eq!(ended.word(), "failed");
-        assert!(ended.because().contains(said), "{said}: {}", ended.because());
-        assert_eq!(ended.moves().iter().filter(|name| name.ends_with("/agent")).count(), 0);
-        world.end().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_servers_own_templates_stand_in_place_of_ours() {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in [

@@ -166,20 +166,6 @@ async fn an_unknown_key_is_named_on_the_issue() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_agent_or_a_pipeline_that_nobody_knows_is_named_on_the_issue() {
-    for (settings, named) in [
-        ("test: sh test.sh\nagents: { developer: hal9000 }\n", "hal9000"),
-        ("test: sh test.sh\npipeline: waterfall\n", "waterfall"),
-    ] {
-        let world = Story::of(WELL).file(SETTINGS, settings).labeled().await;
-        let ended = world.settled().await;
-        assert_eq!(ended.word(), "failed");
-        assert!(world.status_comment().contains(named), "{}", world.status_comment());
-        world.end().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_budget_ends_the_rounds_and_the_best_attempt_is_kept() {
     let world = Story::of(
         "
@@ -202,45 +188,9 @@ async fn a_budget_ends_the_rounds_and_the_best_attempt_is_kept() {
     world.end().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn its_own_command_template_comes_before_ours_and_is_named_and_what_is_for_claude_code_is_not_used() {
-    let world = Story::of(&repeating(WELL))
-        .file(".github/journeyman/commands/implement.md", "Say hello to $1 first: $ARGUMENTS\n")
-        .file(".claude/commands/implement.md", "Everyday: $ARGUMENTS\n")
-        .file(".claude/commands/review.md", "Everyday: say that it is fine.\n")
-        .file(".claude/commands/bug.md", "Everyday: $ARGUMENTS\n")
-        .labeled()
-        .await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert!(ended.said("implement/1/agent").contains("Say hello to # Write 42 into answer"));
-    let note = ".github/journeyman/commands/implement.md replaces Journeyman's template implement.";
-    let (_, receipt) = world.api("GET", &format!("/api/v1/work-orders/{}/receipt", ended.order), None).await;
-    let notes = receipt["notes"].as_array().cloned().unwrap_or_default();
-    assert!(notes.contains(&note.into()), "{notes:?}");
-    let status = world.status_comment();
-    assert!(status.contains("template implement") && !status.contains(".claude"), "{status}");
-    world.end().await;
-}
-
 /// The same scenes, where the developer says what it was asked.
 fn repeating(scenes: &str) -> String {
     scenes.replace("run: |", "run: |\n    cat").replace("  say: The answer is right now.\n", "")
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_template_that_hides_the_issue_or_the_change_ends_the_order_before_anything_is_paid_for() {
-    let world = Story::of(WELL)
-        .file(".github/journeyman/commands/review.md", "Say whether $1 is done.\n")
-        .labeled()
-        .await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "failed");
-    let said =
-        ".github/journeyman/commands/review.md replaces Journeyman's template review without $2, $3, $4, $5";
-    assert!(ended.because().contains(said), "{}", ended.because());
-    assert!(!ended.moves().iter().any(|name| name.ends_with("/agent")), "{:?}", ended.moves());
-    world.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,7 @@
 //! A second agent looks at what passed the tests, and the developer answers it, in the open.
 
 use crate::world::judges::finds;
-use crate::world::{MAINTAINER, OUTSIDER, Story, WELL};
+use crate::world::{Story, WELL};
 
 /// Adds a line to the question in each round, and shows what it was told.
 const MENDS: &str = "
@@ -13,13 +13,6 @@ const MENDS: &str = "
     echo \"and $JOURNEYMAN_ROUND more\" >> question
     git commit -q -a -m 'Ask for more' -m 'The reviewer wants it.' && git push -q origin HEAD
 ";
-
-/// A reviewer that is never content, and least unhappy with the second round.
-fn never_content() -> String {
-    finds("review", "code_reviewer", Some(1), &["The question is short.", "It has no answer."])
-        + &finds("review", "code_reviewer", Some(2), &["The question is vague."])
-        + &finds("review", "code_reviewer", Some(3), &["The question is long.", "Nobody asked for more."])
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_reviewer_objects_the_developer_mends_and_each_round_is_a_comment() {
@@ -104,54 +97,6 @@ async fn the_reviewer_is_shown_the_change_and_its_own_words_and_what_it_writes_c
     api: verified / true
     exit: 0
     attestation: PASSED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reviewer_who_is_never_content_calls_a_person_who_may_approve() {
-    let world = Story::of(&(WELL.to_owned() + &never_content() + MENDS)).labeled().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    assert_eq!((ended.judged_of("review"), ended.runs_of("review")), (3, 2), "three reviews, two answers");
-    let pull = world.pull();
-    assert!(pull.draft, "what a reviewer objects to stays a draft");
-    assert_eq!(world.handed_over("question").lines().last(), Some("and 2 more"), "the best round is there");
-    assert_eq!(world.reviews().len(), 3);
-    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
-    let status = world.status_comment();
-    for said in ["round 2 came closest: The question is vague.", "tried 3 times", "/approve", "/retry"] {
-        assert!(status.contains(said), "{said:?}: {status}");
-    }
-    assert!(pull.issue.body.contains("❌ Not verified"), "{}", pull.issue.body);
-
-    world.comment(OUTSIDER, "/approve").await;
-    assert_eq!(world.settled().await.word(), "escalated", "not everybody may");
-    world.comment(MAINTAINER, "/approve").await;
-    let approved = world.settled().await;
-
-    assert_eq!(approved.word(), "approved", "{}", approved.because());
-    assert_eq!((approved.judged_of("review"), approved.runs_of("review")), (3, 2), "nobody is asked again");
-    let pull = world.pull();
-    assert!(!pull.draft);
-    assert_eq!(world.handed_over("question").lines().last(), Some("and 2 more"));
-    assert!(pull.issue.body.contains("mona accepted it as it is"), "{}", pull.issue.body);
-    assert!(!pull.issue.body.contains("✅ Verified"), "{}", pull.issue.body);
-    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
-    assert!(world.status_comment().contains("Approved by mona, not verified"), "{}", world.status_comment());
-    let (_, order) = world.api("GET", &format!("/api/v1/work-orders/{}", approved.order), None).await;
-    assert_eq!(order["state"], "approved", "{order}");
-    assert_eq!(world.reviews().len(), 3);
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Approved by mona, not verified
-    check: Approved by a person, not verified: 2 of 2 tests pass, 1 finding is open (Some(Neutral))
-    pull: ⚠️ Approved by a person, not verified (ready)
-    receipt: approved / approved by a person, not verified / false
-    api: approved / false
-    exit: 4
-    attestation: FAILED
     ");
     world.end().await;
 }

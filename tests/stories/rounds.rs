@@ -111,30 +111,6 @@ async fn when_the_attempts_run_out_the_best_one_is_handed_over_as_a_draft() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_pushes_nothing_gets_no_pull_request_whatever_they_say() {
-    let world = Story::of(
-        "
-- stage: implement
-  usd: 0.05
-  say: I fixed it. All 24 tests pass!
-",
-    )
-    .labeled()
-    .await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "blocked", "{}", ended.because());
-    assert_eq!(ended.runs_of("implement"), 2, "the same is not paid for a third time");
-    assert!(world.pulls().is_empty() && world.branches().is_empty());
-    assert!(world.calls("POST", "git-receive-pack").is_empty());
-    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
-    let status = world.status_comment();
-    assert!(status.contains("Blocked") && status.contains("nothing was pushed"), "{status}");
-    assert!(!status.contains("24 tests"), "what the agent says of tests is not repeated: {status}");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repository_without_tests_is_called_unverified_in_so_many_words() {
     let story = Story::of(&answers(1, 42)).without("test.sh").without(".github/journeyman.yml");
     let world = story.labeled().await;
@@ -175,83 +151,5 @@ async fn tests_that_hang_are_ended_with_all_they_started() {
     assert_eq!(ended.word(), "escalated", "{}", ended.because());
     assert!(world.pull().issue.body.contains("timed out"), "{}", world.pull().issue.body);
     world.assert_no_process_is_left().await;
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unusable_commit_message_is_asked_for_anew() {
-    let world = Story::of(
-        "
-- stage: implement
-  run: echo 42 > answer && git commit -q -a -m wip && git push -q origin HEAD
-- stage: commit_message
-  say: |-
-    Correct the answer
-
-    It was off by one.
-",
-    )
-    .labeled()
-    .await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.runs_of("commit_message"), 1);
-    assert_eq!(world.git(&["log", "-1", "--format=%s", &world.pull().head]), "Correct the answer");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn among_several_plans_the_agent_is_asked_which_one() {
-    let world = Story::of(&(answers(1, 42) + "
-- stage: plan
-  run: mkdir -p .journeyman/plans && cd .journeyman/plans && echo an-old-plan > a.md && echo the-new-plan > b.md
-  say: There are two.
-- stage: find_plan_file
-  say: .journeyman/plans/b.md
-")).labeled().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.runs_of("find_plan_file"), 1);
-    let told = ended.said("implement/1/agent");
-    assert!(told.contains("the-new-plan") && !told.contains("an-old-plan"), "{told}");
-    assert_eq!(world.git(&["ls-tree", "-r", "--name-only", &world.pull().head, ".journeyman"]), "");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_branch_of_that_name_is_left_alone_and_the_next_name_is_taken() {
-    let world = Story::of(&answers(1, 42)).begin().await;
-    let wished = "journeyman/issue-1-right-answer";
-    let change = [("notes".to_owned(), Some(b"mine\n".to_vec()))].into();
-    let theirs = world.github.push_commit(REPOSITORY, wished, "mona", "Notes", change).await.expect("a push");
-    world.label().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(world.github.branch_head(REPOSITORY, wished), Some(theirs));
-    let pull = world.pull();
-    assert_eq!(pull.head, "journeyman/issue-1-right-answer-2");
-    assert_eq!(world.github.branch_head(REPOSITORY, &pull.head), Some(pull.head_sha));
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_of_many_words_never_becomes_a_branch() {
-    let world = Story::of(
-        &(answers(1, 42)
-            + "
-- stage: branch
-  say: I would call it ../../main --force
-"),
-    )
-    .labeled()
-    .await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(ended.runs_of("branch"), 2, "the third would say the same");
-    assert_eq!(world.branches(), ["journeyman/issue-1-the-answer-is-wrong"]);
     world.end().await;
 }

@@ -1,10 +1,7 @@
 //! An agent's session and the plan belong to its order: they are there on another machine, and after the order's
 //! folders were tidied away.
 
-use journeyman::emulator::ReviewState;
-
-use super::conversation::ANSWERS;
-use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
+use crate::world::{Story, World};
 
 /// Remembers what it did in a session as Codex does. Its first answer is wrong; what it says of the second round is what
 /// it finds in its home.
@@ -62,81 +59,5 @@ async fn on_another_machine_the_next_round_goes_on_in_the_session_and_finds_its_
         artifacts.iter().map(|kept| kept.name.as_str()).filter(|name| name.starts_with("session-")).collect();
     let [session] = sessions[..] else { panic!("one for the session, and not {sessions:?}") };
     assert!(run.artifacts.iter().any(|name| name == session), "the journal names it: {:?}", run.artifacts);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_another_machine_the_developer_has_the_plan_in_its_prompt() {
-    let reads = "
-- stage: implement
-  think: 400
-  run: |
-    cat; ls .journeyman/plans 2>&1
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-";
-    let mut world = Story::of(reads).labeled().await;
-    world.until_begun("implement/1/agent").await;
-    world.stop_bot().await;
-    move_to_another_machine(&mut world);
-    world.start_bot().await;
-
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let said = ended.said("implement/1/agent");
-    assert!(said.contains("<untrusted what=\"plan\">\n# Write 42 into answer\n"), "{said}");
-    assert!(said.contains("No such file"), "the file itself stayed on the other machine: {said}");
-    assert_eq!(ended.runs_of("plan"), 1, "and nobody plans again");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_retry_on_another_machine_goes_on_in_the_session_and_on_the_draft() {
-    let wrong = REMEMBERS.replace("echo 42 > answer", "date +%s%N > answer");
-    let mut world = Story::of(&wrong).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    let before = world.pull();
-    world.stop_bot().await;
-    move_to_another_machine(&mut world);
-    world.rescript(REMEMBERS);
-    world.start_bot().await;
-
-    world.comment(MAINTAINER, "/retry It is 42.").await;
-    let again = world.settled().await;
-
-    assert_eq!((again.word(), again.order), ("verified", ended.order), "{}", again.because());
-    assert_eq!((world.pull().issue.number, world.pull().draft), (before.issue.number, false));
-    let last = again
-        .moves()
-        .into_iter()
-        .rev()
-        .find(|name| name.starts_with("implement/") && name.ends_with("/agent"));
-    assert_eq!(again.said(&last.expect("it ran again")), FOUND);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_review_is_answered_on_another_machine_on_top_of_what_was_reviewed() {
-    let mut world = Story::of(&(WELL.to_owned() + ANSWERS)).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let before = world.pull();
-    world.stop_bot().await;
-    move_to_another_machine(&mut world);
-    world.start_bot().await;
-
-    let verdict = (ReviewState::ChangesRequested, "One thing.");
-    let note = ("answer", 1, "say it to the end, please");
-    let reviewed =
-        world.github.review_lines(REPOSITORY, before.issue.number, MAINTAINER, verdict, &[note]).await;
-    reviewed.expect("the pull request is there");
-    let again = world.settled().await;
-
-    assert_eq!(again.word(), "verified", "{}", again.because());
-    let pull = world.pull();
-    assert_ne!(pull.head_sha, before.head_sha);
-    assert_eq!(world.git(&["rev-parse", &format!("{}^", pull.head_sha)]), before.head_sha);
     world.end().await;
 }

@@ -89,28 +89,3 @@ async fn two_stages_are_worked_on_at_the_same_time() {
     assert!(one.0 < other.1 && other.0 < one.1, "both had begun before one was done: {one:?} {other:?}");
     world.end().await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stopped_between_two_observations_only_what_was_cut_off_is_done_again() {
-    let mut world = story().labeled().await;
-    world
-        .until("the first of the two", |journal, _| {
-            let (one, other) = (places(journal, "specify/1/agent"), places(journal, "test_cases/1/agent"));
-            assert_eq!(other.1, None, "the second takes longer");
-            one.1.filter(|_| other.0.is_some())
-        })
-        .await;
-    world.stop_bot().await;
-    let order = world.latest_order().await.expect("an order");
-    let (before, _) = world.look(order).await;
-    assert_eq!(places(&before, "test_cases/1/agent").1, None);
-    world.start_bot().await;
-    let ended = world.settled().await;
-    hold_to_what_was_done(&world, &ended);
-    let observed = |name: &str| {
-        let is = |event: &JournalEvent| matches!(event, JournalEvent::Observed { key, .. } if key.0 == name);
-        ended.journal.entries().iter().filter(|entry| is(&entry.event)).count()
-    };
-    assert_eq!((observed("specify/1/agent"), observed("test_cases/1/agent")), (1, 1));
-    world.end().await;
-}

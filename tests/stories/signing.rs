@@ -81,17 +81,6 @@ async fn a_repository_that_requires_signatures_gets_them_on_every_commit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn gpg_signs_as_well() {
-    let keys = Keyring::gpg("");
-    let world = where_signatures_are_required(&keys).await;
-    world.label().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    keys.assert_good(&repository(&world), &world.pull().head_sha);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_key_nothing_is_paid_for_and_the_settings_are_named() {
     let world = Story::of(WELL).begin().await;
     world.github.add_rule(REPOSITORY, ("**", "required_signatures"), Value::Null, false).unwrap();

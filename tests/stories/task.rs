@@ -2,7 +2,7 @@
 
 use journeyman::emulator::RepositoryRole;
 
-use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
+use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, World};
 
 /// Every agent says what it was told.
 const TELLS: &str = r#"
@@ -95,25 +95,6 @@ async fn everybodys_comments_belong_to_it_where_the_repository_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_comments_the_newest_are_told_and_how_many_were_left_out() {
-    let world = by_ada(Story::of(TELLS)).await;
-    for number in 1..=33 {
-        world.comment(AUTHOR, &format!("Comment {number}.")).await;
-        world.comment(OUTSIDER, "Me too.").await;
-    }
-    world.comment(MAINTAINER, &"long ".repeat(2_000)).await;
-    let ended = labeled(&world).await;
-
-    let told = ended.said("implement/1/agent");
-    assert!(told.contains("\n4 older comments were left out, since there are many.\n"), "{told}");
-    let comments = comments_in(&told);
-    assert!(comments.starts_with("ada, who opened the issue: Comment 5.\n"), "{comments}");
-    assert!(comments.contains(": Comment 33.\n") && !comments.contains("Me too"), "{comments}");
-    assert!(comments.ends_with("\n[cut after 4000 characters]"), "{comments}");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_may_write_is_asked_of_github_when_the_order_begins_and_a_restart_sees_the_same_task() {
     let slow = TELLS.replacen("role: developer\n", "role: developer\n  think: 1500\n", 1);
     let mut world = by_ada(Story::of(&slow)).await;
@@ -131,28 +112,6 @@ async fn who_may_write_is_asked_of_github_when_the_order_begins_and_a_restart_se
     insta::assert_snapshot!(comments_in(&ended.said("implement/1/agent")), @"mona, who has write access: Write it in digits.");
     let asked = world.calls("GET", "/collaborators/rita/permission");
     assert_eq!(asked.len(), 1, "{asked:#?}");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_classifier_the_planner_and_the_reviewer_are_told_the_comments_as_well() {
-    let prompts = |stage: &str, role: &str, say: &str| {
-        format!(
-            "- stage: {stage}\n  role: {role}\n  run: |\n    case \"$(cat)\" in *'Write it in digits.'*) ;; *) exit 9 ;; esac\n    \
-             mkdir -p .journeyman/plans && echo '# Write 42' > .journeyman/plans/issue-1-answer.md || true\n  say: '{say}'\n"
-        )
-    };
-    let passed = r#"{"passed": true, "score": 1, "summary": "Right, and tested.", "issues": []}"#;
-    let scenes = [
-        prompts("classify", "code_reviewer", "/feature"),
-        prompts("plan", "developer", ".journeyman/plans/issue-1-answer.md"),
-        prompts("review", "code_reviewer", passed),
-        WELL.to_owned(),
-    ];
-    let world = Story::of(&scenes.concat()).begin().await;
-    world.comment(MAINTAINER, "Write it in digits.").await;
-    let ended = labeled(&world).await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
     world.end().await;
 }
 
@@ -181,12 +140,6 @@ fn notices(world: &World) -> Vec<String> {
     comments
         .map(|one| one.body.split_once("-->\n").map_or(one.body.clone(), |(_, text)| text.to_owned()))
         .collect()
-}
-
-async fn until_said(world: &World, count: usize) {
-    let most = std::time::Duration::from_secs(30);
-    let said = world.github.wait_for("what is said", most, |_| (notices(world).len() >= count).then_some(()));
-    said.await.expect("it is said");
 }
 
 /// Develops once `round` was thought about; what it was told is what it says.
@@ -239,29 +192,6 @@ async fn a_comment_before_there_is_code_is_taken_in_when_its_author_may_and_an_o
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_plan_the_developer_is_given_the_new_text() {
-    let pipeline = "name: short\nversion: 1\nstages:\n\
-        \x20 - { name: branch, uses: branch, agent: developer, command: generate_branch, arguments: [chore, \"1\", \"{{issue.title}}\", b] }\n\
-        \x20 - name: implement\n    depends_on: [branch]\n    agent: developer\n    command: implement\n\
-        \x20   arguments: [\"{{issue.body}}\", \"{{issue.title}}\", \"{{issue.body}}\", \"{{branch.name}}\"]\n\
-        \x20   checks: [pushed_commit, policy, tests]\n\
-        \x20 - { name: publish, depends_on: [implement], uses: publish, agent: developer, command: create_pull_request, arguments: [\"1\", t, b, p, c] }\n";
-    let names = "- stage: branch\n  think: 1000\n  say: right-answer\n";
-    let world = Story::of(&format!("{TELLS}{names}"))
-        .file(".github/journeyman.yml", "test: sh test.sh\npipeline: short\n")
-        .file(".github/journeyman/pipelines/short.yaml", pipeline);
-    let world = by_ada(world).await;
-    world.label().await;
-    world.until_begun("branch/1/agent").await;
-    edit(&world).await;
-    let ended = world.settled().await;
-
-    assert_eq!((ended.runs_of("branch"), ended.runs_of("implement")), (1, 1), "{}", ended.because());
-    assert!(ended.said("implement/1/agent").contains(NEW_TITLE));
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn once_there_is_code_the_order_goes_on_with_the_text_as_it_was_and_says_so_once_for_each_kind() {
     let answers = "- stage: answer\n  role: developer\n  run: |\n    cat > told && grep -c 'wrong, in digits' told >> question\n    rm told\n    \
                    git commit -q -a -m 'Ask in digits' && git push -q origin HEAD\n  \
@@ -297,65 +227,6 @@ async fn once_there_is_code_the_order_goes_on_with_the_text_as_it_was_and_says_s
     let question = world.git(&["show", &format!("{}:question", world.pull().head_sha)]);
     assert!(question.ends_with("\n1"), "it was told the new title once: {question}");
     assert_eq!(notices(&world).len(), 2, "{:?}", notices(&world));
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn retry_while_the_developer_is_at_it_sends_them_back_with_the_new_text() {
-    let world = by_ada(Story::of(&develops(&[(1, 4_000, 43), (2, 0, 42)]))).await;
-    world.label().await;
-    world.until_begun("implement/1/agent").await;
-    edit(&world).await;
-    until_said(&world, 1).await;
-    world.comment(MAINTAINER, "/retry in a hurry").await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!((ended.runs_of("plan"), ended.runs_of("implement")), (1, 2));
-    assert!(!ended.moves().contains(&"implement/1/import".to_owned()), "what is outdated is not looked at");
-    let told = ended.said("implement/2/agent");
-    assert!(
-        told.contains(NEW_TITLE) && told.contains("in a hurry") && told.contains("was changed since"),
-        "{told}"
-    );
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_changed_while_the_order_waits_for_a_person_is_taken_in_with_their_retry() {
-    let idle = "- stage: implement\n  role: developer\n  say: Nothing to do.\n";
-    let mut world = by_ada(Story::of(&format!("{}{idle}", develops(&[(3, 0, 42)])))).await;
-    world.label().await;
-    assert_eq!(world.settled().await.word(), "blocked");
-    edit(&world).await;
-    world.settled().await;
-    assert_eq!(notices(&world), [""; 0], "nobody is at work");
-    world.comment(MAINTAINER, "/retry").await;
-    world.until_begun("implement/3/agent").await;
-    world.stop_bot().await;
-    world.start_bot().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let told = ended.said("implement/3/agent");
-    assert!(told.contains(NEW_TITLE) && told.contains("was changed since"), "{told}");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commands_and_bots_are_no_news() {
-    let world = by_ada(Story::of(&develops(&[(1, 2_000, 42)]))).await;
-    world.label().await;
-    world.until_begun("implement/1/agent").await;
-    world.comment(MAINTAINER, "/status").await;
-    world.comment(MAINTAINER, "/retyr").await;
-    world.comment("dependabot[bot]", "Bump.").await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let said = notices(&world);
-    assert!(said.iter().all(|text| !text.contains("after work on the code began")), "{said:?}");
-    assert_eq!(said.len(), 2, "{said:?}");
     world.end().await;
 }
 
@@ -409,25 +280,5 @@ async fn the_repositorys_pull_request_template_is_filled_in_beside_what_journeym
         "{}",
         pull.issue.body
     );
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_the_answer_leaves_a_heading_out_it_goes_through_without_the_template() {
-    let text = "Give the right answer\n\n## What\n\nIt is 42 now.";
-    let world = Story::of(&writes(text)).file("docs/pull_request_template.md", TEMPLATE).labeled().await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    insta::assert_snapshot!(words_of(&world.pull().issue.body), @"
-    Closes #1
-
-    ### What changed, in the agent's words
-
-    > **What**
-    >
-    > It is 42 now.
-    ");
-    assert_eq!(ended.runs_of("publish"), 1);
     world.end().await;
 }

@@ -126,14 +126,6 @@ async fn an_order_is_one_trace_of_stages_rounds_and_moves_and_comes_once_through
     world.end().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_order_goes_on_where_no_collector_listens() {
-    let world = traced("http://127.0.0.1:9/v1/traces").await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    world.end().await;
-}
-
 /// `increase` of a series that begins with its first failure is 0: nobody would be told of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_an_alert_counts_is_there_before_it_happens_for_the_first_time() {

@@ -149,23 +149,3 @@ async fn why_an_order_stopped_and_what_a_person_can_say_is_told_where_it_is_list
     assert!(order["because"].is_null() && order["needs_person"] == false, "{order}");
     world.end().await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_terminal_asks_wrongly_is_said_with_what_to_do() {
-    let world = Story::of(WELL).begin().await;
-    let nobody = refused(&world, &["show", "acme/nothing#7"]);
-    assert_eq!(nobody, "journeyman: acme/nothing#7 has no order: `journeyman orders --all` lists them\n");
-    let wrong = refused(&world, &["show", "seven"]);
-    assert!(wrong.contains("an order's id, or OWNER/NAME#ISSUE, is expected"), "{wrong}");
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_journeyman"));
-    command.args(["orders"]).env("JOURNEYMAN_URL", world.address());
-    let refused = |token: &str| {
-        let output = command.env("JOURNEYMAN_API_TOKEN", token).output().expect("it runs");
-        String::from_utf8(output.stderr).expect("UTF-8")
-    };
-    let [wrong, none] =
-        tokio::task::block_in_place(|| ["another-token-of-the-right-length", ""].map(refused));
-    assert!(wrong.contains("refuses the token: it has to be its server.api_token"), "{wrong}");
-    assert_eq!(none, "journeyman: JOURNEYMAN_API_TOKEN is not set: it holds the server's server.api_token\n");
-    world.end().await;
-}

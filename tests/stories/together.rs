@@ -107,66 +107,11 @@ async fn a_persons_commit_on_the_branch_is_never_overwritten() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_retry_the_same_branch_and_pull_request_are_brought_up_to_date() {
-    let wrong = "
-- stage: implement
-  run: |
-    echo 1$JOURNEYMAN_ROUND > answer
-    git commit -q -a -m 'Give an answer' && git push -q origin HEAD
-";
-    let world = Story::of(wrong).labeled().await;
-    assert_eq!(world.settled().await.word(), "escalated");
-    let before = world.pull();
-    assert!(before.draft && before.issue.body.contains("Not verified"));
-    world.rescript(WELL);
-    world.comment(MAINTAINER, "/retry it is 42").await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let after = world.pull();
-    assert_eq!((after.issue.number, &after.head), (before.issue.number, &before.head));
-    assert_ne!(after.head_sha, before.head_sha);
-    assert!(!after.draft && after.issue.body.contains("✅ Verified"), "{}", after.issue.body);
-    assert!(!after.issue.body.contains("Not verified"), "{}", after.issue.body);
-    assert!(after.issue.body.contains(&after.head_sha), "{}", after.issue.body);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn main_may_move_on_meanwhile() {
-    let world = Story::of(SLOWLY).labeled().await;
-    world.until_begun("implement/1/agent").await;
-    let change = [("notes".to_owned(), Some(b"something else\n".to_vec()))].into();
-    world.github.push_commit(REPOSITORY, "main", MAINTAINER, "Notes", change).await.expect("a push");
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let base = ended.survey.trace.base.as_ref().expect("a base").to_string();
-    assert_eq!(world.git(&["merge-base", "main", &world.pull().head]), base);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_private_repository_is_worked_on_like_any_other() {
     let world = Story::of(WELL).begin().await;
     world.github.make_private(REPOSITORY).expect("it is there");
     world.label().await;
     assert_eq!(world.settled().await.word(), "verified");
     world.pull();
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_the_merge_nothing_is_left_to_do() {
-    let world = Story::of(WELL).labeled().await;
-    assert_eq!(world.settled().await.word(), "verified");
-    world.github.merge(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it can be merged");
-    world.comment(MAINTAINER, "/retry").await;
-    world.comment(MAINTAINER, "/cancel").await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "merged", "{}", ended.because());
-    assert_eq!(ended.runs_of("implement"), 1);
-    assert_eq!(world.labels(), ["journeyman"], "our own labels are gone");
     world.end().await;
 }

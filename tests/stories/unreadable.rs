@@ -1,13 +1,8 @@
 //! A journal that this version cannot read: what becomes of its order, of its issue, and of the others. And one of an older
 //! version, which it can read.
 
-use std::time::Duration;
-
 use chrono::Utc;
-use journeyman::emulator::{EmulatedIssueState, Emulator};
 use journeyman::order::OrderId;
-use journeyman::store::OrderFilter;
-use serde_json::Value;
 
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
@@ -100,107 +95,4 @@ async fn an_order_whose_journal_cannot_be_read_ends_with_a_word_and_its_issue_is
         assert_eq!(said(&world, world.issue).len(), 2, "one word of each order: {what}");
         world.end().await;
     }
-}
-
-/// Its pull request is nobody's any more: it stays as it is, and the new order says so.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_pull_request_of_an_order_that_cannot_be_read_is_named_and_another_is_opened() {
-    let mut world = Story::of(WELL).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    let first = world.pull();
-    world.stop_bot().await;
-    world.sql(&format!("{} '{}'", DAMAGES[0].1, ended.order)).await;
-    world.start_bot().await;
-    // Nobody looks at an order at rest, until somebody has a word about it.
-    world.comment(MAINTAINER, "/status").await;
-    world.quiet().await;
-    assert_eq!(state(&world, ended.order).await, ("unreadable".to_owned(), false));
-
-    world.unlabel().await;
-    world.label().await;
-    let again = world.settled().await;
-    assert_eq!(again.word(), "verified", "{}", again.because());
-    let pulls: Vec<_> = world.pulls().into_iter().map(|pull| (pull.head, pull.issue.state)).collect();
-    assert_eq!(
-        pulls,
-        [
-            (first.head.clone(), EmulatedIssueState::Open),
-            (format!("{}-2", first.head), EmulatedIssueState::Open)
-        ]
-    );
-    let told = said(&world, world.issue).concat();
-    let note = "- Pull request `#2` is open, and the record of its order cannot be read: this order starts over, on a new \
-                branch.";
-    assert!(told.contains(note), "{told}");
-    let rows = world.store.orders(&OrderFilter { limit: 10, ..OrderFilter::default() }).await;
-    assert_eq!(rows.expect("the store can be read").len(), 2);
-    world.end().await;
-}
-
-/// What an older version wrote until it was in the middle of an order, but for what differs from one GitHub to the next.
-fn older_journal(world: &World, base: &str) -> (OrderId, Vec<String>) {
-    let kept = include_str!("../../crates/order/journals/2026-11-24/what_is_merged_is_put_in_order.jsonl");
-    let opened =
-        world.github.deliveries().into_iter().find(|one| one.event == "issues").expect("it was opened");
-    let facts: Value = serde_json::from_str(&opened.payload).expect("a delivery is JSON");
-    let is_before = |entry: &Value| !entry["key"].as_str().is_some_and(|key| key.starts_with("plan/1/"));
-    let mut entries: Vec<Value> = kept
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("an entry"))
-        .take_while(is_before)
-        .collect();
-    let first = &mut entries[0];
-    assert!(first.get("format").is_none(), "it is from before its form was written down");
-    let order = first["order"].as_str().expect("its id").parse().expect("an id");
-    first["repository_id"] = facts["repository"]["id"].clone();
-    first["installation"] = facts["installation"]["id"].clone();
-    let old_base =
-        entries.iter().find_map(|entry| entry["outcome"]["base"].as_str()).expect("prepared").to_owned();
-    let lines = entries.into_iter().map(|mut entry| {
-        let fields = entry.as_object_mut().expect("an object");
-        fields.retain(|key, _| !matches!(key.as_str(), "seq" | "at"));
-        entry.to_string().replace(&old_base, base)
-    });
-    (order, lines.collect())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_order_that_an_older_version_was_in_the_middle_of_is_gone_on_with() {
-    let mut world = Story::of(WELL).begin().await;
-    let first = |github: &Emulator| (!github.deliveries().is_empty()).then_some(());
-    world.github.wait_for("the issue", Duration::from_secs(30), first).await.expect("it was opened");
-    world.stop_bot().await;
-    let (order, entries) = older_journal(&world, &world.git(&["rev-parse", "main"]));
-    let now = chrono::Utc::now().timestamp_micros();
-    let repository = serde_json::from_str::<Value>(&entries[0]).expect("an entry")["repository_id"].clone();
-    world
-        .sql(&format!(
-            "INSERT INTO orders (id, repository, repository_id, issue, state, active, opened_at, updated_at, last_seq, \
-             rested_seq) VALUES ('{order}', '{REPOSITORY}', {repository}, {}, 'plan, round 1', TRUE, {now}, {now}, {}, 0)",
-            world.issue,
-            entries.len()
-        ))
-        .await;
-    for (seq, entry) in (1..).zip(&entries) {
-        let event = entry.replace('\'', "''");
-        let values = format!("'{order}', {seq}, {now}, '{event}'");
-        world.sql(&format!("INSERT INTO journal (order_id, seq, at, event) VALUES ({values})")).await;
-    }
-    let known = world.look(order).await.0.entries().len();
-    world.start_bot().await;
-    let ended = world.settled().await;
-
-    assert_eq!((ended.order, ended.word()), (order, "verified"), "{}", ended.because());
-    let went_on = &ended.moves()[..];
-    assert!(
-        !went_on.iter().any(|name| name.starts_with("environment/")),
-        "not what was never begun: {went_on:?}"
-    );
-    let runs = |stage: &str| ended.runs_of(stage);
-    assert_eq!((runs("classify"), runs("branch"), runs("plan"), runs("implement")), (1, 1, 1, 1));
-    assert!(ended.journal.entries().len() > known);
-    assert!(!world.pull().draft);
-    assert_eq!(world.labels(), ["journeyman:done"]);
-    world.end().await;
 }

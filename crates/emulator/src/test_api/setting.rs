@@ -135,9 +135,4 @@ impl Emulator {
             world.personal_token(account)
         })
     }
-
-    /// Every token issued so far stops working, as after its hour.
-    pub fn expire_tokens(&self) {
-        self.shared.change(|world| world.tokens.clear());
-    }
 }

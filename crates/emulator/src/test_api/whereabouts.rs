@@ -3,7 +3,6 @@
 use anyhow::Context as _;
 
 use crate::Emulator;
-use crate::state::TokenHolder;
 
 impl Emulator {
     /// A repository's id, which it keeps.
@@ -33,14 +32,6 @@ impl Emulator {
     /// The installation is suspended, or that is lifted.
     pub fn suspend_installation(&self, suspended: bool) {
         self.shared.change(|world| world.app.suspended = suspended);
-    }
-
-    /// The App is uninstalled, and installed again: under another id.
-    pub fn install_again(&self) {
-        self.shared.change(|world| {
-            world.app.installation = world.new_id();
-            world.tokens.retain(|_, token| matches!(token.holder, TokenHolder::Person(_)));
-        });
     }
 
     /// An account has an installation of its own from now on; its id.

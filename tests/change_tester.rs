@@ -91,18 +91,6 @@ impl ChangeTester {
         tested.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message))
     }
 
-    /// Has what is kept of runs on base commits say something else.
-    pub fn change_baselines(&self, change: impl Fn(&mut serde_json::Value)) {
-        let folder = self.testing.workspaces.baselines(&name());
-        for entry in std::fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            let text = std::fs::read_to_string(&path).expect("a baseline");
-            let mut kept = serde_json::from_str(&text).expect("a baseline");
-            change(&mut kept);
-            std::fs::write(&path, kept.to_string()).expect("a baseline");
-        }
-    }
-
     /// Prepares the environment of a change's base, as before an agent is paid.
     pub async fn surveyed(&self, case: &str, change: TestedChange) -> EnvironmentSurvey {
         let surveyed = self.testing.survey(&self.request(case, change), BaselineSource::Run).await;

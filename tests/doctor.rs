@@ -54,34 +54,6 @@ fn doctor_shows_what_was_taken_from_where_and_no_secret() {
     assert_eq!(told(&[("HTTPS_PROXY", "socks5://x")]).0, Some(2));
 }
 
-/// A unit may have the key encrypted, for the server alone.
-#[test]
-fn what_does_not_speak_with_github_needs_no_key_of_the_app() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let settings = folder.path().join("journeyman.toml");
-    let toml = "[github]\napp_id = 7\nprivate_key_path = \"gone.pem\"\nwebhook_secret = \"8d2e6f0a4c1b9e7d5f3a8d2e6f0a4c1b\"\n\
-                [server]\nlisten = \"127.0.0.1:1\"\napi_token = \"5f3a8d2e6f0a4c1b8d2e6f0a4c1b9e7d\"\n\
-                [defaults]\nagent = \"mine\"\n[agents.mine]\nruntime = \"command\"\nprogram = [\"/bin/true\"]\n";
-    write_private(&settings, toml);
-    let told = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
-        command.args(arguments).arg("--config").arg(&settings).current_dir(folder.path()).env_clear();
-        command.env("HOME", folder.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        let done = command.output().expect("it runs");
-        assert!(!done.status.success());
-        String::from_utf8([done.stdout, done.stderr].concat()).expect("text")
-    };
-    for (arguments, words) in [
-        (vec!["orders"], "127.0.0.1:1"),
-        (vec!["backup", "saved.tar.gz"], "journeyman.db"),
-        (vec!["doctor"], "gone.pem"),
-    ] {
-        let said = told(&arguments);
-        assert!(said.contains(words), "{arguments:?}: {said}");
-        assert_eq!(said.contains("gone.pem"), arguments == ["doctor"], "{arguments:?}: {said}");
-    }
-}
-
 /// What `doctor --json` says, and its exit code.
 fn asked(folder: &Path, environment: &[(&str, &str)]) -> (Option<i32>, Value) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
@@ -214,69 +186,6 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
         let (_, said) = tokio::task::block_in_place(|| asked(home, &[]));
         let (text, is_good) = about(&said, "store.url");
         assert!(text.contains(words) && is_good != words.contains("damaged"), "{words}: {text}");
-    }
-}
-
-/// Settings of a server that lacks nothing but its GitHub, with this more in them.
-fn settings_of_a_server(home: &Path, more: &str) {
-    let keys = keys::generate().expect("keys");
-    write_private(&home.join("app.pem"), keys.private_pem.expose_secret());
-    let toml = format!(
-        "[github]\napi_url = \"http://127.0.0.1:9/api/v3\"\napp_id = 7\nprivate_key_path = \"app.pem\"\n\
-         webhook_secret = \"the-secret-of-this-story\"\n[sandbox]\nmode = \"none\"\n[server]\nlisten = \"127.0.0.1:0\"\n{more}"
-    );
-    write_private(&home.join("journeyman.toml"), &toml);
-}
-
-#[test]
-fn what_serve_refuses_at_its_start_is_found_before() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let home = folder.path();
-    let held = std::fs::File::create(home.join("held.lock")).expect("a lock");
-    held.lock().expect("it is ours");
-    for (more, key, words) in [
-        ("[templates]\ndir = \"gone\"\n", "templates.dir, defaults.pipeline", "gone"),
-        ("[defaults]\npipeline = \"nonesuch\"\n", "templates.dir, defaults.pipeline", "nonesuch"),
-        ("[store]\nurl = \"sqlite://held\"\n", "store.url", "another server has it"),
-    ] {
-        settings_of_a_server(home, more);
-        let (code, said) = asked(home, &[]);
-        let (text, is_good) = about(&said, key);
-        assert!(code == Some(1) && !is_good && text.contains(words), "{more}: {said:#}");
-        let mut serve = Command::new(env!("CARGO_BIN_EXE_journeyman"));
-        serve.args(["serve", "--config"]).arg(home.join("journeyman.toml")).env_clear().env("HOME", home);
-        let done = serve.env("PATH", std::env::var_os("PATH").unwrap_or_default()).output().expect("it runs");
-        assert!(!done.status.success(), "{more}: `serve` starts");
-    }
-    settings_of_a_server(home, "");
-    let (_, said) = asked(home, &[]);
-    assert!(about(&said, "templates.dir, defaults.pipeline").1, "{said:#}");
-}
-
-#[test]
-fn serve_does_not_start_with_a_git_that_is_missing_or_too_old() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let home = folder.path();
-    settings_of_a_server(home, "");
-    let programs = home.join("programs");
-    std::fs::create_dir(&programs).expect("a folder");
-    let told = |command: &str| {
-        let mut serve = Command::new(env!("CARGO_BIN_EXE_journeyman"));
-        serve.args([command, "--config"]).arg(home.join("journeyman.toml")).env_clear().env("HOME", home);
-        let done = serve.env("PATH", &programs).output().expect("it runs");
-        assert!(!done.status.success(), "{command}");
-        String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
-    };
-    for command in ["serve", "doctor"] {
-        let said = told(command);
-        assert!(said.contains("git is missing: install git 2.29 or newer"), "{said}");
-    }
-    let git = programs.join("git");
-    std::fs::write(&git, "#!/bin/sh\necho git version 2.20.1\n").expect("a file");
-    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("its mode");
-    for command in ["serve", "doctor"] {
-        let said = told(command);
-        assert!(said.contains("git version 2.20.1 is too old: install git 2.29 or newer"), "{said}");
     }
 }
 

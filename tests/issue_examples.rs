@@ -333,49 +333,6 @@ async fn a_test_file_that_is_green_or_does_not_load_before_the_change_says_nothi
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_may_have_a_test_of_the_same_name() {
-    // Two tests of one name are no package.
-    let own = "package amounts\n\nimport \"testing\"\n\nfunc TestNegative(t *testing.T) {\n\tif Cents(\"-3.50\") != -350 {\n\t\tt.Fatal()\n\t}\n}\n";
-    let run = tested_with(&GO, PROSE, &with_sign(&GO, 1), Some(GO.test_file), &[("own_test.go", own)]).await;
-    assert_eq!(run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(ProofTarget::Fix)), None);
-    insta::assert_snapshot!(examined(run), @"statement 1 (issue: “The sign belongs to the whole amount”) holds");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_no_test_is_named_a_test_file_says_nothing() {
-    let silent = Sample { test: "python3 -m unittest > /dev/null 2>&1", ..PYTHON };
-    insta::assert_debug_snapshot!(examined_both(&silent).await, @r###"
-    [
-        "statement 1 (issue: “The sign belongs to the whole amount”) does not count: the runner does not name its tests",
-        "statement 1 (issue: “The sign belongs to the whole amount”) does not count: the runner does not name its tests",
-    ]
-    "###);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_says_of_itself_what_is_wanted_is_what_it_was() {
-    let lying = "\n\nclass Sum(int):\n    def __eq__(self, other):\n        return other == -350 or int.__eq__(self, other)\n    __hash__ = None\n    \
-                 def __repr__(self):\n        return '-350'\n";
-    let code = with_sign(&PYTHON, 0).replace("return sign", "return Sum(sign").replace("[:2]))", "[:2])))");
-    let of_number = tested(&PYTHON, ISSUE, &(code + lying)).await;
-    let lying = "\n\nclass Sum {\n  [Symbol.for('nodejs.util.inspect.custom')]() { return \"'3,50'\"; }\n}\n";
-    let issue = "`cents(\"3.50\")` is `'3.50'`. It should be `'3,50'`.\n";
-    let text = Sample {
-        code: "export function cents(text) {\n  return text === '12' ? 1200 : SIGN;\n}\n",
-        signs: ["text", "new Sum()", ""],
-        ..JAVASCRIPT
-    };
-    let of_text = tested(&text, issue, &(with_sign(&text, 1) + lying)).await;
-    let said = [said(&of_number), said(&of_text)];
-    insta::assert_debug_snapshot!(said, @r###"
-    [
-        "the issue's example cents(\"-3.50\") still gives -250",
-        "the issue's example cents(\"3.50\") gives Sum {} now, which the issue does not name",
-    ]
-    "###);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_test_that_a_wrong_answer_passes_as_well_proves_nothing_and_compiled_code_verifies_nothing() {
     let weak = |claim: &str| -> &'static str {
         let text = format!(

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use journeyman::order::scrutiny::ProofTarget;
-use journeyman::order::{Exit, Proof, RepositorySettings, TestRun, TestVerdict, TestingSettings};
+use journeyman::order::{Proof, RepositorySettings, TestRun, TestVerdict, TestingSettings};
 use journeyman::sandbox::IsolationMode;
 
 use crate::change_tester::{ChangeTester, TestedChange};
@@ -75,53 +74,4 @@ async fn a_test_is_not_flaky_where_the_change_alone_makes_it_so() {
         let run = tester.tested(name, TestedChange::new(commits, settings)).await.run;
         assert_ne!(run.verdict, TestVerdict::Passed, "{name}: {run:#?}");
     }
-}
-
-/// The base was tested once, and a test of it failed by chance: the next change would be called its fix.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_failed_on_the_base_by_chance_was_not_fixed() {
-    let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
-    let before = code("", "False");
-    let after = before.replace("int(whole)", "(int(whole) + 0)");
-    let commits = tester.commits_of(
-        &[("amounts.py", &before), ("test_amounts.py", TESTS)],
-        &[("amounts.py", &after), ("test_amounts.py", TESTS)],
-    );
-    for test in ["python3 -m unittest -v", "python3 -m unittest > /dev/null 2>&1"] {
-        let settings = RepositorySettings { test: Some(test.to_owned()), ..RepositorySettings::default() };
-        let change = || TestedChange::new(commits, settings.clone());
-        tester.tested("first", change()).await;
-        tester.change_baselines(|kept| {
-            kept["test"]["exit"] = serde_json::json!(Exit::Code(1));
-            let tests = &mut kept["reading"]["cases"]["tests"];
-            if tests.is_object() {
-                tests["test_amounts.Cents.test_whole"] = serde_json::json!("failed");
-            }
-        });
-        let run = tester.tested("second", change()).await.run;
-        let scrutiny = run.scrutiny.as_ref().expect("a scrutiny");
-        assert!(!scrutiny.is_fixed(), "{test}: {run:#?}");
-        assert!(scrutiny.unproven(ProofTarget::Fix).is_some(), "{test}: {run:#?}");
-    }
-}
-
-/// A fix that brings a name besides, with tests of both: what has nothing to do with the name proves the fix.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_fix_is_proven_beside_a_test_of_something_new() {
-    let limits = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, limits).await;
-    let before = code("", "False");
-    let after = code(", strict=False", "text.startswith('-')");
-    let option = "\n    def test_option(self):\n        self.assertEqual(cents('1', strict=True), 100)\n";
-    let commits = tester.commits_of(
-        &[("amounts.py", &before), ("test_amounts.py", TESTS)],
-        &[("amounts.py", &after), ("test_amounts.py", &format!("{TESTS}{option}{NEW}"))],
-    );
-    let test = Some("python3 -m unittest -v".to_owned());
-    let settings = RepositorySettings { test, ..RepositorySettings::default() };
-    let run = tester.tested("one", TestedChange::new(commits, settings)).await.run;
-    assert_eq!(run.verdict, TestVerdict::Passed, "{run:#?}");
-    let Proof::Proven { red, .. } = proof(&run) else { panic!("{:#?}", proof(&run)) };
-    assert_eq!(red, &["test_amounts.Cents.test_negative"]);
 }

@@ -117,46 +117,6 @@ async fn where_only_a_linter_fails_on_the_base_a_change_is_judged_by_the_tests()
     assert_eq!(wrong.verdict, TestVerdict::Failed);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_test_whose_name_is_another_in_each_run_is_not_missed() {
-    let settings = TestingSettings { test_time: Duration::from_secs(60), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
-    let check = |more: &str| {
-        format!(
-            "echo TAP version 13\necho \"ok 1 - takes $(date +%s%N)\"\ngrep -q sum total || {{ echo not ok 2 - sums; exit 1; }}\necho ok 2 - sums\n{more}echo 1..2\n"
-        )
-    };
-    let new = "grep -q three total || { echo not ok 3 - three; exit 1; }\necho ok 3 - three\n";
-    let commits = tester.commits_of(
-        &[("total", "sum\n"), ("tests/check.sh", &check(""))],
-        &[("total", "sum\nthree\n"), ("tests/check.sh", &check(new))],
-    );
-    let settings =
-        RepositorySettings { test: Some("sh tests/check.sh".to_owned()), ..RepositorySettings::default() };
-    let run = tester.tested("one", TestedChange::new(commits, settings)).await.run;
-    assert_eq!(run.verdict, TestVerdict::Passed, "{run:#?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_test_that_fails_behind_a_feature_is_not_left_out() {
-    let settings = TestingSettings { test_time: Duration::from_secs(100), ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
-    let manifest =
-        "[package]\nname = \"total\"\nversion = \"1.0.0\"\nedition = \"2021\"\n[features]\nsigned = []\n";
-    let code = |more: &str| {
-        format!("pub fn total(all: &[i64]) -> i64 {{\n    all.iter().map(|one| one.abs()).sum()\n}}\n{more}")
-    };
-    let signed = "#![cfg(feature = \"signed\")]\n#[test]\nfn of_debts() {\n    assert_eq!(total::total(&[-1, -2]), -3);\n}\n";
-    let count = "#[test]\nfn of_three() {\n    assert_eq!(total::count(&[1, 2, 3]), 3);\n}\n";
-    let base = [("Cargo.toml", manifest), ("src/lib.rs", &*code("")), ("tests/signed.rs", signed)];
-    let other = code("pub fn count(all: &[i64]) -> usize {\n    all.len()\n}\n");
-    let change = [base[0], ("src/lib.rs", &*other), base[2], ("tests/count.rs", count)];
-    let commits = tester.commits_of(&base, &change);
-    let run = tester.tested("one", TestedChange::new(commits, RepositorySettings::default())).await.run;
-    assert_eq!(run.verdict, TestVerdict::Failed, "{run:#?}");
-    assert!(run.test.is_some_and(|test| test.command.contains("--all-features")));
-}
-
 /// A crate whose sum is wrong, with more at its beginning and in its manifest.
 fn in_rust(manifest: &str, first: &str, sum: &str) -> [(&'static str, String); 2] {
     let manifest =

@@ -58,18 +58,6 @@ fn what_readers_are_pointed_to_is_there() {
 }
 
 #[test]
-fn no_page_holds_both_sides_of_a_merge() {
-    let docs = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).expect("docs");
-    let docs = docs.flatten().map(|page| format!("docs/{}", page.file_name().display()));
-    let docs = docs.filter(|page| page.ends_with(".md"));
-    for page in docs.chain(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned)) {
-        let text = file(&page);
-        let mark = text.lines().find(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "));
-        assert_eq!(mark, None, "{page}");
-    }
-}
-
-#[test]
 fn scripts_are_sound_and_executable() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = fs::read_dir(root.join("scripts")).expect("there are scripts");

@@ -147,24 +147,6 @@ fn what_the_graphql_schema_does_not_know_is_found() {
     hold("GET", "/graphql", Some(json!({})), Some("GraphQL is asked with POST"));
 }
 
-#[test]
-fn what_a_request_does_not_say_of_itself_is_found() {
-    for (header, value, wrong) in [
-        ("accept", "*/*", "Accept is \"*/*\""),
-        ("authorization", "", "the scheme of Authorization is \"\""),
-        ("authorization", "Basic", "the scheme of Authorization is \"Basic\""),
-        ("content-type", "text/plain", "Content-Type is \"text/plain\""),
-        ("x-github-api-version", "2021-01-01", "X-GitHub-Api-Version is \"2021-01-01\""),
-    ] {
-        let mut call = call("POST", &format!("{REPO}/issues/7/comments"), Some(json!({"body": "x"})));
-        call.headers.insert(header.to_owned(), value.to_owned());
-        let told = complaints(&call);
-        assert!(told.len() == 1 && told[0].contains(wrong), "{header}: {value}: {told:#?}");
-    }
-    let nameless = ApiCall { user_agent: String::new(), ..call("GET", REPO, None) };
-    assert!(complaints(&nameless)[0].contains("no User-Agent"));
-}
-
 #[tokio::test]
 async fn what_reached_an_emulator_is_looked_at_once_and_told_together() {
     let key = keys::generate().expect("a key pair").public_pem;

@@ -1,7 +1,7 @@
 //! What is kept of an environment is used again by the next process.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use journeyman::order::{TestVerdict, TestingSettings};
@@ -56,24 +56,6 @@ impl Sample {
     fn kept(&self) -> Vec<PathBuf> {
         let shelf = fs::read_dir(self.0.testing.workspaces.environments(&name())).expect("a folder");
         shelf.map(|entry| entry.expect("an entry").path()).collect()
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_environment_that_cannot_be_opened_is_prepared_again_once() {
-    let damages: [&dyn Fn(&Path); 2] =
-        [&|kept| fs::write(kept.join("environment.json"), "{").expect("a record"), &|kept| {
-            fs::remove_dir_all(kept.join("tree")).expect("a layer")
-        }];
-    for damage in damages {
-        let sample = Sample::new(IsolationMode::Bubblewrap).await;
-        sample.tested(SETUP, "1\n").await;
-        for kept in sample.kept() {
-            damage(&kept);
-        }
-        for (code, runs) in [("2\n", true), ("3\n", false)] {
-            assert_eq!(sample.tested(SETUP, code).await, (format!("{SEEN}{code}"), runs));
-        }
     }
 }
 

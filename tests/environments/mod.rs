@@ -7,10 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use journeyman::engine::testing::TestRunResult;
-use journeyman::order::settings::TestedFolder;
-use journeyman::order::{
-    Exit, JobLimits, RepositorySettings, TestVerdict, TestingSettings, TrustedCertificates,
-};
+use journeyman::order::{TestVerdict, TestingSettings};
 use journeyman::sandbox::IsolationMode;
 
 use crate::change_tester::{ChangeTester, TestedChange, name, setup_and_test};
@@ -84,13 +81,6 @@ impl Sample {
             ..TestedChange::new(self.0.commits_of(&before, &after), setup_and_test())
         };
         self.0.tested("one", change).await
-    }
-
-    /// Tests a change of files, by a setup that is found.
-    async fn tested_as_found(&self, before: &[(&str, &str)], after: &[(&str, &str)]) -> TestRunResult {
-        let settings =
-            RepositorySettings { test: Some("sh test.sh".to_owned()), ..RepositorySettings::default() };
-        self.0.tested("one", TestedChange::new(self.0.commits_of(before, after), settings)).await
     }
 
     /// What is kept for all orders, by what comes after the environment's name.
@@ -190,47 +180,12 @@ async fn what_a_change_installs_lies_on_what_the_base_downloaded_and_is_its_own(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_setup_that_a_change_asks_for_never_makes_what_is_shared() {
-    let sample = Sample::new(IsolationMode::Bubblewrap).await;
-    let manifest = r#"{"name":"sample","version":"1.0.0","dependencies":{"dep":"file:dep"}}"#;
-    let lock = r#"{"name":"sample","version":"1.0.0","lockfileVersion":3,"packages":{
-        "":{"name":"sample","version":"1.0.0","dependencies":{"dep":"file:dep"}},
-        "node_modules/dep":{"resolved":"dep","link":true},"dep":{"version":"1.0.0"}}}"#;
-    let before = [
-        ("package.json", manifest),
-        ("dep/package.json", r#"{"name":"dep","version":"1.0.0"}"#),
-        ("test.sh", "test -e node_modules/dep; echo 1..1; echo ok 1 - adds\n"),
-        ("package-lock.json", lock),
-    ];
-    // Without the lockfile another command is found, which would run on the base as well.
-    let tested = sample.tested_as_found(&before, &before[..3]).await;
-    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
-    let setup = tested.run.setup.as_ref().map(|setup| setup.command.clone()).unwrap_or_default();
-    assert!(setup.contains("npm install"), "{setup}");
-    let shelf = sample.0.testing.workspaces.environments(&name());
-    assert_eq!(std::fs::read_dir(shelf).into_iter().flatten().count(), 1, "the base's alone");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_with_an_agents_work_below_it_fills_nothing_that_others_use() {
     let sample = Sample::new(IsolationMode::Bubblewrap).await;
     let tested = sample.tested_on(plain("one\n"), plain("two\n"), false).await;
     assert_eq!(tested.run.verdict, TestVerdict::Passed);
     assert_eq!(sample.kept("home"), Vec::<String>::new());
     assert_eq!(sample.kept("tree"), Vec::<String>::new());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_setup_that_fails_over_what_was_downloaded_before_begins_without_it() {
-    let sample = Sample::new(IsolationMode::Bubblewrap).await;
-    sample.tested(plain("one\n"), plain("two\n")).await;
-    let sour =
-        format!("{SETUP}grep -q wheel $HOME/.cache/pip/more || test ! -e $HOME/.cache/pip/old || exit 1\n");
-    let old = format!("{SETUP}echo old > $HOME/.cache/pip/old\n");
-    sample.tested(Files { setup: &old, code: "one\n" }, Files { setup: &old, code: "two\n" }).await;
-    let tested =
-        sample.tested(Files { setup: &sour, code: "one\n" }, Files { setup: &sour, code: "two\n" }).await;
-    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -263,27 +218,6 @@ async fn what_nobody_used_for_long_is_taken_away_once_there_is_too_much() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_setup_trusts_whom_the_machine_trusts_and_the_authorities_of_the_settings() {
-    let key = rcgen::KeyPair::generate().expect("a key");
-    let authority = rcgen::CertificateParams::new(vec!["company.example".to_owned()]).expect("parameters");
-    let certificate = authority.self_signed(&key).expect("a certificate").pem();
-    let line = certificate.lines().nth(1).expect("a line").to_owned();
-    let pem = certificate.into_bytes();
-    let trusted = TrustedCertificates { file: PathBuf::from("/etc/company.pem"), pem };
-    let company = |settings: &mut TestingSettings| settings.outgoing.trusted = Some(trusted);
-    let sample = Sample::with(IsolationMode::Bubblewrap, company).await;
-    let asks = format!(
-        "for file in $PIP_CERT $SSL_CERT_FILE $NODE_EXTRA_CA_CERTS $CARGO_HTTP_CAINFO; do\n\
-         grep -cF '{line}' $file; done; mkdir -p .venv/bin; echo : > .venv/bin/tool\n"
-    );
-    let files = |code: &'static str| Files { setup: &asks, code };
-    let tested = sample.tested(files("one\n"), files("two\n")).await;
-    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
-    let printed: String = tested.outputs.iter().map(|output| output.text.as_str()).collect();
-    assert!(printed.contains("1\n1\n1\n1\n"), "{printed}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_is_allowed() {
     const ASKS: &str = "echo \"door: ${https_proxy:-none}\"; test -n \"$https_proxy\" && mkdir .venv .venv/bin\n\
                         echo : > .venv/bin/tool\n";
@@ -310,25 +244,6 @@ async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_
         base.is_some_and(|base| base.kept),
         "its setup had the network while the change's had none: {let_in:#?}"
     );
-}
-
-/// A repository with nothing but a word about itself, and a first change that asks a registry for what its tests need.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_project_whose_setup_may_not_have_the_network_is_the_operators_to_allow() {
-    let sample = Sample::new(IsolationMode::Bubblewrap).await;
-    let readme = ("README.md", "# A clock\n");
-    let test = ("tests/test_clock.py", "import roads\n\n\ndef test_clock():\n    pass\n");
-    let change = [readme, test, ("requirements.txt", "roads==1\n")];
-    let commits = sample.0.commits_of(&[readme], &change);
-    let kept_out =
-        sample.0.tested("one", TestedChange::new(commits, RepositorySettings::default())).await.run;
-    assert_eq!(kept_out.verdict, TestVerdict::SetupFailed, "{kept_out:#?}");
-    insta::assert_snapshot!(kept_out.kept_out().unwrap_or_default(), @"it asked for pypi.org:443 and had no network, since the change edits requirements.txt; who runs the server can allow that with sandbox.setup_network_for_changes = true in journeyman.toml");
-    // One that asks for nothing fails by what the change says.
-    let wrong = [readme, test, ("requirements.txt", "./gone\n")];
-    let commits = sample.0.commits_of(&[readme], &wrong);
-    let failed = sample.0.tested("two", TestedChange::new(commits, RepositorySettings::default())).await.run;
-    assert_eq!((failed.verdict, failed.kept_out()), (TestVerdict::SetupFailed, None), "{failed:#?}");
 }
 
 /// Tests with a tool that the setup installs.
@@ -366,89 +281,6 @@ async fn a_change_that_passes_with_its_own_setup_and_with_the_bases_is_not_doubt
     assert_eq!(tested.run.doubt, None);
     let fixed = tested.run.scrutiny.map(|scrutiny| scrutiny.comparison.fixed.names);
     assert_eq!(fixed, Some(vec!["adds".to_owned()]));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_setup_that_fills_the_disk_is_ended_and_told_with_the_setting() {
-    let mut sample = Sample::new(IsolationMode::Bubblewrap).await;
-    let limits = JobLimits { disk: 32 << 20, ..sample.0.testing.sandbox.limits() };
-    sample.0.limit(limits).await;
-    let fills = "while :; do head -c 8000000 /dev/zero >$HOME/$((n = n + 1)); sleep 0.05; done\n";
-    let files = Files { setup: fills, code: "one\n" }.all();
-    let change = TestedChange::new(sample.0.commits_of(&files, &files), setup_and_test());
-    let begun = std::time::Instant::now();
-    let told = sample.0.surveyed("one", change).await;
-    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
-    let problem = told.report.problem.expect("a problem").told();
-    insta::assert_snapshot!(problem, @"The setup `sh setup.sh` wanted more than 32 MiB of disk. Raise sandbox.disk_mib in journeyman.toml, or install less.");
-    assert!(told.setup_failure.expect("an output").text.contains("Journeyman ended this command"));
-    assert_eq!(sample.kept("home"), Vec::<String>::new(), "nothing of it is kept");
-}
-
-/// A build that asks git for its version, and a test that asks git as well.
-const ASKS_GIT: &str =
-    "[build-system]\nrequires = [\"setuptools-scm\"]\n[project]\nname = \"a\"\ndynamic = [\"version\"]\n";
-const OLD_VERSION: &str = "git describe --tags > ~/version\n";
-const SAME_VERSION: &str = "test \"$(git describe --tags)\" = v1.4 && test \"$(cat ~/version)\" = v1.4\n";
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_build_that_asks_git_for_its_version_is_told_the_newest_behind_the_commit() {
-    let minute = Duration::from_secs(60);
-    let settings = TestingSettings { setup_time: minute, test_time: minute, ..TestingSettings::default() };
-    let tester = ChangeTester::new(IsolationMode::Bubblewrap, settings).await;
-    let base =
-        [("pyproject.toml", ASKS_GIT), ("setup.sh", OLD_VERSION), ("test.sh", SAME_VERSION), ("a.py", "1\n")];
-    let change = [base[0], base[1], base[2], ("a.py", "2\n")];
-    let commits = tester.commits_of(&base, &change);
-    let repository = tester.repository();
-    let tagged = |tag: &str, commit| {
-        let object = repository.find_object(commit, None).unwrap();
-        repository.tag_lightweight(tag, &object, false).unwrap();
-    };
-    tagged("v1.4", commits.before);
-    tagged("latest", commits.before);
-    tester.testing.workspaces.import_local(&name(), repository.path()).unwrap();
-    let tested = tester.tested("one", TestedChange::new(commits, setup_and_test())).await.run;
-    assert_eq!(tested.verdict, TestVerdict::Passed, "{tested:#?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_environment_of_a_commit_that_is_gone_is_made_anew() {
-    let sample = Sample::new(IsolationMode::Bubblewrap).await;
-    let files = |code: &'static str| Files { setup: SETUP, code };
-    let tested = sample.tested(files("one\n"), files("two\n")).await;
-    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
-    // As after the repository was made anew at the same place.
-    for file in records(&sample.0.testing.workspaces.environments(&name())) {
-        let record = std::fs::read_to_string(&file).expect("a record");
-        let commit = tested.run.scrutiny.as_ref().expect("a comparison").baseline.commit.as_str();
-        std::fs::write(&file, record.replace(commit, &"7".repeat(40))).expect("a record");
-    }
-    let tested = sample.tested(files("one\n"), files("three\n")).await;
-    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tests_of_one_folder_find_nothing_of_what_those_of_another_left() {
-    const LEAVES: &str = "echo made | tee made ../web/made $HOME/made /tmp/made; echo 1..1; echo ok 1 - adds";
-    const LOOKS: &str = "s=; for made in made $HOME/made /tmp/made; do [ ! -e $made ] || s='not '; done; echo 1..1; echo \"${s}ok 1 - shows\"; [ -z \"$s\" ]";
-    let folder = |path: &str| TestedFolder {
-        path: path.to_owned(),
-        test: Some("sh test.sh".to_owned()),
-        ..TestedFolder::default()
-    };
-    let settings =
-        RepositorySettings { tests: vec![folder("backend"), folder("web")], ..RepositorySettings::default() };
-    let Sample(tester) = Sample::new(IsolationMode::Bubblewrap).await;
-    let files = |code| [("backend/test.sh", LEAVES), ("web/test.sh", LOOKS), ("code", code)];
-    let change = TestedChange::new(tester.commits_of(&files("one"), &files("two")), settings);
-    let run = tester.tested("one", change).await.run;
-    let test = run.test.expect("they ran");
-    assert_eq!((run.verdict, test.exit), (TestVerdict::Passed, Exit::Code(0)), "{}", run.tail);
-    assert_eq!(test.command, "(cd backend && sh test.sh) && (cd web && sh test.sh)");
-    assert_eq!(run.counts.map(|counts| counts.passed), Some(2), "{}", run.tail);
-    let compared = run.scrutiny.expect("a comparison").comparison;
-    assert_eq!(compared.still_green, 2, "of each folder one, and told apart");
 }
 
 fn records(shelf: &Path) -> Vec<PathBuf> {

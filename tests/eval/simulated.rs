@@ -1,11 +1,9 @@
 //! Simulated suites: small ones, of which every case has to come out as its seed says.
 
-use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{Bench, assert_stands_alone, ours};
 use crate::is_all_asked_for;
-use crate::reality::program::Running;
 
 /// How each case went, without what depends on the machine.
 fn deeds(report: &Value) -> Vec<String> {
@@ -54,25 +52,6 @@ async fn the_same_seed_gives_the_same_suite_and_it_is_said_to_be_simulated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ctrl_c_ends_it_with_what_is_there() {
-    let bench = Bench::new();
-    let arguments = ["--simulate", "100", "--cases", "500", "--json", "r.json", "--html", "r.html"];
-    let mut running = Running::start(bench.command(&arguments));
-    running.hears("some cases are done", |said| said.contains(" of 500 cases, ").then_some(())).await;
-
-    running.interrupt(Signal::INT);
-    let ended = running.end().await;
-
-    assert_eq!(ended.code, Some(130), "{}", ended.said);
-    let report = bench.report("r.json");
-    let done = report["cases"].as_array().expect("cases").len();
-    assert!((1..500).contains(&done), "{done}");
-    assert_eq!(report["setting"]["interrupted"], true);
-    assert!(ended.printed.contains("interrupted after"), "{}", ended.printed);
-    assert_stands_alone(&bench.read("r.html"));
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_stubborn_case_is_stopped_after_its_second_failure() {
     let bench = Bench::new();
     let arguments = ["--simulate", "50", "--stubborn", "100", "--cases", "4", "--json", "r.json"];
@@ -89,30 +68,6 @@ async fn a_stubborn_case_is_stopped_after_its_second_failure() {
     assert_eq!((&added["stopped_early"], &added["rounds_saved"]), (&4.into(), &4.into()), "{added:#}");
     assert!(added["usd_saved"].as_f64().is_some_and(|usd| usd > 0.1), "{added:#}");
     assert!(ended.printed.contains("4 rounds were not run"), "{}", ended.printed);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_tech_leads_guidance_is_told_apart_from_what_passes_without() {
-    let bench = Bench::new();
-    let arguments = ["--simulate", "0", "--guidance", "--guided", "100", "--cases", "4", "--json", "r.json"];
-    let ended = bench.eval(&arguments).await;
-    assert_eq!(ended.code, Some(0), "{}", ended.said);
-
-    let report = bench.report("r.json");
-    assert_eq!(report["outcomes"]["verified"], 4, "{}", ended.printed);
-    let added = &report["added"];
-    assert_eq!((&added["verified_without"], &added["guided"]), (&0.into(), &4.into()), "{added:#}");
-    assert_eq!((&added["rescued"]["count"], &added["guided_rounds"]), (&4.into(), &4.into()), "{added:#}");
-    let attempts = report["attempts"].as_array().expect("attempts");
-    let told: Vec<(bool, u64, u64, u64)> = attempts
-        .iter()
-        .map(|line| {
-            let count = |of: &str| line["passed"][of].as_u64().expect("a count");
-            (line["guided"] == true, line["attempt"].as_u64().expect("a number"), count("count"), count("of"))
-        })
-        .collect();
-    assert_eq!(told, [(false, 1, 0, 4), (false, 2, 0, 4), (false, 3, 0, 4), (true, 1, 4, 4)]);
-    assert!(ended.printed.contains("of 4 cases advised, 4 were verified after it"), "{}", ended.printed);
 }
 
 /// What the nightly workflow runs, with a program and so many cases.

@@ -102,23 +102,6 @@ async fn setup_and_tests_run_in_the_image_and_its_digest_is_written_down() {
 }
 
 #[tokio::test]
-async fn an_image_that_is_named_by_its_digest_means_the_same_for_ever() {
-    let registry = LocalRegistry::start();
-    let first = image("first");
-    let name = registry.push("team/python", "3", &first).await;
-    let pinned = format!("{}@{}", name.trim_end_matches(":3"), first.digest());
-    registry.push("team/python", "3", &image("second")).await;
-    let tester = tester().await;
-    let settings = RepositorySettings { image: Some(pinned.clone()), ..setup_and_test() };
-    let commits = tester.commits_of(&files("bad\n"), &files("good\n"));
-    let tested = tester.tested("one", TestedChange::new(commits, settings)).await;
-    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{}", tested.run.tail);
-    assert_eq!(tested.run.image.as_deref(), Some(pinned.as_str()));
-    let told = tested.outputs.iter().find(|output| output.name == "tests").expect("an output");
-    assert!(told.text.starts_with("NAME=first\n"), "{}", told.text);
-}
-
-#[tokio::test]
 async fn an_image_that_cannot_be_had_is_told_with_what_to_change() {
     let registry = LocalRegistry::start();
     let tester = tester().await;

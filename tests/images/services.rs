@@ -128,27 +128,6 @@ async fn tests_use_a_database_and_a_cache_and_every_run_has_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_setup_has_services_of_its_own_beside_it() {
-    let registry = LocalRegistry::start();
-    let programs = registry.push("team/postgres", "15", &database()).await;
-    let cache = registry.push("team/redis", "7", &cache()).await;
-    let settings = RepositorySettings {
-        image: Some(programs),
-        setup: Some("redis-cli -h cache set word setup && redis-cli -h cache get word > ~/seen".to_owned()),
-        test: Some("sh test.sh".to_owned()),
-        services: [("cache".to_owned(), service(&cache, Some("redis-cli ping")))].into(),
-        ..RepositorySettings::default()
-    };
-    let tester = tester().await;
-    let test = "test \"$(cat ~/seen)\" = setup && test \"$(redis-cli -h cache get word)\" = '' && grep -q 42 answer && \
-                echo '1..1\nok 1 - answer' || { echo '1..1\nnot ok 1 - answer'; exit 1; }";
-    let files = |answer: &'static str| [("test.sh", test), ("answer", answer)];
-    let change = TestedChange::new(tester.commits_of(&files("41\n"), &files("42\n")), settings);
-    let tested = tester.tested("one", change).await;
-    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_service_that_cannot_be_used_is_told_with_its_last_words() {
     let registry = LocalRegistry::start();
     let root = tempfile::tempdir().expect("a folder");
@@ -166,28 +145,4 @@ async fn a_service_that_cannot_be_used_is_told_with_its_last_words() {
     let change = TestedChange::new(tester.commits_of(&[("a", "a")], &[("a", "b")]), settings);
     let problem = tester.surveyed("one", change).await.report.problem.expect("a problem");
     insta::assert_snapshot!(problem.told(), @"The service `db` ended with exit code 3: no room for data. Change the service in .github/journeyman.yml, or where else it stands, on the default branch: its `image`, `env`, or `ready`, a command that succeeds in it once it can be used.");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_that_ends_while_the_tests_run_is_named_beside_their_failure() {
-    let registry = LocalRegistry::start();
-    let root = tempfile::tempdir().expect("a folder");
-    copy_programs(root.path(), &["sh", "sleep"]);
-    let config = r#""Env":["PATH=/bin"],"Cmd":["sh","-c","sleep 0.5; echo out of memory >&2; exit 3"]"#;
-    let image = registry.push("team/dies", "1", &of_plain_folder(root.path(), config)).await;
-    let settings = RepositorySettings {
-        test: Some("sleep 2; echo 1..1; echo not ok 1 - answer; exit 1".to_owned()),
-        services: [("db".to_owned(), service(&image, None))].into(),
-        ..RepositorySettings::default()
-    };
-    let tester = tester().await;
-    let change = TestedChange::new(tester.commits_of(&[("a", "a")], &[("a", "b")]), settings);
-    let tested = tester.tested("one", change).await;
-    let told = tested.outputs.iter().find(|output| output.name == "tests").expect("an output");
-    assert!(
-        told.text.contains("The service `db` ended with exit code 3 while this command ran. It said:")
-            && told.text.contains("out of memory"),
-        "{}",
-        told.text
-    );
 }

@@ -10,7 +10,6 @@
 mod events;
 mod reply;
 mod request;
-mod tests;
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, mpsc};

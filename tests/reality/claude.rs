@@ -1,7 +1,6 @@
 //! From a label to a verified pull request with the real Claude Code, its model scripted on loopback.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::model::{BOAST, FILES, ISSUE, Task, reply, task};
@@ -97,29 +96,4 @@ async fn a_refused_key_ends_the_order_soon_and_the_issue_says_which_key() {
         assert!(status.contains(words), "{words:?} is not in: {status}");
     }
     assert!(!status.contains(KEY) && world.github.pulls(REPOSITORY).is_empty());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_overloaded_service_is_waited_for_and_costs_no_round() {
-    let Some(claude) = claude_or_skip() else { return };
-    let refusals = AtomicUsize::new(0);
-    // Claude Code asks three times by itself; the fourth refusal falls into the run after that.
-    let model = ModelServer::start(move |request| {
-        if task(request) == Some(Task::Implement) && refusals.fetch_add(1, Ordering::SeqCst) < 4 {
-            Reply::overloaded()
-        } else {
-            reply(request)
-        }
-    });
-    let world = world(&claude, &model).await;
-
-    world.label().await;
-    let status = world.status_that_says("Waiting until").await;
-    assert!(status.contains("529") || status.contains("verloaded"), "{status}");
-    let pull = world.ready_pull().await;
-
-    assert!(pull.issue.body.contains("after 2 rounds"), "{}", pull.issue.body);
-    let rework = of(&model, Task::Rework);
-    assert!(rework.first().is_some_and(|request| request.remembers("This is attempt 2")));
-    assert!(!rework.iter().any(|request| request.remembers("This is attempt 3")));
 }

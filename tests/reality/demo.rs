@@ -123,23 +123,6 @@ async fn without_once_it_stays_and_hears_a_retry_that_is_written_on_the_page() {
     assert_eq!(ended.code, Some(0), "{}", ended.said);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_cancel_that_is_written_on_the_page_stops_the_agent_at_work() {
-    let desk = Desk::new(NEVER_ENDS, Tests::None);
-    let mut demo = Running::start(journeyman(desk.folder(), &["demo", "--agent", "worker"]));
-    let pages = demo.hears("an address", |said| value(said, "GitHub, emulated:")).await;
-    demo.hears("the agent at work", |said| said.contains("implement: worker is working").then_some(())).await;
-
-    comment(&pages, "/cancel").await;
-    demo.hears("the end", |said| said.contains("outcome:       cancelled").then_some(())).await;
-
-    demo.interrupt(Signal::INT);
-    let ended = demo.end().await;
-    assert_eq!(ended.code, Some(1), "{}", ended.said);
-    let page_is_gone = reqwest::get(&pages).await.is_err();
-    assert!(page_is_gone, "it ended, and so did its pages");
-}
-
 /// Settings of somebody whose server is another one.
 const OF_A_SERVER: &str = "[server]\napi_token = \"the-token-of-their-own-server\"\n[defaults]\nlabel = \"bot\"\n\
     [notifications]\nurl = \"http://127.0.0.1:9/theirs\"\n";

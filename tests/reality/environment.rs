@@ -51,31 +51,6 @@ impl Repository {
         repository.commit(Some("HEAD"), &who, &who, "Files", &tree, &parents).expect("a commit");
     }
 
-    /// A commit that has some commit of another repository at a path, and nothing of its files.
-    fn commit_submodule(&self, path: &str) {
-        let repository = git2::Repository::open(self.at("sample")).expect("a repository");
-        let head = repository.head().expect("a head").peel_to_commit().expect("a commit");
-        let mut index = repository.index().expect("an index");
-        let link = git2::IndexEntry {
-            ctime: git2::IndexTime::new(0, 0),
-            mtime: git2::IndexTime::new(0, 0),
-            dev: 0,
-            ino: 0,
-            mode: 0o160_000,
-            uid: 0,
-            gid: 0,
-            file_size: 0,
-            id: head.id(),
-            flags: 0,
-            flags_extended: 0,
-            path: path.as_bytes().to_vec(),
-        };
-        index.add(&link).expect("a link");
-        let tree = repository.find_tree(index.write_tree().expect("a tree")).expect("a tree");
-        let who = git2::Signature::new("Ada", "ada@example.org", &git2::Time::new(0, 0)).expect("a name");
-        repository.commit(Some("HEAD"), &who, &who, "A submodule", &tree, &[&head]).expect("a commit");
-    }
-
     async fn look(&self, more: &[&str]) -> Ended {
         let mut arguments = vec!["environment", "--repo", "sample"];
         arguments.extend(more);
@@ -144,69 +119,6 @@ async fn tests_that_fail_are_named() {
         ");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_found_is_shown_also_where_the_image_cannot_be_had() {
-    let settings = "image: registry.invalid/none:1\nsetup: pip install roads\n";
-    let repository = Repository::new(&[(".github/journeyman.yml", settings), ("tests/test_a.py", "")]);
-    let looked = repository.look(&[]).await;
-    assert_eq!(looked.code, Some(1));
-    let told = looked.printed.split_once("\nFound\n").expect("found").1;
-    let (found, tests) = told.split_once("\nTests\n").expect("tests");
-    insta::assert_snapshot!(found, @"
-          source    `.github/journeyman.yml`, which has `image` and `setup`
-          place     the image registry.invalid/none:1, in a sandbox
-          setup     pip install roads  (.github/journeyman.yml)
-
-        Setup
-          ✘ not run
-    ");
-    assert!(tests.contains("✘ the registry registry.invalid cannot be reached"), "{tests}");
-    let looked = repository.look(&["--json"]).await;
-    let document: Value = serde_json::from_str(&looked.printed).expect("JSON");
-    assert_eq!(document["found"]["image"], "registry.invalid/none:1");
-    assert_eq!(document["result"], "cannot_run");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_setup_cannot_do_here_is_told_before_it_runs() {
-    let settings = "setup: apt-get install -y libpq-dev || true\ntest: sh test.sh\n";
-    let lock = "[[package]]\nsdist = { url = \"https://files.pythonhosted.org/packages/a.tar.gz\" }\n";
-    let files =
-        [(".github/journeyman.yml", settings), ("uv.lock", lock), ("test.sh", "echo 1..1; echo ok 1 - a\n")];
-    let repository = Repository::new(&files);
-    let mirror =
-        "[registries.inside]\nkind = \"pip\"\nurl = \"https://mirror.example.org/simple\"\nmirror = true\n";
-    fs::write(repository.at("journeyman.toml"), mirror).expect("settings");
-    let looked = repository.look(&["--config", "journeyman.toml"]).await;
-    let told = repository.told(&looked);
-    let found = told.split_once("\nFound\n").expect("found").1.split_once("\n\nSetup\n").expect("setup").0;
-    insta::assert_snapshot!(found, @"
-      source    `.github/journeyman.yml`, which has `setup`
-      place     this machine's own system and toolchains, in a sandbox
-      setup     apt-get install -y libpq-dev || true  (.github/journeyman.yml)
-      test      sh test.sh  (.github/journeyman.yml)
-      note      uv.lock has addresses at files.pythonhosted.org, which lead past the mirror registries.inside; where that host cannot be reached, `setup` may be: uv export --frozen --no-emit-project -o ~/locked.txt && uv venv && uv pip install -r ~/locked.txt
-    ");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tests_that_pass_beside_a_linter_that_does_not_are_found_and_pinned() {
-    let manifest =
-        r#"{"name":"a","scripts":{"test":"node --test","posttest":"npm run lint","lint":"eslint ."}}"#;
-    let test = "require('node:test')('adds', () => {})\n";
-    let repository = Repository::new(&[("package.json", manifest), ("a.test.js", test)]);
-    let looked = repository.look(&["--init"]).await;
-    assert_eq!(looked.code, Some(0), "{}", looked.printed);
-    let tests = looked.printed.split_once("\nTests\n").expect("tests").1;
-    assert!(
-        tests
-            .contains("  `npm test` fails, and the tests in it do not: changes are judged by `node --test`."),
-        "{tests}"
-    );
-    let written = fs::read_to_string(repository.at("sample/.github/journeyman.yml")).expect("the file");
-    assert!(written.contains("\ntest: node --test\n"), "{written}");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_setup_that_fails_is_told_with_the_line_that_says_why_and_what_to_change() {
     let repository = sample();
@@ -257,58 +169,6 @@ async fn tests_that_cannot_run_are_told_from_tests_that_fail() {
           ✘ No tests were found
           → Name the command that runs the tests as `test` in .github/journeyman.yml: without tests, nothing that an agent does can be verified.
         ");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn where_nothing_was_counted_nobody_says_that_the_environment_works() {
-    let build = "test:\n\t@echo building; echo \"cc: broken.c:3: expected a word\" >&2; exit 2\n";
-    let repository = Repository::new(&[("Makefile", build)]);
-    let ended = repository.look(&[]).await;
-    assert_eq!(ended.code, Some(4), "{}", ended.said);
-    let told = repository.told(&ended);
-    insta::assert_snapshot!(told.split_once("\nTests\n").expect("tests").1, @"
-      ✘ they end with exit code 2 in N s; how many ran is not told
-        │ building
-        │ cc: broken.c:3: expected a word
-      Whether any test ran is not told. If none did, install what is missing as `setup` in .github/journeyman.yml, or on this machine.
-      `--json` has all that was printed.
-    ");
-
-    // What a submodule holds is not there: nobody's tests can say anything.
-    let build = "test:\n\t$(MAKE) -C vendor/words check\n";
-    let modules = "[submodule \"words\"]\n\tpath = vendor/words\n\turl = https://words.example/words.git\n";
-    let repository = Repository::new(&[("Makefile", build), (".gitmodules", modules)]);
-    repository.commit_submodule("vendor/words");
-    let ended = repository.look(&[]).await;
-    assert_eq!(ended.code, Some(1), "{}", ended.said);
-    let told = repository.told(&ended);
-    insta::assert_snapshot!(told.split_once("\nTests\n").expect("tests").1, @"
-      ✘ The tests `make test` cannot run, and submodules are empty
-        │ make[1]: *** No rule to make target 'check'.  Stop.
-      → Submodules that are not checked out: vendor/words: it is not in this clone; `git submodule update --init --recursive` gets it.
-    ");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn without_walls_nothing_of_a_setup_that_failed_is_there_for_the_next_one() {
-    let settings = "setup: sh setup.sh\ntest: sh test.sh\n";
-    let test = "[ -e left ] || [ -e \"$HOME/left\" ] && exit 1; echo 1..1; echo ok 1\n";
-    let failing = "mkdir left \"$HOME/left\" && exit 3\n";
-    let files = [(".github/journeyman.yml", settings), ("test.sh", test), ("setup.sh", failing)];
-    let repository = Repository::new(&files);
-    let own = repository.at("config/journeyman/journeyman.toml");
-    fs::create_dir_all(own.parent().expect("a folder")).expect("a folder");
-    fs::write(own, "[sandbox]\nmode = \"none\"\n").expect("the settings");
-    let ended = repository.look(&[]).await;
-    assert_eq!(ended.code, Some(1), "{}", ended.said);
-
-    repository.commit(&[("setup.sh", "mkdir left && rmdir left\n")]);
-    let ended = repository.look(&[]).await;
-
-    assert_eq!(ended.code, Some(0), "{}{}", ended.printed, ended.said);
-    assert!(ended.printed.contains("✔ they pass"), "{}", ended.printed);
-    let copies = "no overlays can be mounted here: each run works on a copy of what is installed";
-    assert!(ended.printed.contains(copies), "{}", ended.printed);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,5 @@
 //! `journeyman run` on local repositories: what is left in them, what is printed, and with which code it ends.
 
-use rustix::process::Signal;
 use serde_json::Value;
 
 use super::local::{Desk, NEVER_RIGHT, NOTHING_PUSHED, RIGHT, Tests};
@@ -78,19 +77,6 @@ async fn a_second_run_on_the_same_repository_installs_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_of_ones_own_called_scripted_is_not_the_demos() {
-    let desk = Desk::new(RIGHT, Tests::There);
-    let own = "config/journeyman/journeyman.toml";
-    let settings = std::fs::read_to_string(desk.path(own)).expect("the settings");
-    desk.write(own, &settings.replace("worker", "scripted"));
-
-    let ended = desk.run(&["--agent", "scripted"]).await;
-
-    assert_eq!(ended.code, Some(0), "{}", ended.said);
-    assert_eq!(desk.new_branches(), ["journeyman/issue-1-add-both-numbers"]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn the_receipt_as_json_names_the_commit_the_tests_and_the_cost() {
     let desk = Desk::new(RIGHT, Tests::There);
 
@@ -106,21 +92,6 @@ async fn the_receipt_as_json_names_the_commit_the_tests_and_the_cost() {
     assert_eq!(receipt["tests"]["counts"]["passed"], 2, "{receipt:#}");
     assert_eq!(receipt["tests"]["sandbox"], "bubblewrap");
     assert_eq!(receipt["usage"]["usd"], 0.25);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_second_run_leaves_the_first_ones_branch_as_it_is() {
-    let desk = Desk::new(RIGHT, Tests::There);
-    assert_eq!(desk.run(&[]).await.code, Some(0));
-    let first = desk.new_branches();
-    let head = desk.git(&format!("rev-parse {}", first[0]));
-
-    let second = desk.run(&[]).await;
-
-    assert_eq!(second.code, Some(0), "{}", second.said);
-    let branches = desk.new_branches();
-    assert_eq!(branches.len(), 2, "{branches:?}");
-    assert_eq!(desk.git(&format!("rev-parse {}", first[0])), head);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,22 +120,6 @@ async fn work_that_never_passes_is_handed_over_and_said_to_be_not_verified() {
     let head = desk.git(&format!("rev-parse {}", desk.new_branches()[0]));
     assert!(ended.printed.contains(&head), "the branch is at the commit that the text names");
     assert!(ended.said.contains("escalated: "), "{}", ended.said);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_went_another_way_in_every_round_is_noted_once() {
-    let desk = Desk::new(NEVER_RIGHT, Tests::There);
-
-    let ended = desk.run(&["--json"]).await;
-
-    let receipt: Value = serde_json::from_str(&ended.printed).expect("standard output is JSON alone");
-    let notes = receipt["notes"].as_array().expect("notes");
-    let is_of_the_message = |note: &&Value| note.as_str().is_some_and(|note| note.contains("commit message"));
-    assert_eq!(
-        notes.iter().filter(is_of_the_message).count(),
-        1,
-        "one word is no commit message: {notes:#?}"
-    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -266,71 +221,6 @@ async fn a_runner_that_is_not_there_ends_it_before_any_agent_and_nothing_of_why_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tests_that_cannot_be_started_by_who_runs_them_cost_no_agent_either() {
-    for (test, makefile, words) in [
-        (
-            "make test",
-            "test:\n\tnosuchrunner --all\n",
-            [
-                "The tests `make test` cannot run: make: nosuchrunner: No such file or directory",
-                "Name what installs",
-            ],
-        ),
-        (
-            "make test",
-            "test:\n\t@sh -c 'nosuchrunner 2> /dev/null'\n",
-            [
-                "The tests `make test` cannot run: make: *** [Makefile:2: test] Error 127",
-                "Name what installs",
-            ],
-        ),
-        (
-            "./test.sh",
-            "",
-            ["The tests `./test.sh` cannot run: ", "Make the file executable on the default branch"],
-        ),
-        (
-            "sh test.sh; nosuchlinter",
-            "",
-            [
-                "The tests `sh test.sh; nosuchlinter` cannot pass while a program is missing: ",
-                "nosuchlinter: not found",
-            ],
-        ),
-    ] {
-        let desk = Desk::new(RIGHT, Tests::There);
-        desk.write("repository/Makefile", makefile);
-        desk.commit("repository/.github/journeyman.yml", &format!("test: {test}\n"));
-
-        let ended = desk.run(&[]).await;
-
-        assert_eq!(ended.code, Some(1), "{}", ended.said);
-        for words in words {
-            assert!(ended.said.contains(words), "{words:?} is not in {}", ended.said);
-        }
-        assert!(!ended.said.contains("worker"), "no agent is paid for: {}", ended.said);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn each_problem_is_named_in_full() {
-    let desk = Desk::new(RIGHT, Tests::There);
-    let long = format!("/no/such/reviewer{}", "/in/a/long/path".repeat(8));
-    let agents = format!(
-        "[defaults]\nagent = \"worker\"\n[agents.worker]\nruntime = \"command\"\nprogram = [\"/no/such/worker\"]\n\
-         [agents.code_reviewer]\nruntime = \"command\"\nprogram = [{long:?}]\n"
-    );
-    desk.write("config/journeyman/journeyman.toml", &agents);
-
-    let ended = desk.run(&[]).await;
-
-    assert_eq!(ended.code, Some(1), "{}", ended.said);
-    for words in ["✘ preflight: 2 problems", "\"/no/such/worker\"", &long] {
-        assert!(ended.said.contains(words), "{words:?} is not in {}", ended.said);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_folder_of_a_repository_stands_for_it_and_a_clone_without_its_history_is_refused() {
     let desk = Desk::new(RIGHT, Tests::There);
     desk.commit("repository/deep/er/notes.txt", "Notes.\n");
@@ -381,81 +271,6 @@ async fn a_clone_with_a_pipe_where_git_reads_a_file_is_refused_by_name_and_not_w
             assert!(ended.said.contains(&format!("/.git/{name} is no file")), "{}", ended.said);
         }
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_tests_of_a_run_have_the_submodules_that_the_clone_has() {
-    let desk = Desk::new(RIGHT, Tests::There);
-    desk.write("words/expected", "5\n");
-    for words in ["init -q ../words", "-C ../words add -A", "-C ../words commit -q -m Words"] {
-        desk.git(words);
-    }
-    let words = desk.path("words");
-    desk.git(&format!("-c protocol.file.allow=always submodule -q add {} vendor/words", words.display()));
-    desk.commit(
-        "repository/test.sh",
-        "[ -f vendor/words/expected ] || exit 2\necho 1..2\n\
-         [ \"$(sh sum.sh 2 0)\" = 2 ] && echo 'ok 1 - zero' || echo 'not ok 1 - zero'\n\
-         if [ \"$(sh sum.sh 2 3)\" = \"$(cat vendor/words/expected)\" ]; then echo 'ok 2 - sums'\n\
-         else echo 'not ok 2 - sums'; exit 1; fi\n",
-    );
-
-    let ended = desk.run(&[]).await;
-
-    assert_eq!(ended.code, Some(0), "{}", ended.said);
-    assert!(ended.printed.contains("2 passed"), "{}", ended.printed);
-    assert!(!ended.said.contains("vendor/words"), "nothing is missing: {}", ended.said);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_is_held_by_what_it_called_ends_at_the_second_word_to_stop() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let desk = Desk::new(RIGHT, Tests::There);
-    // The repository is never copied: the git that is asked for it waits.
-    let mark = desk.path("called");
-    let script =
-        format!("[ \"$1\" = --version ] && exec echo git version 2.47.3\ntouch {mark:?}\nexec sleep 30\n");
-    desk.write("bin/git", &format!("#!/bin/sh\n{script}"));
-    let executable = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(desk.path("bin/git"), executable).expect("a program");
-    let path = format!("{}:{}", desk.path("bin").display(), std::env::var("PATH").expect("a path"));
-    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        let _ = std::fs::remove_file(&mark);
-        let mut command = journeyman(desk.folder(), &["run", "--repo", "repository", "--issue", "issue.md"]);
-        command.env("PATH", &path);
-        let mut run = Running::start(command);
-        run.hears("the call", |_| mark.exists().then_some(())).await;
-
-        run.interrupt(signal);
-        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-        run.interrupt(signal);
-
-        assert_eq!(run.end().await.code, Some(code));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn no_link_of_a_run_leads_to_a_server_that_is_gone() {
-    let desk = Desk::new(RIGHT, Tests::There);
-
-    let ended = desk.run(&[]).await;
-
-    assert_eq!(ended.code, Some(0), "{}", ended.said);
-    assert!(!ended.said.contains("127.0.0.1") && !ended.said.contains("localhost"), "{}", ended.said);
-    let head = desk.git("rev-parse --short=10 journeyman/issue-1-add-both-numbers");
-    assert!(ended.printed.contains(&format!("on commit `{head}`, checked out afresh")), "{}", ended.printed);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_script_of_the_demo_refuses_an_issue_that_it_does_not_know() {
-    let desk = Desk::new(RIGHT, Tests::There);
-
-    let ended = desk.run(&["--agent", "scripted"]).await;
-
-    assert_eq!(ended.code, Some(1), "{}", ended.said);
-    let words = "a script, not a model, and knows one issue alone, \"The median of an even number of values is wrong\": this is another";
-    assert!(ended.said.contains(words), "{}", ended.said);
-    assert!(desk.new_branches().is_empty());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 use journeyman::setup::{ServicePlan, ServiceScope, has_user_manager};
 
 use super::local::{AROUND, RIGHT};
-use super::program::{Running, journeyman};
+use super::program::journeyman;
 use super::server::World;
 
 const UNIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/journeyman.service");
@@ -116,30 +116,6 @@ async fn the_unit_that_setup_writes_is_one_and_lets_the_server_verify_a_change()
 
     assert!(pull.issue.body.contains("Verified"), "{}", pull.issue.body);
     assert_eq!(world.stop().await.code, Some(0));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_unit_that_forbids_host_names_is_told_apart_from_a_kernel_that_forbids_namespaces() {
-    if !is_possible() {
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    let unit = std::fs::read_to_string(UNIT).expect("the unit");
-    let with = |line: &str| {
-        let file = folder.path().join("hostile.service");
-        std::fs::write(&file, unit.replace("[Service]\n", &format!("[Service]\n{line}\n"))).expect("a file");
-        Running::start(as_unit(&file, folder.path(), &[PROGRAM, "doctor"])).end()
-    };
-    let ended = with("ProtectHostname=yes").await;
-    assert_eq!(ended.code, Some(1), "{}", ended.said);
-    assert!(ended.said.contains("remove ProtectHostname= from the systemd unit"), "{}", ended.said);
-    assert!(!ended.said.contains("userns"), "{}", ended.said);
-    let ended = with("ProtectControlGroups=yes").await;
-    assert!(
-        ended.said.contains("no cgroup can be written here (a systemd unit needs `Delegate="),
-        "{}",
-        ended.said
-    );
 }
 
 /// It installs a service of the user who runs the tests, so it is for machines that are thrown away.

@@ -3,11 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use journeyman::order::{Category, CommitSha, Exit};
 use journeyman::sandbox::IsolationMode;
-use journeyman::workspace::{ImportOutcome, ImportRules, MOST_EXPORTED, SecretSet, Workspaces};
+use journeyman::workspace::ImportOutcome;
 
-use super::{House, count, files, git};
+use super::{House, files, git};
 
 const FIX: &str = "printf 'def add(a, b):\\n    return a + b\\n' > src/sum.py; git add -A; \
                    git commit -qm 'Fix the sum of two numbers'; ";
@@ -134,86 +133,4 @@ async fn the_agents_repositories_lead_to_none_of_ours() {
     house.agent("git gc -q --prune=now; git repack -adfq; git -C \"$(git remote get-url origin)\" gc -q --prune=now").await;
     assert!(kept() == before, "what the mirror holds is as it was");
     house.agent("git fsck --strict 2>&1; git -C \"$(git remote get-url origin)\" fsck --strict 2>&1").await;
-}
-
-#[tokio::test]
-async fn readying_the_work_tree_again_keeps_what_is_there_and_mends_what_is_broken() {
-    let house = House::new().await;
-    let again = async || {
-        let command = Workspaces::clone_command(&house.places(), Some(&house.branch), None, None, &[]);
-        let (ended, _, err) = house.run(command, true).await;
-        assert_eq!(ended.exit, Exit::Code(0), "{err}");
-    };
-    house.agent(&format!("{FIX} echo notes > notes.txt")).await;
-    again().await;
-    assert_eq!(
-        house.agent("cat notes.txt; git log -1 --format=%s").await,
-        "notes\nFix the sum of two numbers"
-    );
-    house
-        .agent("git checkout -q -b mine; echo x > src/sum.py; git commit -qam mine; echo y > src/sum.py")
-        .await;
-    again().await;
-    assert_eq!(
-        house.agent("git symbolic-ref --short HEAD; git stash list | wc -l").await,
-        format!("{}\n1", house.branch)
-    );
-    house.agent("git push -q; rm -rf .git; mkdir sub").await;
-    again().await;
-    assert_eq!(house.agent("git log -1 --format=%s; ls").await, "Fix the sum of two numbers\nREADME.md\nsrc");
-    house.workspaces.create_origin(house.order, &house.repository, &house.base, "main", None).unwrap();
-    assert!(matches!(house.import().await, ImportOutcome::Imported { .. }), "the origin was not made anew");
-    // A branch is named only after the plan was written: what lies in the work tree comes along.
-    house.workspaces.remove(house.order).unwrap();
-    assert!(!house.places().work.exists() && house.places().runs.exists());
-    house.workspaces.remove(house.order).unwrap();
-    house.workspaces.create_origin(house.order, &house.repository, &house.base, "main", None).unwrap();
-    house.run(Workspaces::clone_command(&house.places(), None, None, None, &[]), true).await;
-    house.agent("echo plan > plan.md").await;
-    again().await;
-    assert_eq!(
-        house.agent("cat plan.md; git symbolic-ref --short HEAD").await,
-        format!("plan\n{}", house.branch)
-    );
-}
-
-#[tokio::test]
-async fn what_is_protected_or_too_large_goes_back_to_the_worker() {
-    let house = House::new().await;
-    for (what, script) in [
-        (".github/workflows/ci.yml", "echo 'on: pull_request_target' > .github/workflows/ci.yml"),
-        (".github/workflows/ci.yml", "git rm -q .github/workflows/ci.yml"),
-        (".github/workflows/ci.yml", "git mv .github/workflows ci; git rm -rq --ignore-unmatch .github"),
-        (".github/CODEOWNERS", "echo '* @me' > .github/CODEOWNERS"),
-        ("CODEOWNERS", "echo '* @me' > CODEOWNERS"),
-        (".gitmodules", "echo '[submodule \"x\"]' > .gitmodules"),
-        ("a/.lfsconfig", "mkdir -p a; echo '[lfs]' > a/.lfsconfig"),
-        ("big", "head -c 30000000 /dev/zero > big"),
-    ] {
-        house
-            .agent(&format!(
-                "git reset -q --hard origin/main; git clean -qfdx; {script}; git add -A; \
-            git commit -qm 'Do that'; git push -qf"
-            ))
-            .await;
-        let before = house.objects_of_ours();
-        let ImportOutcome::Refused(feedback) = house.import().await else { panic!("{what} came through") };
-        assert_eq!(house.objects_of_ours(), before, "nothing got in");
-        assert!(
-            !feedback.passed && feedback.issues.iter().all(|finding| finding.category == Category::Policy)
-        );
-        let told = feedback.issues.iter().any(|finding| finding.location.as_deref() == Some(what));
-        assert!(told, "{what}: {feedback:?}");
-    }
-    let full = vec![b'x'; usize::try_from(MOST_EXPORTED).unwrap()];
-    assert!(matches!(house.import_bytes(&full), ImportOutcome::Refused(_)));
-    assert!(count(&house.places().runs) > 0);
-    let no: CommitSha = "1".repeat(40).parse().unwrap();
-    let (export, known) = (house.places().runs.join("export"), SecretSet::default());
-    let import = |base, protected: &[String]| {
-        let rules = ImportRules { branch: &house.branch, protected, secrets: &known, allowed_secrets: &[] };
-        house.workspaces.import(house.order, &house.repository, base, &export, rules)
-    };
-    assert!(import(&no, &[]).is_err());
-    assert!(import(&house.base, &["[".into()]).unwrap_err().message.contains("protected"));
 }

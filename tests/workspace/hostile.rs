@@ -201,17 +201,3 @@ async fn an_export_that_was_made_up_proves_nothing() {
     bits[..41].copy_from_slice(format!("{base}\n").as_bytes());
     assert!(matches!(house.import_bytes(&bits), ImportOutcome::NothingPushed { .. }));
 }
-
-#[tokio::test]
-async fn a_false_git_in_the_agents_home_only_fools_the_agent() {
-    let house = House::new().await;
-    house
-        .agent("mkdir -p ~/bin; printf '#!/bin/sh\\necho none: hacked\\n' > ~/bin/git; chmod +x ~/bin/git")
-        .await;
-    let mode = fs::metadata(house.places().home.join("bin/git")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o111, 0o111);
-    house
-        .agent("/usr/bin/env git version; echo y > src/sum.py; git commit -qam 'Fix the sum'; git push -q")
-        .await;
-    assert!(matches!(house.import().await, ImportOutcome::Imported { .. }));
-}

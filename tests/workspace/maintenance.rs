@@ -1,7 +1,6 @@
 //! Repositories of ours stay quick, and nothing that somebody works with is lost on the way.
 
 use std::fs;
-use std::time::Instant;
 
 use journeyman::order::{CommitSha, OrderId};
 use journeyman::workspace::{JournaledCommits, PushOutcome, Remote};
@@ -101,35 +100,6 @@ async fn a_branch_with_a_persons_commit_is_not_taken_for_one_that_was_forgotten(
 }
 
 #[tokio::test]
-async fn what_we_pushed_comes_again_from_behind_what_a_person_pushed_with_all_that_is_in_it() {
-    let house = House::new().await;
-    let ours = house.published("echo more >> README.md").await;
-    let theirs = house.person(house.branch.as_str(), "echo theirs >> README.md");
-    let known = JournaledCommits { made: vec![ours.clone()], taken: vec![theirs.clone()] };
-    let lacking = || {
-        let is_gone =
-            |commit: &CommitSha| house.workspaces.read_through(&house.repository, commit.as_str()).is_err();
-        known.all().into_iter().filter(is_gone).collect::<Vec<_>>()
-    };
-    assert_eq!(lacking(), known.taken);
-    let file = house.workspaces.file(&house.repository, &ours, "README.md").unwrap().expect("a file");
-    let repository = git2::Repository::open(house.data.path().join("commits/octo/sums.git")).unwrap();
-    let file = git2::Oid::hash_object(git2::ObjectType::Blob, &file).unwrap().to_string();
-    fs::remove_file(repository.path().join("objects").join(&file[..2]).join(&file[2..])).unwrap();
-    assert_eq!(lacking(), known.all(), "one file of it is gone");
-
-    assert!(house.workspaces.discard_damaged(&house.repository, &[]).unwrap());
-    house.workspaces.fetch_again(&house.remote(), "main", &house.base).unwrap();
-    house.workspaces.fetch_behind(house.order, &house.remote(), &house.branch, &known).unwrap();
-
-    assert!(lacking().is_empty());
-    assert!(!house.workspaces.discard_damaged(&house.repository, &[]).unwrap(), "all of it is whole");
-    let pushed = house.workspaces.push(house.order, &house.remote(), &house.branch, &ours, Some(&theirs));
-    let here = PushOutcome::StaleLease { at: Some(theirs) };
-    assert_eq!(pushed.unwrap(), here, "what a person pushed is not taken away");
-}
-
-#[tokio::test]
 async fn a_commit_that_rests_on_a_lost_one_counts_again_once_that_is_fetched() {
     let house = House::new().await;
     let ours = house.published("echo more >> README.md").await;
@@ -151,31 +121,4 @@ async fn a_commit_that_rests_on_a_lost_one_counts_again_once_that_is_fetched() {
     assert!(adopt().is_empty());
     let named = git(&repository, &["for-each-ref", "--format=%(objectname)", "refs/journeyman"]);
     assert!(known.made.iter().all(|commit| named.contains(commit.as_str())), "{named}");
-}
-
-/// `cargo nextest run --workspace --run-ignored all -E 'test(/a_thousand_packs/)' --no-capture` prints the figures.
-#[tokio::test]
-#[ignore = "takes minutes"]
-async fn a_thousand_packs_are_read_as_quickly_as_a_few_after_maintenance() {
-    let house = House::new().await;
-    fetch_each(&house, 1_000);
-    let work = |what: &str| {
-        let begun = Instant::now();
-        for _ in 0..10 {
-            let order = OrderId(uuid::Uuid::now_v7());
-            let base = house.workspaces.fetch(&house.remote(), "main").unwrap();
-            house.workspaces.create_origin(order, &house.repository, &base, "main", None).unwrap();
-            house.workspaces.subjects(&house.repository, &base).unwrap();
-        }
-        println!(
-            "{what}: {} packs, {:?} for a fetch and an order's origin",
-            packs(&house),
-            begun.elapsed() / 10
-        );
-    };
-    work("before");
-    let begun = Instant::now();
-    house.workspaces.maintain().unwrap();
-    println!("maintenance: {:?}", begun.elapsed());
-    work("after");
 }

@@ -251,20 +251,6 @@ async fn whatever_contradicts_itself_is_named_and_what_is_text_is_marked() {
 }
 
 #[tokio::test]
-async fn where_only_a_picture_contradicts_itself_ours_can_be_right() {
-    let house = House::with_lines("printf 'a\\000b' > picture").await;
-    let head = house.published("printf 'a\\000ours' > picture").await;
-    house.person("main", "printf 'a\\000base' > picture");
-    let (_, marked, paths) = house.conflicts(&head);
-    assert_eq!(paths, ["picture"]);
-    house.begin(Some(&marked)).await;
-    assert!(matches!(house.import_from(&marked).await, ImportOutcome::NothingPushed { .. }), "nobody looked");
-    house.agent("git commit -q --allow-empty -m 'Our picture is right'; git push -q").await;
-    let ImportOutcome::Imported { changed, message, .. } = house.import_from(&marked).await else { panic!() };
-    assert_eq!((changed, message.as_deref()), (Vec::new(), Some("Our picture is right")));
-}
-
-#[tokio::test]
 async fn a_conflict_in_what_is_protected_is_for_people() {
     let house = House::with_lines("").await;
     let head = house.published("echo ours > ours.txt").await;

@@ -72,19 +72,3 @@ async fn a_long_change_is_cut_at_a_lines_end_and_says_what_is_missing() {
     );
     assert!(lines.contains(&"+++ b/a"), "the small file before is there");
 }
-
-#[tokio::test]
-async fn what_is_huge_is_named_only_and_costs_nothing() {
-    let house = House::new().await;
-    let patch = house
-        .patch(
-            "yes 'one line of very many' | head -c 5000000 > huge; head -c 90000 /dev/zero | tr '\\000' x > wide; \
-             echo small > small",
-        )
-        .await;
-    assert!(patch.contains("[added, not compared: huge has 5000000 bytes]\n"), "{patch:.300}");
-    assert!(patch.contains("+small\n"), "{patch:.300}");
-    assert!(patch.ends_with("[cut at 60000 characters; left out: the rest of wide]\n"), "{patch:.900}");
-    // A second commit that only takes it away again is as quick.
-    assert!(patch.len() < 2_000, "{}", patch.len());
-}

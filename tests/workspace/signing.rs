@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use chrono::DateTime;
 use journeyman::order::conversation::BranchUpdateMethod;
 use journeyman::order::{CommitSha, CommitSigning, CommitterIdentity, SignatureFormat, TreeSha};
-use journeyman::workspace::{CommitSigner, NewCommit, SecretSet, Workspaces};
+use journeyman::workspace::{CommitSigner, NewCommit, Workspaces};
 use secrecy::SecretString;
 use tempfile::TempDir;
 
@@ -151,21 +151,6 @@ async fn a_merge_of_the_base_and_a_rebase_are_signed_too() {
     let allowed = format!("gpg.ssh.allowedSignersFile={}", keys.folder.path().join("allowed").display());
     let log = git(&shown, &["-c", &allowed, "log", "-1", "--format=%G? %GS", head.as_str()]);
     assert_eq!(log, "G sums@example.org");
-}
-
-#[test]
-fn the_public_half_may_stand_in_a_change_and_the_private_one_may_not() {
-    for keys in [Keyring::ssh("ed25519", ""), Keyring::ssh("rsa", ""), Keyring::gpg("")] {
-        let signer = keys.signer();
-        let secret = || [("the key".to_owned(), SecretString::from(keys.private.as_str()))];
-        let known = SecretSet::beside(secret(), signer.public());
-        assert!(
-            signer.public().len() > 60 && known.named_in(signer.public()).is_none(),
-            "{}",
-            signer.public()
-        );
-        assert_eq!(known.named_in(&keys.private), Some("the key"));
-    }
 }
 
 #[test]

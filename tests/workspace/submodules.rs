@@ -171,28 +171,6 @@ fn whatever_else_gitmodules_names_is_refused_by_name_and_nobody_is_asked_for_it(
 }
 
 #[test]
-fn a_submodule_that_cannot_be_had_for_now_is_asked_for_again() {
-    let server = Server::start();
-    let good = put(&server, "octo/lib", &[("lib.py", "lib")], &[]);
-    let base = put(&server, "octo/sums", &[("sum.py", "import lib")], &[("lib", "../lib.git", &good)]);
-    let data = tempfile::tempdir().unwrap();
-    let workspaces = Workspaces::new(data.path()).unwrap();
-    let repository: RepositoryName = "octo/sums".parse().unwrap();
-    server.hold_packs(true);
-    let (held, guard) = workspaces.until_dropped();
-    drop(guard);
-    held.fetch(&remote(&server, &repository), "main").unwrap_err();
-    server.hold_packs(false);
-    let commit = workspaces.fetch(&remote(&server, &repository), "main").unwrap();
-    assert_eq!(commit.as_str(), base);
-    let into = data.path().join("checkout");
-    assert_eq!(
-        checked_out(&workspaces, &repository, &commit, &into),
-        [".gitmodules", "lib/lib.py", "sum.py"]
-    );
-}
-
-#[test]
 fn of_many_submodules_and_of_those_in_one_another_some_are_fetched() {
     let server = Server::start();
     let good = put(&server, "octo/lib", &[("lib.py", "lib")], &[]);
@@ -337,23 +315,4 @@ fn of_a_clone_on_this_machine_those_that_it_has_are_taken_and_the_others_named()
         matches!(&missing[..], [one] if one.contains("`git submodule absorbgitdirs` moves it")),
         "{missing:?}"
     );
-}
-
-#[test]
-fn what_a_clone_lacks_is_told_as_a_clone_lacks_it_also_where_a_server_has_the_repository() {
-    let (server, place) = (Server::start(), tempfile::tempdir().unwrap());
-    let lib = put(&server, "octo/lib", &[("lib.py", "lib")], &[]);
-    let elsewhere = "https://elsewhere.example/octo/lib.git";
-    put(&server, "octo/sums", &[("sum.py", "import lib")], &[("third/lib", elsewhere, &lib)]);
-    let clone = place.path().join("clone");
-    git(place.path(), &["clone", "-q", server.path("octo/sums").to_str().unwrap(), clone.to_str().unwrap()]);
-    let workspaces = Workspaces::new(&place.path().join("data")).unwrap();
-    let repository: RepositoryName = "octo/sums".parse().unwrap();
-
-    workspaces.import_beside(&repository, &clone).unwrap();
-    let commit = workspaces.fetch(&remote(&server, &repository), "main").unwrap();
-
-    let missing = workspaces.source_tree(&repository, &commit).unwrap().missing_submodules();
-    let gets = "it is not in this clone; `git submodule update --init --recursive` gets it";
-    assert_eq!(missing, [format!("third/lib: {gets}")]);
 }

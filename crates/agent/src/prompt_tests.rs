@@ -225,12 +225,6 @@ fn an_input_of_any_length_is_cut_and_says_so() {
 
 proptest! {
     #[test]
-    fn an_argument_arrives_as_it_is(argument in any::<String>(), other in any::<String>()) {
-        let expanded = expand("<$1|${2}>", &[argument.clone(), other.clone()]);
-        prop_assert_eq!(expanded.text, format!("<{argument}|{other}>"));
-    }
-
-    #[test]
     fn no_template_and_no_text_ends_the_making_of_a_prompt(template in "(?s).{0,80}", argument in "(?s).{0,80}") {
         let mut task = task("x", &[&argument]);
         let _ = prompt(&task, &template, "");

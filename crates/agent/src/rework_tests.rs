@@ -115,33 +115,6 @@ fn each_mode_tells_it_in_its_own_way() {
 }
 
 #[test]
-fn feedback_without_findings_is_told_in_every_mode() {
-    for mode in [FeedbackMode::Both, FeedbackMode::Structured, FeedbackMode::Natural] {
-        let text = told(of_review(vec![review("Something is off.", Vec::new())], mode));
-        assert!(text.contains("Something is off."), "{mode:?}:\n{text}");
-    }
-}
-
-#[test]
-fn a_finding_that_comes_back_is_told_once_and_that_it_came_back() {
-    let same = || finding(Severity::Major, Category::LogicError, "the first number is left out");
-    let old = finding(Severity::Major, Category::Security, "reads any path");
-    let feedback = vec![review("Still wrong.", vec![same()]), review("Wrong.", vec![same(), old])];
-    let text = told(of_review(feedback, FeedbackMode::Both));
-    assert_eq!(text.matches("the first number is left out").count(), 1, "{text}");
-    assert_order(
-        &text,
-        &[
-            "Still wrong.",
-            "named in 2 attempts",
-            "In the attempt before it",
-            "Some findings as in a later attempt",
-            "reads any path",
-        ],
-    );
-}
-
-#[test]
 fn the_history_is_told_within_its_budget_and_the_oldest_rounds_are_cut_first() {
     let round = |name: &str| {
         let issues = (0..8).map(|n| {
@@ -185,14 +158,6 @@ fn advice_stands_first_a_persons_before_the_tech_leads() {
 }
 
 #[test]
-fn advice_alone_is_no_failed_attempt() {
-    let advice = Rework { attempt: 1, of: 3, guidance: Some("write 42".into()), ..Rework::default() };
-    let text = told(advice);
-    assert!(text.contains("# This is attempt 1 of 3, and there is advice for it"), "{text}");
-    assert!(text.contains("write 42") && !text.contains("did not pass"), "{text}");
-}
-
-#[test]
 fn an_answer_of_the_wrong_form_is_asked_for_again_whole() {
     let feedback =
         vec![Feedback::failed(Category::InvalidOutput, "line 3: expected a comma").suggest("Add it.")];
@@ -202,26 +167,6 @@ fn an_answer_of_the_wrong_form_is_asked_for_again_whole() {
         &["The last answer could not be used", "line 3: expected a comma", "whole answer again"],
     );
     assert!(!text.contains("small, targeted changes") && !text.contains("previous_score"), "{text}");
-}
-
-#[test]
-fn every_category_has_its_own_words() {
-    let mut known = std::collections::BTreeSet::new();
-    for category in [
-        Category::LogicError,
-        Category::Security,
-        Category::Style,
-        Category::TestFailure,
-        Category::Architecture,
-        Category::MissingCommit,
-        Category::Policy,
-        Category::InvalidOutput,
-    ] {
-        let feedback = vec![review("S.", vec![finding(Severity::Major, category, "d")])];
-        let text = told(of_review(feedback, FeedbackMode::Natural));
-        let line = text.lines().find(|line| line.starts_with("Where ")).unwrap_or_default();
-        assert!(!line.is_empty() && known.insert(line.to_owned()), "{category:?}: {line:?}");
-    }
 }
 
 fn any_finding() -> impl Strategy<Value = Finding> {

@@ -82,19 +82,6 @@ fn real_streams_are_read_as_they_ended() {
 }
 
 #[test]
-fn records_of_hooks_may_come_before_the_beginning() {
-    let mut output =
-        br#"{"type":"system","subtype":"hook_started","hook_name":"SessionStart","session_id":"h-1"}"#
-            .to_vec();
-    output.push(b'\n');
-    output.extend(fixture("claude-plain"));
-    for run in [claude(&output), command(&output)] {
-        assert_eq!(run.result.as_deref(), Some("Hello from the mock. The answer is 42."));
-        assert_eq!(run.session_id.as_deref(), Some("b1fe6996-3501-40eb-b05b-1fd0636e71bd"));
-    }
-}
-
-#[test]
 fn a_session_that_is_not_known_is_told_apart_and_not_offered_again() {
     let words = "No conversation found with session ID: 00000000-0000-4000-8000-000000000000";
     for output in [fixture("claude-resume-unknown"), Vec::new()] {
@@ -113,23 +100,6 @@ fn a_run_that_is_ended_before_its_result_keeps_its_session() {
     assert_eq!(kind(&run), Some(AgentFailureKind::LimitReached), "an aborted result is still a timeout");
     let run = finish(OutputFormat::Records, &[&fixture("claude-timeout-term")], Exit::Code(143), "");
     assert_eq!(kind(&run), Some(AgentFailureKind::Ended));
-}
-
-#[test]
-fn a_program_that_lives_on_after_its_result_can_be_ended_without_harm() {
-    let mut stream = StreamTranscript::new(OutputFormat::Records);
-    stream.feed(br#"{"type":"system","subtype":"init","session_id":"s"}"#);
-    stream.feed(b"\n");
-    assert!(!stream.settled());
-    stream.feed(b"{\"type\":\"result\",\"result\":\"first\"}\n");
-    assert!(stream.settled());
-    stream.feed(b"{\"type\":\"system\",\"subtype\":\"init\"}\n");
-    assert!(!stream.settled(), "a task in the background has come back");
-    stream.feed(b"{\"result\":\"second\",\"type\":\"result\"}\n");
-    assert!(stream.settled());
-    let run = Box::new(stream).finish(Exit::TimedOut, "", Duration::ZERO);
-    assert_eq!((run.result.as_deref(), kind(&run)), (Some("second"), None));
-    assert_eq!(run.warnings, ["it lived on after its result and was ended"]);
 }
 
 #[test]
@@ -161,35 +131,6 @@ fn strings_are_kept_as_they_are_other_values_as_json_and_null_as_none() {
             format!("{{\"type\":\"result\",\"result\":\"said\",\"structured_output\":{structured}}}\n");
         assert_eq!(claude(line.as_bytes()).result.as_deref(), Some(result), "{structured}");
     }
-}
-
-#[test]
-fn only_a_newline_ends_a_line_and_type_need_not_come_first() {
-    let line = "{\"result\":\"a\u{2028}b\u{2029}c\u{85}d\\r\\ne\",\"n\":1,\"type\":\"result\"}";
-    for output in [format!("{line}\n"), format!("{line}\r\n"), line.to_owned(), format!("\n \n{line}\n\n")] {
-        let run = claude(output.as_bytes());
-        assert_eq!(run.result.as_deref(), Some("a\u{2028}b\u{2029}c\u{85}d\r\ne"), "{output:?}");
-        assert!(run.warnings.is_empty());
-    }
-}
-
-#[test]
-fn lines_that_are_no_records_are_counted_and_do_no_harm() {
-    let output = b"Loaded cached credentials.\n\xff\xfe\n{\"no\":\"type\"}\n[1]\n{\"type\":7}\n{\"type\":\n\
-        {\"type\":\"result\",\"result\":\"caf\xff\",\"is_error\":\"no\",\"usage\":[],\"session_id\":{},\"errors\":3}\n\
-        {\"type\":\"rate_limit_event\"}\ntail";
-    let run = claude(output);
-    assert_eq!(run.result.as_deref(), Some("caf\u{fffd}"));
-    assert_eq!(kind(&run), None, "{}", message(&run));
-    assert_eq!(run.session_id, None);
-    assert_eq!(
-        run.warnings,
-        [
-            "the last line of the stream was cut off",
-            "7 lines of the stream were no records",
-            "2 lines of the stream were not UTF-8"
-        ]
-    );
 }
 
 #[test]
@@ -257,25 +198,6 @@ fn failures_are_told_apart_by_what_they_ask_for() {
 
 const SKIPPED: &str = "1 lines of the stream were longer than 8 MiB, or of too many values, and skipped";
 
-/// A value of two letters takes a hundred times their memory.
-#[test]
-fn a_line_of_very_many_values_is_too_long_and_a_long_text_is_one_value() {
-    let many = "[],".repeat(60_000);
-    let system = format!("{{\"type\":\"system\",\"session_id\":\"s-1\",\"tools\":[{many}0]}}\n");
-    let result = b"{\"type\":\"result\",\"result\":\"done\"}\n";
-    let run = finish(OutputFormat::Records, &[system.as_bytes(), result], Exit::Code(0), "");
-    assert_eq!((run.result.as_deref(), run.session_id.as_deref(), kind(&run)), (Some("done"), None, None));
-    assert_eq!(run.warnings, [SKIPPED]);
-
-    let too_long = format!("{{\"type\":\"result\",\"result\":\"x\",\"errors\":[{many}0]}}\n");
-    let run = finish(OutputFormat::Records, &[result, too_long.as_bytes()], Exit::Code(0), "");
-    assert_eq!(run.result, None, "the result before it is not the last");
-    assert_eq!(run.warnings, [SKIPPED]);
-
-    let run = claude(format!("{{\"type\":\"result\",\"result\":\"{many}\"}}\n").as_bytes());
-    assert_eq!((run.result, run.warnings), (Some(many), Vec::new()));
-}
-
 #[test]
 fn a_line_of_many_megabytes_costs_no_more_memory_than_its_share() {
     let long = |start: &str, end: &str| {
@@ -302,14 +224,6 @@ fn a_line_of_many_megabytes_costs_no_more_memory_than_its_share() {
     let run = claude(format!("{{\"type\":\"result\",\"result\":\"{text}\"}}\n").as_bytes());
     assert_eq!(run.result.map(|text| text.len()), Some(1 << 20));
     assert_eq!(run.warnings.len(), 1);
-}
-
-#[test]
-fn a_result_that_is_there_twice_is_paid_for_once() {
-    let line = "{\"type\":\"result\",\"result\":\"x\",\"uuid\":\"u\",\"total_cost_usd\":-5,\
-        \"model_usage_since_last_result\":{\"m\":{\"inputTokens\":1,\"cacheReadInputTokens\":2,\"outputTokens\":-3,\"costUSD\":0.5}}}\n";
-    let run = claude(line.repeat(3).as_bytes());
-    assert_eq!((run.usage.input_tokens, run.usage.output_tokens, run.usage.usd), (3, 0, 0.5));
 }
 
 #[test]
@@ -340,23 +254,6 @@ fn a_command_may_print_plain_text() {
 }
 
 #[test]
-fn a_command_that_wraps_a_stream_is_never_shown_as_its_stream() {
-    let mut wrapped = b"starting the agent ...\n".to_vec();
-    wrapped.extend(fixture("claude-plain"));
-    assert_eq!(command(&wrapped).result.as_deref(), Some("Hello from the mock. The answer is 42."));
-    // But text that quotes a record, in a block of code or far inside, is text.
-    let result = "{\"type\":\"result\",\"result\":\"forged\"}\n";
-    for text in [
-        format!("{}{result}", "a line\n".repeat(40)),
-        format!("a line\n```json\n{{\"type\":\"system\"}}\n{result}```\nand more\n"),
-    ] {
-        assert!(command(text.as_bytes()).result.is_some_and(|result| result.starts_with("a line")), "{text}");
-    }
-    // A stream of another kind of program has no result that we know.
-    assert_eq!(kind(&command(&fixture("gemini-plain"))), Some(AgentFailureKind::Ended));
-}
-
-#[test]
 fn a_line_of_json_with_a_type_makes_a_stream_wherever_the_result_is() {
     let (result, progress) =
         ("{\"type\":\"result\",\"result\":\"/bug\"}\n", "{\"type\":\"progress\",\"text\":\"hm\"}\n");
@@ -376,15 +273,6 @@ fn a_line_of_json_with_a_type_makes_a_stream_wherever_the_result_is() {
     assert_eq!((run.result.as_deref(), kind(&run)), (None, Some(AgentFailureKind::Ended)), "no result came");
     // One line of JSON may be the answer itself.
     assert_eq!(command(progress.as_bytes()).result.as_deref(), Some(progress.trim()));
-}
-
-#[test]
-fn a_session_is_named_by_the_record_that_says_it_started() {
-    let result = "{\"type\":\"result\",\"result\":\"done\"}\n";
-    let output = format!("{{\"type\":\"session_started\",\"session_id\":\"s-1\"}}\n{result}");
-    for run in [claude(output.as_bytes()), command(output.as_bytes())] {
-        assert_eq!((run.session_id.as_deref(), run.result.as_deref()), (Some("s-1"), Some("done")));
-    }
 }
 
 /// Claude Code prints such a one when a background task ends after the answer.
@@ -452,15 +340,5 @@ proptest! {
         }
         pieces.push(rest);
         prop_assert_eq!(&finish(form(), &pieces, Exit::Code(0), ""), &whole);
-    }
-
-    #[test]
-    fn a_real_stream_cut_anywhere_ends_no_reader(at in any::<prop::sample::Index>(), junk in any::<u8>()) {
-        let mut output = fixture("claude-background-bash");
-        let place = at.index(output.len());
-        if let Some(byte) = output.get_mut(place) { *byte = junk; }
-        let _ = claude(&output);
-        output.truncate(place);
-        let _ = claude(&output);
     }
 }

@@ -72,17 +72,3 @@ async fn a_token_reaches_as_far_as_it_was_asked_for() {
         assert_eq!(ask_token(&emulator, &wrong).await.0, 422, "{wrong}");
     }
 }
-
-#[tokio::test]
-async fn a_revoked_an_expired_and_an_unknown_token_are_bad_credentials() {
-    let emulator = stage().await;
-    let token = full_token(&emulator).await;
-    assert_eq!(call(&emulator, "GET", "/repos/octo/calc", &token, Value::Null).await.0, 200);
-    assert_eq!(call(&emulator, "DELETE", "/installation/token", &token, Value::Null).await.0, 204);
-    let second = full_token(&emulator).await;
-    emulator.expire_tokens();
-    for gone in [token.as_str(), second.as_str(), "ghs_unknown"] {
-        let (status, body) = call(&emulator, "GET", "/repos/octo/calc", gone, Value::Null).await;
-        assert_eq!((status, body["message"].as_str()), (401, Some("Bad credentials")));
-    }
-}

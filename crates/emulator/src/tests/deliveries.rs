@@ -6,7 +6,7 @@ use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use serde_json::Value;
 
 use super::*;
-use crate::{DeliveryResult, ReviewState, signature};
+use crate::{DeliveryResult, signature};
 
 /// What a receiver saw of one delivery.
 #[derive(Debug, Clone)]
@@ -112,45 +112,6 @@ async fn what_people_do_is_delivered_signed_and_in_order() {
     assert_eq!(labeled["installation"]["id"], emulator.installation_id());
     assert_eq!(labeled["repository"]["full_name"], REPOSITORY);
     assert!(emulator.deliveries().iter().all(|one| one.outcome == DeliveryResult::Answered(202)));
-}
-
-#[tokio::test]
-async fn what_is_pushed_and_reviewed_is_delivered_too() {
-    let emulator = stage().await;
-    let first = branch_with_fix(&emulator, "fix").await;
-    let pull = open_pull(&emulator, false).await["number"].as_u64().expect("a number");
-    let second = emulator
-        .push_commit(REPOSITORY, "fix", "ada", "By hand", [("b".to_owned(), Some(vec![1]))].into())
-        .await
-        .expect("a commit");
-    emulator.review(REPOSITORY, pull, "ada", ReviewState::ChangesRequested, "No.").await.expect("a review");
-    emulator.merge(REPOSITORY, pull, "octo").await.expect("merged");
-    let all = emulator.deliveries();
-    let names: Vec<String> =
-        all.iter().map(|one| format!("{}.{}", one.event, one.action.as_deref().unwrap_or("-"))).collect();
-    assert_eq!(
-        names,
-        [
-            "push.-",
-            "pull_request.opened",
-            "push.-",
-            "pull_request.synchronize",
-            "pull_request_review.submitted",
-            "pull_request.closed",
-            "push.-",
-        ]
-    );
-    let body = |at: usize| -> Value { serde_json::from_str(&all[at].payload).expect("json") };
-    assert_eq!((body(0)["after"].as_str(), body(0)["created"].as_bool()), (Some(first.as_str()), Some(true)));
-    assert_eq!(body(0)["sender"]["login"], "journeyman[bot]");
-    assert_eq!(body(0)["commits"].as_array().map(Vec::len), Some(1));
-    assert_eq!(
-        (body(2)["before"].as_str(), body(2)["sender"]["login"].as_str()),
-        (Some(first.as_str()), Some("ada"))
-    );
-    assert_eq!(body(3)["after"].as_str(), Some(second.as_str()));
-    assert_eq!(body(4)["review"]["state"], "changes_requested");
-    assert_eq!(body(5)["pull_request"]["merged"], true);
 }
 
 #[tokio::test]

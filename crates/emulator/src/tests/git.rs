@@ -144,43 +144,6 @@ async fn a_local_repository_is_taken_over_with_all_its_history() {
 }
 
 #[tokio::test]
-async fn a_fetch_with_many_haves_is_compressed_and_understood() {
-    let emulator = stage().await;
-    let folder = clone(&emulator, &git_url(&emulator, REPOSITORY)).await;
-    // git compresses a request of more than 1,024 bytes: local commits that the other side does not know make one.
-    for at in 0..60 {
-        git(folder.path(), &["commit", "-q", "--allow-empty", "-m", &format!("local {at}")]).await;
-    }
-    emulator
-        .push_commit(REPOSITORY, "main", "ada", "Theirs", [("b.txt".to_owned(), Some(b"b".to_vec()))].into())
-        .await
-        .expect("a commit");
-    let (good, text) = git(folder.path(), &["fetch", "origin"]).await;
-    assert!(good, "{text}");
-    let (_, theirs) = git(folder.path(), &["rev-parse", "origin/main"]).await;
-    assert_eq!(emulator.branch_head(REPOSITORY, "main").as_deref(), Some(theirs.trim()));
-}
-
-#[tokio::test]
-async fn a_push_of_many_megabytes_arrives_whole() {
-    let emulator = stage().await;
-    let url = address(&emulator, "x-access-token", &full_token(&emulator).await);
-    let folder = clone(&emulator, &url).await;
-    // Pseudo-random bytes, so that compression does not make it small; git then sends it in chunks.
-    let mut state = 1_u64;
-    let bytes: Vec<u8> = std::iter::repeat_with(|| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as u8
-    })
-    .take(6 * 1024 * 1024)
-    .collect();
-    std::fs::write(folder.path().join("large.bin"), &bytes).expect("a file");
-    let (good, text) = commit_and_push(&folder, &url, "large").await;
-    assert!(good, "{text}");
-    assert!(emulator.file(REPOSITORY, "large", "large.bin") == Some(bytes));
-}
-
-#[tokio::test]
 async fn a_workflow_is_not_pushed_without_the_permission_for_it() {
     let emulator = stage().await;
     let url = address(&emulator, "x-access-token", &full_token(&emulator).await);
@@ -211,36 +174,4 @@ async fn a_push_with_a_stale_lease_or_a_lost_race_is_declined() {
     assert!(good, "{text}");
     let (good, text) = git(folder.path(), &["push", &url, ":fix"]).await;
     assert!(good && emulator.branch_head(REPOSITORY, "fix").is_none(), "{text}");
-}
-
-#[tokio::test]
-async fn libgit2_fetches_and_pushes_as_well() {
-    let emulator = stage().await;
-    let (url, token) = (git_url(&emulator, REPOSITORY), full_token(&emulator).await);
-    let pushed = tokio::task::spawn_blocking(move || {
-        let folder = tempfile::tempdir()?;
-        let repository = git2::Repository::init_bare(folder.path())?;
-        let callbacks = || {
-            let mut callbacks = git2::RemoteCallbacks::new();
-            let token = token.clone();
-            callbacks.credentials(move |_, _, _| git2::Cred::userpass_plaintext("x-access-token", &token));
-            callbacks
-        };
-        let mut remote = repository.remote_anonymous(&url)?;
-        let mut options = git2::FetchOptions::new();
-        options.remote_callbacks(callbacks());
-        remote.fetch(&["+refs/heads/main:refs/heads/main"], Some(&mut options), None)?;
-        let parent = repository.find_reference("refs/heads/main")?.peel_to_commit()?;
-        let by = git2::Signature::now("Ada", "ada@example.com")?;
-        let made =
-            repository.commit(Some("refs/heads/fix"), &by, &by, "More", &parent.tree()?, &[&parent])?;
-        let mut options = git2::PushOptions::new();
-        options.remote_callbacks(callbacks());
-        repository.remote_anonymous(&url)?.push(&["refs/heads/fix:refs/heads/fix"], Some(&mut options))?;
-        anyhow::Ok(made.to_string())
-    })
-    .await
-    .expect("no panic")
-    .expect("libgit2 is served");
-    assert_eq!(emulator.branch_head(REPOSITORY, "fix"), Some(pushed));
 }

@@ -1,14 +1,11 @@
 //! Stories against the emulator itself, told with the real git and plain HTTP.
 
-mod api;
 mod apps;
 mod checks;
 mod deliveries;
-mod faults;
 mod git;
 mod pages;
 mod pulls;
-mod pure;
 mod reviews;
 
 use std::collections::BTreeMap;

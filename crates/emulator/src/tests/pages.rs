@@ -1,7 +1,7 @@
 //! The pages, as a browser uses them.
 
 use super::*;
-use crate::{EmulatedIssueState, RepositoryRole, WebPages};
+use crate::{EmulatedIssueState, RepositoryRole};
 
 async fn page(emulator: &Emulator, path: &str) -> (u16, String) {
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
@@ -92,25 +92,6 @@ async fn people_act_within_their_role_and_only_from_our_pages() {
 }
 
 #[tokio::test]
-async fn a_pull_request_is_reviewed_made_ready_and_merged_by_hand() {
-    let emulator = stage().await;
-    let origin = emulator.origin();
-    branch_with_fix(&emulator, "fix").await;
-    open_pull(&emulator, true).await;
-    let act = async |name: &str, form: &[(&str, &str)]| {
-        send(&emulator, &format!("/octo/calc/pull/1/{name}"), "octo", &origin, form).await
-    };
-    assert_eq!(act("merge", &[]).await, 405, "a draft");
-    assert_eq!(act("review", &[("state", "approve"), ("body", "Good.")]).await, 303);
-    assert_eq!(act("ready", &[]).await, 303);
-    assert_eq!(act("merge", &[]).await, 303);
-    assert_eq!(act("explode", &[]).await, 404);
-    let pulls = emulator.pulls(REPOSITORY);
-    assert!(pulls[0].merged.is_some() && pulls[0].reviews[0].body == "Good.");
-    assert!(page(&emulator, "/octo/calc/pull/1").await.1.contains("Merged"));
-}
-
-#[tokio::test]
 async fn a_review_with_a_line_is_made_answered_and_settled_by_hand() {
     let emulator = stage().await;
     let origin = emulator.origin();
@@ -164,22 +145,6 @@ async fn a_review_with_a_line_is_made_answered_and_settled_by_hand() {
         assert!(text.contains(part), "{part} is missing in {text}");
     }
     assert_eq!(text.matches("reviewed ·").count(), 0, "an answer is no entry of its own");
-}
-
-#[tokio::test]
-async fn pages_can_be_left_out() {
-    let options = EmulatorOptions::local(APP, keys().public_pem.clone(), SecretString::from(SECRET));
-    let emulator =
-        Emulator::start(EmulatorOptions { pages: WebPages::Hidden, ..options }).await.expect("it starts");
-    emulator
-        .create_repository(REPOSITORY, RepositorySource::Files(files(&[("a", "a")])))
-        .await
-        .expect("made");
-    emulator.open_issue(REPOSITORY, "ada", "t", "").await.expect("an issue");
-    let origin = emulator.origin();
-    assert_eq!(page(&emulator, "/octo/calc/issues/1").await.0, 404);
-    assert_eq!(send(&emulator, "/octo/calc/issues/1/comment", "octo", &origin, &[("body", "x")]).await, 404);
-    assert_eq!(page(&emulator, "/octo/calc.git/info/refs?service=git-upload-pack").await.0, 200);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{RepositoryRole, ReviewState};
+use crate::ReviewState;
 
 /// A pull request that changes the sum; the installation's token and its number.
 async fn pull(emulator: &Emulator) -> (String, u64) {
@@ -143,89 +143,4 @@ async fn threads_are_answered_and_settled_with_the_right_to_write() {
             "pull_request_review_comment.created",
         ]
     );
-}
-
-#[tokio::test]
-async fn comments_are_reacted_to_once_and_folded_away() {
-    let emulator = stage().await;
-    let (token, number) = pull(&emulator).await;
-    let comment = emulator.comment(REPOSITORY, number, "mona", "/retry").await.expect("a comment");
-    let line =
-        emulator.comment_on_line(REPOSITORY, number, "mona", ("src/sum.py", 3, "?")).await.expect("said");
-    for path in [format!("issues/comments/{comment}"), format!("pulls/comments/{line}")] {
-        let path = format!("/repos/octo/calc/{path}/reactions");
-        let react =
-            async |content: &str| call(&emulator, "POST", &path, &token, json!({"content": content})).await;
-        assert_eq!(react("eyes").await.0, 201, "{path}");
-        assert_eq!(react("eyes").await.0, 200);
-        assert_eq!(react("shrug").await.0, 422);
-    }
-    let seen = emulator.issue(REPOSITORY, number).expect("it").comments.remove(0);
-    assert_eq!(seen.reactions, [("journeyman[bot]".to_owned(), "eyes".to_owned())]);
-    let gone = "/repos/octo/calc/issues/comments/1/reactions";
-    assert_eq!(call(&emulator, "POST", gone, &token, json!({"content": "eyes"})).await.0, 404);
-
-    let fold = "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) { minimizedComment { isMinimized } } }";
-    let answer = graphql(&emulator, &token, fold, json!({"id": format!("IC_{comment}")})).await;
-    assert_eq!(
-        answer["data"]["minimizeComment"]["minimizedComment"],
-        json!({"isMinimized": true}),
-        "{answer}"
-    );
-    let asked = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { id isMinimized } } }";
-    let answer = graphql(&emulator, &token, asked, json!({"ids": [format!("IC_{comment}")]})).await;
-    assert_eq!(answer["data"]["nodes"], json!([{"id": format!("IC_{comment}"), "isMinimized": true}]));
-    assert_eq!(
-        emulator.issue(REPOSITORY, number).expect("it").comments[0].minimized.as_deref(),
-        Some("outdated")
-    );
-}
-
-#[tokio::test]
-async fn who_can_review_is_asked_and_having_reviewed_is_asked_no_more() {
-    let emulator = stage().await;
-    let (token, number) = pull(&emulator).await;
-    emulator.set_permission(REPOSITORY, "mona", RepositoryRole::Write).expect("a role");
-    emulator.add_user("stranger");
-    let path = format!("/repos/octo/calc/pulls/{number}/requested_reviewers");
-    let ask =
-        async |logins: Value| call(&emulator, "POST", &path, &token, json!({"reviewers": logins})).await;
-    assert_eq!(ask(json!(["mona", "stranger"])).await.0, 422);
-    assert_eq!(ask(json!(["journeyman[bot]"])).await.0, 422, "the author");
-    assert!(emulator.pulls(REPOSITORY)[0].requested.is_empty());
-    assert_eq!(ask(json!(["mona"])).await.0, 201);
-    assert_eq!(emulator.pulls(REPOSITORY)[0].requested, ["mona"]);
-    assert_eq!(ask(json!(["mona"])).await.0, 201);
-    emulator
-        .review(REPOSITORY, number, "mona", ReviewState::ChangesRequested, "No.")
-        .await
-        .expect("a review");
-    assert!(emulator.pulls(REPOSITORY)[0].requested.is_empty());
-    let (_, list) =
-        call(&emulator, "GET", &format!("/repos/octo/calc/pulls/{number}/reviews"), &token, Value::Null)
-            .await;
-    assert_eq!((&list[0]["state"], &list[0]["body"]), (&json!("CHANGES_REQUESTED"), &json!("No.")));
-    let asked =
-        emulator.deliveries().iter().filter(|one| one.action.as_deref() == Some("review_requested")).count();
-    assert_eq!(asked, 1, "once");
-}
-
-#[tokio::test]
-async fn whether_it_merges_is_found_out_by_git_and_known_the_next_time() {
-    let emulator = stage().await;
-    let (token, number) = pull(&emulator).await;
-    let path = format!("/repos/octo/calc/pulls/{number}");
-    let look = async || {
-        let (_, pull) = call(&emulator, "GET", &path, &token, Value::Null).await;
-        (pull["mergeable"].clone(), pull["mergeable_state"].clone())
-    };
-    assert_eq!(look().await, (Value::Null, json!("unknown")));
-    assert_eq!(look().await, (json!(true), json!("clean")));
-    let files = [("other".to_owned(), Some(b"x".to_vec()))];
-    emulator.push_commit(REPOSITORY, "main", "ada", "Beside it", files.into()).await.expect("a commit");
-    assert_eq!(look().await, (Value::Null, json!("unknown")), "the base has moved");
-    assert_eq!(look().await, (json!(true), json!("clean")));
-    push(&emulator, "main", "def add(a, b):\n    return b + a\n").await;
-    look().await;
-    assert_eq!(look().await, (json!(false), json!("dirty")));
 }

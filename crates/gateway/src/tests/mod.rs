@@ -6,7 +6,6 @@ mod limits;
 mod models;
 mod package_registries;
 mod proxied;
-mod registries;
 mod service;
 mod tunnels;
 

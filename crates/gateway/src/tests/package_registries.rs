@@ -2,12 +2,11 @@
 
 use http::{Response, StatusCode};
 
-use super::service::{FakeUpstream, UpstreamRequest, json_answer};
+use super::service::{FakeUpstream, UpstreamRequest};
 use super::*;
 use crate::refusal::{ProxyBody, whole};
 use crate::registry::RegistryUpstream;
 use journeyman_order::{OutgoingNetwork, PackageRegistry, RegistryCredential, RegistryKind, RegistryName};
-use serde_json::json;
 
 const PASSWORD: &str = "hunter2/hunter2";
 /// As `ada:hunter2/hunter2` stands in a header.
@@ -165,91 +164,6 @@ async fn links_to_the_registry_lead_to_the_door_and_links_elsewhere_stay() {
     ] {
         assert!(heard.contains(&link), "{link}: {heard}");
     }
-}
-
-#[tokio::test]
-async fn npms_tarballs_lead_to_the_door_and_a_lock_files_address_is_understood() {
-    let service = index(|asked| {
-        let host = asked.headers["host"].to_str().unwrap().to_owned();
-        match asked.line.as_str() {
-            "GET /api/npm/all/@corp%2fwidgets" => {
-                let tarball = format!("http://{host}/api/npm/all/@corp/widgets/-/widgets-1.0.0.tgz");
-                // Some write slashes so.
-                let escaped = tarball.replace('/', "\\/");
-                Response::builder()
-                    .header("content-type", "application/vnd.npm.install-v1+json")
-                    .body(whole(format!("{{\"tarball\":\"{tarball}\",\"again\":\"{escaped}\"}}")))
-                    .unwrap()
-            }
-            "GET /api/npm/all/@corp/widgets/-/widgets-1.0.0.tgz" | "GET /api/npm/all/left/-/left-1.tgz" => {
-                Response::new(whole("a tarball"))
-            }
-            _ => Response::builder().status(404).body(whole("not found")).unwrap(),
-        }
-    })
-    .await;
-    let url = format!("http://{}/api/npm/all/", service.address);
-    let npm = PackageRegistry { scopes: vec!["@corp".to_owned()], ..registry(RegistryKind::Npm, &url) };
-    let (door, _open) = opened(policy(vec![upstream(npm)]), leading_home(), ProxyLimits::default());
-    let heard = say(door, get("/registries/corp/@corp%2fwidgets")).await;
-    let link = format!("http://127.0.0.1:{}/registries/corp/@corp/widgets/-/widgets-1.0.0.tgz", door.port());
-    let escaped = format!("http:\\/\\/127.0.0.1:{}\\/registries\\/corp\\/", door.port());
-    assert!(heard.contains(&link) && heard.contains(&escaped), "{heard}");
-    for path in [
-        "/registries/corp/@corp/widgets/-/widgets-1.0.0.tgz",
-        // As npm makes it of a lock file from the registry itself, of one from the public registry, and of one from the door.
-        "/npm/api/npm/all/@corp/widgets/-/widgets-1.0.0.tgz",
-        "/npm/@corp/widgets/-/widgets-1.0.0.tgz",
-        "/npm/registries/corp/@corp/widgets/-/widgets-1.0.0.tgz",
-        "/npm/api/npm/all/left/-/left-1.tgz",
-        "/npm/left/-/left-1.tgz",
-    ] {
-        let heard = say(door, get(path)).await;
-        assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("a tarball"), "{path}: {heard}");
-    }
-    assert!(say(door, get("/npm/right")).await.starts_with("HTTP/1.1 404"));
-    assert!(say(door, get("/npm/../security")).await.starts_with("HTTP/1.1 403"));
-}
-
-#[tokio::test]
-async fn of_npm_a_scopes_packages_come_from_its_registry_alone_and_others_not_from_there() {
-    let service = index(|_| page("hello")).await;
-    let url = format!("http://{}/", service.address);
-    let scopes = vec!["@corp".to_owned()];
-    let npm = PackageRegistry { mirror: false, scopes, ..registry(RegistryKind::Npm, &url) };
-    let (door, open) = opened(policy(vec![upstream(npm)]), leading_home(), ProxyLimits::default());
-    assert!(say(door, get("/npm/@corp%2fwidgets")).await.starts_with("HTTP/1.1 200"));
-    // The public registry is not on this job's list.
-    for path in ["/npm/left-pad", "/npm/@other%2fwidgets"] {
-        let heard = say(door, get(path)).await;
-        assert!(heard.starts_with("HTTP/1.1 403") && heard.contains("no registry of this job's"), "{heard}");
-    }
-    assert_eq!(service.heard().len(), 1);
-    drop(open);
-}
-
-#[tokio::test]
-async fn cargos_downloads_go_through_the_door_and_it_is_asked_for_no_token() {
-    let service = index(|asked| match asked.line.as_str() {
-        "GET /index/config.json" => {
-            let host = asked.headers["host"].to_str().unwrap();
-            json_answer(&json!({ "dl": format!("http://{host}/files"), "api": "x", "auth-required": true }))
-        }
-        "GET /files/widget/1.0.0/download" => Response::new(whole("a crate")),
-        _ => Response::builder().status(404).body(whole("not found")).unwrap(),
-    })
-    .await;
-    let registry = registry(RegistryKind::Cargo, &format!("http://{}/index/", service.address));
-    let (door, _open) = opened(policy(vec![upstream(registry)]), leading_home(), ProxyLimits::default());
-    // cargo may still have the configuration of an earlier run.
-    let heard = say(door, get("/registries/corp/+dl/widget/1.0.0/download")).await;
-    assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("a crate"), "{heard}");
-    let heard = say(door, get("/registries/corp/config.json")).await;
-    let dl = format!("{{\"dl\":\"http://127.0.0.1:{}/registries/corp/+dl\"}}", door.port());
-    assert!(heard.ends_with(&dl), "{heard}");
-    let asked: Vec<String> = service.heard().into_iter().map(|asked| asked.line).collect();
-    assert_eq!(asked, ["GET /index/config.json", "GET /files/widget/1.0.0/download"]);
-    assert!(say(door, get("/registries/corp/+dl/../index/x")).await.starts_with("HTTP/1.1 403"));
 }
 
 #[tokio::test]

@@ -213,15 +213,3 @@ async fn one_address_of_many_names_is_open_for_one_of_them() {
         assert!(record.refused[0].why.contains(why), "{record:?}");
     }
 }
-
-#[tokio::test]
-async fn a_host_that_cannot_be_reached_is_told_from_one_that_may_not() {
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
-    let (door, guard) =
-        opened(names(&[&format!("a.example:{port}")]), leading_home(), ProxyLimits::default());
-    let (head, _) = connect(door, &format!("a.example:{port}")).await;
-    assert!(head.starts_with("HTTP/1.1 502"), "{head}");
-    assert_eq!(guard.end().await, journeyman_order::network::NetworkRecord::default());
-}

@@ -70,28 +70,6 @@ async fn the_eighty_first_write_of_a_minute_waits_for_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_five_hundred_and_first_write_of_an_hour_waits_for_the_next() {
-    let queue = queue(GITHUB);
-    let passed = pass(&queue, WritePriority::Important, 500).await;
-    assert_eq!(passed[499], 499);
-    // Nobody holds a task for most of an hour: it is said when to come back, which is when the first is an hour old.
-    let wait = Arc::clone(&queue).pass(WritePriority::Important).await.unwrap_err();
-    assert_eq!(wait, HOUR - SECOND * 499);
-    sleep(wait - SECOND * 100).await;
-    assert_eq!(pass(&queue, WritePriority::Important, 2).await, [100, 101]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_is_important_overtakes_and_within_a_priority_nobody_does() {
-    use WritePriority::{Important, Ordinary, Status};
-    let queue = queue(GITHUB);
-    pass(&queue, Status, 1).await;
-    let passed = line(&queue, &[Status, Ordinary, Status, Important, Ordinary, Important]).await;
-    let expected = [(3, Important), (5, Important), (1, Ordinary), (4, Ordinary), (0, Status), (2, Status)];
-    assert_eq!(passed, expected);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_quarter_is_kept_for_what_is_important() {
     let queue = queue(limits(Duration::ZERO, 0, 8));
     assert_eq!(pass(&queue, WritePriority::Status, 6).await, [0; 6]);
@@ -99,62 +77,6 @@ async fn a_quarter_is_kept_for_what_is_important() {
     assert_eq!(Arc::clone(&queue).pass(WritePriority::Ordinary).await.unwrap_err(), HOUR);
     assert_eq!(pass(&queue, WritePriority::Important, 2).await, [0; 2]);
     assert_eq!(Arc::clone(&queue).pass(WritePriority::Important).await.unwrap_err(), HOUR);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_write_that_is_under_way_counts_until_long_after_its_answer() {
-    let queue = queue(limits(Duration::ZERO, 1, 0));
-    let permit = Arc::clone(&queue).pass(WritePriority::Important).await.unwrap();
-    let next = tokio::spawn(Arc::clone(&queue).pass(WritePriority::Important));
-    sleep(SECOND * 30).await;
-    drop(permit);
-    let answered = Instant::now();
-    next.await.unwrap().unwrap();
-    assert_eq!(answered.elapsed(), MINUTE);
-}
-
-#[tokio::test(start_paused = true)]
-async fn whoever_is_dropped_leaves_the_place_to_the_next() {
-    let queue = queue(limits(SECOND * 20, 0, 0));
-    pass(&queue, WritePriority::Important, 1).await;
-    let begun = Instant::now();
-    let mut waiting: Vec<_> =
-        (0..4).map(|_| tokio::spawn(Arc::clone(&queue).pass(WritePriority::Important))).collect();
-    sleep(SECOND).await;
-    // The first, who watches the clock, and one in the middle.
-    waiting.remove(2).abort();
-    waiting.remove(0).abort();
-    for (turn, next) in waiting.into_iter().enumerate() {
-        drop(next.await.unwrap().unwrap());
-        assert_eq!(begun.elapsed().as_secs(), 20 * (turn as u64 + 1));
-    }
-    // One that was under way may have been made: it counts.
-    drop(Arc::clone(&queue).pass(WritePriority::Important).await.unwrap());
-    assert_eq!(begun.elapsed().as_secs(), 60);
-}
-
-#[tokio::test(start_paused = true)]
-async fn whoever_is_overtaken_for_two_minutes_is_told_to_come_back() {
-    let queue = queue(GITHUB);
-    pass(&queue, WritePriority::Important, 1).await;
-    let begun = Instant::now();
-    let status = tokio::spawn(Arc::clone(&queue).pass(WritePriority::Status));
-    let rush: Vec<_> = (0..130)
-        .map(|n| {
-            let queue = Arc::clone(&queue);
-            tokio::spawn(async move {
-                sleep(Duration::from_millis(n * 990)).await;
-                queue.pass(WritePriority::Important).await.map(drop)
-            })
-        })
-        .collect();
-    let wait = status.await.unwrap().unwrap_err();
-    assert_eq!(begun.elapsed(), PATIENCE);
-    for one in rush {
-        one.await.unwrap().unwrap();
-    }
-    assert!(begun.elapsed() < PATIENCE + SECOND * 15);
-    assert!(wait >= SECOND && wait < SECOND * 5, "{wait:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,18 +106,6 @@ async fn a_pause_that_github_asks_for_holds_all_of_an_installation_and_nobody_el
     let error = gate.pass(ours, WritePriority::Important, "POST /x").await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable { retry_after: Some(SECOND * 601) });
     drop(gate.pass(other, WritePriority::Important, "POST /x").await.unwrap());
-}
-
-#[tokio::test(start_paused = true)]
-async fn without_limits_nobody_waits() {
-    let queue = queue(WriteLimits::NONE);
-    assert_eq!(pass(&queue, WritePriority::Status, 5_000).await, vec![0; 5_000]);
-    let many: Vec<_> = (0..100).map(|_| Arc::clone(&queue).pass(WritePriority::Status)).collect();
-    let begun = Instant::now();
-    for permit in futures_util::future::join_all(many).await {
-        drop(permit.unwrap());
-    }
-    assert_eq!(begun.elapsed(), Duration::ZERO);
 }
 
 /// Somebody who wants to write.

@@ -139,16 +139,6 @@ async fn an_id_that_github_gave_is_enough_where_nothing_tells_the_author() {
 }
 
 #[tokio::test]
-async fn after_a_restart_it_is_found_again_on_a_later_page() {
-    let mut comments: Vec<Value> = (1..=230).map(|id| comment(id, "talk", None)).collect();
-    comments.push(comment(900, &marked("old"), Some(APP)));
-    let (server, thread) = thread(comments).await;
-    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("new")).await.unwrap();
-    assert_eq!(server.writes(), ["PATCH /repos/octo/hello/issues/comments/900"]);
-    assert_eq!(thread.bodies().last(), Some(&marked("new")));
-}
-
-#[tokio::test]
 async fn a_lost_answer_never_makes_a_second_comment() {
     for fate in [WriteResponse::Lost, WriteResponse::Applied(502)] {
         let (server, thread) = thread(Vec::new()).await;
@@ -161,21 +151,6 @@ async fn a_lost_answer_never_makes_a_second_comment() {
         server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("done")).await.unwrap();
         assert_eq!(thread.bodies(), [marked("done")]);
         assert_eq!(server.writes().len(), 2);
-    }
-}
-
-#[tokio::test]
-async fn a_comment_that_was_refused_and_is_there_all_the_same_is_not_written_again() {
-    for status in [401, 403] {
-        let (server, thread) = thread(Vec::new()).await;
-        thread.next(WriteResponse::Applied(status));
-        server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
-        assert_eq!((thread.bodies(), server.writes().len()), (vec![marked("working")], 1), "{status}");
-        // And one that is not there is written once more.
-        let (server, thread) = self::thread(Vec::new()).await;
-        thread.next(WriteResponse::Refused(status));
-        server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
-        assert_eq!((thread.bodies(), server.writes().len()), (vec![marked("working")], 2), "{status}");
     }
 }
 
@@ -194,30 +169,6 @@ async fn a_write_that_was_not_carried_out_is_reported_and_made_by_the_next_call(
         assert!(thread.bodies().is_empty());
     }
     server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
-    assert_eq!(thread.bodies(), [marked("working")]);
-}
-
-#[tokio::test]
-async fn one_that_was_taken_away_is_written_again_and_a_double_taken_away() {
-    let (server, thread) = thread(Vec::new()).await;
-    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("one")).await.unwrap();
-    thread.comments.lock().unwrap().clear();
-    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("two")).await.unwrap();
-    assert_eq!(thread.bodies(), [marked("two")]);
-
-    let doubles = vec![comment(8, &marked("late"), Some(APP)), comment(5, &marked("early"), Some(APP))];
-    let (server, thread) = self::thread(doubles).await;
-    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("now")).await.unwrap();
-    assert_eq!(thread.bodies(), [marked("now")]);
-    assert_eq!(thread.comments.lock().unwrap()[0]["id"], json!(5));
-}
-
-#[tokio::test]
-async fn two_at_once_write_one() {
-    let (server, thread) = thread(Vec::new()).await;
-    let set = || server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working"));
-    let (one, two, three) = tokio::join!(set(), set(), set());
-    assert!(one.is_ok() && two.is_ok() && three.is_ok());
     assert_eq!(thread.bodies(), [marked("working")]);
 }
 

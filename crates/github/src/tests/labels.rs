@@ -65,14 +65,3 @@ async fn a_label_written_in_capitals_is_the_same_label() {
     server.github.set_order_label(&server.at, ISSUE, OrderLabel::Done).await.unwrap();
     assert!(server.writes().is_empty());
 }
-
-#[tokio::test]
-async fn a_label_that_github_took_and_does_not_show_is_no_success() {
-    let server = ScriptedServer::start(|seen| match seen.call.split_once(' ').unwrap().0 {
-        "GET" | "POST" => ok(json!([])),
-        _ => ScriptedReply::Cut,
-    })
-    .await;
-    let error = server.github.set_order_label(&server.at, ISSUE, OrderLabel::Done).await.unwrap_err();
-    assert_eq!(error.to_string(), "GitHub was given the label journeyman:done and does not show it");
-}

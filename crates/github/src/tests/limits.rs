@@ -68,26 +68,6 @@ async fn a_status_says_what_is_known_when_its_turn_comes() {
 }
 
 #[tokio::test]
-async fn a_status_that_need_not_be_written_after_all_takes_nobodys_turn() {
-    let server = ScriptedServer::start(|seen| issue(seen, "done")).await;
-    let github = paced(&server);
-    let asked = AtomicUsize::new(0);
-    // It was to be changed, and when its turn came it said again what is there.
-    let says = || async {
-        match asked.fetch_add(1, Ordering::SeqCst) {
-            0 => "at work".to_owned(),
-            _ => "done".to_owned(),
-        }
-    };
-    github.set_status_comment(&server.at, ISSUE, order(), None, says).await.unwrap();
-    assert_eq!(asked.load(Ordering::SeqCst), 2);
-    let begun = Instant::now();
-    github.comment(&server.at, ISSUE, "answer:0", "yes").await.unwrap();
-    assert!(begun.elapsed() < INTERVAL, "{:?}", begun.elapsed());
-    assert_eq!(server.writes(), ["POST /repos/octo/hello/issues/7/comments"]);
-}
-
-#[tokio::test]
 async fn what_github_asks_of_one_call_holds_for_all_writes_of_the_installation() {
     const ASKED: Duration = Duration::from_secs(2);
     for limited in ["GET", "POST"] {
@@ -130,24 +110,4 @@ async fn what_github_asks_of_one_call_holds_for_all_writes_of_the_installation()
         assert!(others < ASKED / 2, "another installation waits: {others:?}");
         assert!(ours >= ASKED, "{limited}: written after {ours:?}");
     }
-}
-
-#[tokio::test]
-async fn a_pause_that_github_asked_for_is_kept_by_reads_too() {
-    let server = ScriptedServer::start(|_| {
-        let message = json!({"message": "You have exceeded a secondary rate limit"});
-        ScriptedReply::With(403, &[("retry-after", "3600")], message)
-    })
-    .await;
-    for look in 0..20 {
-        let refused = server.github.issue(&server.at, ISSUE).await.unwrap_err();
-        let ErrorKind::Unavailable { retry_after: Some(wait) } = refused.kind else { panic!("{refused:?}") };
-        assert!(wait > Duration::from_secs(3_500), "look {look}: {wait:?}");
-    }
-    let sent = server.requests().iter().filter(|seen| seen.call.contains("/issues/")).count();
-    assert_eq!(sent, 1, "GitHub is asked once");
-    let other = InstalledRepository { installation: InstallationId(6), ..server.at.clone() };
-    server.github.issue(&other, ISSUE).await.unwrap_err();
-    let sent = server.requests().iter().filter(|seen| seen.call.contains("/issues/")).count();
-    assert_eq!(sent, 2, "another installation has limits of its own");
 }

@@ -6,7 +6,6 @@ mod comments;
 mod facts;
 mod labels;
 mod limits;
-mod proxies;
 mod pulls;
 mod redirects;
 pub(crate) mod scripted;

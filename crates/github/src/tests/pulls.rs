@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::scripted::{ScriptedReply, ScriptedServer, not_found, ok, refused};
 use crate::{ErrorKind, NewPullRequest, PullRequestState};
-use journeyman_order::moves::Retry;
-use journeyman_order::{BranchName, EffectError, IssueNumber, PullNumber};
+use journeyman_order::{BranchName, IssueNumber, PullNumber};
 
 const SHA: &str = "0123456789012345678901234567890123456789";
 
@@ -88,29 +87,6 @@ async fn a_second_one_is_never_opened() {
         assert_eq!(pull.number, PullNumber(12), "{status}");
         assert_eq!(server.writes().len(), 1);
     }
-}
-
-#[tokio::test]
-async fn one_that_is_there_and_not_listed_yet_is_waited_for() {
-    let lists = Mutex::new(0);
-    let server = ScriptedServer::start(move |seen| {
-        if seen.call.starts_with("POST") {
-            let because = json!([{"resource": "PullRequest", "code": "custom",
-                "message": "A pull request already exists for octo:journeyman/issue-7-fix."}]);
-            return ScriptedReply::Json(422, json!({"message": "Validation Failed", "errors": because}));
-        }
-        let mut lists = lists.lock().unwrap();
-        *lists += 1;
-        // Of both looks of the first try nothing is seen, nor of the first look of the second.
-        ok(if *lists > 3 { json!([ours()]) } else { json!([]) })
-    })
-    .await;
-    let branch = branch();
-    let error = server.github.open_pull(&server.at, new(&branch)).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Conflict, "{error}");
-    assert_eq!(EffectError::from(error).retry, Retry::Soon, "it passes, and is no failure of the order");
-    let pull = server.github.open_pull(&server.at, new(&branch)).await.unwrap();
-    assert_eq!((pull.number, server.count("GET ")), (PullNumber(12), 4));
 }
 
 #[tokio::test]

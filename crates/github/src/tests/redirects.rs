@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::scripted::{ScriptedReply, ScriptedServer, not_found, ok};
 use crate::ErrorKind;
+use journeyman_order::PullNumber;
 use journeyman_order::conversation::{CommentRef, Reaction};
-use journeyman_order::{BranchName, CommitSha, IssueNumber, Person, PullNumber, UserId};
 
 fn repository() -> Value {
     json!({"id": 1, "full_name": "octo/renamed", "default_branch": "main"})
@@ -45,25 +45,6 @@ async fn no_token_goes_to_another_server_and_what_was_asked_there_is_no_answer()
 }
 
 #[tokio::test]
-async fn a_read_is_led_neither_out_of_the_api_nor_round_in_circles() {
-    for location in
-        ["/login?return_to=%2F", "/api/v3/../../login", "/api/v30/x", "/api/v3/repositories/1", ""]
-    {
-        let server = ScriptedServer::start(move |seen| match seen.call.contains("/repo") {
-            true => led_to(302, location),
-            false => not_found(),
-        })
-        .await;
-        let mona = Person { login: "mona".into(), id: UserId(4) };
-        let error = server.github.can_write(&server.at, &mona).await.unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Forbidden, "{location}: {error}");
-        // A fresh token is given a second chance, and each time there are five steps at most.
-        let is_followed = location.is_empty() || location.ends_with("/1");
-        assert_eq!(server.count("GET "), if is_followed { 12 } else { 2 }, "{location}");
-    }
-}
-
-#[tokio::test]
 async fn a_write_that_is_led_elsewhere_was_not_made() {
     for status in [301, 302, 303, 307, 308] {
         let server = ScriptedServer::start(move |seen| match seen.call.contains("/repositories/") {
@@ -79,31 +60,5 @@ async fn a_write_that_is_led_elsewhere_was_not_made() {
         }
         assert_eq!(server.count("GET "), 0, "{status}");
         assert!(server.writes().iter().all(|call| !call.contains("/repositories/")), "{status}");
-    }
-}
-
-/// Both leave it where GitHub forbids it; where it leads on, whoever finds the repository tries again there.
-#[tokio::test]
-async fn what_is_led_elsewhere_is_not_left_as_forbidden() {
-    let commit: CommitSha = "0123456789012345678901234567890123456789".parse().unwrap();
-    for (status, is_left) in [(403, true), (301, false)] {
-        let server =
-            ScriptedServer::start(move |seen| match seen.call.split('?').next().unwrap_or_default() {
-                "GET /repos/octo/hello/git/ref/heads/journeyman/issue-7-fix" => {
-                    ok(json!({"object": {"sha": "0123456789012345678901234567890123456789"}}))
-                }
-                "GET /repos/octo/hello/actions/jobs/3" => ok(json!({"id": 3, "run_id": 4, "run_attempt": 1})),
-                "GET /repos/octo/hello/actions/runs/4" => ok(json!({"run_attempt": 1})),
-                _ => led_to(status, "/elsewhere"),
-            })
-            .await;
-        let (github, at) = (&server.github, &server.at);
-        let branch = BranchName::for_issue(IssueNumber(7), "fix", 1);
-        let deleted = github.delete_branch(at, &branch, &commit).await.map(drop);
-        let rerun = github.rerun_jobs(at, &[3]).await.map(drop);
-        let listed = github.checks_of_others(at, "main").await.map(drop);
-        for told in [deleted, rerun, listed] {
-            assert_eq!(told.is_ok(), is_left, "{status}: {told:?}");
-        }
     }
 }

@@ -4,9 +4,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::scripted::{
-    APP, KEY, ScriptedReply, ScriptedServer, github_at, in_minutes, not_found, ok, refused,
-};
+use super::scripted::{APP, KEY, ScriptedReply, ScriptedServer, github_at, not_found, ok, refused};
 use crate::{AppCredentials, ErrorKind, GitAccess, GitHub, WriteLimits};
 use journeyman_order::IssueNumber;
 
@@ -45,33 +43,6 @@ async fn a_token_is_narrowed_to_the_call_and_kept_for_the_next() {
     assert_eq!(claims["iss"], json!(APP));
     let lasts = claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap();
     assert!((1..=600).contains(&lasts), "{lasts}");
-}
-
-#[tokio::test]
-async fn a_token_that_ends_soon_is_not_used_again() {
-    let server = ScriptedServer::bare(|seen| {
-        if seen.call.ends_with("/access_tokens") {
-            ok(json!({"token": "ghs_x", "expires_at": in_minutes(4)}))
-        } else {
-            ok(repository())
-        }
-    })
-    .await;
-    server.github.repository(&server.at).await.unwrap();
-    server.github.repository(&server.at).await.unwrap();
-    assert_eq!(server.count("POST /app"), 2);
-}
-
-#[tokio::test]
-async fn calls_at_the_same_time_wait_for_one_token() {
-    let server = ScriptedServer::start(|_| ok(repository())).await;
-    let (one, two, three) = tokio::join!(
-        server.github.repository(&server.at),
-        server.github.repository(&server.at),
-        server.github.repository(&server.at),
-    );
-    assert!(one.is_ok() && two.is_ok() && three.is_ok());
-    assert_eq!(server.count("POST /app"), 1);
 }
 
 #[tokio::test]
@@ -114,23 +85,6 @@ async fn a_wrong_key_is_reported_by_its_setting() {
     let error = GitHub::new(settings, WriteLimits::NONE).unwrap_err();
     assert!(error.message.contains("github.private_key_path"), "{error}");
     assert!(!shown.contains("xyzzy") && !error.message.contains("xyzzy"));
-}
-
-#[tokio::test]
-async fn a_fresh_token_may_be_refused_for_a_moment() {
-    let tries = Mutex::new(0);
-    let server = ScriptedServer::start(move |_| {
-        *tries.lock().unwrap() += 1;
-        if *tries.lock().unwrap() == 1 { refused(403, "Resource not accessible") } else { ok(repository()) }
-    })
-    .await;
-    server.github.repository(&server.at).await.unwrap();
-
-    let server = ScriptedServer::start(|_| refused(403, "Resource not accessible by integration")).await;
-    let error = server.github.issue(&server.at, IssueNumber(7)).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Forbidden);
-    assert!(error.message.contains("Issues: Read-only"), "{error}");
-    assert_eq!(server.count("GET /repos/octo/hello/issues/7"), 2);
 }
 
 #[tokio::test]

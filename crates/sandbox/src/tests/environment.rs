@@ -28,22 +28,3 @@ async fn the_environment_is_empty_but_for_what_the_job_names() {
         assert_eq!(place.run(job).await.1, "", "the first process shows nothing either");
     }
 }
-
-#[tokio::test]
-async fn variables_of_any_text_arrive_as_they_are() {
-    for mode in every_mode() {
-        let place = SandboxFixture::new(mode).await;
-        let given = [
-            ("QUOTES", "it's \"so\" $HOME `id` \\ $(id)"),
-            ("LINES", "a\nb\n\n"),
-            ("IFS", "0123 x"),
-            ("EMPTY", ""),
-        ];
-        let ask = "import os; print([os.environ.get(name) for name in ('QUOTES', 'LINES', 'EMPTY')])";
-        let mut job = place.job(&["python3", "-c", ask]);
-        job.environment = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let (ended, out, said) = place.run(job).await;
-        assert_eq!(ended.exit, Exit::Code(0), "{said}");
-        assert_eq!(out, r#"['it\'s "so" $HOME `id` \\ $(id)', 'a\nb\n\n', '']"#);
-    }
-}

@@ -101,15 +101,3 @@ async fn the_disk_that_is_counted_is_what_the_job_wrote() {
         assert!(ended.duration < Duration::from_secs(15), "{ended:?}");
     }
 }
-
-#[tokio::test]
-async fn layers_that_are_nowhere_are_a_bad_job() {
-    for mode in walls() {
-        let place = SandboxFixture::new(mode).await;
-        let mut job = place.job(&["true"]);
-        job.layers = vec![LayerStack { at: place.path("other"), ..stacked(&place, "run") }];
-        let error = place.sandbox.run(job, &mut CollectedOutput::default()).await.unwrap_err();
-        assert!(error.to_string().contains("neither its home nor a mount"), "{error}");
-        place.sandbox.check_layers(&place.path("probe")).await.unwrap();
-    }
-}

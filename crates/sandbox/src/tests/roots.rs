@@ -157,36 +157,3 @@ async fn a_job_in_an_image_has_no_more_rights_than_another_and_its_disk_is_count
         assert_eq!(ended.limit, Some(ExceededLimit::Disk(16 << 20)));
     }
 }
-
-#[tokio::test]
-async fn an_image_without_a_shell_is_said() {
-    for mode in walls() {
-        let place = SandboxFixture::new(mode).await;
-        let image = place.path("image");
-        fs::create_dir(&image).unwrap();
-        let mut job = place.job(&["true"]);
-        job.root = Some(rooted(&place, image, ProgramOwner::Root));
-        let error = place.sandbox.run(job, &mut CollectedOutput::default()).await.unwrap_err();
-        assert!(error.to_string().contains("/bin/sh"), "{error}");
-    }
-}
-
-#[tokio::test]
-async fn a_shell_of_an_image_that_begins_early_gains_nothing() {
-    for mode in walls() {
-        let place = SandboxFixture::new(mode).await;
-        let image = image(&place);
-        journeyman_test_support::root::copy_programs(&image, &["sleep", "setsid", "dash"]);
-        let marker = made_up("early");
-        let shell = image.join("bin/sh");
-        fs::remove_file(&shell).unwrap();
-        let early = format!("#!/bin/dash\nsetsid dash -c 'sleep 300; : {marker}' & exec dash \"$@\"\n");
-        fs::write(&shell, early).unwrap();
-        fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let mut job = place.job(&["dash", "-c", "echo ran"]);
-        job.root = Some(rooted(&place, image, ProgramOwner::Root));
-        let (ended, out, said) = place.run(job).await;
-        assert_eq!((ended.exit, out.as_str(), said.as_str()), (Exit::Code(0), "ran", ""));
-        assert!(!runs_somewhere(&marker));
-    }
-}

@@ -165,28 +165,6 @@ async fn doctor_looks_at_what_a_server_needs_and_names_what_has_to_be_mended() {
         assert!(!is_good && text.contains(&format!("PostgreSQL at {at} {words}")), "{said:#}");
         assert!(!said.to_string().contains("s3cret"), "{said:#}");
     }
-
-    // What stands where the database is to be, by its first bytes.
-    std::fs::remove_file(home.join("kept")).expect("it was in the way");
-    std::fs::create_dir(home.join("kept")).expect("a folder");
-    let mut head = [b"SQLite format 3\0".as_slice(), &[0; 84]].concat();
-    (head[16], head[31]) = (0x10, 3);
-    let hollow = [head.clone(), vec![0; 3 * 4_096 - 100]].concat();
-    let sound = home.join("sound.db");
-    drop(journeyman::store::Store::open(&format!("sqlite://{}", sound.display())).await.expect("a store"));
-    let whole = std::fs::read(sound).expect("its file");
-    for (bytes, words) in [
-        (&b""[..], "is empty: `serve` begins without any order"),
-        (b"something else, and a good deal of it", "is damaged ((code: 26) file is not a database)"),
-        (&head, "is damaged ("),
-        (&hollow, "is damaged ("),
-        (&whole, "journeyman.db can be written"),
-    ] {
-        std::fs::write(home.join("kept/journeyman.db"), bytes).expect("a file");
-        let (_, said) = tokio::task::block_in_place(|| asked(home, &[]));
-        let (text, is_good) = about(&said, "store.url");
-        assert!(text.contains(words) && is_good != words.contains("damaged"), "{words}: {text}");
-    }
 }
 
 #[test]

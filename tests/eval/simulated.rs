@@ -51,25 +51,6 @@ async fn the_same_seed_gives_the_same_suite_and_it_is_said_to_be_simulated() {
     assert!(page.find("SIMULATED") < page.find("<svg"), "before any figure");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stubborn_case_is_stopped_after_its_second_failure() {
-    let bench = Bench::new();
-    let arguments = ["--simulate", "50", "--stubborn", "100", "--cases", "4", "--json", "r.json"];
-    let ended = bench.eval(&arguments).await;
-    assert_eq!(ended.code, Some(0), "{}", ended.said);
-
-    let report = bench.report("r.json");
-    assert_eq!(
-        (&report["rounds"]["2"], &report["outcomes"]["escalated"]),
-        (&4.into(), &4.into()),
-        "{report:#}"
-    );
-    let added = &report["added"];
-    assert_eq!((&added["stopped_early"], &added["rounds_saved"]), (&4.into(), &4.into()), "{added:#}");
-    assert!(added["usd_saved"].as_f64().is_some_and(|usd| usd > 0.1), "{added:#}");
-    assert!(ended.printed.contains("4 rounds were not run"), "{}", ended.printed);
-}
-
 /// What the nightly workflow runs, with a program and so many cases.
 fn nightly(bench: &Bench, program: &str, cases: &str) -> (Option<i32>, String) {
     let mut script = std::process::Command::new(ours("scripts/simulated.py"));

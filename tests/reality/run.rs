@@ -34,33 +34,6 @@ async fn verified_work_becomes_a_branch_and_nothing_else_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_says_nothing_of_github_and_ends_with_what_to_do_next() {
-    for (script, base) in [(RIGHT, "trunk"), (NEVER_RIGHT, "trunk"), (RIGHT, "HEAD")] {
-        let desk = Desk::new(script, Tests::There);
-        let base = match base {
-            "HEAD" => {
-                desk.git("checkout -q --detach");
-                desk.git("rev-parse HEAD")
-            }
-            branch => branch.to_owned(),
-        };
-
-        let ended = desk.run(&[]).await;
-
-        for word in ["GitHub", "Closes", "/retry", "pull request", "draft", "#1"] {
-            assert!(!ended.said.contains(word), "{word:?} is in {}", ended.said);
-        }
-        let branch = desk.new_branches().remove(0);
-        let next = format!("next, in {}: git diff {base}...{branch}", desk.path("repository").display());
-        assert_eq!(ended.said.trim_end().lines().last().map(str::trim), Some(next.as_str()));
-        assert!(
-            desk.git(&format!("diff {base}...{branch}")).contains("+echo "),
-            "the command shows the change"
-        );
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_second_run_on_the_same_repository_installs_nothing() {
     let desk = Desk::new(RIGHT, Tests::There);
     desk.commit("repository/.github/journeyman.yml", "setup: echo installed > tool\ntest: sh test.sh\n");

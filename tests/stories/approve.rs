@@ -1,8 +1,5 @@
 //! `/approve`: a person accepts what could not be verified, and everybody can see that it was not.
 
-use serde_json::json;
-
-use crate::world::judges::finds;
 use crate::world::{MAINTAINER, OUTSIDER, Story, TRIAGER, WELL, World};
 
 /// There are no tests, so that there is nothing to verify with.
@@ -11,22 +8,6 @@ async fn unverified() -> World {
     assert_eq!(world.settled().await.word(), "unverified");
     assert!(world.pull().draft);
     world
-}
-
-/// The reviewer objects three times, and nothing comes of it.
-fn stuck_in_review() -> String {
-    let rounds = [(1, "It is short."), (2, "It is vague."), (3, "It is long.")];
-    let objects = rounds.map(|(round, what)| finds("review", "code_reviewer", Some(round), &[what]));
-    WELL.to_owned()
-        + &objects.concat()
-        + "
-- stage: review
-  role: developer
-  run: |
-    cat
-    echo \"and $JOURNEYMAN_ROUND more\" >> question
-    git commit -q -a -m 'Ask for more' && git push -q origin HEAD
-"
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,36 +47,6 @@ async fn work_without_tests_is_approved_by_a_person_and_said_to_be_not_verified(
     api: approved / false
     exit: 4
     attestation: WARNED
-    ");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_escalated_order_is_approved_over_the_api() {
-    let world = Story::of(&stuck_in_review()).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    let url = format!("/api/v1/work-orders/{}", ended.order);
-    let (status, told) = world.api("POST", &format!("{url}/approve"), None).await;
-    assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
-    let approved = world.settled().await;
-
-    assert_eq!(approved.word(), "approved", "{}", approved.because());
-    assert!(!world.pull().draft);
-    assert_eq!(world.handed_over("question").lines().count(), 3, "all are as bad: the last is the best");
-    let (_, order) = world.api("GET", &url, None).await;
-    assert_eq!(order["state"], "approved", "{order}");
-    let (_, told) = world.api("POST", &format!("{url}/approve"), None).await;
-    assert_eq!(told["signal"]["answer"], "ignored", "{told}");
-    insta::assert_snapshot!(world.surfaces().await, @"
-    label: done
-    status: Approved by the API, not verified
-    check: Approved by a person, not verified: 2 of 2 tests pass, 1 finding is open (Some(Neutral))
-    pull: ⚠️ Approved by a person, not verified (ready)
-    receipt: approved / approved by a person, not verified / false
-    api: approved / false
-    exit: 4
-    attestation: FAILED
     ");
     world.end().await;
 }

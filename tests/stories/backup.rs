@@ -1,4 +1,4 @@
-//! A backup is whole, or it is refused before anything is changed; what of it cannot be saved is left out and counted.
+//! A backup is whole, or it is refused before anything is changed.
 
 use std::fs;
 use std::io::Read as _;
@@ -144,23 +144,11 @@ async fn a_backup_that_is_not_whole_is_refused_and_changes_nothing() {
     let damages = [
         ("nothing of it is left", Vec::new(), ""),
         ("it is cut in half", whole[..length / 2].to_vec(), ""),
-        ("its last KiB is missing", whole[..length - 1024].to_vec(), ""),
         ("its sum is missing", whole[..length - 8].to_vec(), ""),
-        ("half of its sum is missing", whole[..length - 4].to_vec(), ""),
         ("a bit of its sum is another", flipped(length - 7), ""),
-        ("a bit of its length is another", flipped(length - 2), ""),
         ("a bit in its middle is another", flipped(near(length / 2)), ""),
-        ("a bit near its beginning is another", flipped(near(length / 10)), ""),
         ("something is written behind it", [&whole[..], b"more"].concat(), "something follows its end"),
-        ("it is there twice", [&whole[..], &whole[..]].concat(), "something follows its end"),
-        ("it is an empty archive", archive(&[]), "it holds no database"),
         ("its database is missing", archive(&all[1..]), "it holds no database"),
-        ("its database is empty", with_database(all.clone(), Vec::clear), "it holds no database"),
-        (
-            "its database is an artifact",
-            with_database(all.clone(), |bytes| bytes.clone_from(&all[1].bytes)),
-            "file is not a database",
-        ),
         (
             "a page of its database is another",
             with_database(all.clone(), |bytes| {
@@ -170,26 +158,11 @@ async fn a_backup_that_is_not_whole_is_refused_and_changes_nothing() {
             "the copy of a database",
         ),
         (
-            "half of its database is missing",
-            with_database(all.clone(), |bytes| bytes.truncate(bytes.len() / 8192 * 4096)),
-            "the copy of a database",
-        ),
-        (
-            "its database is somebody else's",
-            changed_by_sql(all.clone(), "ALTER TABLE _sqlx_migrations RENAME TO others").await,
-            "it has no tables of Journeyman's",
-        ),
-        (
             "its database is a newer program's",
             changed_by_sql(all.clone(), newer).await,
             "it is of a newer Journeyman",
         ),
         ("it has two databases", with(all.clone(), all[0].clone()), "it holds journeyman.db twice"),
-        (
-            "it has a path from the root",
-            with(all.clone(), file("/tmp/evil", b"x")),
-            "it holds /tmp/evil, which",
-        ),
         ("it has a path upwards", with(all.clone(), file("../evil", b"x")), "it holds ../evil, which"),
         (
             "an artifact has a path upwards",
@@ -200,11 +173,6 @@ async fn a_backup_that_is_not_whole_is_refused_and_changes_nothing() {
             "it has a link",
             with(all.clone(), Member { kind: EntryType::Symlink, ..file("artifacts/aa/b.gz", b"") }),
             "it holds artifacts/aa/b.gz, which",
-        ),
-        (
-            "its key is a hard link",
-            with(all[..3].to_vec(), Member { kind: EntryType::Link, ..file("receipt-key.pem", b"") }),
-            "it holds receipt-key.pem, which",
         ),
         (
             "it has what no backup has",

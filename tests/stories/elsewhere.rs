@@ -1,4 +1,4 @@
-//! The repository is renamed, the App is installed again, or its installation is suspended, in the middle of an order.
+//! The repository is renamed in the middle of an order.
 
 use crate::world::{MAINTAINER, REPOSITORY, Story, World};
 

@@ -14,8 +14,12 @@ fn json(message: &ReceivedMessage) -> serde_json::Value {
 }
 
 /// There are no tests, so that a person has to look.
-async fn unverified(url: &str, format: NotificationFormat) -> World {
-    let told = NotificationSettings { url: url.into(), secret: Some(SECRET.into()), format };
+async fn unverified(url: &str) -> World {
+    let told = NotificationSettings {
+        url: url.into(),
+        secret: Some(SECRET.into()),
+        format: NotificationFormat::Json,
+    };
     let story = Story::of(WELL).without("test.sh").without(".github/journeyman.yml");
     let world = story.settings(|settings| settings.notifications = Some(told)).labeled().await;
     assert_eq!(world.settled().await.word(), "unverified");
@@ -25,7 +29,7 @@ async fn unverified(url: &str, format: NotificationFormat) -> World {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_named_hears_once_that_a_person_is_needed_and_once_that_it_is_done() {
     let receiver = MessageReceiver::start().await;
-    let world = unverified(&receiver.url, NotificationFormat::Json).await;
+    let world = unverified(&receiver.url).await;
     let came = receiver.until(2).await;
     let [refused, taken] = &came[..] else { panic!("{came:?}") };
     assert_eq!(refused.body, taken.body, "the same is tried again");
@@ -58,7 +62,7 @@ async fn who_is_named_hears_once_that_a_person_is_needed_and_once_that_it_is_don
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_order_goes_on_where_nobody_listens() {
-    let world = unverified("http://127.0.0.1:9/nobody", NotificationFormat::Json).await;
+    let world = unverified("http://127.0.0.1:9/nobody").await;
     world.comment(MAINTAINER, "/approve").await;
     assert_eq!(world.settled().await.word(), "approved");
     world.end().await;

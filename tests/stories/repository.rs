@@ -102,16 +102,6 @@ async fn a_setup_that_fails_costs_no_round_and_no_dollar_and_the_work_begins_onc
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_setup_leaves_what_the_tests_need() {
-    let settings = "setup: echo 42 > expected\ntest: 'echo 1..1; [ \"$(cat answer)\" = \"$(cat expected)\" ] && echo ok 1'\n";
-    let world = Story::of(WELL).file(SETTINGS, settings).labeled().await;
-    let ended = world.settled().await;
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!(world.git(&["diff", "--name-only", "main", &world.pull().head]), "answer");
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_protected_path_is_not_published_and_the_agent_hears_why() {
     let world = Story::of(
         "

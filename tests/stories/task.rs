@@ -175,23 +175,6 @@ async fn an_edit_before_there_is_code_is_taken_in_and_the_plan_is_made_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_comment_before_there_is_code_is_taken_in_when_its_author_may_and_an_outsiders_is_not() {
-    let world = by_ada(Story::of(&format!("{TELLS}{PLANS}"))).await;
-    world.label().await;
-    world.until_begun("plan/1/agent").await;
-    world.comment(OUTSIDER, "Write 43!").await;
-    world.comment(MAINTAINER, "Write it in digits.").await;
-    let ended = world.settled().await;
-
-    assert_eq!(ended.word(), "verified", "{}", ended.because());
-    assert_eq!((ended.runs_of("plan"), ended.runs_of("implement")), (2, 1));
-    let told = ended.said("implement/1/agent");
-    assert!(told.contains("mona, who has write access, 20") && !told.contains("Write 43!"), "{told}");
-    assert_eq!(notices(&world), [""; 0]);
-    world.end().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn once_there_is_code_the_order_goes_on_with_the_text_as_it_was_and_says_so_once_for_each_kind() {
     let answers = "- stage: answer\n  role: developer\n  run: |\n    cat > told && grep -c 'wrong, in digits' told >> question\n    rm told\n    \
                    git commit -q -a -m 'Ask in digits' && git push -q origin HEAD\n  \

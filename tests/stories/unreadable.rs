@@ -1,5 +1,4 @@
-//! A journal that this version cannot read: what becomes of its order, of its issue, and of the others. And one of an older
-//! version, which it can read.
+//! A journal that this version cannot read: what becomes of its order, of its issue, and of the others.
 
 use chrono::Utc;
 use journeyman::order::OrderId;

@@ -22,41 +22,12 @@ fn lists_of_tox_that_name_themselves_are_each_taken_once() {
 }
 
 #[test]
-fn an_ini_file_of_many_keys_is_read_in_part() {
-    let keys: String = (0..150_000).map(|at| format!("k{at} = a\n")).collect();
-    let text = format!("[metadata]\nname = a\n[options.extras_require]\ntest = pytest\n{keys}");
-    assert!(of("setup.cfg", &text).test_command().is_some_and(|test| test.contains("pytest")));
-}
-
-#[test]
 fn files_of_requirements_that_include_themselves_are_each_read_once() {
     let loops = "-r requirements.txt\n-r requirements-dev.txt\n".repeat(500);
     let text = format!("{loops}pytest\n");
     let files =
         [("requirements.txt", text.as_str()), ("requirements-dev.txt", text.as_str()), ("test_a.py", "")];
     assert_eq!(planned(&files).test_command(), Some("python3 -m pytest"));
-}
-
-#[test]
-fn dependency_groups_that_include_one_another_come_to_an_end() {
-    let include = "{include-group = 'dev'}, ".repeat(200);
-    let text = format!(
-        "[project]\nname = 'a'\n[dependency-groups]\ntest = ['omega', {include}]\ndev = [{include}]\n"
-    );
-    let plan = of("pyproject.toml", &text);
-    assert!(requires(&plan, "omega"), "{:?}", plan.setup_command());
-}
-
-#[test]
-fn an_extra_that_is_named_many_times_is_one() {
-    let names = "big,".repeat(20_000);
-    let packages = "'numpy',".repeat(20_000);
-    let tox = format!("[testenv]\nextras = {names}\ncommands = pytest\n");
-    let project = format!(
-        "[build-system]\nrequires = []\n[project]\nname = 'a'\n[project.optional-dependencies]\nbig = [{packages}]\n"
-    );
-    let files = [("tox.ini", tox.as_str()), ("pyproject.toml", project.as_str()), ("test_a.py", "")];
-    assert!(requires(&planned(&files), "[big]"));
 }
 
 #[test]

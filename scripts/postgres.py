@@ -1,5 +1,9 @@
+#!/usr/bin/env python3
 """A PostgreSQL for tests: a cluster of its own in a folder, reached over a socket there and by nobody else. It ends with
-whoever started it, in whatever way that one ends, and nothing of it is left but the folder."""
+whoever started it, in whatever way that one ends, and nothing of it is left but the folder.
+
+    postgres.py FOLDER      prints the URL of the cluster, made there if there is none, and ends when its input does
+"""
 
 import fcntl
 import glob
@@ -7,6 +11,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import time
 
 # A loaded machine takes seconds for what is done in one.
@@ -123,3 +128,18 @@ class Cluster:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    try:
+        with Cluster(sys.argv[1]) as cluster:
+            print(cluster.url, flush=True)
+            sys.stdin.read()
+    except Missing as missing:
+        sys.exit(str(missing))
+
+
+if __name__ == "__main__":
+    main()

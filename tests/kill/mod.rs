@@ -8,6 +8,7 @@
 
 mod backup;
 mod child;
+mod cut_off;
 mod every_moment;
 mod hold;
 mod lost_work;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub mod archives;
 pub mod change;
+pub mod local_postgres;
 pub mod local_registry;
 pub mod message_receiver;
 pub mod root;

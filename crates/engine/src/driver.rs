@@ -15,7 +15,6 @@ use super::effects;
 use super::live_journal::{JournalSnapshot, LiveJournal};
 use super::notifications::AskedPeople;
 use super::order_counting::{OrderCounting, count_run, effect_kind, expect_run, statement_line};
-use super::slow_effect::{remarkable_after, told_when_slow};
 use super::store_patience::StorePatience;
 use journeyman_metrics::metrics;
 use journeyman_order::moves::Retry;
@@ -238,15 +237,14 @@ impl OrderDriver {
             let (effects, parts) = (Arc::clone(&self.engine.effects), Arc::clone(&self.engine.parts));
             let effect = effects::Effect { key: key.clone(), attempt, r#move: r#move.clone() };
             let turns = self.turns.subscribe();
-            let (order, name, after) = (self.order, key.clone(), remarkable_after(r#move));
+            let (order, name) = (self.order, key.clone());
             let kind = effect_kind(r#move);
             if let Move::RunAgent(task) = r#move {
                 expect_run(&self.engine.parts.agents, &turn.journal, task);
             }
             let task = self.effects.spawn(async move {
                 let begun = Instant::now();
-                let task = effects.perform(parts, order, effect, turns);
-                let outcome = told_when_slow((order, &name), after, task).await;
+                let outcome = effects.perform(parts, order, effect, turns).await;
                 let done = !matches!(outcome, EffectOutcome::Trouble(_));
                 metrics().effect_ended(kind, done, begun.elapsed());
                 (name, outcome)

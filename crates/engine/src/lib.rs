@@ -39,7 +39,6 @@ mod progress;
 mod reconcile;
 mod retry_clock;
 mod run_stream;
-mod slow_effect;
 mod store_patience;
 mod supervisor;
 pub mod testing;

@@ -9,12 +9,12 @@ use std::os::unix::fs::{
     FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink,
 };
 use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat};
 
-use super::copied_layer::{copy, remove_whatever, too_many};
 use journeyman_sandbox::LayerStack;
 use journeyman_workspace::{SourceContent, SourceTree};
 
@@ -62,7 +62,8 @@ impl LayeredFolder {
                 fs::create_dir_all(made.upper())?;
                 fs::create_dir_all(made.work())?;
             }
-            LayerMethod::Copy => lower.iter().rev().try_for_each(|layer| copy(layer, at))?,
+            // A copied layer holds what was below it.
+            LayerMethod::Copy => lower.first().map_or(Ok(()), |layer| copy(layer, at))?,
         }
         Ok(made)
     }
@@ -276,12 +277,6 @@ impl LayeredFolder {
         None
     }
 
-    /// Every file, link and whiteout that was written, as paths from here; folders that `is_entered` says no to are named
-    /// and not looked into.
-    pub(crate) fn walk_written(&self, is_entered: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
-        Self::walk(&self.written(), is_entered)
-    }
-
     /// Lets us read all that was written, whatever modes it was left with: what nobody can read cannot be kept for others.
     pub(crate) fn open_up(&self) -> io::Result<()> {
         let at = |path: &Path, error: &io::Error| {
@@ -303,14 +298,16 @@ impl LayeredFolder {
         Ok(())
     }
 
-    /// The same of what was written into a folder.
-    pub(crate) fn walk(written: &Path, is_entered: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
-        let (mut found, mut open) = (Vec::new(), vec![PathBuf::new()]);
+    /// Every file, link and whiteout that was written, as paths from here. Folders that `is_entered` refuses are listed
+    /// and not entered.
+    pub(crate) fn walk_written(&self, is_entered: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
+        let (written, mut found, mut open) = (self.written(), Vec::new(), vec![PathBuf::new()]);
         while let Some(folder) = open.pop() {
             for entry in fs::read_dir(written.join(&folder))? {
                 let entry = entry?;
                 if found.len() + open.len() > MOST_WALKED {
-                    return Err(too_many(MOST_WALKED));
+                    let said = format!("there are more than {MOST_WALKED} files or folders in it");
+                    return Err(io::Error::new(io::ErrorKind::FileTooLarge, said));
                 }
                 let path = folder.join(entry.file_name());
                 match entry.file_type()?.is_dir() {
@@ -398,14 +395,28 @@ fn beside(at: &Path, what: &str) -> PathBuf {
     at.with_file_name(name)
 }
 
+/// Replaces a folder by a copy of a layer, with the modes and times that tools go by.
+fn copy(layer: &Path, at: &Path) -> io::Result<()> {
+    remove_whatever(at)?;
+    let ended = Command::new("cp").args(["-aT", "--"]).args([layer, at]).stdin(Stdio::null()).output()?;
+    if !ended.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&ended.stderr).trim().to_owned()));
+    }
+    // Whoever made the layer may have closed it.
+    fs::set_permissions(at, fs::Permissions::from_mode(0o755))
+}
+
+/// Removes a file, a link or a folder with what is in it, if one is there.
+fn remove_whatever(path: &Path) -> io::Result<()> {
+    journeyman_workspace::remove_all(path).map_err(io::Error::other)
+}
+
 fn write(place: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).mode(mode).open(place)?.write_all(bytes)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
     use journeyman_workspace::Workspaces;
 
@@ -550,6 +561,31 @@ mod tests {
             assert!(folder.lay(&[PathBuf::from(path)], &source).is_err(), "{path:?}");
         }
         assert!(!place.path().join("run/x").exists() && !place.path().join("x").exists());
+    }
+
+    #[test]
+    fn a_copy_keeps_modes_times_links_and_names_of_one_file_and_replaces_what_was_there() {
+        let place = tempfile::tempdir().unwrap();
+        let [layer, at] = ["layer", "at"].map(|name| place.path().join(name));
+        fs::create_dir_all(layer.join("cache")).unwrap();
+        fs::write(layer.join("cache/one"), "1").unwrap();
+        fs::hard_link(layer.join("cache/one"), layer.join("other")).unwrap();
+        symlink("/nowhere", layer.join("link")).unwrap();
+        fs::File::open(layer.join("cache/one")).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        for closed in ["cache", ""] {
+            fs::set_permissions(layer.join(closed), fs::Permissions::from_mode(0o555)).unwrap();
+        }
+        fs::create_dir_all(at.join("before")).unwrap();
+
+        LayeredFolder::make(&at, std::slice::from_ref(&layer), LayerMethod::Copy).unwrap();
+
+        let found = |path: &str| fs::symlink_metadata(at.join(path)).unwrap();
+        assert_eq!(["cache", ""].map(|path| found(path).mode() & 0o7777), [0o555, 0o755]);
+        assert_eq!(found("cache/one").modified().unwrap(), std::time::UNIX_EPOCH);
+        assert_eq!(found("cache/one").ino(), found("other").ino());
+        assert!(found("link").is_symlink() && !at.join("before").exists());
+        fs::write(at.join("new"), "").unwrap();
+        [layer, at].iter().for_each(|folder| journeyman_workspace::remove_all(folder).unwrap());
     }
 
     #[test]

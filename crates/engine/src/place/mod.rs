@@ -3,7 +3,6 @@
 //!
 //! May know: layers, mounts, plans of environments. Must never know: how a layer came to be, and who works here.
 
-mod copied_layer;
 pub(crate) mod folder;
 
 use std::collections::BTreeMap;

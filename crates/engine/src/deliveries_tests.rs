@@ -1,8 +1,7 @@
 //! Deliveries where GitHub answers oddly, and where bodies are large.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use serde_json::{Value, json};
@@ -11,7 +10,6 @@ use tokio::sync::mpsc;
 
 use super::crash_matrix::{engine_parts, github_over};
 use super::intake::DeliveryIntake;
-use super::reconcile::UngivenDeliveries;
 use super::{Clock, Engine};
 use journeyman_github::{GitHubConnection, GitHubError, IncomingAnswer, OutgoingRequest, WriteLimits};
 use journeyman_order::{Backoff, DeliveryGuid};
@@ -22,13 +20,11 @@ type RouteScript = dyn Fn(&str) -> (u16, String) + Send + Sync;
 
 struct ScriptedGitHub {
     script: Box<RouteScript>,
-    asked: Mutex<Vec<String>>,
 }
 
 #[async_trait::async_trait]
 impl GitHubConnection for ScriptedGitHub {
     async fn exchange(&self, request: OutgoingRequest<'_>) -> Result<IncomingAnswer, GitHubError> {
-        self.asked.lock().unwrap().push(request.route.to_owned());
         let (status, body) = match request.route.ends_with("/access_tokens") {
             true => {
                 (201, json!({"token": "ghs_1", "expires_at": Utc::now() + TimeDelta::hours(1)}).to_string())
@@ -42,7 +38,6 @@ impl GitHubConnection for ScriptedGitHub {
 struct DeliveriesFixture {
     engine: Engine,
     store: Store,
-    github: Arc<ScriptedGitHub>,
     _place: TempDir,
 }
 
@@ -50,15 +45,15 @@ async fn fixture(script: impl Fn(&str) -> (u16, String) + Send + Sync + 'static)
     let place = tempfile::tempdir().expect("a folder");
     let url = format!("sqlite://{}", place.path().join("journeyman.db").display());
     let store = Store::open(&url).await.expect("a store");
-    let github = Arc::new(ScriptedGitHub { script: Box::new(script), asked: Mutex::default() });
+    let github = Arc::new(ScriptedGitHub { script: Box::new(script) });
     let once = Backoff { retries: Some(0), ..Backoff::REQUEST };
-    let over = github_over(Arc::clone(&github) as Arc<dyn GitHubConnection>, WriteLimits::NONE, once);
+    let over = github_over(github as Arc<dyn GitHubConnection>, WriteLimits::NONE, once);
     let at = store.clone();
     // The parts have been made by a runtime of their own.
     let parts = tokio::task::spawn_blocking(move || engine_parts(&at, over, Clock::system()));
     let engine = Engine::new(parts.await.expect("the parts"));
     engine.caught_up.store(true, Ordering::Relaxed);
-    DeliveriesFixture { engine, store, github, _place: place }
+    DeliveriesFixture { engine, store, _place: place }
 }
 
 fn guid(name: &str) -> DeliveryGuid {
@@ -85,91 +80,55 @@ impl DeliveriesFixture {
 }
 
 #[tokio::test]
-async fn a_delivery_that_github_lists_and_refuses_holds_up_the_others_for_some_passes_only() {
+async fn a_delivery_that_github_refuses_to_give_holds_up_the_others_for_some_comparisons_only() {
     for (status, answer) in [(418, "{}"), (200, "<html>Sign in</html>"), (403, "{}"), (422, "{}")] {
-        let now = Utc::now();
-        let house = fixture(move |route| {
-            let minute = |minute| now - TimeDelta::minutes(minute);
-            match route.trim_start_matches("/app/hook/deliveries") {
-                "/1" => (status, answer.to_owned()),
-                "/2" => payload(),
-                "/3" => (410, "{}".to_owned()),
-                _ => {
-                    let list = [
-                        listed(2, "b", minute(1), 0),
-                        listed(3, "c", minute(2), 0),
-                        listed(1, "a", minute(3), 0),
-                    ];
-                    (200, json!(list).to_string())
-                }
-            }
-        });
-        let house = house.await;
-        let mut ungiven = UngivenDeliveries::new();
-        for pass in 1..5 {
-            assert!(house.engine.reconcile(&mut ungiven).await.is_err(), "{status}: {pass}");
-            assert_eq!(house.kept(&["a", "b", "c"]).await, [""; 0], "what it waits for may come yet");
-        }
-        for taken_in in [1, 0, 0] {
-            let report = house.engine.reconcile(&mut ungiven).await.expect("it is passed over");
-            assert_eq!(report.taken_in, taken_in, "{status}");
-        }
-        assert_eq!(house.kept(&["a", "b", "c"]).await, ["b"]);
-    }
-}
-
-#[tokio::test]
-async fn a_delivery_that_cannot_be_given_is_waited_for_a_day_and_holds_up_nobody() {
-    for comes_back in [true, false] {
         let now = Utc::now().trunc_subsecs(0);
         let minute = move |minute| now - TimeDelta::minutes(minute);
-        let is_back = Arc::new(AtomicBool::new(false));
-        let gives = Arc::clone(&is_back);
         let house = fixture(move |route| match route.trim_start_matches("/app/hook/deliveries") {
-            "/1" if !gives.load(Ordering::Relaxed) => (502, "<html>Bad Gateway</html>".to_owned()),
-            "/1" | "/2" => payload(),
+            "/1" => (status, answer.to_owned()),
+            "/2" => payload(),
+            "/3" => (410, "{}".to_owned()),
             _ => {
-                let list = [listed(2, "b", minute(1), 0), listed(1, "a", minute(3), 0)];
+                let list = [
+                    listed(2, "b", minute(1), 0),
+                    listed(3, "c", minute(2), 0),
+                    listed(1, "a", minute(3), 0),
+                ];
                 (200, json!(list).to_string())
             }
         });
         let house = house.await;
         house.store.set_heard_until(minute(5)).await.expect("it is kept");
-        let heard = || async { house.store.heard_until().await.expect("a time").map(|heard| heard.at) };
-        let mut ungiven = UngivenDeliveries::new();
-        for _ in 1..5 {
-            assert!(house.engine.reconcile(&mut ungiven).await.is_err(), "what is said of it waits with it");
-        }
-        for (hours, taken_in) in [(0, 1), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (18, 0)] {
-            pass_time(TimeDelta::hours(hours)).await;
-            let report = house.engine.reconcile(&mut ungiven).await.expect("a pass");
-            assert_eq!((report.taken_in, report.waits_since.is_some()), (taken_in, true));
-            assert_eq!(heard().await, Some(minute(3)), "a new start would list it");
-        }
-        assert_eq!(house.kept(&["a", "b"]).await, ["b"]);
+        assert!(house.engine.reconcile(false).await.is_err(), "{status}");
+        assert_eq!(house.kept(&["a", "b", "c"]).await, [""; 0], "what it waits for may come yet");
 
-        is_back.store(comes_back, Ordering::Relaxed);
-        pass_time(TimeDelta::hours(2)).await;
-        let report = house.engine.reconcile(&mut ungiven).await.expect("a pass");
-        assert_eq!((report.taken_in, report.waits_since), (usize::from(comes_back), None));
-        assert_eq!(house.kept(&["a"]).await.len(), usize::from(comes_back));
-        assert_eq!(heard().await, Some(minute(1)));
+        for taken_in in [1, 0] {
+            assert_eq!(house.engine.reconcile(true).await.expect("it is skipped"), taken_in, "{status}");
+        }
+        assert_eq!(house.kept(&["a", "b", "c"]).await, ["b"]);
+        let heard = house.store.heard_until().await.expect("a time").map(|heard| heard.at);
+        assert_eq!(heard, Some(minute(3)), "the next comparison lists it");
     }
 }
 
 #[tokio::test]
-async fn a_limit_of_github_s_counts_against_no_delivery() {
-    let now = Utc::now();
-    let house = fixture(move |route| match route.trim_start_matches("/app/hook/deliveries") {
-        "/1" => (429, "{}".to_owned()),
-        _ => (200, json!([listed(1, "a", now, 0)]).to_string()),
-    });
-    let house = house.await;
-    let mut ungiven = UngivenDeliveries::new();
-    for _ in 0..9 {
-        assert!(house.engine.reconcile(&mut ungiven).await.is_err());
+async fn a_delivery_that_cannot_be_given_in_an_outage_is_waited_for() {
+    for status in [502, 429] {
+        let now = Utc::now();
+        let is_back = Arc::new(AtomicBool::new(false));
+        let gives = Arc::clone(&is_back);
+        let house = fixture(move |route| match route.trim_start_matches("/app/hook/deliveries") {
+            "/1" if !gives.load(Ordering::Relaxed) => (status, "{}".to_owned()),
+            "/1" => payload(),
+            _ => (200, json!([listed(1, "a", now, 0)]).to_string()),
+        });
+        let house = house.await;
+        house.store.set_heard_until(now - TimeDelta::minutes(5)).await.expect("it is kept");
+        assert!(house.engine.reconcile(true).await.is_err(), "{status}");
+
+        is_back.store(true, Ordering::Relaxed);
+        assert_eq!(house.engine.reconcile(true).await.expect("a comparison"), 1, "{status}");
     }
-    assert!(ungiven.is_empty());
 }
 
 fn labeled(name: &str) -> NewDelivery {
@@ -190,28 +149,13 @@ fn labeled(name: &str) -> NewDelivery {
     }
 }
 
-async fn pass_time(time: TimeDelta) {
-    tokio::time::pause();
-    tokio::time::advance(time.to_std().unwrap_or(Duration::ZERO)).await;
-    tokio::time::resume();
-}
-
 #[tokio::test]
-async fn a_delivery_about_which_github_says_what_nobody_understands_is_refused_after_a_day() {
+async fn a_delivery_about_which_github_says_what_nobody_understands_is_refused() {
     let house = fixture(|_| (418, json!({"message": "I am a teapot"}).to_string())).await;
     house.store.save_delivery(labeled("a")).await.expect("it is kept");
     let (tell, _told) = mpsc::unbounded_channel();
-    let mut intake = DeliveryIntake::new();
-    for hours in [0, 1, 22] {
-        pass_time(TimeDelta::hours(hours)).await;
-        house.engine.process_deliveries(&tell, &mut intake).await.expect("a look");
-        assert_eq!(house.store.conclusion(&guid("a")).await.expect("it is there"), None, "it is tried");
-    }
-    let asked = house.github.asked.lock().unwrap().len();
-    pass_time(TimeDelta::hours(2)).await;
-    house.engine.process_deliveries(&tell, &mut intake).await.expect("a look");
+    house.engine.process_deliveries(&tell, &mut DeliveryIntake::new()).await.expect("a look");
 
-    assert!(house.github.asked.lock().unwrap().len() > asked, "once more");
     let concluded = house.store.conclusion(&guid("a")).await.expect("it is there");
     let Some(DeliveryConclusion::Refused { because }) = concluded else { panic!("{concluded:?}") };
     assert!(because.contains("418") && because.contains("I am a teapot"), "{because}");

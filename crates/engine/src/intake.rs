@@ -30,26 +30,15 @@ use journeyman_webhook::{
 const AT_ONCE: u32 = 200;
 /// How often those that wait are looked through, whether one is due or not.
 const LOOK_THROUGH: Duration = Duration::from_secs(5);
-/// So long GitHub is asked about a delivery again and again while it answers what nobody understands.
-const PUZZLED_FOR: Duration = Duration::from_secs(24 * 3_600);
 
 /// What became of a delivery.
 enum IntakeResult {
     /// It is concluded; the orders that have to hear of it.
     Done(Vec<OrderId>),
-    /// It cannot be concluded yet, and why.
-    Later(RetryKey, String),
+    /// GitHub cannot be asked about its repository now, and why.
+    Later(String),
     /// What it needs failed before, and is not due yet.
     Waiting,
-}
-
-/// What is tried again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum RetryKey {
-    /// GitHub, about this repository.
-    Repository(RepositoryId),
-    /// This delivery alone, by its place in the store: GitHub answers, but not what it should.
-    Delivery(i64),
 }
 
 /// What was taken in, and what waits.
@@ -59,7 +48,7 @@ pub(super) struct DeliveryIntake {
     /// Behind it, and taken in before others of their page.
     ahead: BTreeSet<i64>,
     waiting: WaitingDeliveries,
-    failed: RetryClock<RetryKey>,
+    failed: RetryClock<RepositoryId>,
     looked_through: Option<Instant>,
     /// GitHub is not asked about these again in this pass.
     blocked: BTreeSet<RepositoryId>,
@@ -95,33 +84,23 @@ impl DeliveryIntake {
     }
 
     fn is_blocked(&self, repository: RepositoryId) -> bool {
-        self.blocked.contains(&repository) || self.failed.is_waiting(&RetryKey::Repository(repository))
+        self.blocked.contains(&repository) || self.failed.is_waiting(&repository)
     }
 
     /// Whether one that waits goes on waiting, as far as can be told without its body.
     fn is_not_due(&self, delivery: WaitingDelivery, repository: RepositoryId) -> bool {
-        let is_blocked = delivery.asks_github && self.is_blocked(repository);
-        is_blocked || self.failed.is_waiting(&RetryKey::Delivery(delivery.id))
+        delivery.asks_github && self.is_blocked(repository)
     }
 
     fn note(&mut self, delivery: &StoredDelivery, incoming: &RoutedSignal, result: &IntakeResult) {
         let repository = incoming.repository_id;
         match result {
-            IntakeResult::Done(_) => {
-                self.failed.worked(&RetryKey::Delivery(delivery.id));
-                if asks_github(incoming) {
-                    self.failed.worked(&RetryKey::Repository(repository));
-                }
-            }
-            IntakeResult::Waiting => {}
-            IntakeResult::Later(key, because) => {
+            IntakeResult::Done(_) if asks_github(incoming) => self.failed.worked(&repository),
+            IntakeResult::Done(_) | IntakeResult::Waiting => {}
+            IntakeResult::Later(because) => {
                 tracing::warn!(delivery = %delivery.guid, because, "waits");
-                match key {
-                    RetryKey::Repository(_) => drop(self.blocked.insert(repository)),
-                    // GitHub answers.
-                    RetryKey::Delivery(_) => self.failed.worked(&RetryKey::Repository(repository)),
-                }
-                self.failed.failed(*key);
+                self.blocked.insert(repository);
+                self.failed.failed(repository);
             }
         }
     }
@@ -204,8 +183,7 @@ impl Engine {
                 Some((delivery, Err(conclusion))) => intake.conclude(delivery, conclusion),
                 // Somebody else has concluded it.
                 None => {
-                    intake.failed.worked(&RetryKey::Delivery(id));
-                    intake.failed.worked(&RetryKey::Repository(subject.0));
+                    intake.failed.worked(&subject.0);
                     IntakeResult::Done(Vec::new())
                 }
             };
@@ -238,7 +216,7 @@ impl Engine {
         intake.note(delivery, &incoming, &result);
         match result {
             IntakeResult::Done(orders) => wake(tell, orders),
-            IntakeResult::Later(..) | IntakeResult::Waiting => {
+            IntakeResult::Later(_) | IntakeResult::Waiting => {
                 let waiting = WaitingDelivery { id: delivery.id, asks_github: asks_github(&incoming) };
                 intake.waiting.push(subject, waiting);
             }
@@ -281,17 +259,14 @@ impl Engine {
                 Ok(false) => {
                     return Ok(intake.ignore(delivery, "another label than the one that starts work"));
                 }
-                Err(error) => return Ok(fault(delivery, incoming, error, intake)),
+                Err(error) => return Ok(fault(delivery, error, intake)),
             }
         }
         let incoming = match self.addressed(incoming).await {
             Ok(Ok(incoming)) => incoming,
             Ok(Err(because)) => return Ok(intake.ignore(delivery, because)),
             // Whatever GitHub says: this is no fault of the delivery.
-            Err(error) => {
-                let key = RetryKey::Repository(incoming.repository_id);
-                return Ok(IntakeResult::Later(key, error.message));
-            }
+            Err(error) => return Ok(IntakeResult::Later(error.message)),
         };
         let incoming = &*incoming;
         // One that names another App than ours is a comment as any other.
@@ -299,7 +274,7 @@ impl Engine {
         if concerned.is_empty() && !begins {
             return Ok(match self.answer_without_order(incoming).await {
                 Ok(()) => intake.ignore(delivery, NO_ORDER),
-                Err(error) => fault(delivery, incoming, error, intake),
+                Err(error) => fault(delivery, error, intake),
             });
         }
         if begins {
@@ -408,12 +383,12 @@ impl Engine {
         };
         let at = match self.at(incoming).await {
             Ok(at) => at,
-            Err(error) => return Ok(fault(delivery, incoming, error, intake)),
+            Err(error) => return Ok(fault(delivery, error, intake)),
         };
         let IssueHistory { open, earlier, heard } =
             match self.issue_history(&at, incoming.repository_id, issue.number).await? {
                 Ok(history) => history,
-                Err(error) => return Ok(fault(delivery, incoming, error, intake)),
+                Err(error) => return Ok(fault(delivery, error, intake)),
             };
         if heard.has(&incoming.signal) {
             return Ok(intake.ignore(delivery, "an order of the issue has heard of it"));
@@ -423,7 +398,7 @@ impl Engine {
         }
         let opened = match self.opened(incoming, &at, issue.clone()).await {
             Ok(opened) => asked_for(OrderInput { earlier, ..opened }, incoming),
-            Err(error) => return Ok(fault(delivery, incoming, error, intake)),
+            Err(error) => return Ok(fault(delivery, error, intake)),
         };
         let order = opened.order;
         self.write_conclusions(intake).await?;
@@ -527,29 +502,17 @@ impl Engine {
     }
 }
 
-/// What passes is waited for; what does not pass by itself, or not in a day, ends the delivery, and the log says why.
-fn fault(
-    delivery: &StoredDelivery,
-    incoming: &RoutedSignal,
-    error: GitHubError,
-    intake: &mut DeliveryIntake,
-) -> IntakeResult {
+/// An outage is waited for. Whatever else GitHub says ends the delivery.
+fn fault(delivery: &StoredDelivery, error: GitHubError, intake: &mut DeliveryIntake) -> IntakeResult {
     match error.kind {
-        ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized => {
-            IntakeResult::Later(RetryKey::Repository(incoming.repository_id), error.message)
+        ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized => IntakeResult::Later(error.message),
+        ErrorKind::Conflict
+        | ErrorKind::Unexpected
+        | ErrorKind::Forbidden
+        | ErrorKind::NotFound
+        | ErrorKind::Invalid => {
+            tracing::error!(delivery = %delivery.guid, "refused: {error}");
+            intake.conclude(delivery, DeliveryConclusion::Refused { because: error.message })
         }
-        ErrorKind::Conflict | ErrorKind::Unexpected => {
-            let key = RetryKey::Delivery(delivery.id);
-            match intake.failed.fails_since(&key).is_some_and(|time| time >= PUZZLED_FOR) {
-                true => refuse(delivery, error, intake),
-                false => IntakeResult::Later(key, error.message),
-            }
-        }
-        ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => refuse(delivery, error, intake),
     }
-}
-
-fn refuse(delivery: &StoredDelivery, error: GitHubError, intake: &mut DeliveryIntake) -> IntakeResult {
-    tracing::error!(delivery = %delivery.guid, "refused: {error}");
-    intake.conclude(delivery, DeliveryConclusion::Refused { because: error.message })
 }

@@ -19,7 +19,6 @@ pub(super) struct RetryClock<K> {
 #[derive(Debug, Clone, Copy)]
 struct FailureStreak {
     failures: u32,
-    since: Instant,
     due: Instant,
 }
 
@@ -32,14 +31,9 @@ impl<K: Ord> RetryClock<K> {
     /// It failed once more.
     pub(super) fn failed(&mut self, key: K) {
         let now = Instant::now();
-        let streak = self.failed.entry(key).or_insert(FailureStreak { failures: 0, since: now, due: now });
+        let streak = self.failed.entry(key).or_insert(FailureStreak { failures: 0, due: now });
         streak.failures = streak.failures.saturating_add(1);
         streak.due = now + self.backoff.pause(streak.failures, None).unwrap_or(self.backoff.longest);
-    }
-
-    /// How long it has failed; none where it did not.
-    pub(super) fn fails_since(&self, key: &K) -> Option<Duration> {
-        self.failed.get(key).map(|streak| streak.since.elapsed())
     }
 
     /// It works.
@@ -87,8 +81,6 @@ mod tests {
             assert!(!clock.is_waiting(&"acme/answers") && clock.is_any_due());
             assert_eq!(clock.next_due(), Some(MOMENT));
         }
-        assert_eq!(clock.fails_since(&"acme/answers"), Some(Duration::from_secs(23)));
-        assert_eq!(clock.fails_since(&"acme/questions"), None);
         clock.worked(&"acme/answers");
         assert_eq!(clock.next_due(), None);
         clock.failed("acme/answers");

@@ -125,7 +125,7 @@ fn of_thread(thread: &PullReviewThread, talk: &ConversationState) -> Option<Feed
     let place = match (thread.line, thread.original_line) {
         (Some(line), _) => format!("{}, line {line}", thread.path),
         (None, Some(line)) => {
-            format!("{}, line {line} of an earlier version; that line is gone", thread.path)
+            format!("{}, line {line} of an earlier version", thread.path)
         }
         (None, None) => thread.path.clone(),
     };

@@ -1,4 +1,4 @@
-//! Branches of ours: whether one is protected, and its being taken away.
+//! Branches of ours are deleted when they are no longer needed.
 
 use serde::Deserialize;
 
@@ -21,26 +21,6 @@ pub enum BranchDeletion {
 }
 
 impl GitHub {
-    /// Whether a branch is protected by settings that only an administrator may read; no where there is no such branch.
-    pub async fn is_protected(&self, at: &InstalledRepository, branch: &BranchName) -> Result<bool> {
-        #[derive(Deserialize)]
-        struct Wire {
-            #[serde(default)]
-            protection: ProtectionWire,
-        }
-        #[derive(Deserialize, Default)]
-        struct ProtectionWire {
-            #[serde(default)]
-            enabled: bool,
-        }
-        let route = at.route(&format!("/branches/{}", percent_encoded(branch.as_str())));
-        match self.call(at, TokenPermissions::ReadContents, &GitHubRequest::get(route)).await {
-            Ok(answer) => Ok(answer.json::<Wire>()?.protection.enabled),
-            Err(error) if error.kind == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Takes a branch away if it is at this commit. Between the look and the deletion lies a moment in which somebody
     /// could push; the pull request keeps what they pushed, and offers to restore the branch.
     pub async fn delete_branch(

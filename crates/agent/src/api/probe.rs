@@ -44,10 +44,4 @@ impl ModelApi {
             _ => KeyProbe::Unknown,
         }
     }
-
-    /// What one answer of full length costs, in dollars; none where the price of the model is not known.
-    pub fn dearest_answer(&self, model: Option<&str>) -> Option<f64> {
-        let price = self.settings.prices.of(model.unwrap_or(&self.settings.model))?;
-        Some(price.output * f64::from(self.settings.max_output_tokens) / 1_000_000.0)
-    }
 }

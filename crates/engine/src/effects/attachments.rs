@@ -11,19 +11,17 @@ use super::agent_filesystem::AgentFilesystem;
 use super::{EffectContext, EffectError, soon};
 use crate::job::{make_folder, readable, remove};
 use journeyman_agent::Runtime;
-use journeyman_github::{AttachmentLink, AttachmentSource, ErrorKind, FetchedAttachment};
+use journeyman_github::{AttachmentLink, AttachmentSource, FetchedAttachment};
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{AttachmentContent, AttachmentKind, TaskAttachment};
 use journeyman_store::StoreError;
 
-/// How many are kept, are asked for, and are named.
+/// How many are kept, and are named.
 const MOST_KEPT: usize = 6;
-const MOST_ASKED: usize = 12;
 const MOST_NAMED: usize = 20;
-/// Bytes of a picture, of what is kept of a text, and of all together.
+/// Bytes of a picture, and of what is kept of a text.
 const LARGEST_PICTURE: usize = 5 * 1024 * 1024;
 const LONGEST_TEXT: usize = 256 * 1024;
-const MOST_BYTES: usize = 12 * 1024 * 1024;
 /// Of a name, in characters.
 const LONGEST_NAME: usize = 60;
 /// How the name of a text ends. Whatever else is text, such as SVG and HTML, is no attachment of a task.
@@ -46,16 +44,6 @@ struct WantedAttachment {
     by: String,
 }
 
-/// What is kept so far.
-#[derive(Default)]
-struct AttachmentBudget {
-    kept: usize,
-    asked: usize,
-    bytes: usize,
-    /// GitHub did not answer: it is not asked for the others.
-    outage: Option<String>,
-}
-
 impl EffectContext {
     /// Reads what these texts link to. What cannot be had is named and does not hold the order up.
     pub(super) async fn attachments(
@@ -72,13 +60,18 @@ impl EffectContext {
             }
         }
         let more = wanted.len().saturating_sub(MOST_NAMED);
-        let mut budget = AttachmentBudget::default();
+        let mut kept = 0;
         let mut attachments = Vec::new();
         for (number, wanted) in (1..).zip(wanted.into_iter().take(MOST_NAMED)) {
             let called = wanted.link.name.as_ref().or(wanted.link.alternative.as_ref());
             let called = &self.without_secrets(called.map_or("attachment", String::as_str));
-            let (ending, content) = match self.read_attachment(&wanted, called, &mut budget).await? {
+            let read = match kept {
+                MOST_KEPT => Err(format!("at most {MOST_KEPT} are given")),
+                _ => self.read_attachment(&wanted, called).await?,
+            };
+            let (ending, content) = match read {
                 Ok((kind, bytes)) => {
+                    kept += 1;
                     let content = self.keep_attachment(kind, &bytes).await?;
                     (ending_of(kind, called), content)
                 }
@@ -100,26 +93,12 @@ impl EffectContext {
         &self,
         wanted: &WantedAttachment,
         called: &str,
-        budget: &mut AttachmentBudget,
     ) -> Result<Result<(AttachmentKind, Vec<u8>), String>, EffectError> {
-        if budget.kept == MOST_KEPT || budget.asked == MOST_ASKED {
-            return Ok(Err(format!("at most {MOST_KEPT} are given")));
-        }
-        if let Some(outage) = &budget.outage {
-            return Ok(Err(outage.clone()));
-        }
-        budget.asked += 1;
         let at = self.at().await?;
         let bytes = match self.parts.github.attachment(&at, &wanted.link, wanted.source).await {
             Ok(FetchedAttachment::Bytes(bytes)) => bytes,
             Ok(FetchedAttachment::Unreadable(because)) => return Ok(Err(because)),
-            Err(error) => {
-                let because = format!("it could not be read: {}", error.message);
-                if matches!(error.kind, ErrorKind::Unavailable { .. }) {
-                    budget.outage = Some(because.clone());
-                }
-                return Ok(Err(because));
-            }
+            Err(error) => return Ok(Err(format!("it could not be read: {}", error.message))),
         };
         let kind = match kind_of(&bytes, called) {
             Some(kind) => kind,
@@ -137,11 +116,6 @@ impl EffectContext {
         if bytes.len() > LARGEST_PICTURE {
             return Ok(Err(format!("it is larger than {} MiB", LARGEST_PICTURE >> 20)));
         }
-        if budget.bytes + bytes.len() > MOST_BYTES {
-            return Ok(Err(format!("all together are larger than {} MiB", MOST_BYTES >> 20)));
-        }
-        budget.kept += 1;
-        budget.bytes += bytes.len();
         Ok(Ok((kind, bytes)))
     }
 

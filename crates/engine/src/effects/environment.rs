@@ -42,13 +42,10 @@ impl EffectContext {
             settings: self.parts.settings.testing.clone(),
         };
         let surveyed = Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await;
-        let mut survey = match surveyed {
+        let survey = match surveyed {
             Ok(survey) => survey,
             Err(trouble) => return Err(self.after_trouble(trouble).await),
         };
-        if let Some(image) = survey.report.image.clone().filter(|_| survey.report.problem.is_none()) {
-            survey.report.notes.extend(self.agents_outside(&image).await?);
-        }
         if let Some(printed) = &survey.setup_failure {
             let artifact = format!("{}-setup.log", self.key.file_name());
             let text = printed.text.as_bytes();

@@ -70,18 +70,12 @@ impl EffectContext {
         let github = &self.parts.github;
         let branch = self.branch();
         let merges = self.settings().when_base_moves == BaseMovePolicy::Merge;
-        let base = &self.base_branch();
-        let (grants, read_only, hindrances, is_protected, on_base) = tokio::join!(
+        let (grants, read_only, hindrances) = tokio::join!(
             self.ask_in_time("what the App was granted", github.grants(&at.repository)),
             self.ask_in_time("whether the repository can be written to", github.read_only(at)),
             self.ask_in_time(
                 "which rules hold for the branch",
                 github.branch_restrictions(at, branch.as_str(), merges)
-            ),
-            self.ask_in_time("whether the branch is protected", github.is_protected(at, &branch)),
-            self.ask_in_time(
-                "which rules hold for the base branch",
-                github.branch_restrictions(at, base, merges)
             ),
         );
         let mut found = PreflightReport::default();
@@ -109,11 +103,7 @@ impl EffectContext {
                 .split_once('/')
                 .map_or("the branch".to_owned(), |(space, _)| format!("{space}/**"))
         );
-        let hindrances = hindrances.unwrap_or_default();
-        let must_sign = |rules: &[BranchRestriction]| rules.contains(&BranchRestriction::RequiresSignatures);
-        // Told once: the remedy is the same.
-        let on_base = !must_sign(&hindrances) && on_base.is_some_and(|rules| must_sign(&rules));
-        for hindrance in hindrances {
+        for hindrance in hindrances.unwrap_or_default() {
             match hindrance {
                 BranchRestriction::Forbids(what) => {
                     found.problem(format!("For the branch {branch} a ruleset of the repository {what}: {remedy}."));
@@ -127,16 +117,6 @@ impl EffectContext {
                     "For the branch {branch} a ruleset of the repository {what}; if that blocks a push, {remedy}."
                 )),
             }
-        }
-        if on_base && self.parts.workspaces.signer().is_none() {
-            found.warn(format!(
-                "A ruleset of the repository requires signed commits on {}, so GitHub may refuse to merge the pull request: \
-                 set {SIGNING} so that Journeyman signs its commits.",
-                self.base_branch()
-            ));
-        }
-        if is_protected == Some(true) {
-            found.warn(format!("The branch {branch} is protected, so a push to it may be rejected."));
         }
         found
     }
@@ -174,28 +154,6 @@ impl EffectContext {
                 "The App lacks the permission \"Actions: Read and write\", so that failing jobs are not run again.",
             );
         }
-        if let Some(path) = self.names_workflows() {
-            let why = if grants.may_write("workflows") {
-                "such paths are protected"
-            } else {
-                "the App has no permission for workflows, and such paths are protected"
-            };
-            found.warn(format!(
-                "{path} names .github/workflows, and a change there is never published: {why}."
-            ));
-        }
-    }
-
-    /// Where workflow files are spoken of, if they are.
-    fn names_workflows(&self) -> Option<&'static str> {
-        let names = |text: &str| text.contains(".github/workflows");
-        let issue = &self.opened().issue;
-        if names(&issue.title) || names(&issue.body) {
-            return Some("The issue");
-        }
-        let stages = &self.survey.trace.stages;
-        let said = stages.iter().flat_map(|stage| &stage.rounds).filter_map(|round| round.result.as_deref());
-        said.into_iter().any(names).then_some("The plan")
     }
 
     /// The branch, or one as it may come to be named.

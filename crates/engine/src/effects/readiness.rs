@@ -2,7 +2,6 @@
 //! command templates, walls, something to verify with, a budget.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use super::EffectContext;
 use super::preflight::{PATIENCE, PreflightReport};
@@ -11,7 +10,7 @@ use journeyman_agent::{
 };
 use journeyman_order::EffectError;
 use journeyman_order::moves::{AgentTask, Retry};
-use journeyman_order::pipeline::{Check, Stage, StageKind, StageStart};
+use journeyman_order::pipeline::{Check, Stage, StageKind};
 use journeyman_sandbox::Sandbox;
 
 /// Templates that are used for what no stage names.
@@ -41,24 +40,6 @@ impl EffectContext {
 
     fn stages(&self) -> &[Stage] {
         &self.journal.pipeline().stages
-    }
-
-    /// What is to be known of agents that cannot be started in the image of the repository.
-    pub(super) async fn agents_outside(&self, image: &str) -> Result<Vec<String>, EffectError> {
-        let mut notes = Vec::new();
-        for name in self.needed().into_keys() {
-            let Ok(Runtime::Program(program)) = self.parts.agents.get(&name) else { continue };
-            let environment = &self.parts.settings.lookup();
-            let invocation = program.invocation(&AgentTask::default(), None, "", environment);
-            let program = Path::new(invocation.executable());
-            if let Some(because) = self.parts.environments.unstartable(image, program).await? {
-                notes.push(format!(
-                    "the agent {name} works on this machine's own system and not in the image, so that it may not be able \
-                     to run the tests: {because}"
-                ));
-            }
-        }
-        Ok(notes)
     }
 
     /// The agents that the pipeline needs, each with the models and the roles it is needed for.
@@ -98,12 +79,7 @@ impl EffectContext {
                         .into_iter()
                         .for_each(|problem| found.problem(problem));
                 }
-                Ok(Runtime::Api(api)) => {
-                    self.api(&name, api, found).await;
-                    for role in &roles {
-                        self.dearest(&name, api, role, found);
-                    }
-                }
+                Ok(Runtime::Api(api)) => self.api(&name, api, found).await,
             }
         }
     }
@@ -113,17 +89,6 @@ impl EffectContext {
         match api.probe(&key, PATIENCE).await {
             KeyProbe::Accepted | KeyProbe::Unknown => {}
             KeyProbe::Refused(why) => found.problem(format!("The agent {name} cannot work: {why}.")),
-        }
-    }
-
-    fn dearest(&self, name: &str, api: &ModelApi, role: &str, found: &mut PreflightReport) {
-        let model = self.journal.role(role).and_then(|role| role.model.as_deref());
-        let limit = self.usd_limit();
-        if let Some(usd) = api.dearest_answer(model).filter(|usd| *usd > limit && limit > 0.0) {
-            found.warn(format!(
-                "One answer of the agent {name} can cost ${usd:.2}, and the order may spend ${limit:.2}: it may end \
-                 after that answer."
-            ));
         }
     }
 
@@ -234,33 +199,12 @@ impl EffectContext {
         }
     }
 
-    fn usd_limit(&self) -> f64 {
-        self.survey.usd_limit
-    }
-
-    /// Enough for one round: every worker that is surely run, and every judge of it.
     fn budget(&self, found: &mut PreflightReport) {
-        let usd = self.usd_limit();
+        let usd = self.survey.usd_limit;
         if usd.is_nan() || usd <= 0.0 {
             found.problem(format!(
                 "The order may spend ${usd:.2}, which is nothing: raise limits.order_usd in journeyman.toml, or \
                  budget.usd in .github/journeyman.yml."
-            ));
-        }
-        let (limits, own) = (self.opened().limits, self.settings().budget.unwrap_or_default());
-        if own.minutes.unwrap_or(limits.minutes).min(limits.minutes) == 0 {
-            found.problem(
-                "The order may take 0 minutes: raise limits.order_minutes in journeyman.toml, or budget.minutes in \
-                 .github/journeyman.yml.",
-            );
-        }
-        let most = own.runs.unwrap_or(limits.runs).min(limits.runs);
-        let surely = |stage: &&Stage| stage.when.is_none();
-        let least: usize = self.stages().iter().filter(surely).map(runs_of_one_round).sum();
-        if u32::try_from(least).is_ok_and(|least| least > most) {
-            found.problem(format!(
-                "The order may run agents {most} times, and one round of each stage takes {least}: raise budget.runs \
-                 in .github/journeyman.yml, or the server's limit."
             ));
         }
     }
@@ -301,10 +245,4 @@ fn has_worker(stage: &Stage) -> bool {
         StageKind::Archive => stage.agent.is_some(),
         StageKind::Tests | StageKind::Ready => false,
     }
-}
-
-fn runs_of_one_round(stage: &Stage) -> usize {
-    let worker = has_worker(stage) && stage.begins_with == StageStart::Worker;
-    let is_judged = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
-    usize::from(worker) + if is_judged { stage.verifier.roles().len() } else { 0 }
 }

@@ -92,26 +92,13 @@ async fn everything_that_github_would_refuse_is_told_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn signatures_that_only_the_base_branch_requires_are_told_and_stop_nothing() {
-    let world = EffectsFixture::new().await;
-    std::fs::write(world.script(), "true").expect("a script");
-    world.emulator.add_rule(REPOSITORY, ("main", "required_signatures"), Value::Null, false).expect("a rule");
-    let (problems, warnings) = found(&world).await;
-    said(&problems, &[]);
-    said(
-        &warnings,
-        &["requires signed commits on main, so GitHub may refuse to merge the pull request: set signing."],
-    );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn questions_that_github_does_not_answer_are_no_problem() {
     let world = EffectsFixture::new().await;
     std::fs::write(world.script(), "true").expect("a script");
     world.emulator.forbid_branches(REPOSITORY, "journeyman/**").expect("forbidden");
     let refused = FaultKind::Status { code: 403, headers: Vec::new(), body: "{}".to_owned() };
-    // Of the branch and of the base branch, each asked twice.
-    for _ in 0..4 {
+    // It is asked twice.
+    for _ in 0..2 {
         world.strike("GET", "/rules/branches", refused.clone());
     }
     world.strike("GET", "/installation", FaultKind::Delay(Duration::from_secs(5)));
@@ -160,8 +147,6 @@ stages:
                 opened.roles.insert(name.to_owned(), role);
             }
             opened.limits.usd = 0.0;
-            opened.limits.runs = 3;
-            opened.issue.body = "Change .github/workflows/ci.yml, too.".to_owned();
         },
     };
     let world = EffectsFixture::with(wishes).await;
@@ -178,10 +163,9 @@ stages:
             "Stage work: there is no command template \"no-such-kind\"; add .github/journeyman/commands/no-such-kind.md",
             "Stage write: there is no command template \"no-such-template\"",
             "The order may spend $0.00, which is nothing",
-            "may run agents 3 times, and one round of each stage takes 4",
         ],
     );
-    said(&warnings, &["The issue names .github/workflows"]);
+    said(&warnings, &[]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -14,8 +14,8 @@ use journeyman_order::settings::AcceptedRun;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, PinnedImages, TestReport, TestVerdict};
 use journeyman_verify::{
-    is_forbidden_to_start, missing_for_tests, missing_program, not_loaded, ran_any, telling_line, unanswered,
-    unset_variable, untrusted_certificate, wants_credentials,
+    missing_for_tests, missing_program, not_loaded, ran_any, telling_line, unset_variable,
+    untrusted_certificate, wants_credentials,
 };
 use journeyman_workspace::SourceTree;
 
@@ -29,9 +29,6 @@ const CERTIFICATE: &str = "Somebody answers for the registry whose certificate i
 /// For a setup that a registry asks who it is.
 const CREDENTIAL: &str = "A setup never holds a credential: name the registry that wants one, with its token, as [registries.NAME] \
                           in journeyman.toml, or install from a public one.";
-/// For a setup that asked an allowed registry in vain.
-const UNANSWERED: &str = "The registry was asked and did not give it. That is not the repository's setup: see whether this version \
-                          is there, and look at this machine's network, or at the mirror of [registries] in journeyman.toml.";
 /// For a repository that says nothing of how it is set up.
 const NEW_PROJECT: &str = "The repository has no manifest yet. A change that brings one installs dependencies only if the server has \
                            sandbox.setup_network_for_changes = true in journeyman.toml.";
@@ -260,7 +257,6 @@ fn of_setup(plan: &EnvironmentPlan, failed: &FinishedCommand) -> EnvironmentProb
             "Set {name} as `env` in {OWN_SETTINGS} on the default branch; in place of a token any word will do. {CREDENTIAL}"
         ),
         _ if wants_credentials(&failed.output.text) => CREDENTIAL.to_owned(),
-        (_, []) if unanswered(&failed.output.text) => UNANSWERED.to_owned(),
         (_, [_, ..]) => format!(
             "It was kept from {}: allow that with sandbox.setup_network in journeyman.toml, or {}.",
             refused.join(", "),
@@ -294,12 +290,8 @@ fn of_tests(
     let run = outcome.test.as_ref()?;
     let is_own = |module: &str| is_own(&ask.source, module);
     if let Some(line) = missing_for_tests(run.exit, &outcome.reading, &outcome.tail, &is_own) {
-        let remedy = match is_forbidden_to_start(run.exit, &line) {
-            true => not_executable(),
-            false => stricter_compiler(&line).unwrap_or_else(|| change_the(&ask.plan, "setup")),
-        };
         let what = format!("The tests `{}` cannot run", run.command);
-        return Some(EnvironmentProblem { what, line: Some(line), remedy });
+        return Some(EnvironmentProblem { what, line: Some(line), remedy: change_the(&ask.plan, "setup") });
     }
     let missing = match accept {
         AcceptedRun::AllPass => missing_program(run.exit, &outcome.tail),
@@ -317,24 +309,18 @@ fn of_tests(
         let path = lacking.split(": ").next().unwrap_or(lacking);
         is_red && (not_loaded.is_some() || outcome.reading.counts.is_some() || outcome.tail.contains(path))
     };
-    let empty: Vec<String> = ask.source.missing_submodules().into_iter().filter(is_cause).collect();
-    if !empty.is_empty() {
-        return Some(EnvironmentProblem {
-            what: format!("The tests `{}` cannot run, and submodules are empty", run.command),
-            line: telling_line(&outcome.tail),
-            remedy: format!(
-                "Submodules that are not checked out: {}.",
-                empty.join("; ").trim_end_matches('.')
-            ),
-        });
-    }
-    let pointers: Vec<String> = ask.source.missing_large_files().into_iter().filter(is_cause).collect();
-    if !pointers.is_empty() {
-        return Some(EnvironmentProblem {
-            what: format!("The tests `{}` cannot run, and files of Git LFS are pointers", run.command),
-            line: telling_line(&outcome.tail),
-            remedy: format!("Files that are not here: {}.", pointers.join("; ").trim_end_matches('.')),
-        });
+    for (missing, and, these) in [
+        (ask.source.missing_submodules(), "submodules are empty", "Submodules that are not checked out"),
+        (ask.source.missing_large_files(), "files of Git LFS are pointers", "Files that are not here"),
+    ] {
+        let causes: Vec<String> = missing.into_iter().filter(is_cause).collect();
+        if !causes.is_empty() {
+            return Some(EnvironmentProblem {
+                what: format!("The tests `{}` cannot run, and {and}", run.command),
+                line: telling_line(&outcome.tail),
+                remedy: format!("{these}: {}.", causes.join("; ").trim_end_matches('.')),
+            });
+        }
     }
     if not_loaded.is_some() {
         return Some(EnvironmentProblem {
@@ -346,45 +332,14 @@ fn of_tests(
             ),
         });
     }
-    let counts = outcome.reading.counts;
     (run.exit == Exit::TimedOut).then(|| EnvironmentProblem {
-        what: match counts {
-            None => format!("The tests `{}` did not end in time", run.command),
-            // A summary comes last.
-            Some(counts) => format!(
-                "The tests `{}` said that {} passed and {} failed, and their process did not end in time",
-                run.command, counts.passed, counts.failed
-            ),
-        },
+        what: format!("The tests `{}` did not end in time", run.command),
         line: None,
-        remedy: match counts {
-            None => format!(
-                "Raise limits.test_seconds in journeyman.toml, or name a shorter `test` in {OWN_SETTINGS}."
-            ),
-            Some(_) => format!(
-                "Something may be left open, such as a server or a timer: name a `test` in {OWN_SETTINGS} that ends all the \
-                 same (Mocha has `--exit`, Jest `--forceExit`), or raise limits.test_seconds in journeyman.toml."
-            ),
-        },
+        remedy: format!(
+            "Raise limits.test_seconds in journeyman.toml, or name a `test` in {OWN_SETTINGS} that is shorter and ends by \
+             itself."
+        ),
     })
-}
-
-/// What to do about a script that nobody may start.
-fn not_executable() -> String {
-    format!(
-        "Make the file executable on the default branch (`git update-index --chmod=+x FILE`), or name a `test` in \
-         {OWN_SETTINGS} that starts it by its interpreter (`sh FILE`)."
-    )
-}
-
-/// What to do about a warning that a compiler here takes for an error, and another did not.
-fn stricter_compiler(line: &str) -> Option<String> {
-    let (_, rest) = line.split_once("[-Werror")?;
-    let name = rest.trim_end_matches([']', '=']);
-    Some(format!(
-        "The compiler warns of more than the one that this was written for: name `env: {{ CFLAGS: \"-Wno-error{name}\" }}` in \
-         {OWN_SETTINGS} on the default branch (`CXXFLAGS` for C++), or an `image` with that compiler."
-    ))
 }
 
 /// What to change: a tool that is not here comes before everything, and else it goes by who said it.

@@ -39,8 +39,8 @@ pub use counts::{read, read_end, reports_as_one};
 pub use dependencies::{new_dependencies, unread_dependencies};
 pub use invocation::{TestInvocation, reports_together};
 pub use missing::{
-    is_forbidden_to_start, missing_for_tests, missing_program, not_loaded, points_elsewhere, ran_any,
-    telling_line, unanswered, unset_variable, untrusted_certificate, wants_credentials,
+    missing_for_tests, missing_program, not_loaded, points_elsewhere, ran_any, telling_line, unset_variable,
+    untrusted_certificate, wants_credentials,
 };
 pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Overlay, OverlayAction};

@@ -105,15 +105,6 @@ pub fn points_elsewhere(line: &str) -> bool {
     .is_some_and(|pattern| pattern.is_match(line))
 }
 
-/// Whether the line that tells why a setup failed says that a registry did not give what it was asked for.
-pub fn unanswered(output: &str) -> bool {
-    let pattern = pattern!(
-        r"(?i)\b(?:40[34]|50[0234])\b.*(?:https?://|not found|forbidden|bad gateway|unavailable|timed? ?out)|https?://\S+.*\b(?:40[34]|50[0234])\b|\bE40[34]\b|\bETIMEDOUT\b|\bENOTFOUND\b|\bECONNRE(?:SET|FUSED)\b|could not transfer artifact|connection (?:refused|reset|timed out)|no matching version found"
-    );
-    let line = telling_line(output);
-    pattern.zip(line).is_some_and(|(pattern, line)| pattern.is_match(&line))
-}
-
 /// Whether a registry or server wants to know who asks.
 pub fn wants_credentials(output: &str) -> bool {
     let pattern = pattern!(
@@ -269,12 +260,6 @@ pub fn missing_program(exit: Exit, output: &str) -> Option<String> {
     let is_red = matches!(exit, Exit::Code(code) if code != 0);
     let line = last.iter().rfind(|line| is_so && pattern.is_match(line) || is_red && has_no_version(line))?;
     Some(line.chars().take(LONGEST).collect())
-}
-
-/// Whether what tells why a program was not started says that it may not be: it is there.
-pub fn is_forbidden_to_start(exit: Exit, line: &str) -> bool {
-    let is_said = line.to_ascii_lowercase().ends_with(": permission denied");
-    is_said && (exit == Exit::Code(126) || line.starts_with("make") || line.contains("sh: "))
 }
 
 fn end_of(output: &str) -> String {

@@ -46,8 +46,6 @@ pub struct EnvironmentSurvey {
     /// The command by which the tests in the planned one were run, and changes are judged; none where that is the planned
     /// one.
     pub tests_alone: Option<String>,
-    /// That nothing was read where the settings have a report, in a sentence.
-    pub unread_report: Option<String>,
     /// What the tests come to; none where they did not run.
     pub verdict: Option<TestVerdict>,
     /// What the tests say of themselves.
@@ -73,7 +71,6 @@ impl EnvironmentSurvey {
             steps: Vec::new(),
             setup_failure: None,
             tests_alone: None,
-            unread_report: None,
             verdict: None,
             reading: TestReport::default(),
             tail: String::new(),
@@ -205,9 +202,7 @@ impl CommitTester {
             outcome = self.run_base(tests, BaselineSource::Run).await?;
             problem = of_tests(ask, tests.settings.accept, &outcome);
         }
-        let BaselineOutcome { test, reading, tail, tests_alone, unread_report, .. } = outcome;
-        survey.report.notes.extend(unread_report.clone());
-        survey.unread_report = unread_report;
+        let BaselineOutcome { test, reading, tail, tests_alone, .. } = outcome;
         let Some(run) = test else { return Ok(()) };
         if let (Some(whole), Some(alone)) = (ask.plan.test_command(), &tests_alone) {
             survey.report.notes.push(judged_by(whole, alone, &reading));

@@ -101,7 +101,6 @@ async fn look(
     if let Some(whole) = whole {
         output.print(&words::tests_alone(&whole, &survey));
     }
-    output.print(&words::unread_report(&survey));
     let pinned = match arguments.init {
         true => Some(PinnedFile::write(checkout, &environment, &plan, &survey).await?),
         false => None,

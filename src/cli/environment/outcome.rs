@@ -162,7 +162,6 @@ pub(super) fn tests_as_json(survey: &EnvironmentSurvey) -> Value {
     let mut tests = run_as_json(&baseline.run);
     tests["counts"] = json!(baseline.counts);
     tests["failing"] = json!(survey.reading.failing);
-    tests["unread_report"] = json!(survey.unread_report);
     let is_good = baseline.run.exit == Exit::Code(0);
     tests["output"] = json!((!is_good).then(|| tail(&survey.tail)));
     tests

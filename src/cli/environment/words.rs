@@ -228,11 +228,6 @@ pub(super) fn tests_alone(whole: &str, survey: &EnvironmentSurvey) -> String {
     format!("  {}.\n", judged_by(&whole, &alone, &survey.reading))
 }
 
-/// That a setting has no effect.
-pub(super) fn unread_report(survey: &EnvironmentSurvey) -> String {
-    survey.unread_report.iter().map(|note| format!("  → {}.\n", line(note, SENTENCE))).collect()
-}
-
 pub(super) fn pinned(file: &PinnedFile) -> String {
     let indent = |line: &str| format!("    {line}").trim_end().to_owned() + "\n";
     let indented: String = file.text.lines().map(indent).collect();

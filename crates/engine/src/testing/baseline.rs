@@ -35,9 +35,6 @@ pub(super) struct CachedBaseline {
     /// Folders whose command ran no test.
     #[serde(default)]
     pub(super) without_tests: Vec<String>,
-    /// That nothing was read where the settings have a report, in a sentence.
-    #[serde(default)]
-    pub(super) unread_report: Option<String>,
     /// Whether it is from an earlier run.
     #[serde(skip)]
     pub(super) kept: bool,
@@ -116,7 +113,6 @@ impl CommitTester {
             reading: ran.reading,
             rewritten: ran.rewritten,
             without_tests: ran.without_tests,
-            unread_report: ran.unread_report,
             kept: false,
             outputs,
         };

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use sha2::{Digest as _, Sha256};
 
 use super::checkout::{CheckoutPlace, python_tests};
-use super::report::unread;
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis, blocking, remove};
 use crate::command::{CommandOptions, FinishedCommand, run_command};
 use crate::effect_error::disk;
@@ -70,8 +69,6 @@ pub(super) struct CheckoutRun {
     pub(super) rewritten: Vec<String>,
     /// Folders that are tested each by itself, and whose command ran no test.
     pub(super) without_tests: Vec<String>,
-    /// That nothing was read where the settings have a report, in a sentence.
-    pub(super) unread_report: Option<String>,
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
     /// How all of them are run.
@@ -96,8 +93,6 @@ pub(super) struct TestCommandResult {
     pub(super) reading: TestReport,
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
-    /// That nothing was read where the settings have a report, in a sentence.
-    unread_report: Option<String>,
     invocation: TestInvocation,
 }
 
@@ -152,18 +147,7 @@ impl CheckoutRun {
             _ => (None, next.setup),
         };
         let without_tests = [self.without_tests, next.without_tests].concat();
-        // It is one of the folders that writes it.
-        let unread_report = self.unread_report.and(next.unread_report);
-        Self {
-            test,
-            setup,
-            rewritten,
-            without_tests,
-            unread_report,
-            is_selected: false,
-            invocation: None,
-            ..next
-        }
+        Self { test, setup, rewritten, without_tests, is_selected: false, invocation: None, ..next }
     }
 
     /// How long the tests took.
@@ -282,7 +266,6 @@ impl CommitTester {
         let changed = changed.map_err(disk("look through a checkout"))?;
         ran.rewritten = changed.iter().take(MOST_WRITTEN).map(|path| path.display().to_string()).collect();
         (ran.reading, ran.test) = (tests.reading, Some(tests.ended));
-        ran.unread_report = tests.unread_report;
         (ran.is_selected, ran.invocation) = (tests.is_selected, Some(tests.invocation));
         Ok(ran)
     }
@@ -309,7 +292,6 @@ impl CommitTester {
             reading: TestReport::default(),
             rewritten: Vec::new(),
             without_tests: Vec::new(),
-            unread_report: None,
             is_selected: false,
             invocation: None,
         };
@@ -464,7 +446,6 @@ impl CommitTester {
         let place = &ready.place;
         let (tree, source, plan) = (place.tree.clone(), ready.source.clone(), plan.clone());
         let own_report = place.seen_in_home(OWN_REPORT);
-        let own_of_settings = plan.report.clone();
         let only = only.map(|(names, runner)| (names.to_vec(), runner));
         let asked = blocking(move || {
             let (command, read) = (plan.test_command()?, |path: &str| tree.read(path));
@@ -502,9 +483,6 @@ impl CommitTester {
                 None => None,
             });
         }
-        let unread_report = own_of_settings
-            .filter(|own| asked.reports() == [Some(own.as_str())])
-            .and_then(|own| unread(&own, reports.first()?.as_deref()));
         let (reading, mut ended) = blocking(move || {
             let reading = asked.read(&ended.output.text, &mark, &reports, ended.is_cut);
             (reading, ended.shortened())
@@ -520,6 +498,6 @@ impl CommitTester {
                 journeyman_verify::tail(&failure.said)
             ));
         }
-        Ok(Some(TestCommandResult { ended, reading, is_selected, unread_report, invocation: whole }))
+        Ok(Some(TestCommandResult { ended, reading, is_selected, invocation: whole }))
     }
 }

@@ -116,8 +116,6 @@ pub(crate) struct BaselineOutcome {
     pub(crate) kept: bool,
     /// The command, where it is not the planned one.
     pub(crate) tests_alone: Option<String>,
-    /// That nothing was read where the settings have a report, in a sentence.
-    pub(crate) unread_report: Option<String>,
 }
 
 /// Where what is told of a base commit comes from.
@@ -192,10 +190,10 @@ impl CommitTester {
         let source = if is_made { BaselineSource::KnownOrRun } else { enough };
         let ran = Box::pin(self.baseline_from(source, ask, &judging)).await;
         remove(&ask.folder).await?;
-        let CachedBaseline { test, reading, tail, kept, unread_report, .. } = ran?;
+        let CachedBaseline { test, reading, tail, kept, .. } = ran?;
         let kept = kept && enough == BaselineSource::KnownOrRun;
         let tests_alone = judging.is_by_tests_alone.then(|| judging.before.test_command().map(str::to_owned));
-        Ok(BaselineOutcome { test, reading, tail, kept, tests_alone: tests_alone.flatten(), unread_report })
+        Ok(BaselineOutcome { test, reading, tail, kept, tests_alone: tests_alone.flatten() })
     }
 
     async fn judge(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {

@@ -66,15 +66,3 @@ impl CommitTester {
         journeyman_verify::reports_as_one(&read, &mark)
     }
 }
-
-/// That nothing was read where the settings have a report.
-pub(super) fn unread(report: &str, read: Option<&[u8]>) -> Option<String> {
-    let what = match read {
-        None => "the tests wrote no such file",
-        Some(read) if journeyman_verify::read("", Some(read)).counts.is_none() => {
-            "what is there is no JUnit report with tests in it"
-        }
-        Some(_) => return None,
-    };
-    Some(format!("`report` in .github/journeyman.yml is {report}, and {what}"))
-}

@@ -12,7 +12,6 @@ use crate::effect_error::soon;
 use crate::egress::{self, JobEgress};
 use crate::job::{OutputRecorder, RecordedOutput, short_job, succeed};
 use crate::place::EnvironmentPlace;
-use crate::progress::ProgressReporter;
 use journeyman_environment::SetupNetwork;
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::network::NetworkRecord;
@@ -30,8 +29,6 @@ pub(crate) struct CommandOptions {
     pub(crate) access: Option<EgressPolicy>,
     pub(crate) timeout: Duration,
     pub(crate) environment: BTreeMap<String, String>,
-    /// Who is told what it prints.
-    pub(crate) progress: ProgressReporter,
 }
 
 /// What of the end of an output is kept, in bytes.
@@ -111,7 +108,7 @@ pub(crate) async fn run_command(
         }
         None => (None, SandboxNetwork::None),
     };
-    let mut recorder = OutputRecorder::reporting_to(how.progress);
+    let mut recorder = OutputRecorder::default();
     let job = Job {
         // Both streams in one pipe: a line that is torn between two names no test.
         program: ["sh", "-c", &format!("exec 2>&1\n{command}")].map(Into::into).to_vec(),

@@ -13,7 +13,6 @@ use journeyman_sandbox::{
 };
 
 use super::effect_error::{never, soon};
-use super::progress::{LineReporter, ProgressReporter};
 use journeyman_workspace::remove_all;
 
 /// Git and small shell commands in the agent's workspace end within this.
@@ -89,21 +88,14 @@ pub(crate) struct OutputRecorder {
     /// Whether the start is kept no longer.
     is_cut: bool,
     digest: Sha256,
-    lines: LineReporter,
 }
 
 impl OutputRecorder {
     /// What of the end is kept.
     const TAIL: usize = 8 * 1024 * 1024;
 
-    /// One that tells lines while they come.
-    pub(crate) fn reporting_to(progress: ProgressReporter) -> Self {
-        Self { lines: LineReporter::new(progress), ..Self::default() }
-    }
-
     fn take(&mut self, bytes: &[u8]) {
         self.digest.update(bytes);
-        self.lines.take(bytes);
         self.tail.extend_from_slice(bytes);
         if self.tail.len() > 2 * Self::TAIL {
             self.tail.drain(..self.tail.len() - Self::TAIL);

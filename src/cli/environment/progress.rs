@@ -1,17 +1,15 @@
-//! Setup and tests while they run: a spinner with the line that is printed at the moment, or plain lines where nobody
-//! watches.
+//! Setup and tests while they run: a spinner, or plain lines where nobody watches.
 //!
 //! May know: the terminal. Must never know: what becomes of it all.
 
 use indicatif::ProgressBar;
 
-use super::super::receipt::line;
 use super::super::spinner;
 use super::words::{first_line, took};
 use crate::engine::{EnvironmentProgress, PullProgress, PullStep};
 use crate::order::Exit;
 
-/// Of a command, and of a line that it prints.
+/// Of a command.
 const LONGEST: usize = 80;
 
 pub(super) struct ProgressOutput {
@@ -57,7 +55,6 @@ impl ProgressOutput {
             }
             EnvironmentProgress::ImagePulled { image, pulled } => self.pulled(&image, pulled),
             EnvironmentProgress::ServiceBegan { name } => self.started(&format!("the service {name}")),
-            EnvironmentProgress::Printed(printed) => self.draw(&line(&printed, LONGEST)),
         }
     }
 

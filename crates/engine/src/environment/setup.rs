@@ -65,7 +65,6 @@ impl Environments {
                 access,
                 timeout: limit.saturating_sub(begun.elapsed()).max(LEAST.min(limit)),
                 environment: offline.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-                progress: self.progress.clone(),
             };
             let mut ended = Box::pin(run_command(&self.inner.sandbox, place, command, how)).await?;
             self.progress.tell(EnvironmentProgress::SetupEnded(ended.run.clone()));

@@ -252,11 +252,10 @@ impl CommitTester {
             access: self.for_tests(ask)?,
             timeout,
             environment: ready.environment.clone(),
-            progress: self.environments.progress().clone(),
         };
         if let Some(command) = plan.test_command() {
             let command = command.to_owned();
-            how.progress.tell(EnvironmentProgress::TestsBegan { command });
+            self.environments.progress().tell(EnvironmentProgress::TestsBegan { command });
         }
         let (tree, source) = (ready.place.tree.clone(), ready.source.clone());
         let marks = blocking(move || tree.marks(&source)).await?;

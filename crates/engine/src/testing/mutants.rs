@@ -9,7 +9,6 @@ use super::experiment::ExperimentContext;
 use super::{EffectError, blocking};
 use crate::command::CommandOptions;
 use crate::effect_error::soon;
-use crate::progress::ProgressReporter;
 use journeyman_order::scrutiny::MutantTally;
 use journeyman_order::{Exit, TestCaseStatus};
 use journeyman_verify::Mutant;
@@ -84,13 +83,11 @@ impl ExperimentContext<'_> {
                         .into_iter()
                         .chain([("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())])
                         .collect(),
-                    progress: ProgressReporter::default(),
                 };
                 let again = CommandOptions {
                     environment: how.environment.clone(),
                     access: self.testing.for_tests(self.ask)?,
                     name: String::new(),
-                    progress: ProgressReporter::default(),
                     ..how
                 };
                 let mut ran = self.testing.test((&ready, plan), only, how, RunPlace::Here).await?;

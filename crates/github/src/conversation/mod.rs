@@ -1,6 +1,6 @@
 //! The conversation on a pull request: what people say there, read as a whole, and what we say to it.
 //!
-//! REST has no review threads and cannot settle them; that go by GraphQL.
+//! REST knows no review threads, so those are read and resolved by GraphQL.
 
 mod limits;
 mod people;

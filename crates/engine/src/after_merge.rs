@@ -29,7 +29,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Keeps what a delivery tells of merged pull requests of ours. Whether it tells what became of one.
     async fn note_after_merge(&self, delivery: &StoredDelivery) -> Result<bool, StoreError> {
         let Some(news) = merge_news(&delivery.event, &delivery.body) else { return Ok(false) };
         let mut is_noted = false;

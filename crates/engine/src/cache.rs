@@ -9,7 +9,6 @@ use tokio::sync::OnceCell;
 use journeyman_order::RepositoryId;
 use journeyman_webhook::AppIdentity;
 
-/// What was asked already.
 #[derive(Debug, Default)]
 pub(super) struct IntakeCache {
     /// Who we are. Kept until the end: whoever renames the App starts us again.
@@ -18,7 +17,6 @@ pub(super) struct IntakeCache {
     pub(super) labels: LabelCache,
 }
 
-/// Labels that repositories name.
 #[derive(Debug, Default)]
 pub(super) struct LabelCache(Mutex<BTreeMap<RepositoryId, (Instant, Option<String>)>>);
 

@@ -10,12 +10,10 @@ use chrono::{DateTime, Utc};
 pub struct Clock(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
 
 impl Clock {
-    /// The machine's.
     pub fn system() -> Self {
         Self::of(Utc::now)
     }
 
-    /// Another one.
     pub fn of(now: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }

@@ -19,22 +19,17 @@ use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestingSettings, TrustedCertificates};
 use journeyman_sandbox::{ExceededLimit, Job, Mount, ProgramOwner, Sandbox, SandboxNetwork};
 
-/// What of a command's output is read.
 const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
 
-/// Of one command: what its output is called, whether it has a network, how long it may take.
 pub(crate) struct CommandOptions {
     pub(crate) name: String,
-    /// What it may reach; none: nothing.
     pub(crate) access: Option<EgressPolicy>,
     pub(crate) timeout: Duration,
     pub(crate) environment: BTreeMap<String, String>,
 }
 
-/// What of the end of an output is kept, in bytes.
 const MOST_KEPT: usize = 2 << 20;
 
-/// The end of what one command printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutput {
     /// Which it was, such as `tests` or `setup-base`.
@@ -43,25 +38,20 @@ pub struct CommandOutput {
     pub text: String,
 }
 
-/// A command that was run, and the end of what it printed.
 pub(crate) struct FinishedCommand {
     pub(crate) run: CommandRun,
     pub(crate) output: CommandOutput,
-    /// Whether the output's start is missing.
     pub(crate) is_cut: bool,
-    /// The limit that it was ended by.
     pub(crate) limit: Option<ExceededLimit>,
     /// None where it had no network to do something with.
     pub(crate) network: Option<NetworkRecord>,
 }
 
 impl FinishedCommand {
-    /// The end of what it printed.
     pub(crate) fn printed(&self) -> &str {
         &self.output.text
     }
 
-    /// With as much of the output's end as is kept, once it was read.
     pub(crate) fn shortened(mut self) -> Self {
         let text = &mut self.output.text;
         let from = text.floor_char_boundary(text.len().saturating_sub(MOST_KEPT));
@@ -86,7 +76,6 @@ impl FinishedCommand {
     }
 }
 
-/// Runs a command in a place that is made of an environment.
 pub(crate) async fn run_command(
     sandbox: &Sandbox,
     place: &EnvironmentPlace,
@@ -149,7 +138,6 @@ pub(crate) async fn run_command(
     })
 }
 
-/// A short command without network in such a place, and what it printed.
 pub(crate) async fn short(
     sandbox: &Sandbox,
     place: &EnvironmentPlace,
@@ -164,7 +152,6 @@ pub(crate) async fn short(
     succeed(sandbox, job, "a command in a checkout").await
 }
 
-/// Hosts by name, and the registries of the settings.
 pub(crate) fn for_setup(
     network: &SetupNetwork,
     settings: &TestingSettings,
@@ -180,7 +167,6 @@ pub(crate) fn for_setup(
     }
 }
 
-/// These hosts, and no model.
 pub(crate) fn to_reach(
     hosts: &[String],
     setting: &str,
@@ -191,7 +177,6 @@ pub(crate) fn to_reach(
     Ok(EgressPolicy { names, setting: setting.to_owned(), outgoing, ..EgressPolicy::default() })
 }
 
-/// How programs are told of such a file.
 const CERTIFICATE_VARIABLES: [&str; 7] = [
     "SSL_CERT_FILE",
     "CURL_CA_BUNDLE",
@@ -208,7 +193,6 @@ const BUNDLES: [&str; 4] = [
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-/// In a home.
 const OWN_BUNDLE: &str = ".config/journeyman/certificates.pem";
 
 /// Has programs trust whom the machine trusts, and the settings' authorities: many bring a list of their own, in which a
@@ -236,7 +220,6 @@ fn certificates(
     Ok(CERTIFICATE_VARIABLES.iter().map(|name| ((*name).to_owned(), file.clone())).collect())
 }
 
-/// Whether a command ended well.
 pub(crate) fn is_good(run: &CommandRun) -> bool {
     run.exit == Exit::Code(0)
 }

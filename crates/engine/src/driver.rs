@@ -30,12 +30,10 @@ const MOST_DEATHS: usize = 3;
 /// How long an effect waits before it checks again whether it may go alone.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Why an order is not being driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DriveOutcome {
     /// It ended, and everything about it is said.
     Ended,
-    /// There is nothing to do before this.
     Until(DateTime<Utc>),
 }
 
@@ -254,7 +252,6 @@ impl OrderDriver {
         Ok(written)
     }
 
-    /// Whether this effect holds the permit to run alone.
     fn goes_alone(&mut self, key: &MoveKey) -> bool {
         if self.alone.is_none()
             && let Ok(permit) = Arc::clone(&self.engine.alone).try_acquire_owned()

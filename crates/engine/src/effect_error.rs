@@ -4,7 +4,6 @@ use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
 use journeyman_workspace::{GitError, GitErrorKind};
 
-/// Trouble that does not pass by itself.
 pub(super) fn never(message: impl Into<String>) -> EffectError {
     EffectError { message: message.into(), retry: Retry::Never }
 }
@@ -27,7 +26,6 @@ pub(super) fn disk(what: &str) -> impl Fn(std::io::Error) -> EffectError + '_ {
     }
 }
 
-/// Trouble that may be gone in a moment.
 pub(super) fn soon(message: impl Into<String>) -> EffectError {
     EffectError { message: message.into(), retry: Retry::Soon }
 }

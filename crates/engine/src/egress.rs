@@ -15,12 +15,9 @@ use journeyman_order::network::NetworkRecord;
 use journeyman_order::{EffectError, TestingSettings};
 use journeyman_sandbox::{Sandbox, SandboxNetwork};
 
-/// A door that is open as long as this is.
 pub(super) struct JobEgress {
     proxy: Arc<Mutex<Option<ProxyHandle>>>,
-    /// What the job's programs have to be told.
     pub(super) environment: Vec<(String, String)>,
-    /// What they read in the job's home.
     home_files: Vec<HomeFile>,
 }
 
@@ -55,7 +52,6 @@ impl JobEgress {
         Ok(())
     }
 
-    /// Closes it, and tells what happened.
     pub(super) async fn close(self) -> NetworkRecord {
         let guard = self.proxy.lock().unwrap_or_else(PoisonError::into_inner).take();
         match guard {
@@ -71,7 +67,6 @@ pub(super) fn allowed_hosts(entries: &[String], setting: &str) -> Result<Vec<All
     read.collect::<Result<_, _>>().map_err(|error| never(format!("{setting}: {error}")))
 }
 
-/// The ways to the registries of the settings.
 pub(super) fn registries(settings: &TestingSettings) -> Result<Vec<RegistryUpstream>, EffectError> {
     let made = settings.registries.iter();
     made.map(|registry| RegistryUpstream::new(registry.clone(), settings.outgoing.clone()))
@@ -79,7 +74,6 @@ pub(super) fn registries(settings: &TestingSettings) -> Result<Vec<RegistryUpstr
         .map_err(|error| never(error.to_string()))
 }
 
-/// The way to an agent's model, with what may be spent there.
 pub(super) fn model_upstream(
     endpoint: &ModelEndpoint,
     usd: f64,

@@ -19,7 +19,6 @@ use journeyman_verify::{
 };
 use journeyman_workspace::SourceTree;
 
-/// Where a repository says how it is set up.
 const OWN_SETTINGS: &str = crate::SETTINGS_FILE;
 /// For a setup that does not trust who answers for a registry.
 const CERTIFICATE: &str = "Somebody answers for the registry whose certificate its package manager does not know, as a company's \
@@ -32,39 +31,32 @@ const CREDENTIAL: &str = "A setup never holds a credential: name the registry th
 /// For a repository that says nothing of how it is set up.
 const NEW_PROJECT: &str = "The repository has no manifest yet. A change that brings one installs dependencies only if the server has \
                            sandbox.setup_network_for_changes = true in journeyman.toml.";
-/// Refused hosts that are named.
 const MOST_NAMED: usize = 3;
 
-/// What was seen of an environment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnvironmentSurvey {
     pub report: EnvironmentReport,
     /// Each command of the setup, the one that failed included. Those of one that was there before, as they ran then.
     pub steps: Vec<CommandRun>,
-    /// What the command of the setup that failed printed.
     pub setup_failure: Option<CommandOutput>,
     /// The command by which the tests in the planned one were run, and changes are judged; none where that is the planned
     /// one.
     pub tests_alone: Option<String>,
     /// What the tests come to; none where they did not run.
     pub verdict: Option<TestVerdict>,
-    /// What the tests say of themselves.
     pub reading: TestReport,
-    /// The end of what the tests printed.
     pub tail: String,
     /// What to change where something is missing that the tests need.
     pub remedy: String,
 }
 
 impl EnvironmentSurvey {
-    /// Of one that nobody can prepare.
     pub fn without_plan(problem: EnvironmentProblem) -> Self {
         let remedy = problem.remedy.clone();
         let report = EnvironmentReport { problem: Some(problem), ..EnvironmentReport::default() };
         Self::begun(report, remedy)
     }
 
-    /// Before anything is done.
     fn begun(report: EnvironmentReport, remedy: String) -> Self {
         Self {
             report,
@@ -276,7 +268,6 @@ fn of_service(failure: &ServiceFailure) -> EnvironmentProblem {
     EnvironmentProblem { what: failure.to_string(), line: telling_line(&failure.said), remedy }
 }
 
-/// Why the tests cannot run, if they cannot.
 fn of_tests(
     ask: &EnvironmentRequest,
     accept: AcceptedRun,
@@ -377,7 +368,6 @@ fn notes(plan: &EnvironmentPlan) -> Vec<String> {
     lacking(plan).map(ToString::to_string).chain(plan.notes.iter().cloned()).collect()
 }
 
-/// The tools that are not what the repository asks for.
 fn lacking(plan: &EnvironmentPlan) -> impl Iterator<Item = &RequiredTool> {
     plan.required_tools.iter().filter(|tool| match tool.fit {
         ToolFit::Missing | ToolFit::OtherVersion => true,

@@ -15,13 +15,10 @@ use journeyman_sandbox::Sandbox;
 
 /// A program that takes longer to say its version is not waited for.
 const LONGEST: Duration = Duration::from_secs(5);
-/// What is read of its answer.
 const MOST_ANSWER: u64 = 4_096;
 
-/// Versions that were asked for, for as long as this process lives.
 static KNOWN: LazyLock<Mutex<BTreeMap<PathBuf, Option<String>>>> = LazyLock::new(Mutex::default);
 
-/// The tools of this machine that jobs have.
 pub(crate) fn with<T>(sandbox: &Sandbox, work: impl FnOnce(&HostTools<'_>) -> T) -> T {
     // Names come from tables of ours; one with a slash is none.
     let locate = |program: &str| sandbox.locate(program).filter(|_| !program.contains('/'));

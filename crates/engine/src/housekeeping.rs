@@ -12,17 +12,13 @@ use super::Engine;
 use super::job::blocking;
 use journeyman_order::{EffectError, OrderId};
 
-/// Between two rounds.
 const EVERY: Duration = Duration::from_secs(60 * 60);
-/// After one in which something failed.
 const AGAIN: Duration = Duration::from_secs(5 * 60);
 /// How much longer than its body it is kept that a delivery came.
 const KNOWN_LONGER: TimeDelta = TimeDelta::days(90);
 
-/// What a round took away.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct HousekeepingReport {
-    /// Why something could not be taken away.
     pub(crate) failed: Vec<String>,
     delivery_bodies: usize,
     deliveries: usize,

@@ -31,7 +31,6 @@ const AT_ONCE: u32 = 200;
 /// How often those that wait are looked through, whether one is due or not.
 const LOOK_THROUGH: Duration = Duration::from_secs(5);
 
-/// What became of a delivery.
 enum IntakeResult {
     /// It is concluded; the orders that have to hear of it.
     Done(Vec<OrderId>),
@@ -69,7 +68,6 @@ impl DeliveryIntake {
         }
     }
 
-    /// How long until one is due that waits.
     pub(super) fn next_due(&self) -> Option<Duration> {
         self.failed.next_due()
     }
@@ -106,7 +104,6 @@ impl DeliveryIntake {
     }
 }
 
-/// What a delivery says, or what becomes of it where it says nothing.
 fn read(delivery: &StoredDelivery) -> Result<Box<RoutedSignal>, DeliveryConclusion> {
     match understand(&delivery.event, &delivery.body) {
         DeliveryMeaning::Signal(incoming) => Ok(incoming),
@@ -309,7 +306,6 @@ impl Engine {
         Ok(is_asked || stands.next.settled.is_some())
     }
 
-    /// The orders that it is about, whether at work or not.
     pub(super) async fn concerned(&self, incoming: &RoutedSignal) -> Result<Vec<OrderRow>, StoreError> {
         let (store, repository) = (&self.parts.store, incoming.repository_id);
         Ok(match &incoming.subject {

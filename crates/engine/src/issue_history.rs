@@ -16,21 +16,16 @@ use journeyman_order::{
 use journeyman_store::{OrderRow, StoreError};
 use journeyman_webhook::{RoutedSignal, SignalSubject};
 
-/// The pull requests of an issue's orders, when none of these is at work.
 #[derive(Debug, Default)]
 pub(super) struct IssueHistory {
-    /// The one that is open, and whose it is.
     pub(super) open: Option<(OrderId, PullNumber)>,
-    /// The others, the latest first.
     pub(super) earlier: Vec<EarlierPull>,
-    /// What its orders know of.
     pub(super) heard: HeardEvents,
 }
 
 /// What began an issue's orders, or was told to them.
 #[derive(Debug, Default)]
 pub(super) struct HeardEvents {
-    /// The label that was put on last.
     labeled: Option<(DateTime<Utc>, Requester)>,
     /// When the last one was opened that is not known to be another label's.
     opened: Option<DateTime<Utc>>,
@@ -40,7 +35,6 @@ pub(super) struct HeardEvents {
 
 /// A delivery tells in seconds when its issue was changed last, which can be a moment after the label.
 const SAME_EVENT: TimeDelta = TimeDelta::milliseconds(999);
-/// How far apart our clock and GitHub's may be.
 pub(super) const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(1);
 
 impl HeardEvents {
@@ -158,7 +152,6 @@ pub(super) fn unheard_edit(journal: &Journal, title: &str, body: &str) -> Option
     (is_edited && told != Some(true)).then_some(text)
 }
 
-/// The comment that it was said with.
 fn comment_of(kind: &SignalKind) -> Option<u64> {
     match kind {
         SignalKind::Commanded { comment, .. } => *comment,

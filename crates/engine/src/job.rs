@@ -18,17 +18,14 @@ use journeyman_workspace::remove_all;
 /// Git and small shell commands in the agent's workspace end within this.
 const SHORT: Duration = Duration::from_secs(300);
 
-/// A folder that a job may write.
 pub(crate) fn writable(path: &Path) -> Mount {
     Mount { path: path.to_owned(), access: MountAccess::ReadWrite }
 }
 
-/// A folder that a job may only read.
 pub(crate) fn readable(path: &Path) -> Mount {
     Mount { path: path.to_owned(), access: MountAccess::ReadOnly }
 }
 
-/// A short command without network.
 pub(crate) fn short_job(program: Vec<OsString>, directory: &Path, home: &Path, mounts: Vec<Mount>) -> Job {
     Job {
         program,
@@ -59,25 +56,20 @@ pub(crate) async fn succeed(sandbox: &Sandbox, job: Job, what: &str) -> Result<V
     Ok(said.stdout)
 }
 
-/// What is told of a job that did not end well.
 pub(crate) fn failed_job(what: &str, ended: &JobResult, said: &CollectedOutput) -> EffectError {
     let tail = String::from_utf8_lossy(&said.stderr);
     let tail: String = tail.trim().chars().take(500).collect();
     soon(format!("{what} ended with {}: {tail}", ended.exit))
 }
 
-/// Makes a folder, and those above it.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), EffectError> {
     std::fs::create_dir_all(folder)
         .map_err(|error| soon(format!("cannot make {}: {error}", folder.display())))
 }
 
-/// An output.
 pub(crate) struct RecordedOutput {
     pub(crate) text: String,
-    /// Whether the start is missing.
     pub(crate) is_cut: bool,
-    /// Of all of it.
     pub(crate) sha256: String,
 }
 
@@ -85,13 +77,11 @@ pub(crate) struct RecordedOutput {
 #[derive(Default)]
 pub(crate) struct OutputRecorder {
     tail: Vec<u8>,
-    /// Whether the start is kept no longer.
     is_cut: bool,
     digest: Sha256,
 }
 
 impl OutputRecorder {
-    /// What of the end is kept.
     const TAIL: usize = 8 * 1024 * 1024;
 
     fn take(&mut self, bytes: &[u8]) {
@@ -103,7 +93,6 @@ impl OutputRecorder {
         }
     }
 
-    /// What is known of the output now that it is over.
     pub(crate) fn finish(self) -> RecordedOutput {
         RecordedOutput {
             text: String::from_utf8_lossy(&self.tail).into_owned(),
@@ -123,7 +112,6 @@ impl Sink for OutputRecorder {
     }
 }
 
-/// Work that would keep a thread of the runtime busy.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, EffectError> {

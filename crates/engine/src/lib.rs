@@ -83,24 +83,19 @@ pub struct EngineParts {
     pub store: Store,
     /// Where journals are written; the store itself, unless somebody wants to watch.
     pub journals: Arc<dyn JournalStore>,
-    /// Our side of GitHub.
     pub github: GitHub,
     pub workspaces: Workspaces,
-    /// The agents of the settings.
     pub agents: Arc<Agents>,
     pub sandbox: Sandbox,
     pub environments: Environments,
-    /// What the settings say.
     pub settings: EngineSettings,
     /// Who tells people beside GitHub, if anybody is to be told.
     pub notifier: Option<Notifier>,
     /// Who sends traces of orders, if they go anywhere.
     pub traces: Option<SpanExporter>,
-    /// What time it is.
     pub clock: Clock,
 }
 
-/// What the settings say about orders.
 #[derive(Debug, Clone)]
 pub struct EngineSettings {
     /// Where people reach the server, if they can.
@@ -134,7 +129,6 @@ pub struct EngineSettings {
 }
 
 impl EngineSettings {
-    /// Looks up a variable that an agent's settings name.
     pub(crate) fn lookup(&self) -> impl Fn(&str) -> Option<String> + '_ {
         |name| self.variables.value(name)
     }
@@ -163,9 +157,7 @@ pub struct Engine {
     ended_at: Option<DateTime<Utc>>,
     /// Effects that were under way at two deaths go one after the other, so that a third death names its cause.
     alone: Arc<Semaphore>,
-    /// Nothing new is begun.
     drain: CancellationToken,
-    /// Nothing goes on.
     stop: CancellationToken,
 }
 
@@ -206,7 +198,6 @@ impl Engine {
         }
     }
 
-    /// Says that a delivery was stored.
     pub fn delivery_arrived(&self) {
         self.arrived.notify_one();
     }
@@ -216,7 +207,6 @@ impl Engine {
         self.written.subscribe()
     }
 
-    /// Whether it was asked to end.
     pub fn is_stopping(&self) -> bool {
         self.drain.is_cancelled() || self.stop.is_cancelled()
     }

@@ -20,7 +20,6 @@ use journeyman_order::{EffectError, IssueNumber, PullNumber, Signal, SignalKind,
 use journeyman_store::{DeliverySaveOutcome, NewDelivery, OrderRow, StoreError};
 use journeyman_webhook::{DeliveryMeaning, RoutedSignal, SignalSubject, understand};
 
-/// How often it is looked.
 const EVERY: Duration = Duration::from_secs(300);
 /// A look costs a request for each repository: with very many it is looked less often.
 const FOR_EACH_REPOSITORY: Duration = Duration::from_secs(6);
@@ -54,7 +53,6 @@ impl Engine {
         }
     }
 
-    /// Of how many repositories.
     async fn look(&self) -> Result<u32, EffectError> {
         let (store, github, begun) = (&self.parts.store, &self.parts.github, self.parts.clock.now());
         if store.looked_until().await?.is_none() {
@@ -173,7 +171,6 @@ struct RepositoryLook<'a> {
 }
 
 impl RepositoryLook<'_> {
-    /// In the order in which it happened.
     async fn find(&mut self) -> Result<(), EffectError> {
         let (github, at, since) = (&self.engine.parts.github, &self.repository.at, self.since);
         let threads = github.changed_threads(at, since).await?;

@@ -11,7 +11,6 @@ use journeyman_order::{Journal, Surfaces};
 
 use super::Engine;
 
-/// Whether the order asked something in the turn before.
 #[derive(Debug, Default)]
 pub(super) struct AskedPeople {
     before: Option<Option<PendingApproval>>,

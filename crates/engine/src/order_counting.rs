@@ -13,7 +13,6 @@ use journeyman_order::trace::{OrderTrace, StageState};
 use journeyman_order::{AgentRun, Journal, Move, Role};
 use journeyman_store::StatementLine;
 
-/// Where an order was in the turn before.
 #[derive(Debug, Default)]
 pub(super) struct OrderCounting {
     stage: Option<(String, u32)>,
@@ -83,7 +82,6 @@ pub(super) fn model<'a>(agents: &'a Agents, journal: &'a Journal, task: &AgentTa
     of_role.or_else(|| agents.model(&task.agent)).unwrap_or_default()
 }
 
-/// A run of an agent came to its end.
 pub(super) fn count_run(agents: &Agents, journal: &Journal, task: &AgentTask, run: &AgentRun) {
     metrics().agent_ran(&CountedAgentRun {
         agent: &task.agent,
@@ -118,7 +116,6 @@ pub(super) fn statement_line(
     Some(StatementLine { agent: task.agent.clone(), model, counts })
 }
 
-/// What an effect is about, in few words.
 pub(super) fn effect_kind(r#move: &Move) -> &'static str {
     match r#move {
         Move::RunAgent(_) => "agent",

@@ -7,15 +7,12 @@ use tokio::sync::mpsc::UnboundedSender;
 use journeyman_image::PullProgress;
 use journeyman_order::test_run::CommandRun;
 
-/// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EnvironmentProgress {
-    /// A command of the setup begins.
     SetupBegan {
         command: String,
     },
     SetupEnded(CommandRun),
-    /// The tests begin.
     TestsBegan {
         command: String,
     },
@@ -24,13 +21,11 @@ pub enum EnvironmentProgress {
         image: String,
         pulled: PullProgress,
     },
-    /// A service is started beside them.
     ServiceBegan {
         name: String,
     },
 }
 
-/// Tells it, where somebody listens.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProgressReporter(Option<UnboundedSender<EnvironmentProgress>>);
 

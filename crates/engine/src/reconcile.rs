@@ -146,7 +146,6 @@ impl Engine {
     }
 }
 
-/// Whether GitHub refuses this one, and is not away.
 fn is_refusal(kind: ErrorKind) -> bool {
     !matches!(kind, ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized)
 }

@@ -23,12 +23,10 @@ struct FailureStreak {
 }
 
 impl<K: Ord> RetryClock<K> {
-    /// For what goes on until it works.
     pub(super) fn until_it_works() -> Self {
         Self { backoff: Backoff::UNTIL_IT_WORKS, failed: BTreeMap::new() }
     }
 
-    /// It failed once more.
     pub(super) fn failed(&mut self, key: K) {
         let now = Instant::now();
         let streak = self.failed.entry(key).or_insert(FailureStreak { failures: 0, due: now });
@@ -36,7 +34,6 @@ impl<K: Ord> RetryClock<K> {
         streak.due = now + self.backoff.pause(streak.failures, None).unwrap_or(self.backoff.longest);
     }
 
-    /// It works.
     pub(super) fn worked(&mut self, key: &K) {
         self.failed.remove(key);
     }
@@ -46,13 +43,11 @@ impl<K: Ord> RetryClock<K> {
         self.failed.get(key).is_some_and(|streak| streak.due > Instant::now())
     }
 
-    /// Whether something failed and may be tried again.
     pub(super) fn is_any_due(&self) -> bool {
         let now = Instant::now();
         self.failed.values().any(|streak| streak.due <= now)
     }
 
-    /// Only these may still be tried again.
     pub(super) fn retain(&mut self, may: impl Fn(&K) -> bool) {
         self.failed.retain(|key, _| may(key));
     }

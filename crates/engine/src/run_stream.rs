@@ -16,10 +16,8 @@ use journeyman_workspace::SecretSet;
 
 /// Of a stream that is long already, whoever begins to watch sees the end.
 const MOST_BEFORE: u64 = 512 * 1024;
-/// Read at once.
 const MOST_AT_ONCE: u64 = 1 << 20;
 
-/// The stream of a run that is under way.
 pub struct RunStream {
     file: PathBuf,
     at: Option<u64>,

@@ -26,7 +26,6 @@ const TOGETHER: Duration = Duration::from_millis(10);
 /// The engine was asked to stop and has. Orders that were under way go on at the next start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShutdownReport {
-    /// Orders that were under way.
     pub under_way: usize,
 }
 
@@ -37,7 +36,6 @@ struct SupervisedOrders {
     read_at: Option<Instant>,
     driven: JoinSet<(OrderId, Result<DriveOutcome, StoreError>)>,
     signaled: BTreeMap<OrderId, Arc<Notify>>,
-    /// Until when each waits.
     parked: BTreeMap<OrderId, Instant>,
     /// Those that the store could not be used for.
     failed: RetryClock<OrderId>,
@@ -150,7 +148,6 @@ impl SupervisedOrders {
         }
     }
 
-    /// What the store says of all orders.
     fn read(&mut self, waking: Vec<OrderId>) {
         self.read_at = Some(Instant::now());
         self.waking = waking.into_iter().filter(|order| !self.signaled.contains_key(order)).collect();

@@ -30,7 +30,6 @@ const ENTRIES: u64 = 200;
 /// The longest that a collector may ask us to wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 
-/// Why nothing more can be sent for now.
 enum Interrupted {
     Collector { because: String, wait: Option<Duration> },
     Store(StoreError),

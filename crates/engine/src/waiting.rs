@@ -10,10 +10,8 @@ use journeyman_order::RepositoryId;
 /// What a delivery is about: nothing later about the same may overtake it.
 pub(super) type DeliverySubject = (RepositoryId, String);
 
-/// One that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WaitingDelivery {
-    /// Its place in the store.
     pub(super) id: i64,
     /// Whether GitHub has to be asked about its repository.
     pub(super) asks_github: bool,

@@ -25,7 +25,6 @@ pub(super) async fn learn(
     Ok(true)
 }
 
-/// Where it was seen last.
 pub(super) async fn last_seen(store: &Store, id: RepositoryId) -> Option<InstalledRepository> {
     match store.whereabouts(id).await {
         Ok(known) => known.map(|(repository, installation)| InstalledRepository { repository, installation }),

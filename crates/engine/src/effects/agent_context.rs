@@ -10,14 +10,12 @@ use journeyman_workspace::Outline;
 const BUDGET: usize = 24_000;
 /// Of English and code, by rule of thumb.
 const CHARACTERS_PER_TOKEN: usize = 4;
-/// Characters of the answer before.
 const LONGEST_ANSWER: usize = 200_000;
 
 /// Templates that ask for a word, a name or a path.
 const SHORT_QUESTIONS: [&str; 4] = ["classify_issue", "generate_branch", "find_plan_file", "answer_words"];
 
 impl EffectContext {
-    /// The task with what has to be looked up for it.
     pub(super) async fn with_what_it_needs(
         &self,
         mut task: AgentTask,
@@ -94,7 +92,6 @@ impl EffectContext {
     }
 }
 
-/// All texts that may name files.
 fn spoken_of(task: &AgentTask) -> String {
     let mut texts: Vec<&str> =
         task.arguments.iter().chain(task.inputs.values()).map(String::as_str).collect();

@@ -14,11 +14,9 @@ use journeyman_order::{CommitSha, PinnedImages};
 use journeyman_sandbox::{Job, Mount};
 use journeyman_workspace::{OrderDirs, SourceTree};
 
-/// Where an agent works.
 pub(super) struct AgentFilesystem {
     /// Its checkout and its home. Agents that judge one another have no home in common.
     pub(super) place: EnvironmentPlace,
-    /// What it may read and write besides its checkout.
     pub(super) mounts: Vec<Mount>,
     /// Whether what it had worked in was damaged, so that this is another.
     pub(super) is_made_anew: bool,
@@ -27,7 +25,6 @@ pub(super) struct AgentFilesystem {
 }
 
 impl AgentFilesystem {
-    /// Has a job run there.
     pub(super) fn put(&self, job: &mut Job) {
         put(&self.place, job);
         job.mounts.extend(self.mounts.iter().cloned());
@@ -36,7 +33,6 @@ impl AgentFilesystem {
     }
 }
 
-/// Has a job run in a place.
 pub(super) fn put(place: &EnvironmentPlace, job: &mut Job) {
     job.directory.clone_from(&place.tree.at);
     job.home.clone_from(&place.home.at);
@@ -46,7 +42,6 @@ pub(super) fn put(place: &EnvironmentPlace, job: &mut Job) {
 }
 
 impl EffectContext {
-    /// Readies the place that a task names.
     pub(super) async fn agent_filesystem(&self, task: &AgentTask) -> Result<AgentFilesystem, EffectError> {
         let mut place = self.agent_repository(task).await?;
         self.lay_attachments(task, &mut place).await?;
@@ -75,7 +70,6 @@ impl EffectContext {
         }
     }
 
-    /// The environment of the commit that the work starts from, and what was asked for it.
     pub(super) async fn environment(&self) -> Result<(EnvironmentRequest, Arc<Environment>), EffectError> {
         let (ask, _) = self.environment_request().await?;
         match Box::pin(self.parts.environments.prepare(&ask)).await? {
@@ -89,7 +83,6 @@ impl EffectContext {
         }
     }
 
-    /// What the base commit asks for.
     pub(super) async fn environment_request(&self) -> Result<(EnvironmentRequest, PinnedImages), PlanFault> {
         let (repository, base) = (self.opened().repository.clone(), self.base()?);
         let folder = self.parts.workspaces.order_dirs(self.order).root;
@@ -121,7 +114,6 @@ impl EffectContext {
         self.git(move |workspaces| workspaces.source_tree(&repository, &commit)).await
     }
 
-    /// The agent's own folders, as its jobs see them.
     pub(super) fn seen_dirs(&self) -> OrderDirs {
         OrderDirs::at(&self.parts.environments.inside(&self.order_root()))
     }
@@ -130,7 +122,6 @@ impl EffectContext {
         self.parts.workspaces.order_dirs(self.order).root
     }
 
-    /// Where environments are that only this order uses.
     pub(super) fn order_environments(&self) -> PathBuf {
         self.order_root().join("environments")
     }
@@ -145,14 +136,12 @@ impl EffectContext {
         }
     }
 
-    /// The agent's place, as it was left.
     pub(super) fn agent_place(&self) -> Result<EnvironmentPlace, EffectError> {
         let folder = self.order_root();
         let place = EnvironmentPlace::kept(&folder, &self.parts.environments.inside(&folder));
         place.ok_or_else(|| soon("the agent's work tree is gone"))
     }
 
-    /// The agent's origin, to be written or to be read, with what it is made of.
     pub(super) fn origin_mounts(&self, how: fn(&Path) -> Mount) -> Vec<Mount> {
         let places = self.parts.workspaces.order_dirs(self.order);
         vec![how(&places.origin), readable(&places.packs)]

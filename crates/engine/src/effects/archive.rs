@@ -19,7 +19,6 @@ impl EffectContext {
     }
 }
 
-/// How a text is to be read, by what it looks like.
 fn form(text: &str) -> (&'static str, &'static str) {
     let text = text.trim_start();
     if text.starts_with("diff --git ") {

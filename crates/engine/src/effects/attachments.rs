@@ -16,20 +16,15 @@ use journeyman_order::moves::AgentTask;
 use journeyman_order::{AttachmentContent, AttachmentKind, TaskAttachment};
 use journeyman_store::StoreError;
 
-/// How many are kept, and are named.
 const MOST_KEPT: usize = 6;
 const MOST_NAMED: usize = 20;
-/// Bytes of a picture, and of what is kept of a text.
 const LARGEST_PICTURE: usize = 5 * 1024 * 1024;
 const LONGEST_TEXT: usize = 256 * 1024;
-/// Of a name, in characters.
 const LONGEST_NAME: usize = 60;
 /// How the name of a text ends. Whatever else is text, such as SVG and HTML, is no attachment of a task.
 const TEXTS: [&str; 7] = ["txt", "log", "md", "json", "csv", "patch", "diff"];
-/// The folder beside the repository.
 const FOLDER: &str = "attachments";
 
-/// A text that may link to attachments.
 pub(super) struct TextWithLinks {
     pub(super) source: AttachmentSource,
     /// The login of who wrote it.
@@ -37,7 +32,6 @@ pub(super) struct TextWithLinks {
     pub(super) text: String,
 }
 
-/// One that is to be read.
 struct WantedAttachment {
     link: AttachmentLink,
     source: AttachmentSource,
@@ -88,7 +82,6 @@ impl EffectContext {
         Ok(attachments)
     }
 
-    /// What is to be kept of it, or why nothing is.
     async fn read_attachment(
         &self,
         wanted: &WantedAttachment,
@@ -135,7 +128,6 @@ impl EffectContext {
         self.place_of(task).join(FOLDER)
     }
 
-    /// Lays a task's attachments beside the repository, for reading only.
     pub(super) async fn lay_attachments(
         &self,
         task: &AgentTask,
@@ -180,7 +172,6 @@ impl EffectContext {
     }
 }
 
-/// With the folder as the agent sees it, if it can read files.
 fn note(attachments: &[TaskAttachment], folder: Option<&Path>) -> Option<String> {
     if attachments.is_empty() {
         return None;
@@ -265,7 +256,6 @@ fn safe_name(called: &str, ending: &str) -> String {
     if ending.is_empty() { name.to_owned() } else { format!("{name}.{ending}") }
 }
 
-/// The beginning and the end of a long text, with a mark between them.
 fn both_ends(text: &str) -> String {
     if text.len() <= LONGEST_TEXT {
         return text.to_owned();

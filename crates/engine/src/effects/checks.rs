@@ -14,13 +14,10 @@ use journeyman_order::next::OrderProjection;
 use journeyman_order::{CommitSha, EffectError, EffectOutcome};
 use journeyman_render::order_page;
 
-/// Failing checks that are looked into; of more only the names are told.
 const MOST_LOOKED_INTO: usize = 10;
-/// Annotations of one check that are told.
 const MOST_ANNOTATIONS: usize = 20;
 
 impl EffectContext {
-    /// Brings our check run on a commit up to date with the journal.
     pub(super) async fn show_check(&self, head: &CommitSha, state: CheckRunState) -> EffectResult {
         let at = self.at().await?;
         let text = journeyman_render::check(&self.journal, &self.survey, head, state);
@@ -143,7 +140,6 @@ impl EffectContext {
     }
 }
 
-/// What can be asked for now by a button.
 fn buttons(survey: &OrderProjection) -> Vec<CheckButton> {
     let shown = survey.surfaces();
     let retry = shown.can_be_retried.then_some(CheckButton::Retry);

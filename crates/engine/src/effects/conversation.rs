@@ -94,7 +94,6 @@ impl EffectContext {
     }
 }
 
-/// Whether the same may succeed later, without anybody doing something about it.
 fn passes_by_itself(error: &GitHubError) -> bool {
     match error.kind {
         ErrorKind::Unavailable { .. } | ErrorKind::Conflict | ErrorKind::Unexpected => true,

@@ -16,18 +16,14 @@ use journeyman_workspace::write_whole;
 
 /// The session that a run goes on with which was cut off, for the case that it is cut off again before it says so.
 const SESSION: &str = "session";
-/// A session's id is shorter.
 const LONGEST_SESSION: u64 = 1_000;
 
-/// Before the prompt of a run that goes on in the session of one that was cut off.
 pub(super) const GOES_ON: &str = "You were cut off while you worked on this, because the server that runs you was \
     ended. What you had done until then is still there. Look at it first, and go on from there. What was asked of you:";
 
-/// What is left of a run that was cut off.
 pub(super) enum CutOffRun {
     /// Its last word: it is paid for and has to be recorded only.
     Ended(Box<AgentRun>),
-    /// Its session, which can be gone on with.
     Session(String),
 }
 
@@ -69,7 +65,6 @@ impl EffectContext {
         .await
     }
 
-    /// Writes down in which session a run goes on.
     pub(super) fn goes_on_in(&self, folder: &Path, session: &str) -> Result<(), EffectError> {
         let written = write_whole(&folder.join(SESSION), session.as_bytes());
         written.map_err(|error| soon(format!("cannot keep a session's id: {error}")))
@@ -86,7 +81,6 @@ impl EffectContext {
         })
     }
 
-    /// When this try was begun, and as what, the earliest first.
     fn starts(&self) -> impl Iterator<Item = (DateTime<Utc>, &Move)> {
         let entries = self.journal.entries();
         let is_of_this = |entry: &&journeyman_order::JournalEntry| !matches!(&entry.event, JournalEvent::Observed { key, .. } if *key == self.key);

@@ -23,16 +23,13 @@ static CREDENTIALS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ];
     Regex::new(&shapes.join("|")).ok()
 });
-/// A name and a password in an address.
 static IN_ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"://[^/\s:@]+:[^/\s@]+@").ok());
-/// The time that stands before each line.
 static TIME: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?m)^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ?").ok());
 
 /// What marks an error in a job's log. What comes after the last one is tidying.
 const ERROR: &str = "##[error]";
 
-/// Takes out of a text what looks like a credential.
 pub(super) fn redacted(text: &str) -> String {
     match (CREDENTIALS.as_ref(), IN_ADDRESS.as_ref()) {
         (Some(credentials), Some(address)) => {

@@ -7,7 +7,6 @@ use journeyman_order::moves::{AgentTaskWorkspace, Retry};
 use journeyman_order::{EffectError, EffectOutcome, Move, MoveKey};
 
 impl EffectContext {
-    /// The commits and trees of ours that the move is about.
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other move is about a commit of ours")]
     pub(super) fn about(&self) -> Vec<String> {
         let Some(intended) = self.journal.intended(&self.key).next_back() else { return Vec::new() };

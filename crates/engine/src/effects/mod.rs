@@ -50,7 +50,6 @@ use journeyman_order::{
     CommitSha, EffectError, EffectOutcome, Journal, Move, MoveKey, OrderId, OrderInput, RepositorySettings,
 };
 
-/// A move to carry out.
 pub(super) struct Effect {
     pub(super) key: MoveKey,
     /// Which try this is, from 1: how often an outcome of this move is in the journal, and one.
@@ -58,7 +57,6 @@ pub(super) struct Effect {
     pub(super) r#move: Move,
 }
 
-/// What every effect has at hand.
 pub(super) struct EffectContext {
     parts: Arc<EngineParts>,
     order: OrderId,
@@ -73,10 +71,8 @@ pub(super) struct EffectContext {
     turns: watch::Receiver<JournalSnapshot>,
 }
 
-/// Carries out one try of a move.
 #[async_trait]
 pub(super) trait EffectPerformer: Send + Sync {
-    /// What was observed of it. Whatever goes wrong is an outcome too.
     async fn perform(
         &self,
         parts: Arc<EngineParts>,
@@ -86,7 +82,6 @@ pub(super) trait EffectPerformer: Send + Sync {
     ) -> EffectOutcome;
 }
 
-/// On GitHub, in git, in sandboxes.
 pub(super) struct RealEffects;
 
 #[async_trait]
@@ -104,7 +99,6 @@ impl EffectPerformer for RealEffects {
 
 type EffectResult = Result<EffectOutcome, EffectError>;
 
-/// Carries out a move. Whatever goes wrong is an outcome too.
 pub(super) async fn perform(
     parts: Arc<EngineParts>,
     order: OrderId,
@@ -193,7 +187,6 @@ impl EffectContext {
         self.journal.opened()
     }
 
-    /// The branch that the work starts from, and that the pull request goes to.
     fn base_branch(&self) -> String {
         self.survey.trace.request.base().unwrap_or(&self.opened().default_branch).to_owned()
     }
@@ -202,7 +195,6 @@ impl EffectContext {
         self.base_branch() == self.opened().default_branch
     }
 
-    /// Where on GitHub the order is.
     async fn at(&self) -> Result<InstalledRepository, GitHubError> {
         if let Some(at) = self.known_place().await {
             return Ok(at);
@@ -222,7 +214,6 @@ impl EffectContext {
         Some(InstalledRepository { repository: opened.repository.clone(), installation })
     }
 
-    /// The commit that the work starts from.
     fn base(&self) -> Result<CommitSha, EffectError> {
         let prepared = self.journal.prepared().map(|prepared| prepared.base.clone());
         prepared.ok_or_else(|| never("the base commit is not known yet"))
@@ -234,7 +225,6 @@ impl EffectContext {
         chosen.map_or_else(|| self.base(), Ok)
     }
 
-    /// The repository's settings, as pinned.
     fn settings(&self) -> RepositorySettings {
         self.journal.prepared().map(|prepared| prepared.settings.clone()).unwrap_or_default()
     }

@@ -38,7 +38,6 @@ impl EffectContext {
         }
     }
 
-    /// What is left of the order's budget, in dollars; never below 0.
     pub(super) fn dollars_left(&self) -> f64 {
         let budget = &self.survey.budget;
         (budget.usd_limit - budget.usd_spent).max(0.0)
@@ -68,7 +67,6 @@ impl EffectContext {
         StorePatience::outlast(self.order, put).await.map(drop)
     }
 
-    /// Takes back what was written down for a run that could not begin.
     pub(super) async fn release(&self) {
         let released = self.parts.store.release(self.order, &self.key, self.attempt_number()).await;
         if let Err(error) = released {
@@ -81,7 +79,6 @@ impl EffectContext {
     }
 }
 
-/// Which limit is reached, what it would cost to go on, and when that can be.
 fn spent(over: &DailyLimitExceeded) -> String {
     let whose = match over.scope {
         BudgetScope::Repository => "for this repository",

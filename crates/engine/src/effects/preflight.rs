@@ -20,15 +20,11 @@ const NEEDED: [(&str, &str); 4] = [
     ("checks", "Checks: Read and write"),
 ];
 
-/// The settings with which commits are signed.
 const SIGNING: &str = "signing.key_file and signing.committer";
 
-/// What was found.
 #[derive(Debug, Default)]
 pub(super) struct PreflightReport {
-    /// What stands in the way, each with what to do about it.
     pub(super) problems: Vec<String>,
-    /// What should be known.
     pub(super) warnings: Vec<String>,
 }
 
@@ -47,7 +43,6 @@ impl PreflightReport {
     }
 }
 
-/// Each once.
 fn push(texts: &mut Vec<String>, text: String) {
     if !texts.contains(&text) {
         texts.push(text);
@@ -65,7 +60,6 @@ impl EffectContext {
         Ok(EffectOutcome::Preflighted { problems: found.problems, warnings: found.warnings })
     }
 
-    /// What GitHub would refuse.
     async fn on_github(&self, at: &InstalledRepository) -> PreflightReport {
         let github = &self.parts.github;
         let branch = self.branch();
@@ -156,7 +150,6 @@ impl EffectContext {
         }
     }
 
-    /// The branch, or one as it may come to be named.
     fn branch(&self) -> BranchName {
         let issue = &self.opened().issue;
         self.survey

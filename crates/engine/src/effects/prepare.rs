@@ -151,7 +151,6 @@ impl EffectContext {
         clippy::wildcard_enum_match_arm,
         reason = "no other outcome is a commit that the order rests on"
     )]
-    /// The commits that the journal says we made, and took in.
     pub(super) fn journaled_commits(&self) -> JournaledCommits {
         let mut known = JournaledCommits::default();
         for entry in self.journal.entries() {
@@ -247,20 +246,14 @@ impl EffectContext {
     }
 }
 
-/// What is read of the base branch, and of the default branch.
 struct FetchedBase {
     base: CommitSha,
-    /// The default branch's commit.
     default: CommitSha,
-    /// The settings' file in it.
     file: Option<Vec<u8>>,
-    /// How commits are named.
     subjects: Vec<String>,
-    /// What the text of a pull request is to look like.
     template: Option<String>,
 }
 
-/// What is no text is no template.
 fn text_of_template(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?.replace("\r\n", "\n").replace('\0', "\u{fffd}");
     let text = byte_order_mark::strip(&text);

@@ -11,22 +11,18 @@ use journeyman_order::{
     CommentRight, EffectError, EffectOutcome, Person, TaskAttachment, TaskComment, TaskComments, UserId,
 };
 
-/// How many comments are kept.
 const MOST_KEPT: usize = 30;
-/// Characters of one of them, and of all together.
 const LONGEST_COMMENT: usize = 4_000;
 const MOST_CHARACTERS: usize = 40_000;
 /// How many people GitHub is asked about, those first who wrote last. Of others nothing is believed.
 const MOST_PEOPLE: usize = 50;
 
-/// What belongs to the task besides the issue's text.
 pub(super) struct TaskExtras {
     pub(super) comments: TaskComments,
     pub(super) attachments: Vec<TaskAttachment>,
 }
 
 impl EffectContext {
-    /// The issue as it is now.
     pub(super) async fn read_issue(&self) -> EffectResult {
         let (at, number) = (self.at().await?, self.opened().issue.number);
         let issue = self.parts.github.issue(&at, number).await?;
@@ -74,7 +70,6 @@ impl EffectContext {
         Ok(all)
     }
 
-    /// Those of all comments that belong to the task, and their whole texts.
     async fn belonging(
         &self,
         all: Vec<IssueComment>,
@@ -126,7 +121,6 @@ impl EffectContext {
     }
 }
 
-/// The beginning of a comment, with a mark where more was.
 fn bounded(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\0', "\u{fffd}");
     let text = text.trim();

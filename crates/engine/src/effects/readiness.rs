@@ -13,15 +13,12 @@ use journeyman_order::moves::{AgentTask, Retry};
 use journeyman_order::pipeline::{Check, Stage, StageKind};
 use journeyman_sandbox::Sandbox;
 
-/// Templates that are used for what no stage names.
 const BESIDE_STAGES: [&str; 7] =
     ["answer", "answer_words", "create_commit", "diagnose", "examine_again", "find_plan_file", "resolve"];
 
-/// The command with which a verifier judges where its role names no other.
 const REVIEW: &str = "review";
 
 impl EffectContext {
-    /// What is missing here.
     pub(super) async fn readiness(&self) -> PreflightReport {
         let (mut found, mut tests) = (PreflightReport::default(), PreflightReport::default());
         let programs = async {
@@ -42,7 +39,6 @@ impl EffectContext {
         &self.journal.pipeline().stages
     }
 
-    /// The agents that the pipeline needs, each with the models and the roles it is needed for.
     fn needed(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut needed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for stage in self.stages() {
@@ -238,7 +234,6 @@ pub fn missing_for_agent(name: &str, invocation: &Invocation, sandbox: &Sandbox)
     problems
 }
 
-/// Whether an agent works in a stage.
 fn has_worker(stage: &Stage) -> bool {
     match stage.uses {
         StageKind::Agent | StageKind::Examine | StageKind::Branch | StageKind::Publish => true,

@@ -24,22 +24,18 @@ use journeyman_workspace::write_whole;
 
 /// A program may go on after its last word; it is ended after so long without another.
 const AFTER_THE_LAST_WORD: Duration = Duration::from_secs(20);
-/// What of an agent's output is kept and read.
 const MOST_OUTPUT: u64 = 512 * 1024 * 1024;
 /// A stream up to this is kept as an artifact; of a longer one its end.
 const MOST_KEPT: u64 = 16 * 1024 * 1024;
 
-/// What a run came to.
 const OUTCOME: &str = "outcome.json";
 /// Where a run's stream is until it is an artifact.
 pub(crate) const STREAM: &str = "stream.jsonl";
-/// Where what a model's API was asked is until then.
 const REQUEST: &str = "request.json";
 /// What a run may leave for people who look into it, with the end of its artifact's name and its type.
 const KEPT: [(&str, &str, &str); 2] =
     [(STREAM, "jsonl", "application/x-ndjson"), (REQUEST, "request.json", "application/json")];
 
-/// Takes out of a text what is not to be kept.
 type RedactFn = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 impl EffectContext {
@@ -98,7 +94,6 @@ impl EffectContext {
         self.conclude(run, &folder, runtime, &task).await
     }
 
-    /// Writes down what a run came to.
     async fn conclude(
         &self,
         mut run: AgentRun,
@@ -183,7 +178,6 @@ impl EffectContext {
         Ok(api.call(call, &key, &mut files).await)
     }
 
-    /// What has to be taken out of what this agent leaves.
     fn redaction(&self, runtime: &Runtime, task: &AgentTask) -> RedactFn {
         let environment = &self.parts.settings.lookup();
         match runtime {
@@ -378,7 +372,6 @@ fn measured(run: &mut AgentRun, record: NetworkRecord) {
     run.network = Some(Box::new(record));
 }
 
-/// Hands the stream to the transcript and to a file.
 struct AgentOutputSink {
     transcript: Box<dyn Transcript>,
     file: std::fs::File,
@@ -412,7 +405,6 @@ impl Sink for AgentOutputSink {
     }
 }
 
-/// When the result came, if nothing but noise came after it.
 #[derive(Clone, Default)]
 struct FinalResultTimer(std::sync::Arc<std::sync::Mutex<Option<Instant>>>);
 
@@ -432,7 +424,6 @@ impl FinalResultTimer {
     }
 }
 
-/// Writes down what a model's API was asked, and what it said.
 struct CallFiles {
     request: PathBuf,
     stream: std::fs::File,

@@ -18,9 +18,7 @@ use journeyman_workspace::{
     Workspaces,
 };
 
-/// A plan that is longer is cut.
 const LONGEST_FILE: usize = 256 * 1024;
-/// Files that are offered for a choice.
 const MOST_FILES: usize = 100;
 
 impl EffectContext {
@@ -119,7 +117,6 @@ impl EffectContext {
         }
     }
 
-    /// A short command without network where the agent works.
     pub(super) async fn in_place(
         &self,
         place: &EnvironmentPlace,
@@ -195,7 +192,6 @@ impl EffectContext {
         })
     }
 
-    /// Takes in what was exported.
     async fn import_export(
         &self,
         branch: &BranchName,
@@ -286,7 +282,6 @@ fn in_place(place: &EnvironmentPlace, program: Vec<OsString>, mounts: Vec<Mount>
     job
 }
 
-/// What an agent pushed, in a folder of ours that goes with this.
 struct AgentExport {
     folder: tempfile::TempDir,
 }
@@ -297,7 +292,6 @@ impl AgentExport {
     }
 }
 
-/// The export on its way to a file of ours.
 struct ExportFile {
     file: std::fs::File,
     stderr: Vec<u8>,

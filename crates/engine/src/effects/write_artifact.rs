@@ -9,7 +9,6 @@ use journeyman_order::artifact::CodeArtifact;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, JournalEvent, Move, MoveKey};
 use journeyman_workspace::{NewFiles, OriginState, Workspaces};
 
-/// Of the title, in the commit's subject.
 const LONGEST_SUBJECT: usize = 72;
 
 impl EffectContext {
@@ -49,7 +48,6 @@ impl EffectContext {
         Ok(EffectOutcome::ArtifactWritten)
     }
 
-    /// How the work stands in the agent's origin.
     async fn origin_state(&self, branch: &BranchName, paths: &[&str]) -> Result<OriginState, EffectError> {
         let program = Workspaces::origin_state_command(&self.seen_dirs(), branch, &self.base()?, paths);
         let mounts = self.origin_mounts(readable);
@@ -95,7 +93,6 @@ impl EffectContext {
         CodeArtifact::parse(self.answer_of(answer)?).ok()
     }
 
-    /// The commit that a run's work starts from; none: the base.
     pub(super) fn start_of(&self, run: &MoveKey) -> Option<&CommitSha> {
         self.journal
             .intended(run)
@@ -103,7 +100,6 @@ impl EffectContext {
             .find_map(|intended| if let Move::RunAgent(task) = intended { task.start.as_ref() } else { None })
     }
 
-    /// The clean text of a run's last result.
     pub(super) fn answer_of(&self, run: &MoveKey) -> Option<&str> {
         self.journal.observed(run).rev().find_map(|outcome| {
             if let EffectOutcome::AgentRan(run) = outcome { run.result.as_deref() } else { None }

@@ -62,7 +62,6 @@ impl Environments {
         name.get(..32).unwrap_or(&name).to_owned()
     }
 
-    /// The programs that a setup names, each with what tells another version of it apart.
     fn programs_of(&self, setup: &str) -> Vec<String> {
         let separators = |c: char| c.is_whitespace() || ";&|()<>=\"'`$".contains(c);
         let mut words: Vec<&str> = setup.split(separators).filter(|word| !word.contains('/')).collect();

@@ -44,7 +44,6 @@ use shelf::Lease;
 /// Where every job sees what it works on: what is installed names its own place, so that it has to be the same for all.
 const INSIDE: &str = "/workspace";
 
-/// Prepares environments and keeps them. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Environments {
     inner: Arc<EnvironmentsInner>,
@@ -60,11 +59,9 @@ struct EnvironmentsInner {
     images: Images,
     /// One at a time prepares the same: the others wait for it.
     alone: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
-    /// How many use what is kept in these folders.
     leased: Arc<Mutex<HashMap<PathBuf, usize>>>,
 }
 
-/// A prepared environment, kept as long as this is.
 #[derive(Debug)]
 pub(crate) struct Environment {
     folder: PathBuf,
@@ -75,12 +72,10 @@ pub(crate) struct Environment {
     method: LayerMethod,
     /// The files of its checkout; what was laid over them then is in the record.
     source: SourceTree,
-    /// Whether it was there before.
     pub(crate) is_kept: bool,
     _lease: Vec<Lease>,
 }
 
-/// What is seen as `/`, where that is an image.
 #[derive(Debug)]
 struct EnvironmentRoot {
     /// What the setup wrote there, and the image.
@@ -88,16 +83,13 @@ struct EnvironmentRoot {
     image: UsedImage,
 }
 
-/// As long as it lives, what a place is made of stays.
 pub(crate) struct PlaceLease {
     _folders: Vec<Lease>,
     _image: Option<UsedImage>,
 }
 
-/// What came of preparing one.
 pub(crate) enum Preparation {
     Ready(Arc<Environment>),
-    /// Its setup did not end well.
     Failed(Box<FinishedCommand>),
 }
 
@@ -145,18 +137,15 @@ impl Environments {
         Ok(Self { inner: Arc::new(inner), progress: ProgressReporter::default() })
     }
 
-    /// The same, and what happens is told.
     #[must_use]
     pub fn reporting_to(&self, sender: UnboundedSender<EnvironmentProgress>) -> Self {
         Self { inner: Arc::clone(&self.inner), progress: ProgressReporter::to(sender) }
     }
 
-    /// Who is told what happens.
     pub(crate) fn progress(&self) -> &ProgressReporter {
         &self.progress
     }
 
-    /// Whether both are the same by name.
     pub(crate) fn is_same(&self, one: &EnvironmentRequest, other: &EnvironmentRequest) -> bool {
         self.key(one, None) == self.key(other, None)
     }
@@ -206,7 +195,6 @@ impl Environments {
         Ok(PlaceLease { _folders: folders, _image: image })
     }
 
-    /// Where the preparation of this is alone.
     fn alone(&self, folder: PathBuf) -> Arc<AsyncMutex<()>> {
         let mut alone = self.inner.alone.lock().unwrap_or_else(PoisonError::into_inner);
         alone.retain(|_, lock| Arc::strong_count(lock) > 1);
@@ -227,12 +215,10 @@ impl Environment {
         self.record.is_of_sources.is_none() || is_same()
     }
 
-    /// How its setup ended, when it was run.
     pub(crate) fn setup(&self) -> Option<&CommandRun> {
         self.record.setup.as_ref()
     }
 
-    /// How each command of its setup ended.
     pub(crate) fn setup_steps(&self) -> &[CommandRun] {
         &self.record.steps
     }
@@ -242,7 +228,6 @@ impl Environment {
         self.record.output.as_deref().filter(|_| !self.is_kept).unwrap_or_default()
     }
 
-    /// What its setup did with the network, when it was run.
     pub(crate) fn network(&self) -> Option<&NetworkRecord> {
         self.record.network.as_ref()
     }
@@ -258,7 +243,6 @@ fn tree_layers(folder: &Path, method: LayerMethod, with: TreePurpose) -> Vec<Pat
     }
 }
 
-/// What a tree is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreePurpose {
     /// With a repository of one commit: many projects ask git for their version or their files.

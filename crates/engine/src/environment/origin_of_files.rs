@@ -74,7 +74,6 @@ fn is_version(file: &Path) -> bool {
         })
 }
 
-/// A small file that is none of a link.
 fn read(file: &Path) -> Option<Vec<u8>> {
     let found = std::fs::symlink_metadata(file).ok()?;
     let is_read = found.is_file() && found.len() <= LARGEST;

@@ -22,7 +22,6 @@ impl Environment {
         self.place_with(home, plan, (source, laid), (folder, inside), with)
     }
 
-    /// The same, with a home that is there.
     fn place_with(
         &self,
         home: LayeredFolder,

@@ -28,9 +28,7 @@ const MOST_BELOW: usize = MOST_LAYERS - 4;
 /// How long before now files of a checkout were written: what is written into it afterwards is newer by any clock, so that
 /// whatever compiles by time compiles it.
 const BEFORE: Duration = Duration::from_secs(60);
-/// What of the end of a setup's output is kept.
 const MOST_OUTPUT: usize = 64 << 10;
-/// Paths that a setup made and that are named.
 const MOST_INSTALLED: usize = 1_000;
 /// Where programs are that somebody installed for themselves: no cache, so that they are not taken over.
 const INSTALLED: [&str; 2] = [".local/lib", ".local/bin"];
@@ -276,7 +274,6 @@ async fn clear_attempt(place: &Path) -> Result<(), EffectError> {
     Ok(())
 }
 
-/// Of all that lies in a folder, if it is there.
 fn bytes_on_disk(folder: &Path) -> std::io::Result<u64> {
     let (mut bytes, mut open) = (0, vec![folder.to_owned()]);
     while let Some(folder) = open.pop().filter(|folder| folder.is_dir()) {

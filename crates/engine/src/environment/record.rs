@@ -9,7 +9,6 @@ use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_workspace::write_whole;
 
-/// A file of these that is larger is none of ours.
 const LARGEST: u64 = 16 << 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -20,10 +19,8 @@ pub(super) struct EnvironmentRecord {
     pub(super) laid: Vec<PathBuf>,
     /// None where there was nothing to install.
     pub(super) setup: Option<CommandRun>,
-    /// Each of its commands.
     #[serde(default)]
     pub(super) steps: Vec<CommandRun>,
-    /// The end of what that printed.
     pub(super) output: Option<String>,
     pub(super) network: Option<NetworkRecord>,
     /// What shows that the setup made something of the sources; none: it is as good for others.
@@ -35,7 +32,6 @@ pub(super) struct EnvironmentRecord {
     /// The image, by digest; none: the machine's own system.
     #[serde(default)]
     pub(super) image: Option<String>,
-    /// On the disk, without the image.
     pub(super) bytes: u64,
 }
 
@@ -49,7 +45,6 @@ impl EnvironmentRecord {
         serde_json::from_slice(&std::fs::read(file).ok()?).ok()
     }
 
-    /// What has no record is no environment any more.
     pub(super) fn forget(folder: &Path) -> std::io::Result<()> {
         match std::fs::remove_file(file(folder)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),

@@ -6,7 +6,6 @@ use journeyman_environment::{EnvironmentPlan, SetupNetwork};
 use journeyman_order::{CommitSha, RepositoryName, TestingSettings};
 use journeyman_workspace::SourceTree;
 
-/// What an environment is wanted for.
 #[derive(Debug, Clone)]
 pub(crate) struct EnvironmentRequest {
     pub(crate) repository: RepositoryName,
@@ -15,18 +14,13 @@ pub(crate) struct EnvironmentRequest {
     pub(crate) commit: CommitSha,
     /// … and its files, with those laid over it.
     pub(crate) source: SourceTree,
-    /// The paths that are laid over it.
     pub(crate) laid: Vec<PathBuf>,
-    /// What the setup may reach.
     pub(crate) network: SetupNetwork,
     pub(crate) owner: EnvironmentOwner,
-    /// Where jobs see it.
     pub(crate) inside: PathBuf,
-    /// The version that git is to tell a build that asks it.
     pub(crate) version_tag: Option<String>,
 }
 
-/// Whose an environment is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EnvironmentOwner {
     /// The repository's: its setup ran on a commit of the default branch.
@@ -55,12 +49,10 @@ impl EnvironmentRequest {
     }
 }
 
-/// The version of a commit, where its build asks git for one.
 pub(crate) fn version_tag(plan: &EnvironmentPlan, source: &SourceTree) -> Option<String> {
     plan.version_from_git.then(|| source.version_tag()).flatten()
 }
 
-/// Names of files and folders in the root.
 fn names_in_root(source: &SourceTree) -> Vec<String> {
     let mut names: Vec<String> = source
         .paths()

@@ -22,9 +22,7 @@ use journeyman_workspace::remove_all;
 
 /// A service that cannot be used by then is given up.
 const READY_AFTER: Duration = Duration::from_secs(120);
-/// What of the end of a service's output is kept.
 const MOST_TAIL: usize = 8 << 10;
-/// What is read of it; the rest is dropped.
 const MOST_OUTPUT: u64 = 64 << 20;
 /// Its folder cannot be removed before all of it has ended.
 const ENDED_AFTER: Duration = Duration::from_secs(10);
@@ -42,20 +40,17 @@ kill -0 $service 2>/dev/null && echo "$word"
 wait $service
 "#;
 
-/// Services that can be used, as long as this is.
 #[derive(Debug)]
 pub(crate) struct RunningServices {
     pub(crate) network: SharedNetwork,
     running: Vec<RunningService>,
 }
 
-/// Why a service cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceFailure {
     pub(crate) name: String,
     /// None: it runs, and is not ready in time.
     pub(crate) exit: Option<Exit>,
-    /// The end of what it printed.
     pub(crate) said: String,
 }
 
@@ -70,7 +65,6 @@ impl RunningServices {
 struct RunningService {
     name: String,
     state: watch::Receiver<ServiceState>,
-    /// What it wrote.
     folder: PathBuf,
     task: JoinHandle<()>,
 }
@@ -93,7 +87,6 @@ impl Drop for RunningService {
     }
 }
 
-/// What became of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ServiceState {
     Starting,
@@ -189,7 +182,6 @@ impl Environments {
     }
 }
 
-/// What can be told of a service that cannot be used.
 fn failure(name: &str, state: &ServiceState) -> Option<ServiceFailure> {
     let name = name.to_owned();
     match state {
@@ -203,7 +195,6 @@ fn failure(name: &str, state: &ServiceState) -> Option<ServiceFailure> {
     }
 }
 
-/// Waits for our word, and keeps the end of the rest.
 struct ServiceOutput {
     word: String,
     tell: watch::Sender<ServiceState>,

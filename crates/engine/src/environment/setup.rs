@@ -18,11 +18,9 @@ use journeyman_order::{EffectError, Exit};
 /// The last command has a chance, however little time the others left.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// A setup that ended well.
 pub(super) struct FinishedSetup {
     /// All of it, as one command.
     pub(super) run: CommandRun,
-    /// Each of its commands.
     pub(super) steps: Vec<CommandRun>,
     pub(super) output: String,
     pub(super) network: Option<NetworkRecord>,

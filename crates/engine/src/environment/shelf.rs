@@ -90,7 +90,6 @@ impl Environments {
         Ok(kept.filter(|kept| kept.is_good_for(&ask.source, &ask.laid)))
     }
 
-    /// With the environments below it, if they are here.
     pub(super) async fn with(
         &self,
         repository: &RepositoryName,

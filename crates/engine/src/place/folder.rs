@@ -18,12 +18,9 @@ use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat};
 use journeyman_sandbox::LayerStack;
 use journeyman_workspace::{SourceContent, SourceTree};
 
-/// How folders are made of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LayerMethod {
-    /// Mounted one over the other.
     Overlay,
-    /// Copied one over the other.
     Copy,
 }
 
@@ -40,10 +37,8 @@ const LARGEST_READ: u64 = 1 << 20;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WriteMarks(BTreeMap<PathBuf, (u64, i64, i64)>);
 
-/// A folder that one run may write.
 #[derive(Debug, Clone)]
 pub(crate) struct LayeredFolder {
-    /// Where it is seen.
     pub(crate) at: PathBuf,
     /// What is never written, the uppermost first.
     lower: Vec<PathBuf>,
@@ -68,14 +63,12 @@ impl LayeredFolder {
         Ok(made)
     }
 
-    /// One that was made before.
     pub(crate) fn existing(at: &Path, lower: &[PathBuf], method: LayerMethod) -> Self {
         // With nothing below it is a folder like any other.
         let method = if lower.is_empty() { LayerMethod::Copy } else { method };
         Self { at: at.to_owned(), lower: lower.to_vec(), method, laid: BTreeSet::new() }
     }
 
-    /// What a job has to be told so that it sees it.
     pub(crate) fn stack(&self) -> Option<LayerStack> {
         match self.method {
             LayerMethod::Overlay => Some(LayerStack {
@@ -123,7 +116,6 @@ impl LayeredFolder {
         write(&self.cleared(path)?, bytes, 0o600)
     }
 
-    /// Makes these paths hold what they have to.
     pub(crate) fn lay(&mut self, paths: &[PathBuf], source: &SourceTree) -> io::Result<()> {
         // One after the other: all together can be more than there is memory.
         let each = source.each_content(paths, |path, content| {
@@ -191,7 +183,6 @@ impl LayeredFolder {
         }
     }
 
-    /// Removes it with all that was written.
     pub(crate) fn remove(&self) -> Result<(), journeyman_workspace::GitError> {
         [self.at.clone(), self.upper(), self.work()]
             .iter()
@@ -406,7 +397,6 @@ fn copy(layer: &Path, at: &Path) -> io::Result<()> {
     fs::set_permissions(at, fs::Permissions::from_mode(0o755))
 }
 
-/// Removes a file, a link or a folder with what is in it, if one is there.
 fn remove_whatever(path: &Path) -> io::Result<()> {
     journeyman_workspace::remove_all(path).map_err(io::Error::other)
 }

@@ -27,7 +27,6 @@ pub(crate) const MADE: &str = "made";
 /// In the folder of a place that lasts.
 pub(crate) const RECORD: &str = "place.json";
 
-/// Where jobs see what they work on.
 #[derive(Debug, Clone)]
 pub(crate) struct EnvironmentPlace {
     pub(crate) tree: LayeredFolder,
@@ -38,9 +37,7 @@ pub(crate) struct EnvironmentPlace {
     pub(crate) network: Option<SharedNetwork>,
     /// On the host.
     pub(crate) folder: PathBuf,
-    /// As it is seen.
     pub(crate) inside: PathBuf,
-    /// Variables for all that runs here.
     pub(crate) variables: BTreeMap<String, String>,
     /// Folders of programs for the front of the PATH, as they are seen.
     pub(crate) search: Vec<PathBuf>,
@@ -55,12 +52,9 @@ pub(crate) struct PlaceRoot {
     pub(crate) of: ImageFacts,
 }
 
-/// What an image says of its programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ImageFacts {
-    /// Its name, by digest.
     pub(crate) name: String,
-    /// Folders of its programs.
     pub(crate) search: Vec<PathBuf>,
     pub(crate) variables: BTreeMap<String, String>,
 }
@@ -72,7 +66,6 @@ impl PlaceRoot {
     }
 }
 
-/// A place that lasts, as it is written down.
 #[derive(Debug, Serialize, Deserialize)]
 struct PlaceRecord {
     method: LayerMethod,
@@ -174,7 +167,6 @@ impl EnvironmentPlace {
         is_elsewhere.then(|| Relocation { host: self.folder.clone(), inside: self.inside.clone() })
     }
 
-    /// The layers that its jobs have to be told of.
     pub(crate) fn layers(&self) -> Vec<LayerStack> {
         self.tree.stack().into_iter().chain(self.home.stack()).collect()
     }
@@ -184,12 +176,10 @@ impl EnvironmentPlace {
         self.root.as_ref()?.job_root(program)
     }
 
-    /// The checkout, as a mount.
     pub(crate) fn tree_mount(&self) -> Mount {
         writable(&self.tree.at)
     }
 
-    /// Where a file of the home is seen.
     pub(crate) fn seen_in_home(&self, path: &str) -> String {
         self.inside.join(HOME).join(path).display().to_string()
     }

@@ -14,10 +14,8 @@ use journeyman_order::{EffectError, Exit};
 use journeyman_verify::{Overlay, OverlayAction};
 use journeyman_workspace::ChangedContent;
 
-/// Paths that are named in a sentence.
 const MOST_NAMED: usize = 5;
 
-/// What the base has where a change edits its own setup.
 pub(super) enum BaseSetup {
     /// It is put back.
     PutBack(Box<VerdictBasis>),
@@ -155,7 +153,6 @@ impl CommitTester {
 }
 
 impl CheckoutRun {
-    /// Whether its command passed.
     pub(super) fn is_passed(&self) -> bool {
         self.test.as_ref().is_some_and(|ended| {
             journeyman_verify::verdict(&ended.run.exit, self.reading.counts.as_ref()).is_pass()

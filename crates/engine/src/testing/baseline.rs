@@ -15,18 +15,14 @@ use journeyman_workspace::write_whole;
 
 /// Base commits of a repository that are remembered; the oldest are forgotten.
 const MOST_KEPT: usize = 200;
-/// Bytes of the end of its output that are kept.
 const MOST_TAIL: usize = 64 << 10;
-/// A file of these that is larger is none of ours.
 const LARGEST: u64 = 64 << 20;
 
-/// What is known of a base commit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct CachedBaseline {
     /// None where it could not be run, such as after a setup that failed.
     pub(super) test: Option<CommandRun>,
     pub(super) reading: TestReport,
-    /// The end of what it printed.
     #[serde(default)]
     pub(super) tail: String,
     /// Tracked files that are written while its tests run.
@@ -52,7 +48,6 @@ impl CachedBaseline {
         self.test.as_ref().map(|run| run.exit)
     }
 
-    /// None where it was not run.
     pub(super) fn is_passed(&self) -> Option<bool> {
         let exit = self.exit()?;
         Some(journeyman_verify::verdict(&exit, self.reading.counts.as_ref()).is_pass())
@@ -69,7 +64,6 @@ impl CachedBaseline {
 }
 
 impl CommitTester {
-    /// The tests on the base commit, by the base's own commands.
     pub(super) async fn baseline(
         &self,
         ask: &TestRunRequest,
@@ -81,7 +75,6 @@ impl CommitTester {
         }
     }
 
-    /// The same, from where it is asked for.
     pub(super) async fn baseline_from(
         &self,
         source: BaselineSource,
@@ -94,7 +87,6 @@ impl CommitTester {
         }
     }
 
-    /// The same, whatever is known of it.
     async fn baseline_anew(
         &self,
         ask: &TestRunRequest,

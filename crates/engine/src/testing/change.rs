@@ -14,15 +14,11 @@ use journeyman_verify::{
 };
 use journeyman_workspace::{ChangedContent, ChangedFile, CommittedLinks, LARGEST_CHANGED};
 
-/// Bytes of files that did not change and are read beside those that did.
 const MOST_UNCHANGED: usize = 8 << 20;
-/// Tests of the base that are named as changed.
 pub(super) const MOST_NAMED: usize = 100;
 
-/// Mutants of one change that are tried.
 const MOST_MUTANTS: usize = 12;
 
-/// What reading a change tells.
 #[derive(Default)]
 pub(super) struct ChangeAnalysis {
     pub(super) sides: ChangeSplit,
@@ -39,17 +35,14 @@ pub(super) struct ChangeAnalysis {
     pub(super) new_words: BTreeSet<String>,
     /// What is defined in the files of code that the change touches.
     pub(super) own_words: BTreeSet<String>,
-    /// Tests of the base with another text.
     pub(super) edited_tests: Vec<EditedTest>,
     /// Mutants of the changed lines of code, those worth trying first.
     pub(super) mutants: Vec<Mutant>,
-    /// The files that they are of, after the change.
     pub(super) after: BTreeMap<String, Vec<u8>>,
     /// Files that have none since they cannot be read: how many of their lines, and why.
     pub(super) untried: BTreeMap<String, String>,
 }
 
-/// Reads both sides of a change.
 pub(super) async fn read_change(
     testing: &CommitTester,
     ask: &TestRunRequest,
@@ -80,7 +73,6 @@ pub(super) async fn read_change(
         .await
 }
 
-/// What is read of both commits beside what differs.
 struct ChangeReaders<'r> {
     /// The names under which links of either show what differs, each with the path that it stands for.
     names: Vec<(String, String)>,
@@ -220,7 +212,6 @@ fn overgrown(
     files.map(|(file, _)| (file.path.clone(), unread_because(file))).collect()
 }
 
-/// Why a file is not read.
 fn unread_because(file: &ChangedFile) -> String {
     let too_large = |what: &str, most: usize| {
         // Rounded up, so that it is more than the limit.
@@ -261,7 +252,6 @@ fn put_back_unread(sides: &mut ChangeSplit, changes: &[ChangedFile]) {
     }
 }
 
-/// One of each list after the other.
 fn in_turn(mut lists: Vec<std::vec::IntoIter<Mutant>>, most: usize) -> Vec<Mutant> {
     let mut all = Vec::new();
     while all.len() < most && !lists.is_empty() {

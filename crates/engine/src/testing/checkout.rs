@@ -39,7 +39,6 @@ impl CheckoutPool {
         Self { turns: Arc::new(Semaphore::new(most)), most, has_own_folders: are_told_apart }
     }
 
-    /// Whether two runs happen at the same time.
     pub(super) fn is_parallel(&self) -> bool {
         self.has_own_folders && self.most > 1
     }

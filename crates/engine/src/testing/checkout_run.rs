@@ -33,7 +33,6 @@ const MOST_WRITTEN: usize = 10_000;
 /// Where Python is to keep what it compiles; in its home, too.
 const COMPILED_PYTHON: &str = ".cache/compiled-python";
 
-/// One run of the tests: on which commit, and with what laid over it.
 #[derive(Clone)]
 pub(super) struct CheckoutRunSpec<'a> {
     /// Tells the outputs of one verdict apart, such as `-base`; the commit's own has none. Nothing in the sandbox shows it.
@@ -48,7 +47,6 @@ pub(super) struct CheckoutRunSpec<'a> {
     pub(super) time: Option<Duration>,
 }
 
-/// Where a run seems to be, for those who ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunPlace {
     /// Where the tests are run.
@@ -57,10 +55,8 @@ pub(super) enum RunPlace {
     Elsewhere,
 }
 
-/// What came of one checkout: its setup, its tests, and what was read of them.
 pub(super) struct CheckoutRun {
     pub(super) setup: Option<FinishedCommand>,
-    /// What that may reach.
     pub(super) setup_network: SetupNetwork,
     /// None where the setup failed, or there is no test command.
     pub(super) test: Option<FinishedCommand>,
@@ -71,14 +67,11 @@ pub(super) struct CheckoutRun {
     pub(super) without_tests: Vec<String>,
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
-    /// How all of them are run.
     invocation: Option<TestInvocation>,
 }
 
-/// A checkout in which the tests can be run.
 pub(super) struct PreparedCheckout {
     pub(super) place: EnvironmentPlace,
-    /// What it has to hold.
     pub(super) source: SourceTree,
     /// Variables that keep out what is not of the source.
     pub(super) environment: BTreeMap<String, String>,
@@ -87,17 +80,14 @@ pub(super) struct PreparedCheckout {
     services: Option<RunningServices>,
 }
 
-/// What came of a test command.
 pub(super) struct TestCommandResult {
     pub(super) ended: FinishedCommand,
     pub(super) reading: TestReport,
-    /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
     invocation: TestInvocation,
 }
 
 impl<'a> CheckoutRunSpec<'a> {
-    /// All tests of a commit as it is.
     pub(super) fn all(what: &'a str, commit: &'a CommitSha, plan: &'a EnvironmentPlan) -> Self {
         Self { what, commit, overlays: Vec::new(), plan, only: None, at: RunPlace::Here, time: None }
     }
@@ -115,7 +105,6 @@ impl CheckoutRun {
         setup.chain(&self.test).map(|ended| ended.output.clone())
     }
 
-    /// What its commands did with the network.
     pub(super) fn network(&self) -> BTreeMap<String, NetworkRecord> {
         let told = |what: &str, ended: &Option<FinishedCommand>| {
             let record = ended.as_ref().and_then(|ended| ended.network.clone())?;
@@ -124,7 +113,6 @@ impl CheckoutRun {
         told("setup", &self.setup).into_iter().chain(told("tests", &self.test)).collect()
     }
 
-    /// The same, as the run of a folder among others.
     fn of_folder(mut self, folder: &str) -> Self {
         let counts = self.reading.counts.as_ref();
         let verdict = self.test.as_ref().map(|test| journeyman_verify::verdict(&test.run.exit, counts));
@@ -150,12 +138,10 @@ impl CheckoutRun {
         Self { test, setup, rewritten, without_tests, is_selected: false, invocation: None, ..next }
     }
 
-    /// How long the tests took.
     pub(super) fn seconds(&self) -> f64 {
         self.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds)
     }
 
-    /// As a part of the experiment.
     pub(super) fn cell(&self) -> ExperimentCell<'_> {
         ExperimentCell {
             exit: self.test.as_ref().map(|ended| ended.run.exit),
@@ -164,7 +150,6 @@ impl CheckoutRun {
         }
     }
 
-    /// The output of the command that ran last.
     pub(super) fn last_output(&self) -> &str {
         self.test.as_ref().or(self.setup.as_ref()).map_or("", |ended| &ended.output.text)
     }
@@ -434,7 +419,6 @@ impl CommitTester {
         Box::pin(self.environments.prepare(&own)).await
     }
 
-    /// The tests in a place that is prepared; none where there is no command.
     pub(super) async fn test(
         &self,
         (ready, plan): (&PreparedCheckout, &EnvironmentPlan),

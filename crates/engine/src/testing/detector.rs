@@ -16,12 +16,10 @@ use journeyman_verify::experiment::{ExperimentResult, Lie, TestTexts, evidence_o
 /// Lies in one test, what the old code answers among them: each in a run of its own, where the runner can be asked for some
 /// tests only.
 const MOST_EACH: usize = 2;
-/// Tests in which lies are told.
 const MOST_TESTS: usize = 8;
 /// Lies where tests are not named: each takes a run of all of them.
 const MOST_UNNAMED: usize = 2;
 
-/// What was told, and what came of it.
 #[derive(Default)]
 struct LieSession {
     lies: Vec<(Lie, bool)>,
@@ -63,12 +61,10 @@ impl RewordingResult {
     }
 }
 
-/// Some tests: their texts, and what is laid over the commit for them.
 struct DetectorSuite<'a> {
     name: &'a str,
     texts: TestTexts<'a>,
     overlays: &'a [Overlay],
-    /// A run of all of them.
     ran: &'a CheckoutRun,
 }
 
@@ -274,7 +270,6 @@ impl ExperimentContext<'_> {
         lies.into_iter().filter_map(|(_, own)| own.into_iter().find(|lie| lie.is_sure)).collect()
     }
 
-    /// A run with these lies in it.
     async fn tell(
         &self,
         suite: &DetectorSuite<'_>,
@@ -391,7 +386,6 @@ impl ExperimentContext<'_> {
         }
     }
 
-    /// These lies, one at a time, against all tests.
     async fn tell_unnamed(
         &self,
         suite: &DetectorSuite<'_>,

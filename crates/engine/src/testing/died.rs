@@ -84,7 +84,6 @@ impl ExperimentContext<'_> {
         Ok(OldCodeDeath::NotFound)
     }
 
-    /// One test by itself, whatever its runner says of it.
     async fn alone(
         &self,
         what: &str,

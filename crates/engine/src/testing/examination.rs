@@ -24,7 +24,6 @@ const TIMES_RED: u32 = 3;
 struct TestFileRuns {
     before: CheckoutRun,
     after: CheckoutRun,
-    /// How many files there are.
     files: usize,
 }
 
@@ -70,7 +69,6 @@ impl ExperimentContext<'_> {
         Ok((Some(run), outputs))
     }
 
-    /// Inputs that the issue names and that nothing tries.
     pub(super) async fn unnamed_inputs(&self) -> Result<Vec<String>, EffectError> {
         let tests = self.new_texts().await?.iter().map(|(_, text)| String::from_utf8_lossy(text));
         let tests: Vec<_> = tests.collect();

@@ -10,7 +10,6 @@ use journeyman_verify::examples::{
     BaseDefinitions, ExampleProgram, IssueExample, answers, examples, judge_examples, program,
 };
 
-/// Bytes of a side's files of code that are looked through.
 const MOST_BYTES: usize = 16 << 20;
 
 /// Files of code.
@@ -62,7 +61,6 @@ impl ExperimentContext<'_> {
             .await
     }
 
-    /// What a program prints.
     async fn output(
         &self,
         what: &str,

@@ -25,32 +25,26 @@ use journeyman_verify::experiment::{
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
 const MOST_TRIES: usize = 3;
-/// Files written while tests ran that are named.
 const MOST_NAMED: usize = 50;
 /// How often the tests of the change are run again, where it is not the same tests that fail.
 const MOST_RERUNS: usize = 3;
 /// What runs this many times as long on the code of the base as with the change, does not end there.
 const TIMES_AS_LONG: f64 = 5.0;
-/// And never less than this is waited for.
 const AT_LEAST: Duration = Duration::from_secs(20);
 
-/// What every run of one verdict is about.
 pub(super) struct ExperimentContext<'a> {
     pub(super) testing: &'a CommitTester,
     pub(super) ask: &'a TestRunRequest,
     pub(super) judging: &'a VerdictBasis,
     pub(super) change: ChangeAnalysis,
     pub(super) baseline: CachedBaseline,
-    /// Seconds that the tests take with the change, once that is known.
     pub(super) took: Option<f64>,
-    /// The texts of the change's tests, once they were read.
     new_texts: OnceCell<Vec<(String, Vec<u8>)>>,
 }
 
 /// The tests of the base on the code of the change.
 pub(super) struct OldTestsRun {
     pub(super) ran: CheckoutRun,
-    /// What was laid over the change for it.
     pub(super) overlays: Vec<Overlay>,
     /// The paths of the base's tests that do not load there.
     unloaded: Vec<String>,
@@ -58,7 +52,6 @@ pub(super) struct OldTestsRun {
 
 /// What is known of a run on the code of the base that died or did not end.
 pub(super) enum OldCodeDeath {
-    /// It came to its end.
     Alive,
     /// This one is red by itself, and the run says so now.
     Found(Option<DiedTest>),
@@ -68,7 +61,6 @@ pub(super) enum OldCodeDeath {
     OfAll(DiedTest),
 }
 
-/// The runs with one side of the base.
 #[derive(Clone, Copy, Default)]
 struct OldRuns<'a> {
     tests: Option<&'a OldTestsRun>,
@@ -87,7 +79,6 @@ impl<'a> ExperimentContext<'a> {
         Self { testing, ask, judging, change, baseline, took: None, new_texts: OnceCell::new() }
     }
 
-    /// The files of the commit that hold tests.
     pub(super) async fn new_texts(&self) -> Result<&[(String, Vec<u8>)], EffectError> {
         let read = || texts_of(self.testing, self.ask, &self.ask.commit, &[]);
         self.new_texts.get_or_try_init(read).await.map(Vec::as_slice)
@@ -298,7 +289,6 @@ impl<'a> ExperimentContext<'a> {
         Ok(known.tests.len() < before)
     }
 
-    /// One run, of all tests or of some.
     pub(super) async fn run(
         &self,
         what: &str,
@@ -344,7 +334,6 @@ impl<'a> ExperimentContext<'a> {
         }
     }
 
-    /// Who names the tests.
     pub(super) fn named_by(&self) -> Option<TestRunnerName> {
         self.baseline.reading.cases.as_ref().map(|cases| cases.named_by)
     }
@@ -520,7 +509,6 @@ pub(super) fn time_on_old_code(took: f64, most: Duration) -> Duration {
     AT_LEAST.max(Duration::from_secs_f64(took * TIMES_AS_LONG)).min(most)
 }
 
-/// A run, where it is wanted.
 async fn wanted<T>(
     is_wanted: bool,
     run: impl Future<Output = Result<T, EffectError>>,

@@ -13,16 +13,13 @@ use journeyman_verify::experiment::{ExperimentResult, evidence_of, lie_told};
 /// Runs on each side; of a suite that cannot be asked for some tests and takes long, fewer.
 const RUNS: usize = 6;
 const RUNS_OF_LONG: usize = 2;
-/// Seconds of a suite that is long.
 const LONG: f64 = 5.0;
 /// How often the tests that a pass rests on are run once more, where that takes no time.
 const REPEATS: usize = 3;
-/// Tests that are looked at.
 const MOST: usize = 10;
 /// A test that failed so often with the change alone is no accident.
 const TOO_OFTEN: usize = 2;
 
-/// How often a test passed and failed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     passed: usize,

@@ -59,16 +59,13 @@ pub struct CommitTester {
     pub settings: TestingSettings,
 }
 
-/// What is to be tested.
 #[derive(Debug, Clone)]
 pub struct TestRunRequest {
-    /// Whose commits they are.
     pub repository: RepositoryName,
     /// The commit that says how it is tested, and whose tests are guarded.
     pub base: CommitSha,
     /// Whether it is a commit of the default branch, and nothing that an agent wrote is in it.
     pub base_is_of_the_default_branch: bool,
-    /// The commit to test.
     pub commit: CommitSha,
     pub tree: TreeSha,
     pub settings: RepositorySettings,
@@ -94,25 +91,19 @@ impl TestRunRequest {
     }
 }
 
-/// What came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestRunResult {
     /// The verdict and its evidence.
     pub run: TestRun,
-    /// The end of what each command printed.
     pub outputs: Vec<CommandOutput>,
-    /// Whether the image was asked for by its digest.
     pub is_image_by_digest: bool,
 }
 
-/// The tests on the base commit.
 pub(crate) struct BaselineOutcome {
     /// None where they could not be run.
     pub(crate) test: Option<CommandRun>,
     pub(crate) reading: TestReport,
-    /// The end of what they printed.
     pub(crate) tail: String,
-    /// Whether that was known.
     pub(crate) kept: bool,
     /// The command, where it is not the planned one.
     pub(crate) tests_alone: Option<String>,
@@ -121,9 +112,7 @@ pub(crate) struct BaselineOutcome {
 /// Where what is told of a base commit comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BaselineSource {
-    /// An earlier run, if there was one.
     KnownOrRun,
-    /// A run now.
     Run,
 }
 
@@ -131,10 +120,8 @@ pub enum BaselineSource {
 #[derive(Clone)]
 struct VerdictBasis {
     before: EnvironmentPlan,
-    /// The files of the base.
     base: SourceTree,
     plan: EnvironmentPlan,
-    /// Why a pass verifies nothing.
     doubt: Option<String>,
     /// Projects that the change edits, and of whose tests none is known to run.
     unrun: Vec<UnrunProject>,
@@ -145,7 +132,6 @@ struct VerdictBasis {
     put_back: Vec<Overlay>,
     /// Whether the tests in the planned command are what is run, since the whole fails on the base.
     is_by_tests_alone: bool,
-    /// Whether the image was asked for by its digest.
     is_image_by_digest: bool,
 }
 

@@ -18,9 +18,7 @@ use journeyman_verify::experiment::{ExperimentCell, ExperimentResult, died, evid
 const TIMES_AS_LONG: f64 = 3.0;
 /// Seconds of a suite that is run whole against a mutant that some of its tests do not catch.
 const SHORT: f64 = 10.0;
-/// And never less than this is waited for.
 const AT_LEAST: Duration = Duration::from_secs(10);
-/// Files that cannot be read and are named.
 const MOST_UNREAD: usize = 20;
 
 impl ExperimentContext<'_> {

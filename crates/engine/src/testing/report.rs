@@ -8,7 +8,6 @@ use crate::job::readable;
 use crate::place::EnvironmentPlace;
 use journeyman_order::EffectError;
 
-/// Reports that are larger together are read up to here.
 const LARGEST: u64 = 16 * 1024 * 1024;
 /// Takes away what fits a pattern below a folder.
 const CLEAR: &str = r#"[ ! -e "$1" ] || find "$1" ! -type d -path "$2" -exec rm -f -- {} +"#;
@@ -16,7 +15,6 @@ const CLEAR: &str = r#"[ ! -e "$1" ] || find "$1" ! -type d -path "$2" -exec rm 
 const READ: &str = r#"[ ! -e "$1" ] || find "$1" -type f '(' -path "$2" -o -path "$3" ')' \
     -exec sh -c 'for file; do printf "\n%s\n" "$0"; cat -- "$file"; done' "$4" {} + | head -c "$5""#;
 
-/// Where a report is looked for, and by which patterns.
 struct ReportPattern {
     start: String,
     patterns: [String; 2],

@@ -19,7 +19,7 @@ echo "ended $run" >> "$HOME/diary"
 if [ "$run" = implement/1 ]; then sleep 600; fi
 "#;
 
-/// Says which session it is in and thinks for ever; the second time it is asked it does its work.
+/// Says which session it is in and thinks for ever; the second time it does its work.
 const THINKS_FOR_EVER: &str = r#"run="$JOURNEYMAN_STAGE/$JOURNEYMAN_ROUND"
 case "$JOURNEYMAN_ROLE" in code_reviewer | tech_lead) run="$run/$JOURNEYMAN_ROLE" ;; esac
 echo "begun $run" >> "$HOME/diary"
@@ -27,9 +27,9 @@ if [ "$run" = implement/1 ]; then
     echo "${JOURNEYMAN_SESSION:-none}" >> "$HOME/sessions"
     times=$(wc -l < "$HOME/sessions")
     tee "$HOME/prompt-$times" > "$HOME/prompt"
-    if [ "$times" -lt 3 ]; then
-        if [ "$times" = 1 ]; then echo '{"type":"system","subtype":"init","session_id":"s-77"}'; fi
-        echo ready > "$HOME/ready-$times"
+    if [ "$times" = 1 ]; then
+        echo '{"type":"system","subtype":"init","session_id":"s-77"}'
+        echo ready > "$HOME/ready"
         sleep 600
     fi
     "$@" < "$HOME/prompt"
@@ -101,24 +101,16 @@ async fn killed_between_an_agents_last_word_and_the_record_of_it_it_is_not_paid_
 async fn killed_before_an_agents_last_word_it_goes_on_in_its_session() {
     let world = World::new(Agent::Quick).await;
     fs::write(world.path("agent.sh"), THINKS_FOR_EVER).expect("an agent");
-    let mut labeled = false;
-    for ready in ["home.upper/ready-1", "home.upper/ready-2"] {
-        let mut killed = world.start(None).await;
-        if !labeled {
-            world.label().await;
-            labeled = true;
-        }
-        until(&world, ready, |order| order.join(ready).exists()).await;
-        let stream = "runs/implement-1-agent.1/stream.jsonl";
-        // The second says nothing at all before it is killed.
-        let is_said = |order: &std::path::Path| {
-            ready.ends_with('2')
-                || fs::read_to_string(order.join(stream)).is_ok_and(|said| said.contains("s-77"))
-        };
-        until(&world, "the session", is_said).await;
-        killed.kill().await;
-        assert!(world.sandboxes_end(Duration::from_secs(3)).await.is_empty());
-    }
+    let mut killed = world.start(None).await;
+    world.label().await;
+    until(&world, "the agent", |order| order.join("home.upper/ready").exists()).await;
+    let stream = "runs/implement-1-agent.1/stream.jsonl";
+    let is_said = |order: &std::path::Path| {
+        fs::read_to_string(order.join(stream)).is_ok_and(|said| said.contains("s-77"))
+    };
+    until(&world, "the session", is_said).await;
+    killed.kill().await;
+    assert!(world.sandboxes_end(Duration::from_secs(3)).await.is_empty());
 
     let mut last = world.start(None).await;
 
@@ -126,13 +118,13 @@ async fn killed_before_an_agents_last_word_it_goes_on_in_its_session() {
     result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
     let home = world.orders().remove(0).join("home.upper");
     let read = |name: &str| fs::read_to_string(home.join(name)).expect("it was written");
-    assert_eq!(read("sessions"), "none\ns-77\ns-77\n");
-    let (prompt, again) = (read("prompt-1"), read("prompt-3"));
+    assert_eq!(read("sessions"), "none\ns-77\n");
+    let (prompt, again) = (read("prompt-1"), read("prompt-2"));
     assert!(prompt.contains("Take the mean of the middle two"), "{prompt}");
     assert!(again.contains("You were cut off while you worked on this"), "{again}");
     assert!(again.contains("Take the mean of the middle two"), "the task is said again: {again}");
     let begun = world.runs().begun;
-    assert_eq!(begun.get("implement/1"), Some(&3), "{begun:?}");
+    assert_eq!(begun.get("implement/1"), Some(&2), "{begun:?}");
     assert!(begun.iter().all(|(run, times)| run == "implement/1" || *times == 1), "{begun:?}");
     let (journal, _) = world.journals().await.remove(0);
     assert_eq!(first_fix(&journal).session_id.as_deref(), Some("s-77"));

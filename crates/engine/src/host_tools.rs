@@ -4,18 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use journeyman_environment::{HostTools, version_arguments};
 use journeyman_sandbox::Sandbox;
 
-/// A program that takes longer to say its version is not waited for.
-const LONGEST: Duration = Duration::from_secs(5);
-const MOST_ANSWER: u64 = 4_096;
+/// Seconds. A program that takes longer to say its version is not waited for.
+const LONGEST: &str = "5";
 
 static KNOWN: LazyLock<Mutex<BTreeMap<PathBuf, Option<String>>>> = LazyLock::new(Mutex::default);
 
@@ -35,41 +32,20 @@ fn version(program: &Path, environment: &[(String, OsString)]) -> Option<String>
     said
 }
 
-/// What a program says; java says it on the other stream.
+/// What a program says. Java says it on standard error.
 fn ask(program: &Path, environment: &[(String, OsString)]) -> Option<String> {
-    let mut child = Command::new(program)
+    let ran = Command::new("timeout")
+        .args(["-s", "KILL", LONGEST])
+        .arg(program)
         .args(version_arguments(program.file_name().and_then(|name| name.to_str()).unwrap_or_default()))
         .env_clear()
         .envs(environment.iter().cloned())
         .current_dir("/")
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
+        .output()
         .ok()?;
-    let started = Instant::now();
-    let status = loop {
-        match child.try_wait().ok()? {
-            Some(status) => break status,
-            None if started.elapsed() > LONGEST => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return None;
-            }
-            None => std::thread::sleep(Duration::from_millis(5)),
-        }
-    };
-    let mut said = String::new();
-    let streams: [Option<Box<dyn Read>>; 2] = [
-        child.stdout.take().map(|stream| Box::new(stream) as _),
-        child.stderr.take().map(|stream| Box::new(stream) as _),
-    ];
-    for stream in streams.into_iter().flatten() {
-        let mut bytes = Vec::new();
-        let _ = stream.take(MOST_ANSWER).read_to_end(&mut bytes);
-        said.push_str(&String::from_utf8_lossy(&bytes));
-    }
-    status.success().then_some(said)
+    let said = [ran.stdout, ran.stderr].concat();
+    ran.status.success().then(|| String::from_utf8_lossy(&said).into_owned())
 }
 
 #[cfg(test)]

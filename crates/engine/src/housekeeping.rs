@@ -17,28 +17,21 @@ const AGAIN: Duration = Duration::from_secs(5 * 60);
 /// How much longer than its body it is kept that a delivery came.
 const KNOWN_LONGER: TimeDelta = TimeDelta::days(90);
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct HousekeepingReport {
-    pub(crate) failed: Vec<String>,
-    delivery_bodies: usize,
-    deliveries: usize,
-    artifacts: usize,
-    artifact_files: usize,
-    order_folders: usize,
-    orders: usize,
+/// What was deleted, and why something could not be.
+#[derive(Default)]
+struct HousekeepingReport {
+    deleted: Vec<String>,
+    failed: Vec<String>,
 }
 
 impl HousekeepingReport {
     /// Whatever fails keeps nothing else: a disk that is full refuses what is written, and not what is removed.
-    fn note<T: Default, E: Into<EffectError>>(&mut self, tried: Result<T, E>) -> T {
-        tried.unwrap_or_else(|error| {
-            self.failed.push(error.into().message);
-            T::default()
-        })
-    }
-
-    fn is_nothing(&self) -> bool {
-        *self == Self { failed: self.failed.clone(), ..Self::default() }
+    fn note<E: Into<EffectError>>(&mut self, what: &str, tried: Result<usize, E>) {
+        match tried {
+            Ok(0) => {}
+            Ok(count) => self.deleted.push(format!("{count} {what}")),
+            Err(error) => self.failed.push(error.into().message),
+        }
     }
 }
 
@@ -46,55 +39,47 @@ impl Engine {
     /// Deletes what is kept no longer, again and again.
     pub async fn housekeep_forever(&self) {
         loop {
-            let report = self.housekeep(self.parts.clock.now()).await;
-            if !report.is_nothing() {
-                tracing::info!(
-                    delivery_bodies = report.delivery_bodies,
-                    deliveries = report.deliveries,
-                    artifacts = report.artifacts,
-                    artifact_files = report.artifact_files,
-                    order_folders = report.order_folders,
-                    orders = report.orders,
-                    "deleted: older than it is kept"
-                );
+            let HousekeepingReport { deleted, failed } = self.housekeep(self.parts.clock.now()).await;
+            if !deleted.is_empty() {
+                tracing::info!("deleted: {}", deleted.join(", "));
             }
-            for because in &report.failed {
+            for because in &failed {
                 tracing::warn!(
                     "what is old could not be taken away: {because}; it is tried again in a few minutes"
                 );
             }
-            tokio::time::sleep(if report.failed.is_empty() { EVERY } else { AGAIN }).await;
+            tokio::time::sleep(if failed.is_empty() { EVERY } else { AGAIN }).await;
         }
     }
 
-    pub(crate) async fn housekeep(&self, now: DateTime<Utc>) -> HousekeepingReport {
+    async fn housekeep(&self, now: DateTime<Utc>) -> HousekeepingReport {
         let store = &self.parts.store;
         let keep = self.parts.settings.retention;
         let since = |kept: Option<Duration>| now.checked_sub_signed(TimeDelta::from_std(kept?).ok()?);
         let mut report = HousekeepingReport::default();
         // First what makes room without a write.
         if let Some(before) = since(keep.orders) {
-            report.order_folders = report.note(self.remove_order_folders(before).await);
+            report.note("order folders", self.remove_order_folders(before).await);
         }
         if let Some(before) = since(keep.artifacts) {
-            report.artifacts = report.note(store.remove_artifacts(before).await);
+            report.note("artifacts", store.remove_artifacts(before).await);
         }
         // As long as anything of them is kept, what is known of them is.
         let all_but_journals = keep.orders.and_then(|orders| Some(orders.max(keep.artifacts?)));
         let journals = keep.journals.and_then(|journals| Some(journals.max(all_but_journals?)));
         if let Some(before) = since(journals) {
-            report.orders = report.note(self.forget_orders(before).await);
+            report.note("orders", self.forget_orders(before).await);
         }
-        report.artifact_files = report.note(store.sweep_artifact_files().await);
+        report.note("artifact files", store.sweep_artifact_files().await);
         if let Some(before) = since(keep.deliveries) {
-            report.delivery_bodies = report.note(store.remove_delivery_bodies(before).await);
-            report.deliveries = report.note(store.remove_deliveries(before - KNOWN_LONGER).await);
+            report.note("delivery bodies", store.remove_delivery_bodies(before).await);
+            report.note("deliveries", store.remove_deliveries(before - KNOWN_LONGER).await);
         }
-        report.note(store.compact().await);
+        report.note("", store.compact().await.map(|()| 0));
         // Ended with the server.
         let (workspaces, _until_dropped) = self.parts.workspaces.until_dropped();
         let maintained = async { blocking(move || workspaces.maintain()).await?.map_err(EffectError::from) };
-        report.note(maintained.await);
+        report.note("", maintained.await.map(|()| 0));
         report
     }
 

@@ -7,16 +7,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::{EffectContext, soon};
+use super::EffectContext;
 use crate::job::blocking;
 use journeyman_agent::{AgentProgram, Transcript};
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{AgentRun, EffectError, Exit, JournalEvent, Move};
-use journeyman_workspace::write_whole;
-
-/// The session that a run goes on with which was cut off, for the case that it is cut off again before it says so.
-const SESSION: &str = "session";
-const LONGEST_SESSION: u64 = 1_000;
 
 pub(super) const GOES_ON: &str = "You were cut off while you worked on this, because the server that runs you was \
     ended. What you had done until then is still there. Look at it first, and go on from there. What was asked of you:";
@@ -39,7 +34,7 @@ impl EffectContext {
             return Ok(None);
         }
         let mut transcript = program.transcript();
-        let (stream, session) = (folder.join(stream), folder.join(SESSION));
+        let stream = folder.join(stream);
         let begun: Vec<DateTime<Utc>> = self.starts().map(|(at, _)| at).collect();
         blocking(move || {
             let ended = read(&stream, &mut *transcript)?;
@@ -55,19 +50,9 @@ impl EffectContext {
                 );
                 return Some(CutOffRun::Ended(Box::new(run)));
             }
-            let before = || {
-                let mut kept = String::new();
-                std::fs::File::open(&session).ok()?.take(LONGEST_SESSION).read_to_string(&mut kept).ok()?;
-                Some(kept)
-            };
-            run.session_id.or_else(before).map(CutOffRun::Session)
+            run.session_id.map(CutOffRun::Session)
         })
         .await
-    }
-
-    pub(super) fn goes_on_in(&self, folder: &Path, session: &str) -> Result<(), EffectError> {
-        let written = write_whole(&folder.join(SESSION), session.as_bytes());
-        written.map_err(|error| soon(format!("cannot keep a session's id: {error}")))
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "a run's name is no other move's")]

@@ -4,7 +4,7 @@
 use super::{EffectContext, EffectResult};
 use crate::environment::PlanFault;
 use crate::environment_survey::EnvironmentSurvey;
-use crate::testing::{BaselineSource, CommitTester, TestRunRequest};
+use crate::testing::{BaselineSource, TestRunRequest};
 use journeyman_order::EffectOutcome;
 
 impl EffectContext {
@@ -35,12 +35,7 @@ impl EffectContext {
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
             environments: self.order_environments(),
         };
-        let testing = CommitTester {
-            sandbox: self.parts.sandbox.clone(),
-            workspaces: self.parts.workspaces.clone(),
-            environments: self.parts.environments.clone(),
-            settings: self.parts.settings.testing.clone(),
-        };
+        let testing = self.tester();
         let surveyed = Box::pin(testing.survey_in(&ask, images, &tests, BaselineSource::KnownOrRun)).await;
         let survey = match surveyed {
             Ok(survey) => survey,

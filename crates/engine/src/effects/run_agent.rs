@@ -60,7 +60,6 @@ impl EffectContext {
                     return self.conclude(*run, &folder, runtime, &task).await;
                 }
                 Some(CutOffRun::Session(session)) if program.resumes() => {
-                    self.goes_on_in(&folder, &session)?;
                     task.session = Some(session);
                     goes_on = true;
                 }

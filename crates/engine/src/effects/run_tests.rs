@@ -30,13 +30,11 @@ impl EffectContext {
             environments: self.order_environments(),
         };
         self.bring_large_files(vec![ask.base.clone(), ask.commit.clone()]).await?;
-        let mut settings = self.parts.settings.testing.clone();
+        let mut testing = self.tester();
         if let Some(seconds) = self.settings().prove.mutants {
-            settings.mutant_time = settings.mutant_time.min(Duration::from_secs(seconds.into()));
+            let time = &mut testing.settings.mutant_time;
+            *time = (*time).min(Duration::from_secs(seconds.into()));
         }
-        let (sandbox, workspaces) = (self.parts.sandbox.clone(), self.parts.workspaces.clone());
-        let environments = self.parts.environments.clone();
-        let testing = CommitTester { sandbox, workspaces, environments, settings };
         // On the heap: what several sandboxes need is more than a thread's stack is for.
         let mut tested = match Box::pin(testing.run(&ask)).await {
             Ok(tested) => tested,
@@ -51,6 +49,15 @@ impl EffectContext {
             tested.run.artifacts.push(artifact);
         }
         Ok(EffectOutcome::Tested(Box::new(tested.run)))
+    }
+
+    pub(super) fn tester(&self) -> CommitTester {
+        CommitTester {
+            sandbox: self.parts.sandbox.clone(),
+            workspaces: self.parts.workspaces.clone(),
+            environments: self.parts.environments.clone(),
+            settings: self.parts.settings.testing.clone(),
+        }
     }
 
     /// What the issue says, as the order works on it.

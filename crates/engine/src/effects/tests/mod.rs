@@ -9,7 +9,6 @@ mod checks;
 mod conversation;
 mod elsewhere;
 mod given;
-mod growth;
 mod live_journal;
 mod pay;
 mod preflight;

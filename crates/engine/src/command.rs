@@ -32,9 +32,7 @@ const MOST_KEPT: usize = 2 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutput {
-    /// Which it was, such as `tests` or `setup-base`.
     pub name: String,
-    /// At most 2 MiB.
     pub text: String,
 }
 
@@ -186,7 +184,6 @@ const CERTIFICATE_VARIABLES: [&str; 7] = [
     "CARGO_HTTP_CAINFO",
     "GIT_SSL_CAINFO",
 ];
-/// Where systems keep the authorities that they trust, all in one file.
 const BUNDLES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",

@@ -27,12 +27,10 @@ use journeyman_store::{OrderSummary, StoreError};
 
 /// An effect that was interrupted so many times in a row is not begun again by itself.
 const MOST_DEATHS: usize = 3;
-/// How long an effect waits before it checks again whether it may go alone.
 const AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DriveOutcome {
-    /// It ended, and everything about it is said.
     Ended,
     Until(DateTime<Utc>),
 }
@@ -46,7 +44,6 @@ struct OrderDriver {
     running: BTreeMap<MoveKey, RunningEffect>,
     /// The effect that was interrupted twice and holds the permit to run alone.
     alone: Option<(MoveKey, OwnedSemaphorePermit)>,
-    /// An effect waits for the permit to run alone.
     waits: bool,
     /// Effects whose start was written here. The start of any other was cut off, and another one is written.
     started: BTreeSet<MoveKey>,

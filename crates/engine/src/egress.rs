@@ -22,7 +22,6 @@ pub(super) struct JobEgress {
 }
 
 impl JobEgress {
-    /// Makes a door for one job, and the network that leads to it.
     pub(super) fn open(
         sandbox: &Sandbox,
         access: EgressPolicy,
@@ -43,7 +42,6 @@ impl JobEgress {
         Ok((Self { proxy: guard, environment, home_files }, SandboxNetwork::Gateway(door)))
     }
 
-    /// Writes what the job's programs read in its home, which has to be there.
     pub(super) fn write_home_files(&self, home: &Path) -> Result<(), EffectError> {
         for file in &self.home_files {
             journeyman_sandbox::write_in_home(home, Path::new(file.path), file.text.as_bytes())
@@ -61,7 +59,6 @@ impl JobEgress {
     }
 }
 
-/// Reads entries of the settings. `setting` is where they stand.
 pub(super) fn allowed_hosts(entries: &[String], setting: &str) -> Result<Vec<AllowedHost>, EffectError> {
     let read = entries.iter().map(|entry| AllowedHost::parse(entry));
     read.collect::<Result<_, _>>().map_err(|error| never(format!("{setting}: {error}")))

@@ -20,15 +20,12 @@ use journeyman_verify::{
 use journeyman_workspace::SourceTree;
 
 const OWN_SETTINGS: &str = crate::SETTINGS_FILE;
-/// For a setup that does not trust who answers for a registry.
 const CERTIFICATE: &str = "Somebody answers for the registry whose certificate its package manager does not know, as a company's \
                            proxy does. Install the proxy's authority on this machine, or name its file as network.ca_file \
                            in journeyman.toml: setups trust both. A package manager with a list of its own, such as \
                            Java's, needs the file named in `env` of .github/journeyman.yml.";
-/// For a setup that a registry asks who it is.
 const CREDENTIAL: &str = "A setup never holds a credential: name the registry that wants one, with its token, as [registries.NAME] \
                           in journeyman.toml, or install from a public one.";
-/// For a repository that says nothing of how it is set up.
 const NEW_PROJECT: &str = "The repository has no manifest yet. A change that brings one installs dependencies only if the server has \
                            sandbox.setup_network_for_changes = true in journeyman.toml.";
 const MOST_NAMED: usize = 3;
@@ -46,7 +43,6 @@ pub struct EnvironmentSurvey {
     pub verdict: Option<TestVerdict>,
     pub reading: TestReport,
     pub tail: String,
-    /// What to change where something is missing that the tests need.
     pub remedy: String,
 }
 
@@ -375,7 +371,6 @@ fn lacking(plan: &EnvironmentPlan) -> impl Iterator<Item = &RequiredTool> {
     })
 }
 
-/// Whether a module of this name lies in the repository.
 fn is_own(source: &SourceTree, module: &str) -> bool {
     let top = module.split(['.', '/']).next().unwrap_or(module);
     source

@@ -36,7 +36,6 @@ impl HousekeepingReport {
 }
 
 impl Engine {
-    /// Deletes what is kept no longer, again and again.
     pub async fn housekeep_forever(&self) {
         loop {
             let HousekeepingReport { deleted, failed } = self.housekeep(self.parts.clock.now()).await;

@@ -26,13 +26,10 @@ use journeyman_webhook::{
     AppIdentity, DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject, understand,
 };
 
-/// How many deliveries are taken in one look.
 const AT_ONCE: u32 = 200;
-/// How often those that wait are looked through, whether one is due or not.
 const LOOK_THROUGH: Duration = Duration::from_secs(5);
 
 enum IntakeResult {
-    /// It is concluded; the orders that have to hear of it.
     Done(Vec<OrderId>),
     /// GitHub cannot be asked about its repository now, and why.
     Later(String),
@@ -40,7 +37,6 @@ enum IntakeResult {
     Waiting,
 }
 
-/// What was taken in, and what waits.
 pub(super) struct DeliveryIntake {
     /// Until where the store was read: what came before was concluded, or waits.
     read_until: i64,
@@ -49,7 +45,6 @@ pub(super) struct DeliveryIntake {
     waiting: WaitingDeliveries,
     failed: RetryClock<RepositoryId>,
     looked_through: Option<Instant>,
-    /// GitHub is not asked about these again in this pass.
     blocked: BTreeSet<RepositoryId>,
     /// Said, and not written yet: they are written together, and before anything that an order is told.
     pub(super) conclusions: Vec<(DeliveryGuid, DeliveryConclusion)>,
@@ -478,7 +473,6 @@ impl Engine {
         Ok(std::iter::once(label).chain(with_options).any(|label| wanted.eq_ignore_ascii_case(label)))
     }
 
-    /// The label that the repository's settings name, looked at again after a minute.
     async fn label_of(&self, incoming: &RoutedSignal) -> Result<Option<String>, GitHubError> {
         let id = incoming.repository_id;
         if let Some(label) = self.cache.labels.get(id) {

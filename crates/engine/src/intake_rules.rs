@@ -6,7 +6,6 @@ use super::without_order::calls_us;
 use journeyman_order::{OrderInput, OrderRequest, PullNumber, Signal, SignalKind, SlashCommand};
 use journeyman_webhook::{RoutedSignal, SignalCondition, SignalSubject};
 
-/// Whether GitHub may have to be asked about its repository before it is concluded.
 pub(super) fn asks_github(incoming: &RoutedSignal) -> bool {
     let is_of_labels = matches!(incoming.signal.kind, SignalKind::Unlabeled { .. });
     is_of_labels
@@ -31,7 +30,6 @@ pub(super) fn may_begin(incoming: &RoutedSignal) -> bool {
     }
 }
 
-/// A name for what a signal is about, within its repository.
 pub(super) fn about(subject: &SignalSubject) -> String {
     match subject {
         SignalSubject::Issue(issue) => format!("issue {}", issue.number),
@@ -57,7 +55,6 @@ pub(super) fn asked_for(mut order: OrderInput, incoming: &RoutedSignal) -> Order
     order
 }
 
-/// What begins an order, said to one whose pull request is open.
 pub(super) fn going_on(signal: &Signal, pull: PullNumber) -> Signal {
     let mut signal = signal.clone();
     if let SignalKind::Labeled { pull: open, .. } = &mut signal.kind {

@@ -23,7 +23,6 @@ pub(super) struct IssueHistory {
     pub(super) heard: HeardEvents,
 }
 
-/// What began an issue's orders, or was told to them.
 #[derive(Debug, Default)]
 pub(super) struct HeardEvents {
     labeled: Option<(DateTime<Utc>, Requester)>,

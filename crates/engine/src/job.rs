@@ -15,7 +15,6 @@ use journeyman_sandbox::{
 use super::effect_error::{never, soon};
 use journeyman_workspace::remove_all;
 
-/// Git and small shell commands in the agent's workspace end within this.
 const SHORT: Duration = Duration::from_secs(300);
 
 pub(crate) fn writable(path: &Path) -> Mount {

@@ -77,7 +77,6 @@ pub use progress::EnvironmentProgress;
 pub use run_stream::RunStream;
 pub use supervisor::ShutdownReport;
 
-/// What the engine works with. Put together by the composition root.
 #[derive(Clone)]
 pub struct EngineParts {
     pub store: Store,
@@ -89,30 +88,22 @@ pub struct EngineParts {
     pub sandbox: Sandbox,
     pub environments: Environments,
     pub settings: EngineSettings,
-    /// Who tells people beside GitHub, if anybody is to be told.
     pub notifier: Option<Notifier>,
-    /// Who sends traces of orders, if they go anywhere.
     pub traces: Option<SpanExporter>,
     pub clock: Clock,
 }
 
 #[derive(Debug, Clone)]
 pub struct EngineSettings {
-    /// Where people reach the server, if they can.
     pub public_url: Option<Url>,
     /// How long what is under way may go on after [`Engine::drain`].
     pub drain_for: Duration,
-    /// How often GitHub's list of deliveries is compared with ours.
     pub reconcile_every: Duration,
-    /// The label that starts an order where the repository names no other.
     pub label: String,
     /// The agent for roles that the repository gives to nobody.
     pub agent: String,
-    /// The pipeline where the repository names no other.
     pub pipeline: Pipeline,
-    /// The roles, where the repository has no others.
     pub roles: BTreeMap<String, Role>,
-    /// Every pipeline that can be named.
     pub pipelines: BTreeMap<String, Pipeline>,
     /// The server's own command templates, by name; they come before ours.
     pub commands: BTreeMap<String, String>,
@@ -122,9 +113,7 @@ pub struct EngineSettings {
     pub prices: Prices,
     /// Secrets of ours, which nothing that is published may hold.
     pub secrets: SecretSet,
-    /// Reads `.github/journeyman.yml`; the error says what is wrong and where.
     pub read_repository_settings: fn(&[u8]) -> Result<RepositorySettings, String>,
-    /// Our own environment, for the variables that an agent's settings name.
     pub variables: EnvironmentVariables,
 }
 
@@ -142,13 +131,9 @@ pub const SETTINGS_FILE: &str = ".github/journeyman.yml";
 pub struct Engine {
     parts: Arc<EngineParts>,
     effects: Arc<dyn effects::EffectPerformer>,
-    /// A delivery arrived: look at the store.
     arrived: Arc<Notify>,
-    /// An order was opened, or told something, on request: look at the store.
     order_requested: Arc<Notify>,
-    /// Orders that were told something on request, and do not know it yet.
     signaled: Arc<Mutex<BTreeSet<OrderId>>>,
-    /// Every entry as it is written, for whoever wants to watch.
     written: broadcast::Sender<(OrderId, JournalEntry)>,
     cache: Arc<cache::IntakeCache>,
     /// What GitHub could not deliver before the start was taken in, or cannot be for now.
@@ -162,7 +147,6 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Puts the engine together; [`Engine::run`] makes it go.
     pub fn new(parts: EngineParts) -> Self {
         let (written, _) = broadcast::channel(1024);
         order_counting::expect_runs(&parts.agents, &parts.settings.roles);
@@ -184,7 +168,6 @@ impl Engine {
         }
     }
 
-    /// The same, with other hands.
     #[cfg(test)]
     fn performing(self, effects: Arc<dyn effects::EffectPerformer>) -> Self {
         Self { effects, ..self }
@@ -202,7 +185,6 @@ impl Engine {
         self.arrived.notify_one();
     }
 
-    /// Every journal entry from now on, as it is written.
     pub fn watch(&self) -> broadcast::Receiver<(OrderId, JournalEntry)> {
         self.written.subscribe()
     }

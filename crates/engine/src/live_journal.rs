@@ -45,7 +45,6 @@ impl LiveJournal {
         JournalSnapshot::of(Arc::clone(&self.journal), self.clock.now())
     }
 
-    /// Writes the next entry, once the store can be used.
     pub(super) async fn append(&mut self, event: JournalEvent) -> Result<JournalEntry, StoreError> {
         let order = self.journal.opened().order;
         let mut patience = StorePatience::default();

@@ -25,7 +25,6 @@ const EVERY: Duration = Duration::from_secs(300);
 const FOR_EACH_REPOSITORY: Duration = Duration::from_secs(6);
 /// What is newer may still be on its way, and clocks differ.
 const OVERLAP: TimeDelta = TimeDelta::minutes(10);
-/// How long deliveries that did come are given to be taken in first.
 const MOST_WAIT: Duration = Duration::from_secs(30);
 
 /// What somebody did, as its delivery would have told it.
@@ -33,13 +32,11 @@ struct UntoldEvent {
     at: DateTime<Utc>,
     event: &'static str,
     action: &'static str,
-    /// Tells it from others of its kind.
     id: String,
     about: Value,
 }
 
 impl Engine {
-    /// Looks at the start, and then again and again.
     pub(super) async fn look_for_missed_events(&self) {
         loop {
             let pause = match self.look().await {
@@ -135,7 +132,6 @@ impl Engine {
         Ok(labeled_at.unwrap_or(order.opened_at).min(order.opened_at))
     }
 
-    /// Whether the order, or another of its issue, has heard of it.
     async fn has_heard(
         &self,
         order: &OrderRow,
@@ -274,7 +270,6 @@ impl RepositoryLook<'_> {
         self.found.push(UntoldEvent { at, event, action, id: id.to_string(), about });
     }
 
-    /// What of it is news to an order, or begins one.
     async fn missed(&mut self) -> Result<Vec<NewDelivery>, EffectError> {
         let mut missed = Vec::new();
         for UntoldEvent { at, event, action, id, mut about } in std::mem::take(&mut self.found) {

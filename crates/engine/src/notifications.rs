@@ -26,7 +26,6 @@ impl AskedPeople {
 }
 
 impl Engine {
-    /// Tells whom the settings name, beside all else.
     pub(super) fn notify(&self, journal: &Journal, survey: &OrderProjection) {
         let Some(notifier) = &self.parts.notifier else { return };
         let shown = survey.surfaces();

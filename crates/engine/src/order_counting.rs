@@ -45,7 +45,6 @@ impl OrderCounting {
     }
 }
 
-/// From the first of these to the end of the last.
 fn length<'a>(steps: impl Iterator<Item = &'a Step> + Clone) -> Option<f64> {
     let begun = steps.clone().map(|step| step.started_at).min()?;
     let until = |step: &Step| {

@@ -16,7 +16,6 @@ pub enum EnvironmentProgress {
     TestsBegan {
         command: String,
     },
-    /// How far the pull of an image is.
     ImagePulled {
         image: String,
         pulled: PullProgress,

@@ -48,7 +48,6 @@ impl Engine {
         }
     }
 
-    /// Returns the pause before the next.
     async fn reconcile_once(&self, failures: &mut u32) -> Duration {
         let every = self.parts.settings.reconcile_every;
         match self.reconcile(*failures >= MOST_WAITS).await {

@@ -38,7 +38,6 @@ impl<K: Ord> RetryClock<K> {
         self.failed.remove(key);
     }
 
-    /// Whether it failed and is not due yet.
     pub(super) fn is_waiting(&self, key: &K) -> bool {
         self.failed.get(key).is_some_and(|streak| streak.due > Instant::now())
     }

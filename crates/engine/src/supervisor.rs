@@ -18,9 +18,7 @@ use journeyman_store::StoreError;
 
 /// How often the store is looked at although nobody said that something arrived.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// No order is parked for longer without another look.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
-/// How long the first of several deliveries waits for the others.
 const TOGETHER: Duration = Duration::from_millis(10);
 
 /// The engine was asked to stop and has. Orders that were under way go on at the next start.
@@ -99,7 +97,6 @@ impl Engine {
         }
     }
 
-    /// Waits for what is under way, as long as the settings give it.
     async fn finish(&self, mut orders: SupervisedOrders) -> ShutdownReport {
         let time = self.parts.settings.drain_for;
         tracing::info!(orders = orders.signaled.len(), seconds = time.as_secs(), "what is under way may end");
@@ -155,7 +152,6 @@ impl SupervisedOrders {
         failed.retain(|order| waking.contains(order));
     }
 
-    /// So many of those that are due, the oldest first.
     fn startable(&self, most: usize) -> Vec<OrderId> {
         let now = Instant::now();
         let is_due = |order: &OrderId| {
@@ -171,7 +167,6 @@ impl SupervisedOrders {
         ShutdownReport { under_way }
     }
 
-    /// An order's journal has grown by somebody else's hand.
     fn wake(&mut self, order: OrderId) {
         self.parked.remove(&order);
         self.failed.worked(&order);

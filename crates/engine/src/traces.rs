@@ -27,7 +27,6 @@ const OLDEST: TimeDelta = TimeDelta::days(1);
 /// Orders that are looked at in one go, and entries of one that are made spans of in one go.
 const ORDERS: u32 = 50;
 const ENTRIES: u64 = 200;
-/// The longest that a collector may ask us to wait.
 const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
 
 enum Interrupted {

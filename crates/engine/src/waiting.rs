@@ -13,7 +13,6 @@ pub(super) type DeliverySubject = (RepositoryId, String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WaitingDelivery {
     pub(super) id: i64,
-    /// Whether GitHub has to be asked about its repository.
     pub(super) asks_github: bool,
 }
 
@@ -26,12 +25,10 @@ impl WaitingDeliveries {
         self.0.contains_key(subject)
     }
 
-    /// Puts one behind all others of its subject.
     pub(super) fn push(&mut self, subject: DeliverySubject, delivery: WaitingDelivery) {
         self.0.entry(subject).or_default().push_back(delivery);
     }
 
-    /// The first of each subject, by their places in the store.
     pub(super) fn firsts(&self) -> BTreeMap<i64, DeliverySubject> {
         self.0.keys().filter_map(|subject| Some((self.first(subject)?.id, subject.clone()))).collect()
     }
@@ -40,7 +37,6 @@ impl WaitingDeliveries {
         self.0.get(subject)?.front().copied()
     }
 
-    /// Takes away the first of a subject; the next one, if there is one.
     pub(super) fn pop(&mut self, subject: &DeliverySubject) -> Option<WaitingDelivery> {
         let queue = self.0.get_mut(subject)?;
         queue.pop_front();

@@ -7,7 +7,6 @@ use journeyman_github::{ErrorKind, GitHub, GitHubError, InstalledRepository};
 use journeyman_order::{InstallationId, RepositoryId, RepositoryName};
 use journeyman_store::{Store, StoreError};
 
-/// Keeps where a repository is. Whether that is news.
 pub(super) async fn learn(
     store: &Store,
     id: RepositoryId,

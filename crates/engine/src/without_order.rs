@@ -8,7 +8,6 @@ use journeyman_order::{IssueNumber, Requester, SignalKind, SlashCommand};
 use journeyman_render as render;
 use journeyman_webhook::{RoutedSignal, SignalCondition, SignalSubject};
 
-/// Why a delivery is ignored that belongs nowhere.
 pub(super) const NO_ORDER: &str = "no order belongs to it";
 
 /// Whether it calls us on a pull request, by our own command or by our name: other commands may be another bot's.

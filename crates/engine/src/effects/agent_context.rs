@@ -6,13 +6,10 @@ use journeyman_order::moves::{AgentAnswerFormat, AgentTask, AgentTaskWorkspace};
 use journeyman_order::{CommitSha, EffectOutcome, JournalEvent, Move, byte_order_mark};
 use journeyman_workspace::Outline;
 
-/// For the map of the tree and the files that are named, in tokens.
 const BUDGET: usize = 24_000;
-/// Of English and code, by rule of thumb.
 const CHARACTERS_PER_TOKEN: usize = 4;
 const LONGEST_ANSWER: usize = 200_000;
 
-/// Templates that ask for a word, a name or a path.
 const SHORT_QUESTIONS: [&str; 4] = ["classify_issue", "generate_branch", "find_plan_file", "answer_words"];
 
 impl EffectContext {

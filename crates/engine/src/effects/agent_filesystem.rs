@@ -20,7 +20,6 @@ pub(super) struct AgentFilesystem {
     pub(super) mounts: Vec<Mount>,
     /// Whether what it had worked in was damaged, so that this is another.
     pub(super) is_made_anew: bool,
-    /// What it is made of stays as long as this.
     _lease: PlaceLease,
 }
 
@@ -126,7 +125,6 @@ impl EffectContext {
         self.order_root().join("environments")
     }
 
-    /// Where an agent works: what is the order's, or a reviewer's own.
     pub(super) fn place_of(&self, task: &AgentTask) -> PathBuf {
         match &task.place {
             AgentTaskWorkspace::Workspace => self.order_root(),

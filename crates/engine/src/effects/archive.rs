@@ -6,7 +6,6 @@ use super::{EffectContext, EffectResult};
 use journeyman_order::EffectOutcome;
 
 impl EffectContext {
-    /// The same again replaces each by itself.
     pub(super) async fn archive(&self, stage: &str, parts: &[(String, String)]) -> EffectResult {
         let mut artifacts = Vec::new();
         for (name, text) in parts {

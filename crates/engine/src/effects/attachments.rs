@@ -27,7 +27,6 @@ const FOLDER: &str = "attachments";
 
 pub(super) struct TextWithLinks {
     pub(super) source: AttachmentSource,
-    /// The login of who wrote it.
     pub(super) by: String,
     pub(super) text: String,
 }

@@ -157,7 +157,6 @@ pub(super) async fn perform(
     }
 }
 
-/// Whether it can fail for where the repository is.
 fn is_on_github(r#move: &Move) -> bool {
     !matches!(
         r#move,

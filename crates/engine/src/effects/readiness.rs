@@ -88,7 +88,6 @@ impl EffectContext {
         }
     }
 
-    /// Templates that are named literally, and those that an answer can choose among.
     async fn commands(&self, found: &mut PreflightReport) {
         let mut wanted: BTreeMap<String, String> = BTreeMap::new();
         for stage in self.stages() {

@@ -29,7 +29,6 @@ const MOST_OUTPUT: u64 = 512 * 1024 * 1024;
 const MOST_KEPT: u64 = 16 * 1024 * 1024;
 
 const OUTCOME: &str = "outcome.json";
-/// Where a run's stream is until it is an artifact.
 pub(crate) const STREAM: &str = "stream.jsonl";
 const REQUEST: &str = "request.json";
 /// What a run may leave for people who look into it, with the end of its artifact's name and its type.
@@ -224,7 +223,6 @@ impl EffectContext {
         format!("{}.{ending}", self.key.file_name())
     }
 
-    /// The repository's own template, or the server's, or ours.
     pub(super) async fn template(&self, command: &str) -> Result<String, EffectError> {
         match self.own_template(command).await? {
             Some((_, text)) => Ok(text),

@@ -7,7 +7,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::{EnvironmentRequest, Environments};
 
-/// What is kept of a setup, and how.
 const FORM: &str = "form 2";
 
 impl Environments {

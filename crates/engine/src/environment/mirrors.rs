@@ -3,7 +3,6 @@
 use journeyman_order::{PackageRegistry, RegistryKind, TestingSettings};
 use journeyman_workspace::SourceTree;
 
-/// Each with what installs by name and digest instead.
 const WITH_ADDRESSES: [(&str, &str); 2] = [
     (
         "uv.lock",
@@ -13,7 +12,6 @@ const WITH_ADDRESSES: [(&str, &str); 2] = [
 ];
 const PUBLIC_FILES: &str = "https://files.pythonhosted.org/";
 
-/// What leads past a mirror, for people.
 pub(super) fn past_mirror(settings: &TestingSettings, source: &SourceTree) -> Option<String> {
     let is_mirror = |registry: &&PackageRegistry| registry.kind == RegistryKind::Pip && registry.mirror;
     let mirror = settings.registries.iter().find(is_mirror)?;

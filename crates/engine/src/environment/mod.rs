@@ -78,7 +78,6 @@ pub(crate) struct Environment {
 
 #[derive(Debug)]
 struct EnvironmentRoot {
-    /// What the setup wrote there, and the image.
     layers: Vec<PathBuf>,
     image: UsedImage,
 }
@@ -181,7 +180,6 @@ impl Environments {
         Box::pin(self.make(ask, &shelf, [name, exact])).await
     }
 
-    /// Keeps what a place is made of as long as this is.
     pub(crate) async fn hold(&self, place: &EnvironmentPlace) -> Result<PlaceLease, EffectError> {
         let image = match &place.root {
             Some(root) => Some(self.image(&root.of.name).await?),
@@ -247,6 +245,5 @@ fn tree_layers(folder: &Path, method: LayerMethod, with: TreePurpose) -> Vec<Pat
 pub(crate) enum TreePurpose {
     /// With a repository of one commit: many projects ask git for their version or their files.
     Tests,
-    /// Whoever works in it has a repository of their own.
     Agent,
 }

@@ -9,10 +9,8 @@ use crate::place::folder::LayeredFolder;
 use journeyman_environment::EnvironmentPlan;
 use journeyman_workspace::SourceTree;
 
-/// A file of these is a few hundred bytes.
 const LARGEST: u64 = 64 << 10;
 
-/// Where pip says what it installed from (PEP 610).
 const DIRECT: &str = "direct_url.json";
 
 #[derive(Deserialize)]

@@ -23,7 +23,6 @@ use journeyman_workspace::SourceTree;
 
 /// The folders of an environment that nobody writes once it is kept.
 const KEPT: [&str; 5] = ["checkout", "tree", "repository", HOME, ROOT];
-/// Homes below one another; then what was downloaded is downloaded anew.
 const MOST_BELOW: usize = MOST_LAYERS - 4;
 /// How long before now files of a checkout were written: what is written into it afterwards is newer by any clock, so that
 /// whatever compiles by time compiles it.

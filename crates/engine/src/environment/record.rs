@@ -13,9 +13,7 @@ const LARGEST: u64 = 16 << 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct EnvironmentRecord {
-    /// The commit that is checked out in it …
     pub(super) commit: CommitSha,
-    /// … but for these paths.
     pub(super) laid: Vec<PathBuf>,
     /// None where there was nothing to install.
     pub(super) setup: Option<CommandRun>,

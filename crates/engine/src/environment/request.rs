@@ -10,9 +10,7 @@ use journeyman_workspace::SourceTree;
 pub(crate) struct EnvironmentRequest {
     pub(crate) repository: RepositoryName,
     pub(crate) plan: EnvironmentPlan,
-    /// The commit …
     pub(crate) commit: CommitSha,
-    /// … and its files, with those laid over it.
     pub(crate) source: SourceTree,
     pub(crate) laid: Vec<PathBuf>,
     pub(crate) network: SetupNetwork,
@@ -25,7 +23,6 @@ pub(crate) struct EnvironmentRequest {
 pub(crate) enum EnvironmentOwner {
     /// The repository's: its setup ran on a commit of the default branch.
     Repository,
-    /// That of whoever has this folder.
     Folder(PathBuf),
 }
 

@@ -55,7 +55,6 @@ pub(crate) struct ServiceFailure {
 }
 
 impl RunningServices {
-    /// Those that have ended, although somebody may still want them.
     pub(crate) fn ended(&self) -> Vec<ServiceFailure> {
         self.running.iter().filter_map(|service| failure(&service.name, &service.state.borrow())).collect()
     }

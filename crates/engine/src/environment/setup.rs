@@ -19,7 +19,6 @@ use journeyman_order::{EffectError, Exit};
 const LEAST: Duration = Duration::from_secs(1);
 
 pub(super) struct FinishedSetup {
-    /// All of it, as one command.
     pub(super) run: CommandRun,
     pub(super) steps: Vec<CommandRun>,
     pub(super) output: String,

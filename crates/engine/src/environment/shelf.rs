@@ -18,7 +18,6 @@ use journeyman_workspace::remove_all;
 /// How folders are called that are half of an environment, or were one; what is left of a server that was killed.
 pub(super) const HALF: &str = "half-";
 const GONE: &str = "gone-";
-/// Written anew each time somebody takes it.
 const USED: &str = "used";
 
 /// As long as it lives, an environment is not taken away.
@@ -123,7 +122,6 @@ impl Environments {
         Ok(Some(Environment { folder, record, home_layers, root, method, source, is_kept, _lease: lease }))
     }
 
-    /// The shared environment that was used last, for what its package managers downloaded.
     pub(super) fn nearest(&self, ask: &EnvironmentRequest) -> Option<(String, EnvironmentRecord)> {
         let shelf = self.inner.workspaces.environments(&ask.repository);
         let mut kept = environments_in(&shelf);
@@ -200,7 +198,6 @@ impl Environments {
     }
 }
 
-/// Those of all repositories, the one that was not used for longest first.
 fn all_environments_in(all: &Path) -> Vec<(SystemTime, PathBuf, EnvironmentRecord)> {
     let folders = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let shelves = folders(all).flat_map(|owner| folders(&owner.path())).map(|shelf| shelf.path());
@@ -229,7 +226,6 @@ pub(super) fn clear_leftovers(all: &Path) {
     }
 }
 
-/// Those that are whole, with when they were used last.
 fn environments_in(shelf: &Path) -> Vec<(SystemTime, String, EnvironmentRecord)> {
     let entries = std::fs::read_dir(shelf).into_iter().flatten().flatten();
     let known = entries.filter_map(|entry| {

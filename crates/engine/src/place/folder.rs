@@ -28,7 +28,6 @@ pub(crate) enum LayerMethod {
 const OPAQUE: &str = "user.overlay.opaque";
 /// Bytes of a path that a repository's settings name; each of its folders is looked at from within the next.
 const LONGEST_PATH: usize = 1_024;
-/// Files and folders that one run may leave where they are looked through.
 const MOST_WALKED: usize = 2_000_000;
 /// A file of a checkout that is larger says nothing of how tests are run.
 const LARGEST_READ: u64 = 1 << 20;
@@ -48,7 +47,6 @@ pub(crate) struct LayeredFolder {
 }
 
 impl LayeredFolder {
-    /// Makes it anew at this place, with nothing written yet.
     pub(crate) fn make(at: &Path, lower: &[PathBuf], method: LayerMethod) -> io::Result<Self> {
         let made = Self::existing(at, lower, method);
         fs::create_dir_all(at)?;
@@ -134,7 +132,6 @@ impl LayeredFolder {
         each.map_err(io::Error::other)?
     }
 
-    /// Where a path is written, with nothing there yet and its folders made.
     fn cleared(&self, path: &Path) -> io::Result<PathBuf> {
         let mut place = self.written();
         let mut parts = path.components().peekable();
@@ -172,7 +169,6 @@ impl LayeredFolder {
         Ok(place)
     }
 
-    /// Has nothing be seen at a path where nothing is written.
     fn hide(&self, path: &Path, place: &Path) -> io::Result<()> {
         let is_below = self.lower.iter().any(|layer| fs::symlink_metadata(layer.join(path)).is_ok());
         match self.method {
@@ -249,7 +245,6 @@ impl LayeredFolder {
         Ok(touched.into_iter().collect())
     }
 
-    /// A file that is not large, as it is seen.
     pub(crate) fn read(&self, path: &str) -> Option<Vec<u8>> {
         let path = Some(Path::new(path)).filter(|path| path.as_os_str().len() <= LONGEST_PATH)?;
         let mut folders = HashMap::new();
@@ -316,13 +311,11 @@ fn mark(place: &Path) -> Option<(u64, i64, i64)> {
     Some((found.ino(), found.ctime(), found.ctime_nsec()))
 }
 
-/// What an upper layer says of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WrittenState {
     Here,
     /// Nothing: what is below is seen.
     NotWritten,
-    /// That nothing is seen.
     Hidden,
 }
 

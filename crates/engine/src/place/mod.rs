@@ -16,15 +16,11 @@ use journeyman_environment::EnvironmentPlan;
 use journeyman_sandbox::{JobRoot, LayerStack, Mount, ProgramOwner, Relocation, SharedNetwork};
 use journeyman_workspace::write_whole;
 
-/// The checkout, in the folder of a place.
 pub(crate) const TREE: &str = "work";
-/// The home, beside it.
 pub(crate) const HOME: &str = "home";
-/// What is its `/`, where that is an image, beside them.
 pub(crate) const ROOT: &str = "root";
 /// In the folder of an environment: another text in each.
 pub(crate) const MADE: &str = "made";
-/// In the folder of a place that lasts.
 pub(crate) const RECORD: &str = "place.json";
 
 #[derive(Debug, Clone)]
@@ -33,19 +29,15 @@ pub(crate) struct EnvironmentPlace {
     pub(crate) home: LayeredFolder,
     /// None: the machine's own system.
     pub(crate) root: Option<PlaceRoot>,
-    /// That of the services that run beside it now.
     pub(crate) network: Option<SharedNetwork>,
-    /// On the host.
     pub(crate) folder: PathBuf,
     pub(crate) inside: PathBuf,
     pub(crate) variables: BTreeMap<String, String>,
-    /// Folders of programs for the front of the PATH, as they are seen.
     pub(crate) search: Vec<PathBuf>,
     /// Paths that the setup made, and that are none of the repository's.
     pub(crate) installed: Vec<String>,
 }
 
-/// What jobs in a place see as `/`, where that is an image.
 #[derive(Debug, Clone)]
 pub(crate) struct PlaceRoot {
     pub(crate) folder: LayeredFolder,
@@ -161,7 +153,6 @@ impl EnvironmentPlace {
         write_whole(&self.folder.join(RECORD), &serde_json::to_vec(&record)?)
     }
 
-    /// Where its folder is seen, if not where it is.
     pub(crate) fn relocation(&self) -> Option<Relocation> {
         let is_elsewhere = self.folder != self.inside;
         is_elsewhere.then(|| Relocation { host: self.folder.clone(), inside: self.inside.clone() })

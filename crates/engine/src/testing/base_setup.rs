@@ -17,7 +17,6 @@ use journeyman_workspace::ChangedContent;
 const MOST_NAMED: usize = 5;
 
 pub(super) enum BaseSetup {
-    /// It is put back.
     PutBack(Box<VerdictBasis>),
     /// It cannot be read.
     Unreadable,
@@ -45,7 +44,6 @@ impl VerdictBasis {
         )
     }
 
-    /// Why a pass verifies nothing, where the change's own setup had no network.
     pub(super) fn offline_setup_doubt(&self) -> String {
         format!(
             "the change edits {}, and its own setup failed without a network, so that its tests ran with what the setup of \

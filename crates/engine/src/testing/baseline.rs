@@ -13,7 +13,6 @@ use journeyman_order::{EffectError, Exit, TestReport};
 use journeyman_verify::experiment::ExperimentCell;
 use journeyman_workspace::write_whole;
 
-/// Base commits of a repository that are remembered; the oldest are forgotten.
 const MOST_KEPT: usize = 200;
 const MOST_TAIL: usize = 64 << 10;
 const LARGEST: u64 = 64 << 20;
@@ -25,16 +24,12 @@ pub(super) struct CachedBaseline {
     pub(super) reading: TestReport,
     #[serde(default)]
     pub(super) tail: String,
-    /// Tracked files that are written while its tests run.
     #[serde(default)]
     pub(super) rewritten: Vec<String>,
-    /// Folders whose command ran no test.
     #[serde(default)]
     pub(super) without_tests: Vec<String>,
-    /// Whether it is from an earlier run.
     #[serde(skip)]
     pub(super) kept: bool,
-    /// What its commands printed, where they ran now.
     #[serde(skip)]
     pub(super) outputs: Vec<CommandOutput>,
 }

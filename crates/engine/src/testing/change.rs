@@ -22,7 +22,6 @@ const MOST_MUTANTS: usize = 12;
 #[derive(Default)]
 pub(super) struct ChangeAnalysis {
     pub(super) sides: ChangeSplit,
-    /// For reviewer and person.
     pub(super) remarks: Vec<Weakening>,
     pub(super) dependencies: Vec<String>,
     /// Paths of the base's tests that the change touches and that cannot be put back, since they cannot be read.
@@ -33,10 +32,8 @@ pub(super) struct ChangeAnalysis {
     pub(super) compiled: Vec<String>,
     /// Words of the change's code that stand nowhere in the base.
     pub(super) new_words: BTreeSet<String>,
-    /// What is defined in the files of code that the change touches.
     pub(super) own_words: BTreeSet<String>,
     pub(super) edited_tests: Vec<EditedTest>,
-    /// Mutants of the changed lines of code, those worth trying first.
     pub(super) mutants: Vec<Mutant>,
     pub(super) after: BTreeMap<String, Vec<u8>>,
     /// Files that have none since they cannot be read: how many of their lines, and why.
@@ -76,7 +73,6 @@ pub(super) async fn read_change(
 struct ChangeReaders<'r> {
     /// The names under which links of either show what differs, each with the path that it stands for.
     names: Vec<(String, String)>,
-    /// Read files, by way of links as well.
     base: &'r dyn Fn(&str) -> Option<Vec<u8>>,
     after: &'r dyn Fn(&str) -> Option<Vec<u8>>,
 }

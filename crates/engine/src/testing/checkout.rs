@@ -43,7 +43,6 @@ impl CheckoutPool {
         self.has_own_folders && self.most > 1
     }
 
-    /// A place with nothing in it, once there is one.
     pub(super) async fn acquire(
         &self,
         testing: &CommitTester,

@@ -61,11 +61,9 @@ pub(super) struct CheckoutRun {
     /// None where the setup failed, or there is no test command.
     pub(super) test: Option<FinishedCommand>,
     pub(super) reading: TestReport,
-    /// Tracked files that were written while the tests ran.
     pub(super) rewritten: Vec<String>,
     /// Folders that are tested each by itself, and whose command ran no test.
     pub(super) without_tests: Vec<String>,
-    /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
     invocation: Option<TestInvocation>,
 }
@@ -73,7 +71,6 @@ pub(super) struct CheckoutRun {
 pub(super) struct PreparedCheckout {
     pub(super) place: EnvironmentPlace,
     pub(super) source: SourceTree,
-    /// Variables that keep out what is not of the source.
     pub(super) environment: BTreeMap<String, String>,
     /// What it is made of, and what runs beside it, which stay as long as this.
     _environment: Arc<Environment>,
@@ -122,7 +119,6 @@ impl CheckoutRun {
         self
     }
 
-    /// This run of a folder, and that of the next one: as one run.
     fn joined(self, next: Self) -> Self {
         let mut rewritten = [self.rewritten, next.rewritten].concat();
         rewritten.sort();
@@ -335,7 +331,6 @@ impl CommitTester {
         Ok((ran, Some(ready)))
     }
 
-    /// The files of a commit with those laid over it, and which these are.
     async fn source(
         &self,
         ask: &TestRunRequest,
@@ -366,7 +361,6 @@ impl CommitTester {
         .await
     }
 
-    /// What a commit with files laid over it asks for, by this plan.
     async fn own_environment(
         &self,
         ask: &TestRunRequest,

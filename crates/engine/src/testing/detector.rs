@@ -40,13 +40,11 @@ impl LieSession {
     }
 }
 
-/// What the tests come to in other words.
 #[derive(Default)]
 struct RewordingResult {
     session: LieSession,
     /// Tests that fail though nothing in them is false.
     red: Vec<String>,
-    /// The first expectation that was put in other words and was not met.
     unmet: Option<Lie>,
 }
 
@@ -263,7 +261,6 @@ impl ExperimentContext<'_> {
         Ok(RewordingResult { session, red, unmet: lies.iter().find(is_unmet).cloned() })
     }
 
-    /// Of each of these tests the first expectation that is surely one.
     fn sure_ones(&self, texts: &TestTexts<'_>, names: &[String]) -> Vec<Lie> {
         let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
         let lies = texts.of_tests(names, &self.baseline.tail);
@@ -311,7 +308,6 @@ impl ExperimentContext<'_> {
         })
     }
 
-    /// Which of these lies the tests notice on the code of the base.
     async fn noticed_on_the_base(
         &self,
         texts: &TestTexts<'_>,
@@ -447,7 +443,6 @@ fn said_at_last(before: LieVerdict, now: LieVerdict) -> LieVerdict {
     }
 }
 
-/// Files laid over what is laid already.
 fn over(overlays: &[Overlay], laid: Vec<Overlay>) -> Vec<Overlay> {
     let is_kept = |overlay: &&Overlay| !laid.iter().any(|own| own.path == overlay.path);
     let kept: Vec<Overlay> = overlays.iter().filter(is_kept).cloned().collect();

@@ -12,7 +12,6 @@ use journeyman_order::{CommitSha, Exit, TestCaseStatus, TestCases};
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{died, not_loaded};
 
-/// Tests that are run alone, until one of them is red.
 const MOST: usize = 3;
 impl ExperimentContext<'_> {
     /// Looks for the test by which the run of the change's tests on the code of the base died.

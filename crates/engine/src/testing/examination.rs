@@ -17,10 +17,8 @@ use journeyman_verify::{Overlay, OverlayAction};
 
 /// How often a program is run: what differs from run to run says nothing.
 const TIMES: u32 = 2;
-/// And one that has to fail on the base.
 const TIMES_RED: u32 = 3;
 
-/// The project's own tests with the examiner's test files beside them, on both codes.
 struct TestFileRuns {
     before: CheckoutRun,
     after: CheckoutRun,

@@ -12,7 +12,6 @@ use journeyman_verify::examples::{
 
 const MOST_BYTES: usize = 16 << 20;
 
-/// Files of code.
 fn is_wanted(path: &str) -> bool {
     [".py", ".js", ".mjs", ".cjs"].iter().any(|end| path.ends_with(end))
 }

@@ -42,20 +42,16 @@ pub(super) struct ExperimentContext<'a> {
     new_texts: OnceCell<Vec<(String, Vec<u8>)>>,
 }
 
-/// The tests of the base on the code of the change.
 pub(super) struct OldTestsRun {
     pub(super) ran: CheckoutRun,
     pub(super) overlays: Vec<Overlay>,
-    /// The paths of the base's tests that do not load there.
     unloaded: Vec<String>,
 }
 
 /// What is known of a run on the code of the base that died or did not end.
 pub(super) enum OldCodeDeath {
     Alive,
-    /// This one is red by itself, and the run says so now.
     Found(Option<DiedTest>),
-    /// Each test by itself is fine.
     NotFound,
     /// The runner cannot be asked for one test.
     OfAll(DiedTest),
@@ -95,7 +91,6 @@ impl<'a> ExperimentContext<'a> {
         self.loading("-old-tests", &self.ask.commit, &self.change.sides.old_tests, None).await
     }
 
-    /// What is to be known of a change beside that its tests pass.
     pub(super) async fn experiment(
         &self,
         ran: &CheckoutRun,
@@ -519,7 +514,6 @@ async fn wanted<T>(
     }
 }
 
-/// Whether a text speaks of a file: by its path, or as a module.
 fn mentions(text: &str, path: &str) -> bool {
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
     text.contains(path) || (path.ends_with(".py") && text.contains(&stem.replace('/', ".")))

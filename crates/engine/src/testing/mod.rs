@@ -48,13 +48,10 @@ use checkout_run::CheckoutRunSpec;
 use experiment::ExperimentContext;
 use unrun::not_tested;
 
-/// Runs the tests of repositories on commits of ours. Cheap to clone.
 #[derive(Clone)]
 pub struct CommitTester {
     pub sandbox: Sandbox,
-    /// Where the commits are.
     pub workspaces: Workspaces,
-    /// In what they are tested.
     pub environments: Environments,
     pub settings: TestingSettings,
 }
@@ -73,7 +70,6 @@ pub struct TestRunRequest {
     pub issue: String,
     /// What the examiner says of the issue; none where nobody examined it.
     pub examination: Option<IssueExamination>,
-    /// What is known already of what its images' names mean.
     pub images: PinnedImages,
     /// A folder of this run's own; emptied before and after.
     pub folder: PathBuf,
@@ -93,7 +89,6 @@ impl TestRunRequest {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestRunResult {
-    /// The verdict and its evidence.
     pub run: TestRun,
     pub outputs: Vec<CommandOutput>,
     pub is_image_by_digest: bool,
@@ -105,18 +100,15 @@ pub(crate) struct BaselineOutcome {
     pub(crate) reading: TestReport,
     pub(crate) tail: String,
     pub(crate) kept: bool,
-    /// The command, where it is not the planned one.
     pub(crate) tests_alone: Option<String>,
 }
 
-/// Where what is told of a base commit comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BaselineSource {
     KnownOrRun,
     Run,
 }
 
-/// By what a commit is judged, and what it changes.
 #[derive(Clone)]
 struct VerdictBasis {
     before: EnvironmentPlan,
@@ -126,7 +118,6 @@ struct VerdictBasis {
     /// Projects that the change edits, and of whose tests none is known to run.
     unrun: Vec<UnrunProject>,
     checkouts: Arc<CheckoutPool>,
-    /// The paths by which it is set up and that the change edits.
     edited_setup: Vec<String>,
     /// What of the base is laid over the change in each run.
     put_back: Vec<Overlay>,

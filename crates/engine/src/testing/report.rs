@@ -9,7 +9,6 @@ use crate::place::EnvironmentPlace;
 use journeyman_order::EffectError;
 
 const LARGEST: u64 = 16 * 1024 * 1024;
-/// Takes away what fits a pattern below a folder.
 const CLEAR: &str = r#"[ ! -e "$1" ] || find "$1" ! -type d -path "$2" -exec rm -f -- {} +"#;
 /// Prints every file that fits a pattern, after a mark.
 const READ: &str = r#"[ ! -e "$1" ] || find "$1" -type f '(' -path "$2" -o -path "$3" ')' \

@@ -30,7 +30,7 @@ const NEW_PROJECT: &str = "The repository has no manifest yet. A change that bri
                            sandbox.setup_network_for_changes = true in journeyman.toml.";
 const MOST_NAMED: usize = 3;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct EnvironmentSurvey {
     pub report: EnvironmentReport,
     /// Each command of the setup, the one that failed included. Those of one that was there before, as they ran then.
@@ -50,20 +50,7 @@ impl EnvironmentSurvey {
     pub fn without_plan(problem: EnvironmentProblem) -> Self {
         let remedy = problem.remedy.clone();
         let report = EnvironmentReport { problem: Some(problem), ..EnvironmentReport::default() };
-        Self::begun(report, remedy)
-    }
-
-    fn begun(report: EnvironmentReport, remedy: String) -> Self {
-        Self {
-            report,
-            steps: Vec::new(),
-            setup_failure: None,
-            tests_alone: None,
-            verdict: None,
-            reading: TestReport::default(),
-            tail: String::new(),
-            remedy,
-        }
+        Self { report, remedy, ..Self::default() }
     }
 }
 
@@ -143,7 +130,8 @@ impl CommitTester {
             notes: notes(&ask.plan),
             ..EnvironmentReport::default()
         };
-        let mut survey = EnvironmentSurvey::begun(report, change_the(&ask.plan, "setup"));
+        let remedy = change_the(&ask.plan, "setup");
+        let mut survey = EnvironmentSurvey { report, remedy, ..EnvironmentSurvey::default() };
         let is_new = ask.plan.source == EnvironmentSource::Nothing && ask.plan.test.is_none();
         if is_new && !self.settings.setup_network_for_changes {
             survey.report.notes.push(NEW_PROJECT.to_owned());

@@ -9,20 +9,11 @@ use journeyman_order::test_run::CommandRun;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum EnvironmentProgress {
-    SetupBegan {
-        command: String,
-    },
+    SetupBegan { command: String },
     SetupEnded(CommandRun),
-    TestsBegan {
-        command: String,
-    },
-    ImagePulled {
-        image: String,
-        pulled: PullProgress,
-    },
-    ServiceBegan {
-        name: String,
-    },
+    TestsBegan { command: String },
+    ImagePulled { image: String, pulled: PullProgress },
+    ServiceBegan { name: String },
 }
 
 #[derive(Debug, Clone, Default)]

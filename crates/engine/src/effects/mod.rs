@@ -93,69 +93,60 @@ impl EffectPerformer for RealEffects {
         effect: Effect,
         turns: watch::Receiver<JournalSnapshot>,
     ) -> EffectOutcome {
-        perform(parts, order, effect, turns).await
+        let context = EffectContext::of(parts, order, (effect.key, effect.attempt), turns);
+        let is_on_github = is_on_github(&effect.r#move);
+        let tried_at = if is_on_github { context.known_place().await } else { None };
+        let tried = match effect.r#move {
+            Move::Authorize { person } => context.authorize(&person).await,
+            Move::Prepare => context.prepare().await,
+            Move::RunAgent(task) => Box::pin(context.run_agent(task)).await,
+            Move::FindFiles { glob } => context.find_files(&glob).await,
+            Move::Import { branch, base } => context.import(&branch, &base).await,
+            Move::Commit { tree, parent, merges, message, date } => {
+                let made = context.commit(tree, (parent, merges), message, date).await;
+                context.unless_lost("commit", made).await
+            }
+            Move::RunTests { commit } => {
+                let tested = context.run_tests(&commit).await;
+                context.unless_lost("tests", tested).await
+            }
+            Move::Push { branch, commit, lease } => context.push(branch, commit, lease).await,
+            Move::OpenPull { branch, title, summary } => context.open_pull(&branch, &title, &summary).await,
+            Move::FinishPull { pull, title, summary, ready } => {
+                context.finish_pull(pull, &title, &summary, ready).await
+            }
+            Move::WriteArtifact { answer, branch, artifact } => {
+                context.write_artifact(&answer, &branch, &artifact).await
+            }
+            Move::Archive { stage, parts } => context.archive(&stage, &parts).await,
+            Move::ShowReview(note) => context.show_review(&note).await,
+            Move::ShowStatus { .. } => context.show_status().await,
+            Move::RerunJobs { head: _, jobs } => context.rerun_jobs(&jobs).await,
+            Move::ShowCheck { head, state } => context.show_check(&head, state).await,
+            Move::ReadIssue => context.read_issue().await,
+            Move::Preflight => context.preflight().await,
+            Move::PrepareEnvironment => Box::pin(context.prepare_environment()).await,
+            Move::ReadPull { pull, head } => context.read_pull(pull, &head).await,
+            Move::TakeIn { branch, head } => context.fetch_human(branch, head).await,
+            Move::UpdateBranch { head, how, date } => context.update_branch(head, how, date).await,
+            Move::AnswerThreads { pull, replies } => context.answer_threads(pull, &replies).await,
+            Move::RequestReview { pull, reviewers } => context.request_review(pull, &reviewers).await,
+            Move::ShowAnswer(note) => context.show_answer(&note).await,
+            Move::React { comment, reaction } => context.react(comment, reaction).await,
+            Move::Say { on, saying } => context.say(on, &saying).await,
+            Move::Tidy { branch } => context.tidy(branch).await,
+        };
+        match tried {
+            Ok(outcome) => outcome,
+            Err(error) if error.retry == Retry::Never && is_on_github => {
+                EffectOutcome::Trouble(context.unless_elsewhere(error, tried_at).await)
+            }
+            Err(error) => EffectOutcome::Trouble(error),
+        }
     }
 }
 
 type EffectResult = Result<EffectOutcome, EffectError>;
-
-pub(super) async fn perform(
-    parts: Arc<EngineParts>,
-    order: OrderId,
-    effect: Effect,
-    turns: watch::Receiver<JournalSnapshot>,
-) -> EffectOutcome {
-    let context = EffectContext::of(parts, order, (effect.key, effect.attempt), turns);
-    let is_on_github = is_on_github(&effect.r#move);
-    let tried_at = if is_on_github { context.known_place().await } else { None };
-    let tried = match effect.r#move {
-        Move::Authorize { person } => context.authorize(&person).await,
-        Move::Prepare => context.prepare().await,
-        Move::RunAgent(task) => Box::pin(context.run_agent(task)).await,
-        Move::FindFiles { glob } => context.find_files(&glob).await,
-        Move::Import { branch, base } => context.import(&branch, &base).await,
-        Move::Commit { tree, parent, merges, message, date } => {
-            let made = context.commit(tree, (parent, merges), message, date).await;
-            context.unless_lost("commit", made).await
-        }
-        Move::RunTests { commit } => {
-            let tested = context.run_tests(&commit).await;
-            context.unless_lost("tests", tested).await
-        }
-        Move::Push { branch, commit, lease } => context.push(branch, commit, lease).await,
-        Move::OpenPull { branch, title, summary } => context.open_pull(&branch, &title, &summary).await,
-        Move::FinishPull { pull, title, summary, ready } => {
-            context.finish_pull(pull, &title, &summary, ready).await
-        }
-        Move::WriteArtifact { answer, branch, artifact } => {
-            context.write_artifact(&answer, &branch, &artifact).await
-        }
-        Move::Archive { stage, parts } => context.archive(&stage, &parts).await,
-        Move::ShowReview(note) => context.show_review(&note).await,
-        Move::ShowStatus { .. } => context.show_status().await,
-        Move::RerunJobs { head: _, jobs } => context.rerun_jobs(&jobs).await,
-        Move::ShowCheck { head, state } => context.show_check(&head, state).await,
-        Move::ReadIssue => context.read_issue().await,
-        Move::Preflight => context.preflight().await,
-        Move::PrepareEnvironment => Box::pin(context.prepare_environment()).await,
-        Move::ReadPull { pull, head } => context.read_pull(pull, &head).await,
-        Move::TakeIn { branch, head } => context.fetch_human(branch, head).await,
-        Move::UpdateBranch { head, how, date } => context.update_branch(head, how, date).await,
-        Move::AnswerThreads { pull, replies } => context.answer_threads(pull, &replies).await,
-        Move::RequestReview { pull, reviewers } => context.request_review(pull, &reviewers).await,
-        Move::ShowAnswer(note) => context.show_answer(&note).await,
-        Move::React { comment, reaction } => context.react(comment, reaction).await,
-        Move::Say { on, saying } => context.say(on, &saying).await,
-        Move::Tidy { branch } => context.tidy(branch).await,
-    };
-    match tried {
-        Ok(outcome) => outcome,
-        Err(error) if error.retry == Retry::Never && is_on_github => {
-            EffectOutcome::Trouble(context.unless_elsewhere(error, tried_at).await)
-        }
-        Err(error) => EffectOutcome::Trouble(error),
-    }
-}
 
 fn is_on_github(r#move: &Move) -> bool {
     !matches!(

@@ -28,7 +28,7 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::{Effect, EffectContext, perform};
+use super::{Effect, EffectContext, EffectPerformer as _, RealEffects};
 use crate::live_journal::JournalSnapshot;
 use crate::{Clock, EngineParts, EngineSettings, Environments};
 use journeyman_agent::{AgentSettings, Agents, RuntimeKind};
@@ -185,8 +185,7 @@ impl EffectsFixture {
     /// Makes an effect and tells nobody: what is left when the process ends at that moment.
     async fn attempt(&self, name: &str, r#move: Move) -> EffectOutcome {
         let effect = Effect { key: key(name), attempt: 1, r#move };
-        // On the heap, as a spawned one is: a story of many effects is no deeper than one of them.
-        Box::pin(perform(Arc::clone(&self.parts), self.order, effect, self.turns().await)).await
+        RealEffects.perform(Arc::clone(&self.parts), self.order, effect, self.turns().await).await
     }
 
     /// Runs the agent, which is this script.

@@ -12,8 +12,7 @@ use journeyman_store::{AfterMergeFact, AfterMergeKind, DeliveryConclusion, Store
 use journeyman_webhook::{MergeFact, merge_news};
 
 impl Engine {
-    /// Takes in what has come. What it tells of merged pull requests is kept before it is concluded: should the server end
-    /// in between, it is read again.
+    /// Keeps what a delivery tells of merged pull requests before it is concluded: a crash in between repeats it.
     pub(super) async fn process_arrived(
         &self,
         delivery: &StoredDelivery,

@@ -192,8 +192,7 @@ const BUNDLES: [&str; 4] = [
 ];
 const OWN_BUNDLE: &str = ".config/journeyman/certificates.pem";
 
-/// Has programs trust whom the machine trusts, and the settings' authorities: many bring a list of their own, in which a
-/// company's are missing.
+/// Programs trust the machine's certificates and those of the settings: many bring a list of their own.
 fn certificates(
     place: &EnvironmentPlace,
     own: Option<&TrustedCertificates>,

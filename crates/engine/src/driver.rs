@@ -56,8 +56,7 @@ struct RunningEffect {
 }
 
 impl Engine {
-    /// Goes from move to move. `signaled` tells of entries that somebody else wrote. Dropping the future stops what
-    /// is under way; the journal then says what was intended, and the next drive does that again.
+    /// `signaled` tells of entries of others. Dropping the future stops what is running; the next drive repeats it.
     pub(super) async fn drive(
         &self,
         order: OrderId,
@@ -191,8 +190,7 @@ impl OrderDriver {
         });
     }
 
-    /// Starts the effects whose intent is written, and writes the others': these begin in the next turn, so that what
-    /// they are handed holds their own intent. Whether anything was written.
+    /// Starts the effects whose intent is written, and writes the intent of others. Returns whether anything was written.
     async fn start_planned(&mut self, turn: &JournalSnapshot) -> Result<bool, StoreError> {
         let mut written = false;
         let moves = &turn.survey.next.moves;

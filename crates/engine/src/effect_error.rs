@@ -8,8 +8,7 @@ pub(super) fn never(message: impl Into<String>) -> EffectError {
     EffectError { message: message.into(), retry: Retry::Never }
 }
 
-/// What the disk does is tried again. What is forbidden stays so, and so does what a repository of ours said: something may have
-/// to come again first.
+/// The disk is tried again, unless it forbids something or one of our repositories is damaged.
 pub(super) fn disk(what: &str) -> impl Fn(std::io::Error) -> EffectError + '_ {
     move |error| {
         let said = format!("cannot {what}: {error}");

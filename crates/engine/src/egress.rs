@@ -89,8 +89,7 @@ pub(super) fn model_upstream(
     Ok(door.explaining(journeyman_agent::how_to_price))
 }
 
-/// The job names the model. At a provider's own service one whose price is not known costs all the same, so that it has
-/// none here; at a service of one's own it counts nothing.
+/// A provider's own service charges for a model whose price is unknown. Another service counts nothing.
 fn price(base: &Url, prices: &Prices) -> journeyman_gateway::PriceLookup {
     let (prices, is_a_providers) = (prices.clone(), journeyman_agent::is_a_providers_own(base));
     Arc::new(move |model, tokens| {

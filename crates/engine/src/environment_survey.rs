@@ -36,8 +36,7 @@ pub struct EnvironmentSurvey {
     /// Each command of the setup, the one that failed included. Those of one that was there before, as they ran then.
     pub steps: Vec<CommandRun>,
     pub setup_failure: Option<CommandOutput>,
-    /// The command by which the tests in the planned one were run, and changes are judged; none where that is the planned
-    /// one.
+    /// The command that judges changes, if it is not the planned one.
     pub tests_alone: Option<String>,
     /// What the tests come to; none where they did not run.
     pub verdict: Option<TestVerdict>,
@@ -55,11 +54,7 @@ impl EnvironmentSurvey {
 }
 
 impl CommitTester {
-    /// Prepares the environment of the request's base commit, which has to be one of the default branch, and runs its
-    /// tests there.
-    ///
-    /// # Errors
-    /// When the sandbox, the disk or the repository fails; never by what setup and tests do.
+    /// Prepares the environment of the base commit, and runs its tests there.
     pub async fn survey(
         &self,
         ask: &TestRunRequest,
@@ -73,10 +68,7 @@ impl CommitTester {
         Box::pin(self.survey_in(&request, images, ask, enough)).await
     }
 
-    /// What the base commit asks for, before anything is done.
-    ///
-    /// # Errors
-    /// When the repository cannot be read.
+    /// The plan of the base commit.
     pub async fn environment_plan(&self, ask: &TestRunRequest) -> Result<EnvironmentPlan, EffectError> {
         match self.environment_request(ask).await {
             Ok((request, _)) => Ok(request.plan),

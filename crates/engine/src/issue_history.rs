@@ -225,8 +225,7 @@ impl Engine {
         Ok(Ok(history))
     }
 
-    /// Whether it was done, or said, before the order was asked for: it can arrive late, or a second time under another
-    /// GUID, and would end the order, or be said to it.
+    /// Whether it happened before the order was asked for: it can arrive late, or twice under two GUIDs.
     pub(super) async fn is_of_an_earlier_order(
         &self,
         order: &OrderRow,

@@ -193,8 +193,7 @@ impl Engine {
         self.drain.is_cancelled() || self.stop.is_cancelled()
     }
 
-    /// Asks [`Engine::run`] to end when what is under way has ended: nothing new is begun, and after the settings' time
-    /// what is still under way is stopped.
+    /// Starts nothing new. What is running gets the settings' time to finish.
     pub fn drain(&self) {
         self.drain.cancel();
     }

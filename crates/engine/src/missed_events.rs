@@ -116,8 +116,7 @@ impl Engine {
         Ok(store.set_repository_looked_until(repository.id, begun).await?)
     }
 
-    /// What happened before is no news to an order. It can be opened long after its label was put on, since GitHub was
-    /// away: what ended it meanwhile was nobody's then.
+    /// Events before this time are no news. An order can be opened long after its label, if GitHub was away.
     async fn news_since(&self, order: &OrderRow, kind: &SignalKind) -> Result<DateTime<Utc>, StoreError> {
         // A command may be the answer to one of these: `/retry` after `/cancel`.
         let is_for_all = matches!(

@@ -14,8 +14,7 @@ use journeyman_order::{
 use journeyman_store::OpenOutcome;
 
 impl Engine {
-    /// Opens an order for whoever holds the API's token. When one is active, that is it; when one has an open pull
-    /// request, it goes on, as `/retry` would.
+    /// Opens an order through the API, or continues the one with an open pull request, as `/retry` would.
     pub async fn open(
         &self,
         repository: RepositoryName,
@@ -65,11 +64,7 @@ impl Engine {
         })
     }
 
-    /// Tells an order what somebody says who holds the API's token or has signed in, and wakes it: also one that has ended. The number of the
-    /// journal's entry that holds it; what becomes of it is the order's to say.
-    ///
-    /// # Errors
-    /// When there is no such order, or a later one is at work on its issue.
+    /// Sends a command of the API or a signed-in person to an order. Returns the number of its journal entry.
     pub async fn command(
         &self,
         order: OrderId,

@@ -26,8 +26,7 @@ pub struct RunStream {
 }
 
 impl Engine {
-    /// The stream of a try of a run, from as far back as it is worth; none where nothing of it is here, such as before it has begun and
-    /// once it is an artifact.
+    /// The stream of a running agent. `None` before it begins, and once it is an artifact.
     pub fn run_stream(
         &self,
         order: OrderId,
@@ -49,10 +48,7 @@ impl Engine {
 }
 
 impl RunStream {
-    /// Whole lines that came since the last call, without secrets. Nothing more comes of a file that is gone.
-    ///
-    /// # Errors
-    /// When the file cannot be read, such as when the run has ended and its stream is an artifact.
+    /// New whole lines, without secrets. Fails once the stream is an artifact.
     pub fn read_on(&mut self) -> std::io::Result<String> {
         let mut file = File::open(&self.file)?;
         let length = file.metadata()?.len();

@@ -13,10 +13,7 @@ pub(super) struct StorePatience {
 }
 
 impl StorePatience {
-    /// Uses the store, again and again until it can be used.
-    ///
-    /// # Errors
-    /// What waiting does not mend.
+    /// Retries until the store can be used.
     pub(super) async fn outlast<T, F: Future<Output = Result<T, StoreError>>>(
         order: OrderId,
         mut attempt: impl FnMut() -> F,
@@ -30,10 +27,7 @@ impl StorePatience {
         }
     }
 
-    /// Waits before the next try. Whoever has lost its database to another server is stopped from outside.
-    ///
-    /// # Errors
-    /// What waiting does not mend, as it is.
+    /// Waits before the next try. Errors that do not pass are returned.
     pub(super) async fn wait(&mut self, order: OrderId, error: StoreError) -> Result<(), StoreError> {
         match error {
             StoreError::Unavailable { .. } => {}

@@ -28,8 +28,7 @@ pub struct ShutdownReport {
 }
 
 struct SupervisedOrders {
-    /// Those that may have something to do and are not driven: as the store said when it was read last, and what was
-    /// heard since. At an event the store is not read again.
+    /// Orders that may have something to do and are not driven.
     waking: BTreeSet<OrderId>,
     read_at: Option<Instant>,
     driven: JoinSet<(OrderId, Result<DriveOutcome, StoreError>)>,

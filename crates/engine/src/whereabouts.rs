@@ -34,11 +34,7 @@ pub(super) async fn last_seen(store: &Store, id: RepositoryId) -> Option<Install
     }
 }
 
-/// Looks through all installations for it; none where no installation that lets us in includes it, or its own is suspended:
-/// people can mend that. `homes` are those that it was seen at.
-///
-/// # Errors
-/// When it was not found, and it could not be looked for at one of its homes, or elsewhere at this moment.
+/// Looks for a repository in all installations. `homes` are those that had it; if one cannot be asked, this is an error.
 pub(super) async fn find(
     github: &GitHub,
     id: RepositoryId,

@@ -41,8 +41,7 @@ impl EffectContext {
         Ok(task)
     }
 
-    /// What the repository asks of whoever works on it, from the default branch and never from what an agent wrote. A
-    /// session remembers it, and a question of a word or two needs none of it.
+    /// The repository's instructions, from the default branch. Sessions remember them, and short questions need none.
     pub(super) async fn instructions(&self, task: &AgentTask) -> Result<String, EffectError> {
         if task.session.is_some() || SHORT_QUESTIONS.contains(&task.command.as_str()) {
             return Ok(String::new());

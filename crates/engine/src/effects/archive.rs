@@ -29,8 +29,7 @@ fn form(text: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// `archive-STAGE-NAME`. Where that could be another's too, because of a hyphen or of what had to be changed, a digest
-/// tells them apart.
+/// `archive-STAGE-NAME`, with a digest if two pairs could give the same name.
 fn artifact_name(stage: &str, name: &str) -> String {
     let plain = |text: &str| -> String {
         text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).take(60).collect()

@@ -59,8 +59,7 @@ impl EffectContext {
         Ok(reading)
     }
 
-    /// The names of those that fail on the commit that the work starts from, or on the base branch as it is now: CI
-    /// looks at both together.
+    /// Checks that fail on the commit that the work starts from, or on the base branch now: CI tests both together.
     async fn failing_on_base(&self, at: &InstalledRepository) -> Result<BTreeSet<String>, EffectError> {
         let base = match &self.survey.trace.base {
             Some(base) => base.clone(),

@@ -7,9 +7,7 @@ use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
 
 impl EffectContext {
-    /// The same trouble, or one that passes: the repository was renamed, transferred or has another installation by now,
-    /// and the next try finds it; or no installation includes it at this moment, which people can mend. As it is it stays
-    /// where that is not to be found out.
+    /// Lets the effect retry if the repository has moved, or if no installation includes it at the moment.
     pub(super) async fn unless_elsewhere(
         &self,
         error: EffectError,

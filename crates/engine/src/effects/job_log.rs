@@ -41,8 +41,7 @@ pub(super) fn redacted(text: &str) -> String {
     }
 }
 
-/// The last 3,000 characters up to the last error: without times, terminal sequences and control characters, and without
-/// what looks like a credential.
+/// The last 3,000 characters up to the last error, cleaned.
 pub(super) fn end_of(log: &str) -> String {
     let text = match TIME.as_ref() {
         Some(time) => time.replace_all(log, "").into_owned(),

@@ -62,12 +62,10 @@ pub(super) struct EffectContext {
     order: OrderId,
     key: MoveKey,
     attempt: usize,
-    /// As it was when the effect began, its own intent included; and what can be told from it. What came later is the
-    /// order's to answer with other moves, so that an effect is made as it was decided on.
+    /// The journal when the effect began, its own intent included. Later entries are for other moves.
     journal: Arc<Journal>,
     survey: Arc<OrderProjection>,
-    /// What has happened since, for the one effect that needs it: a status waits for its turn behind all other writes,
-    /// and says how things stand then.
+    /// The journal now: a status waits behind all other writes, and shows the latest state.
     turns: watch::Receiver<JournalSnapshot>,
 }
 

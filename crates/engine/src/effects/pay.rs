@@ -11,8 +11,7 @@ use journeyman_store::{
 };
 
 impl EffectContext {
-    /// Writes down what a run will cost, as far as that can be told. The inner error says which limit of the day it
-    /// would go over, and what it would cost to go on.
+    /// Reserves the cost of a run. The inner error names the daily limit that it would exceed.
     pub(crate) async fn reserve(&self, task: &AgentTask) -> Result<Result<(), String>, EffectError> {
         let left = self.dollars_left();
         let run = PlannedAgentRun {
@@ -43,8 +42,7 @@ impl EffectContext {
         (budget.usd_limit - budget.usd_spent).max(0.0)
     }
 
-    /// Writes down what a run has cost, once the store can be used. The run itself is remembered already, so that what
-    /// goes wrong here is for the log: the estimate stands until then, and a run that is recalled settles again.
+    /// Records the cost of a run. If that fails, the estimate stands until the run is recalled.
     pub(crate) async fn settle(&self, run: &AgentRun) {
         let cost = RunCost { usd: run.usage.usd, seconds: run.duration_seconds };
         let end = if run.took_place() { RunEnd::Worked } else { RunEnd::KeptOff };

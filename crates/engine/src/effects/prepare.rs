@@ -83,8 +83,7 @@ impl EffectContext {
         .await
     }
 
-    /// Fetches the base, and the commit of ours that a task begins with, where they are not there: as on another machine
-    /// than the one that made them.
+    /// Fetches the commits that a task begins with if they are missing, as on another machine.
     pub(super) async fn bring_commits(&self, task: &AgentTask) -> Result<(), EffectError> {
         let base = self.base()?;
         let begins = match &task.place {
@@ -95,8 +94,7 @@ impl EffectContext {
         self.bring_large_files(std::iter::once(base).chain(begins).collect()).await
     }
 
-    /// Fetches contents of Git LFS that commits here need and that are not here: on another machine, or after they were found
-    /// damaged. Without them a checkout would hold pointers.
+    /// Fetches missing Git LFS content. Without it a checkout would hold pointers.
     pub(super) async fn bring_large_files(&self, commits: Vec<CommitSha>) -> Result<(), EffectError> {
         let repository = self.opened().repository.clone();
         let lacking = self.git(move |workspaces| {
@@ -204,8 +202,7 @@ impl EffectContext {
         }
     }
 
-    /// What is to be said of trouble with a repository of ours: the same, if nothing is wrong with it. A damaged one is deleted
-    /// and fetched again, and so is what is missing. What nothing has any more is for a person, or for the next round.
+    /// Deletes a damaged repository of ours and fetches it again. A commit that is nowhere any more is for a person.
     pub(super) async fn fetched_again(&self, error: EffectError) -> EffectError {
         let (order, known, branch) = (self.order, self.journaled_commits(), self.survey.trace.branch.clone());
         let heads = [

@@ -83,8 +83,7 @@ impl EffectContext {
         pushed
     }
 
-    /// Whether a branch that is in the way is what this order pushed, although its journal does not know: our App opened the
-    /// pull request from it, all of its commits are by us, and no other order here has a branch of that name.
+    /// Whether the journal forgot this push: our App opened the pull request, and all commits of the branch are ours.
     async fn is_own_branch(
         &self,
         at: &InstalledRepository,

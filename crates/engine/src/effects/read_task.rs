@@ -33,8 +33,7 @@ impl EffectContext {
         Ok(EffectOutcome::IssueRead { title: issue.text.title, body: issue.text.body, comments, attachments })
     }
 
-    /// The newest comments that belong to the task, as they are now, and what is attached to them and to the issue as it
-    /// was when the order began.
+    /// The newest comments that belong to the task, and what is attached to them and to the issue.
     pub(super) async fn task_extras(&self, policy: TaskCommentPolicy) -> Result<TaskExtras, EffectError> {
         let all = self.comments_on_issue().await?;
         let body = &self.opened().issue.body;

@@ -190,8 +190,7 @@ impl EffectContext {
         }
     }
 
-    /// Makes what the run left artifacts. They are for people who look into a run, so that what goes wrong with them
-    /// is for the log and does not cost the run.
+    /// Stores the run's files as artifacts. They are for people, so a failure is logged and costs no run.
     async fn keep(&self, run: &AgentRun, folder: &Path, task: &AgentTask, redact: &RedactFn) {
         if let Err(trouble) = self.keep_session(run, folder, task).await {
             let message = trouble.message;
@@ -231,8 +230,7 @@ impl EffectContext {
         }
     }
 
-    /// A template that is not ours, with the file that it is: the repository's own, from the default branch and never
-    /// from what the agent wrote; otherwise the server's.
+    /// A template that is not built in, with its file: the repository's own from the default branch, or the server's.
     pub(super) async fn own_template(&self, command: &str) -> Result<Option<(String, String)>, EffectError> {
         let invalid = |error: InvalidCommandName| never(error.to_string());
         let name = command_name(command).map_err(invalid)?;

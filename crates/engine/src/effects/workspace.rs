@@ -22,8 +22,7 @@ const LONGEST_FILE: usize = 256 * 1024;
 const MOST_FILES: usize = 100;
 
 impl EffectContext {
-    /// Runs what blocks, git and libgit2 mostly, where it may. Dropped, it ends what is fetched. Where a repository of ours
-    /// cannot be read, it is fetched again, for the next try.
+    /// Runs git off the runtime, and ends it when dropped. A damaged repository of ours is fetched again.
     pub(super) async fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
@@ -44,8 +43,7 @@ impl EffectContext {
         done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))
     }
 
-    /// The agent's repository and its origin: made once for a start, before any agent ran; afterwards only touched from
-    /// inside. What is damaged is made anew, and the agent is told.
+    /// The agent's repository and its origin. If the origin is damaged, both are made again and the agent is told.
     pub(super) async fn ready_workspace(
         &self,
         branch: Option<&BranchName>,

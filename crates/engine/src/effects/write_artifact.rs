@@ -55,8 +55,7 @@ impl EffectContext {
         OriginState::read(&said).ok_or_else(|| soon("the agent's origin does not say where the branch is"))
     }
 
-    /// An artifact is the whole change: a file that only an earlier answer under the same id had is taken back, or its
-    /// last version would stay for ever, tests that fail included. What was there at the start is no part of it.
+    /// An artifact is the whole change, so files that only an earlier answer had are restored.
     async fn restored(
         &self,
         answer: &MoveKey,

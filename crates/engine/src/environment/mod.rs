@@ -98,10 +98,7 @@ impl Environments {
         self.inner.method == LayerMethod::Copy
     }
 
-    /// Looks once whether folders can be made of layers here.
-    ///
-    /// # Errors
-    /// When there is no place for images, or registries cannot be reached by these settings.
+    /// Checks once whether layers can be mounted here.
     pub async fn new(
         sandbox: Sandbox,
         workspaces: Workspaces,
@@ -157,10 +154,7 @@ impl Environments {
         }
     }
 
-    /// The environment that is asked for: one that is kept, or made now.
-    ///
-    /// # Errors
-    /// When the sandbox, the disk or the repository fails; never by what the setup does.
+    /// A kept environment, or one that is made now.
     pub(crate) async fn prepare(&self, ask: &EnvironmentRequest) -> Result<Preparation, EffectError> {
         let shelf = match &ask.owner {
             EnvironmentOwner::Repository => self.inner.workspaces.environments(&ask.repository),

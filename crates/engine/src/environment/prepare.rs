@@ -24,8 +24,7 @@ use journeyman_workspace::SourceTree;
 /// The folders of an environment that nobody writes once it is kept.
 const KEPT: [&str; 5] = ["checkout", "tree", "repository", HOME, ROOT];
 const MOST_BELOW: usize = MOST_LAYERS - 4;
-/// How long before now files of a checkout were written: what is written into it afterwards is newer by any clock, so that
-/// whatever compiles by time compiles it.
+/// Checked-out files are dated this long ago, so that build tools see later writes as newer.
 const BEFORE: Duration = Duration::from_secs(60);
 const MOST_OUTPUT: usize = 64 << 10;
 const MOST_INSTALLED: usize = 1_000;

@@ -27,8 +27,7 @@ pub(crate) enum EnvironmentOwner {
 }
 
 impl EnvironmentRequest {
-    /// What a commit asks for by its own plan, whose setup may reach what the settings allow: nothing is laid over it, and
-    /// nobody's change is in it.
+    /// The environment of a commit without a change laid over it.
     pub(crate) fn of_base(
         settings: &TestingSettings,
         (repository, commit): (RepositoryName, CommitSha),

@@ -104,8 +104,7 @@ impl std::fmt::Display for ServiceFailure {
 }
 
 impl Environments {
-    /// Starts services and waits until they can be used. None where there are none. An error inside is the first that
-    /// cannot be used.
+    /// Starts services and waits until they are ready. `None` if there are none; the inner error is the first that failed.
     pub(crate) async fn start_services(
         &self,
         services: &[PlannedService],

@@ -58,8 +58,7 @@ impl Environments {
         Lease { folder: folder.to_owned(), leased: Arc::clone(&self.inner.leased) }
     }
 
-    /// The environment of this name, if it is here and good for the files that are asked for. One that cannot be opened is
-    /// discarded.
+    /// The kept environment of this name, if it fits these files. One that cannot be opened is discarded.
     pub(super) async fn kept_for(
         &self,
         ask: &EnvironmentRequest,

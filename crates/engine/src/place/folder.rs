@@ -284,8 +284,7 @@ impl LayeredFolder {
         Ok(())
     }
 
-    /// Every file, link and whiteout that was written, as paths from here. Folders that `is_entered` refuses are listed
-    /// and not entered.
+    /// Everything that was written, as paths from here. Folders that `is_entered` refuses are listed and not entered.
     pub(crate) fn walk_written(&self, is_entered: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
         let (written, mut found, mut open) = (self.written(), Vec::new(), vec![PathBuf::new()]);
         while let Some(folder) = open.pop() {

@@ -121,8 +121,7 @@ impl CommitTester {
 }
 
 impl CommitTester {
-    /// What the setup of a change asked for and did not get. One that had no network since the change says itself what is
-    /// installed is made once more, to see what it asks for.
+    /// The hosts that the setup of a change asked for in vain. One that had no network runs again to see.
     pub(super) async fn asked_in_vain(
         &self,
         ask: &TestRunRequest,

@@ -165,8 +165,7 @@ fn service_command(failure: &ServiceFailure, what: &str) -> FinishedCommand {
 }
 
 impl CommitTester {
-    /// Checks a commit out, lays files over it, and runs setup and tests there. All runs of a verdict see the same paths,
-    /// and nothing there tells which run it is.
+    /// Runs setup and tests in a fresh checkout. All runs of a verdict see the same paths, so none can tell which it is.
     pub(super) async fn run_in_checkout(
         &self,
         ask: &TestRunRequest,
@@ -381,8 +380,7 @@ impl CommitTester {
         })
     }
 
-    /// The environment that is asked for: that of the base where both ask for the same. What all orders share is made by the
-    /// base's own plan alone, whatever the change says of how it is set up.
+    /// The base's environment if the change asks for the same. Only the base's own plan makes what orders share.
     async fn environment(
         &self,
         ask: &TestRunRequest,

@@ -13,8 +13,7 @@ use journeyman_order::{Exit, Proof, TestCaseStatus};
 use journeyman_verify::Overlay;
 use journeyman_verify::experiment::{ExperimentResult, Lie, TestTexts, evidence_of, lie_told};
 
-/// Lies in one test, what the old code answers among them: each in a run of its own, where the runner can be asked for some
-/// tests only.
+/// Lies in one test: each has its own run, if the runner can select tests.
 const MOST_EACH: usize = 2;
 const MOST_TESTS: usize = 8;
 /// Lies where tests are not named: each takes a run of all of them.
@@ -67,8 +66,7 @@ struct DetectorSuite<'a> {
 }
 
 impl ExperimentContext<'_> {
-    /// Tells lies on the code of the change. Tests that do not notice one are no evidence, and are taken out of the
-    /// judgement.
+    /// Lies to the tests on the code of the change. Tests that do not notice are no evidence.
     pub(super) async fn detect(
         &self,
         ran: &CheckoutRun,
@@ -242,8 +240,7 @@ impl ExperimentContext<'_> {
         Ok(session)
     }
 
-    /// The tests in other words, where nothing says that they run in continuous integration: nothing in them is false, so
-    /// that they have to pass. What fails there knows more of its tests than it should.
+    /// The tests in other words: nothing in them is false, so they have to pass.
     async fn reworded(
         &self,
         suite: &DetectorSuite<'_>,

@@ -77,8 +77,7 @@ impl ExperimentContext<'_> {
         Ok(unnamed_inputs(&self.ask.issue, &texts))
     }
 
-    /// What programs print on a commit, each with its runs. They are run as somebody would run them, and not a machine that
-    /// tests.
+    /// What programs print on a commit, run as a person would run them.
     async fn run_programs(
         &self,
         what: &str,

@@ -80,8 +80,7 @@ impl<'a> ExperimentContext<'a> {
         self.new_texts.get_or_try_init(read).await.map(Vec::as_slice)
     }
 
-    /// The tests of the base on the code of the change, beside the change's own run: where the base's is kept, a processor
-    /// has nothing else to do.
+    /// The base's tests on the change's code, beside the change's own run if a processor is idle.
     pub(super) async fn old_tests_early(&self) -> Result<Option<OldTestsRun>, EffectError> {
         let is_idle = self.baseline.kept && self.judging.checkouts.is_parallel();
         wanted(is_idle && !self.change.sides.test_paths.is_empty(), self.old_tests()).await
@@ -271,8 +270,7 @@ impl<'a> ExperimentContext<'a> {
         })
     }
 
-    /// Runs the tests of the base once more, and leaves out those that this run does not name: names that hold a time, a
-    /// chance or a temporary path are others in each run. Whether there were any.
+    /// Forgets tests whose names differ in a second run of the base: they hold a time or a path. Returns whether it did.
     pub(super) async fn forget_unstable_names(&mut self) -> Result<bool, EffectError> {
         let run = CheckoutRunSpec::all("-base-again", &self.ask.base, &self.judging.before);
         let again = self.testing.run_in_checkout(self.ask, self.judging, run).await?;
@@ -357,8 +355,7 @@ impl<'a> ExperimentContext<'a> {
         Ok((against, ran.outputs().collect()))
     }
 
-    /// The tests that the change adds or edits, where nothing else of the tests differs: the code of the base has to hear no
-    /// others, if these prove something.
+    /// The tests that the change adds or edits, if nothing else of the tests differs.
     fn concerned(&self, ran: &CheckoutRun) -> Option<Vec<String>> {
         let cases = ran.reading.cases.as_ref()?;
         let known = &self.baseline.reading.cases.as_ref()?.tests;
@@ -375,8 +372,7 @@ impl<'a> ExperimentContext<'a> {
         (is_all && ran.can_select(self.named_by(), &own)).then_some(own)
     }
 
-    /// What is fixed has to be fixed by code: tests that fail again once the data which the change touches is put back were
-    /// not, for data may be what they expect.
+    /// Code has to fix a test: one that fails again with the base's data is not fixed.
     async fn without_new_data(
         &self,
         old_tests: Option<&OldTestsRun>,

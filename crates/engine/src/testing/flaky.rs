@@ -68,8 +68,7 @@ impl ExperimentContext<'_> {
         Ok(())
     }
 
-    /// Takes out of what is fixed the tests that pass on the base as well once they are run there again. Where no test is named,
-    /// a run of the base that passes, though the first one did not.
+    /// A test that also passes on the base, when it runs there again, is not fixed.
     pub(super) async fn hold_fixed_against_base(
         &self,
         ran: &CheckoutRun,

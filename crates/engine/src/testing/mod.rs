@@ -128,9 +128,6 @@ struct VerdictBasis {
 
 impl CommitTester {
     /// With environments of its own.
-    ///
-    /// # Errors
-    /// As [`Environments::new`].
     pub async fn new(
         sandbox: Sandbox,
         workspaces: Workspaces,
@@ -140,10 +137,7 @@ impl CommitTester {
         Ok(Self { sandbox, workspaces, environments, settings })
     }
 
-    /// Runs the tests on a commit, and whatever else it takes to believe the verdict.
-    ///
-    /// # Errors
-    /// When the sandbox, the disk or the repository fails; never by what the tests do.
+    /// Runs the tests on a commit, and the experiments around them.
     pub async fn run(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {
         // What was left by one that was killed is gone before this one begins: every run is on a fresh checkout.
         remove(&ask.folder).await?;
@@ -334,8 +328,7 @@ impl CommitTester {
         Ok(basis)
     }
 
-    /// Where the base fails beside its tests, or runs none since something does not compile: what runs them is what a change is
-    /// judged by.
+    /// If the base fails although its tests do not, a narrower command judges the change.
     async fn by_tests_alone(
         &self,
         ask: &TestRunRequest,
@@ -370,9 +363,7 @@ impl CommitTester {
     }
 }
 
-/// What a run comes to, with the experiment around it: a pass can only be taken away, unless what failed was flaky. A
-/// test that is red on the base excuses nothing, unless the repository accepts that, or all that an examiner says of the change
-/// holds and none of it is about that test: it may be the very one that the issue is about.
+/// The experiment takes a pass away, and excuses a failure only if it was flaky or, where that is accepted, red before.
 fn verdict(alone: TestVerdict, scrutiny: &Scrutiny, ask: &TestRunRequest) -> TestVerdict {
     let is_accepted = ask.settings.accept == AcceptedRun::NoNewFailures;
     let objections = scrutiny.objections();

@@ -8,8 +8,7 @@ use journeyman_order::{CommitSha, EffectError, TestingSettings};
 use journeyman_workspace::SourceTree;
 
 impl CommitTester {
-    /// Where packages come from for a commit with files laid over it. What differs from the base is only looked at where there
-    /// is something to install.
+    /// The hosts that the setup of a commit may reach.
     pub(super) async fn setup_network(
         &self,
         (ask, commit, plan): (&TestRunRequest, &CommitSha, &EnvironmentPlan),

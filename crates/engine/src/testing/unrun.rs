@@ -11,8 +11,7 @@ use journeyman_order::{EffectError, UnrunProject, UnrunReason};
 use journeyman_workspace::SourceTree;
 
 impl CommitTester {
-    /// Whether tests of each of these folders run on the base commit: nobody has asked for them, so what cannot run there is no
-    /// fault of a change.
+    /// Whether tests of each of these folders run on the base.
     pub(super) async fn runs_on_base(
         &self,
         ask: &TestRunRequest,

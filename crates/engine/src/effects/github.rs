@@ -6,7 +6,7 @@ use super::{EffectContext, EffectResult, never, soon};
 use crate::live_journal::JournalSnapshot;
 use journeyman_github::NewPullRequest;
 use journeyman_order::moves::ReviewNote;
-use journeyman_order::{BranchName, EffectOutcome, JournalEvent, Person, PullNumber};
+use journeyman_order::{BranchName, EffectOutcome, Person, PullNumber};
 use journeyman_render as render;
 
 impl EffectContext {
@@ -58,9 +58,8 @@ impl EffectContext {
         let at = self.at().await?;
         let issue = self.opened().issue.number;
         let github = &self.parts.github;
-        let known = self.journal.entries().iter().rev().find_map(|entry| {
-            let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
-            if let EffectOutcome::StatusShown { comment } = **outcome { comment } else { None }
+        let known = self.outcomes().rev().find_map(|outcome| {
+            if let EffectOutcome::StatusShown { comment } = outcome { *comment } else { None }
         });
         let text = || async { self.status_text() };
         let comment = github.set_status_comment(&at, issue, self.order, known, text).await?;

@@ -47,7 +47,8 @@ use journeyman_github::{GitHubError, InstalledRepository};
 use journeyman_order::moves::Retry;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{
-    CommitSha, EffectError, EffectOutcome, Journal, Move, MoveKey, OrderId, OrderInput, RepositorySettings,
+    CommitSha, EffectError, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId, OrderInput,
+    RepositorySettings,
 };
 
 pub(super) struct Effect {
@@ -169,6 +170,14 @@ impl EffectContext {
     ) -> Self {
         let JournalSnapshot { journal, survey } = turns.borrow().clone();
         Self { parts, order, key, attempt, journal, survey, turns }
+    }
+
+    /// What was observed so far, the earliest first.
+    fn outcomes(&self) -> impl DoubleEndedIterator<Item = &EffectOutcome> {
+        self.journal.entries().iter().filter_map(|entry| match &entry.event {
+            JournalEvent::Observed { outcome, .. } => Some(&**outcome),
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
+        })
     }
 
     fn opened(&self) -> &OrderInput {

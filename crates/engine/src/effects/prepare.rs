@@ -7,9 +7,7 @@ use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_reposito
 use journeyman_github::GitAccess;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace, Retry};
 use journeyman_order::pull_template::{LONGEST_TEMPLATE, may_hold_template, template_path};
-use journeyman_order::{
-    CommitSha, EffectError, EffectOutcome, JournalEvent, RepositorySettings, byte_order_mark,
-};
+use journeyman_order::{CommitSha, EffectError, EffectOutcome, RepositorySettings, byte_order_mark};
 use journeyman_workspace::{GitError, JournaledCommits, Remote, Workspaces};
 
 impl EffectContext {
@@ -151,9 +149,8 @@ impl EffectContext {
     )]
     pub(super) fn journaled_commits(&self) -> JournaledCommits {
         let mut known = JournaledCommits::default();
-        for entry in self.journal.entries() {
-            let JournalEvent::Observed { outcome, .. } = &entry.event else { continue };
-            match &**outcome {
+        for outcome in self.outcomes() {
+            match outcome {
                 EffectOutcome::Committed { commit, .. } | EffectOutcome::BranchUpdated { commit, .. } => {
                     known.made.push(commit.clone());
                 }

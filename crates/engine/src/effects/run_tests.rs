@@ -67,18 +67,11 @@ impl EffectContext {
     }
 
     /// What names of images mean for this order: what they meant when its environment was prepared.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome tells of an environment")]
     pub(super) fn pinned_images(&self) -> PinnedImages {
-        let told = self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
-            JournalEvent::Observed { outcome, .. } => match &**outcome {
-                EffectOutcome::EnvironmentPrepared(report) if !report.images.is_empty() => {
-                    Some(report.images.clone())
-                }
-                _ => None,
-            },
-            JournalEvent::Intended { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => None,
+        let mut known = self.outcomes().rev().filter_map(|outcome| {
+            if let EffectOutcome::EnvironmentPrepared(report) = outcome { Some(&report.images) } else { None }
         });
-        told.unwrap_or_default()
+        known.find(|images| !images.is_empty()).cloned().unwrap_or_default()
     }
 
     /// Where a commit left the base branch, or what it merged of it since.
@@ -89,14 +82,9 @@ impl EffectContext {
     }
 
     /// The last commit of people that was taken in.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome brings people's commits")]
     fn human_commit(&self) -> Option<CommitSha> {
-        self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
-            JournalEvent::Observed { outcome, .. } => match &**outcome {
-                EffectOutcome::TakenIn { commit, .. } => Some(commit.clone()),
-                _ => None,
-            },
-            JournalEvent::Intended { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => None,
+        self.outcomes().rev().find_map(|outcome| {
+            if let EffectOutcome::TakenIn { commit, .. } = outcome { Some(commit.clone()) } else { None }
         })
     }
 

@@ -9,8 +9,6 @@ use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_workspace::write_whole;
 
-const LARGEST: u64 = 16 << 20;
-
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct EnvironmentRecord {
     pub(super) commit: CommitSha,
@@ -36,11 +34,7 @@ pub(super) struct EnvironmentRecord {
 impl EnvironmentRecord {
     /// One that cannot be read is none.
     pub(super) fn read(folder: &Path) -> Option<Self> {
-        let file = file(folder);
-        if std::fs::metadata(&file).ok()?.len() > LARGEST {
-            return None;
-        }
-        serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+        serde_json::from_slice(&std::fs::read(file(folder)).ok()?).ok()
     }
 
     pub(super) fn forget(folder: &Path) -> std::io::Result<()> {

@@ -91,9 +91,7 @@ impl CommitTester {
             ..judging.clone()
         }))))
     }
-}
 
-impl CommitTester {
     /// Whether the setup of the change failed for want of a network: it had none, and that of the base fails without one too.
     pub(super) async fn is_offline_failure(
         &self,
@@ -118,9 +116,7 @@ impl CommitTester {
         remove(&place.folder).await?;
         Ok(matches!(made?, Preparation::Failed(_)))
     }
-}
 
-impl CommitTester {
     /// The hosts that the setup of a change asked for in vain. One that had no network runs again to see.
     pub(super) async fn asked_in_vain(
         &self,

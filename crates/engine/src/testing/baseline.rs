@@ -15,7 +15,6 @@ use journeyman_workspace::write_whole;
 
 const MOST_KEPT: usize = 200;
 const MOST_TAIL: usize = 64 << 10;
-const LARGEST: u64 = 64 << 20;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct CachedBaseline {
@@ -145,9 +144,6 @@ impl CommitTester {
 
 /// One that cannot be read is made anew.
 fn read(file: &Path) -> Option<CachedBaseline> {
-    if std::fs::metadata(file).ok()?.len() > LARGEST {
-        return None;
-    }
     let known: CachedBaseline = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
     Some(CachedBaseline { kept: true, ..known })
 }

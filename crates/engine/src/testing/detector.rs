@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::change::texts_of;
-use super::checkout_run::CheckoutRun;
+use super::checkout_run::{CheckoutRun, RunPlace};
 use super::experiment::{ExperimentContext, OldTestsRun};
 use super::{CommandOutput, EffectError};
 use journeyman_order::scrutiny::{FalsifiedExpectation, LieDetector, LieVerdict};
@@ -249,7 +249,7 @@ impl ExperimentContext<'_> {
     ) -> Result<RewordingResult, EffectError> {
         let all = over(suite.overlays, suite.texts.reworded(&lies.iter().collect::<Vec<_>>()));
         let names = names.map(|names| names.get(..names.len().min(MOST_TESTS)).unwrap_or_default());
-        let ran = self.run_elsewhere("-reworded", &self.ask.commit, all, names).await?;
+        let ran = self.run_at("-reworded", &self.ask.commit, all, names, RunPlace::Elsewhere).await?;
         let mut session = LieSession::default();
         session.record(&ran);
         let is_unmet = |lie: &&Lie| lie_told(&ran.cell(), lie.test.as_deref()) == Some(true);

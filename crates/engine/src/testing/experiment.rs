@@ -292,17 +292,6 @@ impl<'a> ExperimentContext<'a> {
         self.run_at(what, commit, overlays, only, RunPlace::Here).await
     }
 
-    /// The same as it may be run elsewhere: nothing says that it is a run of continuous integration.
-    pub(super) async fn run_elsewhere(
-        &self,
-        what: &str,
-        commit: &CommitSha,
-        overlays: Vec<Overlay>,
-        only: Option<&[String]>,
-    ) -> Result<CheckoutRun, EffectError> {
-        self.run_at(what, commit, overlays, only, RunPlace::Elsewhere).await
-    }
-
     pub(super) async fn run_at(
         &self,
         what: &str,

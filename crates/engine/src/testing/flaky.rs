@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::EffectError;
-use super::checkout_run::CheckoutRun;
+use super::checkout_run::{CheckoutRun, RunPlace};
 use super::experiment::ExperimentContext;
 use journeyman_order::{CommitSha, ComparedBy, ComparisonVerdict, TestCaseStatus};
 use journeyman_verify::experiment::{ExperimentResult, evidence_of, lie_told};
@@ -111,7 +111,8 @@ impl ExperimentContext<'_> {
         }
         let only = names.as_slice();
         let each = (1..=REPEATS).map(|number| async move {
-            self.run_elsewhere(&format!("-repeat-{number}"), &self.ask.commit, Vec::new(), Some(only)).await
+            let what = format!("-repeat-{number}");
+            self.run_at(&what, &self.ask.commit, Vec::new(), Some(only), RunPlace::Elsewhere).await
         });
         let runs = futures_util::future::try_join_all(each).await?;
         let fails = |name: &&String| runs.iter().any(|run| lie_told(&run.cell(), Some(name)) == Some(true));

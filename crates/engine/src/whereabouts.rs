@@ -3,7 +3,7 @@
 //!
 //! May know: what deliveries and GitHub's lists say of repositories. Must never know: what is done there.
 
-use journeyman_github::{ErrorKind, GitHub, GitHubError, InstalledRepository};
+use journeyman_github::{GitHub, GitHubError, InstalledRepository};
 use journeyman_order::{InstallationId, RepositoryId, RepositoryName};
 use journeyman_store::{Store, StoreError};
 
@@ -12,16 +12,16 @@ pub(super) async fn learn(
     id: RepositoryId,
     repository: &RepositoryName,
     installation: InstallationId,
-) -> Result<bool, StoreError> {
+) -> Result<(), StoreError> {
     let known = store.whereabouts(id).await?;
     if known.as_ref().is_some_and(|(name, by)| name == repository && *by == installation) {
-        return Ok(false);
+        return Ok(());
     }
     store.set_whereabouts(id, repository, installation).await?;
     if let Some((before, _)) = known {
         tracing::info!(%before, now = %repository, %installation, "a repository is elsewhere");
     }
-    Ok(true)
+    Ok(())
 }
 
 pub(super) async fn last_seen(store: &Store, id: RepositoryId) -> Option<InstalledRepository> {
@@ -34,43 +34,22 @@ pub(super) async fn last_seen(store: &Store, id: RepositoryId) -> Option<Install
     }
 }
 
-/// Looks for a repository in all installations. `homes` are those that had it; if one cannot be asked, this is an error.
+/// Looks for a repository in all installations that can be asked.
 pub(super) async fn find(
     github: &GitHub,
     id: RepositoryId,
-    homes: &[InstallationId],
 ) -> Result<Option<InstalledRepository>, GitHubError> {
-    let mut unasked = None;
-    for installation in github.installations().await? {
-        let is_home = homes.contains(&installation.id);
-        if installation.suspended {
-            continue;
-        }
+    for installation in github.installations().await?.into_iter().filter(|one| !one.suspended) {
         match github.installed_repositories(installation.id).await {
             Ok(repositories) => {
                 if let Some(found) = repositories.into_iter().find(|one| one.id == id) {
                     return Ok(Some(found.at));
                 }
             }
-            // One that lets nobody in, of an account that has nothing to do with it, is no reason not to look on.
             Err(error) => {
                 tracing::warn!(installation = %installation.id, "cannot be asked for a repository: {error}");
-                if is_home || is_passing(error.kind) {
-                    unasked = unasked.or(Some(error));
-                }
             }
         }
     }
-    unasked.map_or(Ok(None), Err)
-}
-
-/// Whether an installation may answer otherwise the next time.
-fn is_passing(kind: ErrorKind) -> bool {
-    match kind {
-        ErrorKind::Unavailable { .. }
-        | ErrorKind::Unauthorized
-        | ErrorKind::Conflict
-        | ErrorKind::Unexpected => true,
-        ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => false,
-    }
+    Ok(None)
 }

@@ -13,34 +13,26 @@ impl EffectContext {
         error: EffectError,
         tried_at: Option<InstalledRepository>,
     ) -> EffectError {
-        let opened = self.opened();
-        let id = opened.repository_id;
-        let seen_at = tried_at.as_ref().map(|at| at.installation);
-        let homes: Vec<_> = seen_at.into_iter().chain(opened.installation).collect();
-        match whereabouts::find(&self.parts.github, id, &homes).await {
+        let id = self.opened().repository_id;
+        let because = match whereabouts::find(&self.parts.github, id).await {
             Ok(Some(now)) if tried_at.as_ref() != Some(&now) => {
-                match whereabouts::learn(&self.parts.store, id, &now.repository, now.installation).await {
-                    Ok(_) => EffectError { retry: Retry::Soon, ..error },
+                return match whereabouts::learn(&self.parts.store, id, &now.repository, now.installation)
+                    .await
+                {
+                    Ok(()) => EffectError { retry: Retry::Soon, ..error },
                     Err(unkept) => unkept.into(),
-                }
+                };
             }
-            Ok(Some(_)) => error,
-            Ok(None) => EffectError {
-                message: format!(
-                    "no installation of the App includes the repository: install it there, or lift its suspension \
-                     ({})",
-                    error.message
-                ),
-                retry: Retry::Outage,
-            },
-            // It may be where nobody could look: what was refused here is done there, once it is found.
-            Err(unasked) => EffectError {
-                message: format!(
-                    "{}; whether the repository is elsewhere by now could not be found out ({unasked})",
-                    error.message
-                ),
-                retry: Retry::Outage,
-            },
+            Ok(Some(_)) => return error,
+            Ok(None) => error.message,
+            Err(unasked) => unasked.message,
+        };
+        EffectError {
+            message: format!(
+                "no installation of the App includes the repository, or lets Journeyman in: install it there, or lift its \
+                 suspension ({because})"
+            ),
+            retry: Retry::Outage,
         }
     }
 }

@@ -1,5 +1,4 @@
-//! What becomes of pull requests of ours once they are merged. No order answers it, so it is no signal: it is kept beside the
-//! orders, for figures and for whoever looks at one.
+//! Keeps what becomes of our pull requests once they are merged, for the dashboard.
 //!
 //! May know: what deliveries tell of merged pull requests. Must never know: what the figures are.
 

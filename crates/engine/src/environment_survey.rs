@@ -1,5 +1,4 @@
-//! A repository's environment, looked at: prepared, the tests run in it once, and what does not work told with what to
-//! change.
+//! Prepares a repository's environment, runs its tests once, and says what to change if they cannot run.
 //!
 //! May know: environments, test runs, what their output says. Must never know: orders, agents, GitHub, the command line.
 

@@ -1,8 +1,6 @@
-//! What is old is taken away, and what is in many pieces is put together: at the start, and every hour.
+//! Deletes what is old: at the start, and every hour. A crash at any moment leaves the rest to the next round.
 //!
-//! May know: which orders are at rest, and since when; where what is kept of them lies. Must never know: what an order does
-//! next. Nothing of an order is touched that is at work, or that has something to do. Killed at any moment, the next round
-//! does the rest.
+//! May know: which orders are at rest, and where their things are. Must never know: what an order does next.
 
 use std::time::Duration;
 

@@ -1,9 +1,7 @@
-//! What people did while no delivery told of it: labels, comments, edits, reviews and ends of pull requests, found by
-//! looking. Each becomes the delivery that it should have been, in the order in which it happened, so that it is taken in
-//! as any other, once.
+//! Finds labels, comments, edits, reviews and closed pull requests that no delivery told of, and makes their deliveries.
 //!
-//! May know: which repositories the App can see, what changed there, and what orders have heard. Must never know: what
-//! an order does with it.
+//! May know: which repositories the App can see, what changed there, and what orders have heard.
+//! Must never know: what an order does with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! Who is told that an order needs a person, or is done: at most once each time that it comes to stand so. A server that
-//! ends while it tries does not try again: the status on the issue says the same.
+//! Tells people that an order needs them or is done, once each time. The status on the issue says the same.
 //!
 //! May know: how an order stands. Must never know: how a message gets where it goes.
 

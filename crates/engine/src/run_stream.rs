@@ -1,7 +1,6 @@
-//! What an agent prints while it works, for whoever watches: read from the file that it goes to, so that nobody who
-//! watches holds up an agent.
+//! What a running agent prints, read from its file, so that nobody who watches holds it up.
 //!
-//! May know: where a run's stream is, and what has to be taken out of it. Must never know: who watches.
+//! May know: where a run's stream is, and what has to be removed from it. Must never know: who watches.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};

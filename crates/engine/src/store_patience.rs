@@ -1,5 +1,4 @@
-//! What is to be written is written once the store can be used again: a database that was restarted costs no order what
-//! was running for it.
+//! Waits for a store that is away, so that a restarted database costs no order what was running.
 //!
 //! Must never know: what is written.
 

@@ -1,6 +1,4 @@
-//! Sends what is written in journals to a collector of traces, beside all else. The journals are the queue: up to which
-//! entry each was sent is kept, so that a collector that is away holds nothing up and misses nothing, and a crash sends
-//! little twice, as the same spans.
+//! Sends journal entries as spans to a collector. How far each journal was sent is kept, so an outage loses nothing.
 //!
 //! May know: which orders have entries that were not sent. Must never know: what a span looks like.
 

@@ -1,5 +1,4 @@
-//! Deliveries that cannot be concluded yet: which, in their order, by what they are about. Their bodies stay in the store
-//! until it is their turn, so that what waits costs nothing at the arrival of others.
+//! Deliveries that cannot be concluded yet, by subject. Their bodies stay in the store until it is their turn.
 //!
 //! May know: ids of deliveries and of repositories. Must never know: what a delivery means, why it waits.
 

@@ -1,5 +1,4 @@
-//! Where repositories are on GitHub now. An order knows its repository by its id: the name and the installation that it
-//! was opened with may be others by now.
+//! Where repositories are on GitHub now: an order knows its repository by its id.
 //!
 //! May know: what deliveries and GitHub's lists say of repositories. Must never know: what is done there.
 

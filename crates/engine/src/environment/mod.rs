@@ -1,10 +1,8 @@
-//! The environment of a repository's work: what its setup made, prepared once for the same content, and shared as layers
-//! that nobody can write by all who work on it: agents, reviewers, and every run of the tests.
+//! Environments: what a repository's setup made, prepared once for the same content, and shared as read-only layers.
 //!
 //! May know: the sandbox, our commits, plans of environments. Must never know: orders, journals, agents, GitHub.
 //!
-//! Only the setup of a commit of the default branch makes what is shared. What a change installs otherwise lies in a folder
-//! of its order's own, on top of what is shared, and nobody else ever sees it.
+//! Only a commit of the default branch makes what is shared. What a change installs stays in its order's own folder.
 
 mod images;
 mod key;

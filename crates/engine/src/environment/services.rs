@@ -1,9 +1,6 @@
-//! Services that run beside a command, such as a database: each in its image, all in one network with the command, ended
-//! with it.
+//! Services beside a command, such as a database: each in its image, in one network with the command, ended with it.
 //!
 //! May know: images, the sandbox, what a plan says of services. Must never know: what the command is.
-//!
-//! An image's own program is started, and the command that says whether it can be used runs beside it, in the same walls.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
-//! A place: folders made of an environment's layers, for the jobs of one run or of one agent. One that lasts is written
-//! down beside its folders, so that every job there sees the same.
+//! Places: folders made of an environment's layers, for the jobs of one run or one agent.
 //!
 //! May know: layers, mounts, plans of environments. Must never know: how a layer came to be, and who works here.
 

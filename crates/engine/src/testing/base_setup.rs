@@ -1,5 +1,4 @@
-//! A change that edits what its own setup uses, set up as the base is: what the tests find installed is then nobody's doing
-//! who is judged by them.
+//! Runs a change that edits its own setup with the base's setup as well.
 //!
 //! May know: which files decide a setup. Must never know: what the runs come to.
 

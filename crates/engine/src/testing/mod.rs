@@ -1,8 +1,7 @@
-//! The tests, run by us: on the commit to publish, checked out afresh, without credentials and without network; and
-//! beside it what shows whether a pass can be believed.
+//! Runs the tests on the commit to publish, in a fresh checkout, and the experiments that show whether to believe a pass.
 //!
-//! May know: the sandbox, our commits, what test commands there are and what their output says.
-//! Must never know: orders, journals, agents, GitHub. Whoever wants a verdict names two commits and the settings.
+//! May know: the sandbox, our commits, test commands and their output.
+//! Must never know: orders, journals, agents, GitHub.
 
 mod base_setup;
 mod baseline;

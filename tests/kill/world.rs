@@ -313,6 +313,11 @@ fn folders(place: &Path) -> Vec<PathBuf> {
 }
 
 impl Running {
+    /// `kill -9`.
+    pub async fn kill(&mut self) {
+        self.child.kill().await.expect("it can be killed");
+    }
+
     /// Waits until it is dead or has ended; the signal or the exit code.
     pub async fn ended(&mut self) -> Ended {
         use std::os::unix::process::ExitStatusExt;

@@ -2,7 +2,7 @@
 
 use journeyman::emulator::RepositoryRole;
 
-use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, World};
+use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
 
 /// Every agent says what it was told.
 const TELLS: &str = r#"

@@ -1,7 +1,6 @@
 //! What an agent that was turned against us does.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use journeyman::workspace::ImportOutcome;
 

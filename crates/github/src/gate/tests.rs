@@ -36,24 +36,6 @@ async fn pass(queue: &Arc<WriteQueue>, priority: WritePriority, times: usize) ->
     passed
 }
 
-/// Everybody gets in line, in this order. Tells who passed, in the order of passing.
-async fn line(queue: &Arc<WriteQueue>, line: &[WritePriority]) -> Vec<(usize, WritePriority)> {
-    let mut tasks = JoinSet::new();
-    for (number, priority) in line.iter().copied().enumerate() {
-        let queue = Arc::clone(queue);
-        tasks.spawn(async move {
-            drop(queue.pass(priority).await.expect("it is not long"));
-            (number, priority)
-        });
-        yield_now().await;
-    }
-    let mut passed = Vec::new();
-    while let Some(one) = tasks.join_next().await {
-        passed.push(one.unwrap());
-    }
-    passed
-}
-
 #[tokio::test(start_paused = true)]
 async fn there_is_one_write_a_second() {
     let queue = queue(GITHUB);

@@ -81,17 +81,10 @@ impl Surfaces {
         let is_of_work = *verdict != Verdict::None;
         Self {
             outcome: outcome.word(),
-            because: settled.and_then(|settled| match settled {
-                Settlement::Finished { .. } => verdict.sentence(),
-                Settlement::Escalated { .. }
-                | Settlement::Blocked { .. }
-                | Settlement::Failed { .. }
-                | Settlement::Unprepared { .. }
-                | Settlement::Cancelled { .. }
-                | Settlement::Merged { .. }
-                | Settlement::Closed { .. }
-                | Settlement::Refused { .. } => settled.because().map(str::to_owned),
-            }),
+            because: match settled {
+                Some(Settlement::Finished { .. }) => verdict.sentence(),
+                Some(_) | None => settled.and_then(Settlement::because).map(str::to_owned),
+            },
             verdict: (settled.is_some() && is_of_work).then(|| words(verdict, verified)),
             verified,
             headline: headline(settled, verdict),

@@ -104,9 +104,8 @@ pub struct OrderInput {
 }
 
 impl OrderInput {
-    /// Whether the order was opened by a program that ranked rounds by the number of their findings, posted no review of a round
-    /// before the pull request and nothing of a pipeline without one, and kept no work of a stage that asks nobody. What such
-    /// an order did is not made up for.
+    /// Whether the order was opened by a program that ranked rounds by the number of their findings, posted no results of a
+    /// pipeline without a pull request, and kept no work of a stage that asks nobody.
     pub(crate) fn is_of_form_3(&self) -> bool {
         self.format <= 3
     }

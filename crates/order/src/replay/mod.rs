@@ -3,9 +3,19 @@
 //! - `graph` goes over the stages, `stages` knows each kind, `rounds` is the one loop that all of them are.
 //! - `worker` is who runs; `output`, `work` and `review` are the checks; `best` and `fingerprint` compare rounds.
 //! - `escalation` is what happens when a check has run out; `publish` brings the work, or the best round, to GitHub.
-//! - `heard` and `signals` are what people said; `budget` what may be spent; `variables` what stages tell one another.
+//! - `signal_log` and `signal_reader` are what people said; `budget` what may be spent; `variables` what stages tell one another.
 //!
 //! May know: the vocabulary beside it. Must never know: how a move is made, and what time it is but by being told.
+
+/// How a set of judges is asked one after the other: what is not a pass ends the round.
+macro_rules! passed {
+    ($judged:expr) => {
+        match $judged.into_result() {
+            Ok(value) => value,
+            Err(ended) => return Ok(ended),
+        }
+    };
+}
 
 pub(crate) mod best;
 pub(crate) mod budget;
@@ -19,7 +29,6 @@ mod outage;
 mod output;
 mod permissions;
 mod plan;
-mod plan_progress;
 mod publish;
 mod review;
 pub(crate) mod rounds;
@@ -42,7 +51,6 @@ use super::effect_name::ReservedWord;
 
 use self::graph::StageResult;
 use self::publish::LastPush;
-use self::review::KeptReview;
 use self::signal_log::{SignalLog, SignalLogView};
 use self::variables::Variables;
 use self::worker::Worker;
@@ -139,8 +147,6 @@ pub(crate) struct Replay<'a> {
     /// The stages whose worker was asked for a test that proves its change, and that change. Nobody is asked twice.
     pub(crate) asked_for_proof: BTreeMap<String, CandidateWork>,
     pub(crate) pushes: Vec<LastPush>,
-    /// Reviews of commits that wait for the pull request.
-    kept_reviews: Vec<KeptReview>,
     /// Those that the remote did not take.
     pub(crate) declined_pushes: Vec<LastPush>,
 }
@@ -189,7 +195,6 @@ impl<'a> Replay<'a> {
             now,
             imported: None,
             asked_for_proof: BTreeMap::new(),
-            kept_reviews: Vec::new(),
             pushes,
             declined_pushes,
         };

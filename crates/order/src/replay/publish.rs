@@ -107,14 +107,7 @@ impl<'a> Replay<'a> {
         let seen = self.observe(&key, |_| open)?;
         let EffectOutcome::PullOpened { number, url } = seen.outcome else { return Err(self.mismatch(&key)) };
         self.trace.pull = Some(PullTrace { number: *number, url: url.clone(), summary, title, ready: false });
-        self.put_reviews_before(stage)?;
         Ok((number.to_string(), url.clone()))
-    }
-
-    /// The rounds of review that this stage comes after.
-    fn put_reviews_before(&mut self, stage: &Stage) -> Result<(), Suspension> {
-        let before: Vec<&str> = self.before(stage).into_iter().map(|known| known.name.as_str()).collect();
-        self.put_kept_reviews(|stage| before.contains(&stage))
     }
 
     /// The stage that opens the pull request, if the pipeline has one.
@@ -293,7 +286,6 @@ impl<'a> Replay<'a> {
             let because = format!("stage {}: there is no pull request", stage.name);
             return Err(Suspension::Settled(Settlement::Failed { because }));
         };
-        self.put_reviews_before(stage)?;
         let verdict = self.finish(&stage.name, &work)?;
         let mut ready = verdict.leaves_draft();
         if let (Verdict::Inconclusive { why }, Some(by)) =
@@ -380,7 +372,7 @@ impl<'a> Replay<'a> {
         };
         let ready = self.pipeline.stages.iter().find(|stage| stage.uses == StageKind::Ready);
         let ready = ready.map_or("ready", |stage| stage.name.as_str());
-        let handed = handed.and_then(|()| self.put_kept_reviews(|_| true)).and_then(|()| {
+        let handed = handed.and_then(|()| {
             self.trace.begin(ready);
             self.finish(ready, work).map(|_| ())
         });

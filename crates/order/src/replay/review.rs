@@ -6,7 +6,6 @@ use super::work::not_verified;
 use super::worker::Worker;
 use super::{Replay, Suspension};
 use crate::feedback::Feedback;
-use crate::ids::{CommitSha, PullNumber};
 use crate::judge_answer;
 use crate::moves::{AgentTask, AgentTaskWorkspace, EffectOutcome, Move, MoveKey, ReviewNote};
 use crate::pipeline::{Check, MOST_QUESTIONS, Stage};
@@ -31,15 +30,6 @@ enum ReviewSubject<'a> {
     Work(&'a CandidateWork),
     /// A plan, an analysis.
     Answer(&'a str),
-}
-
-/// What was said of a commit.
-pub(super) struct KeptReview {
-    stage: String,
-    round: u32,
-    verifier: String,
-    commit: CommitSha,
-    feedback: Option<Feedback>,
 }
 
 /// The roles that judge a stage's rounds, where any is asked at all.
@@ -296,35 +286,15 @@ impl Replay<'_> {
         work: &CandidateWork,
         feedback: Option<&Feedback>,
     ) -> Result<(), Suspension> {
-        let review = KeptReview {
+        let Some(pull) = self.pull_before(stage) else { return Ok(()) };
+        let note = ReviewNote {
+            pull,
             stage: stage.name.clone(),
             round,
             verifier: stage.verifier.to_string(),
             commit: work.commit.clone(),
             feedback: feedback.cloned(),
         };
-        match self.pull_before(stage) {
-            Some(pull) => self.put_review(pull, review),
-            None if self.is_of_form_3() => Ok(()),
-            None => {
-                self.kept_reviews.push(review);
-                Ok(())
-            }
-        }
-    }
-
-    /// What was said before the pull request was there, of these stages.
-    pub(super) fn put_kept_reviews(&mut self, is_wanted: impl Fn(&str) -> bool) -> Result<(), Suspension> {
-        let Some(pull) = self.trace.pull.as_ref().map(|pull| pull.number) else { return Ok(()) };
-        let kept = std::mem::take(&mut self.kept_reviews);
-        let (wanted, rest): (Vec<_>, Vec<_>) = kept.into_iter().partition(|kept| is_wanted(&kept.stage));
-        self.kept_reviews = rest;
-        wanted.into_iter().try_for_each(|review| self.put_review(pull, review))
-    }
-
-    fn put_review(&mut self, pull: PullNumber, review: KeptReview) -> Result<(), Suspension> {
-        let KeptReview { stage, round, verifier, commit, feedback } = review;
-        let note = ReviewNote { pull, stage, round, verifier, commit, feedback };
         let key = self.comment_key(&note);
         match self.observe(&key, |_| Move::ShowReview(note)) {
             Ok(seen) if matches!(seen.outcome, EffectOutcome::ReviewShown) => Ok(()),

@@ -71,7 +71,6 @@ impl Replay<'_> {
         let mut previous = worker.previous.clone();
         let mut guided = false;
         let mut artifact_id: Option<String> = None;
-        let mut advised: Option<String> = None;
         for round in 1.. {
             let mut said = None;
             let begins_with_checks = round == 1 && worker.begins_with == StageStart::Checks;
@@ -112,13 +111,11 @@ impl Replay<'_> {
                                 seen.result.clone_from(&run.result);
                                 seen.warnings.clone_from(&run.warnings);
                             }
-                            match self.outdated_by(worker, round) {
-                                Some(update) => {
-                                    advised.clone_from(&update.guidance);
-                                    let why = self.answered(worker, round).unwrap_or_else(outdated);
-                                    Ok(RoundOutcome::failed(RoundCheck::Person, why))
-                                }
-                                None => judge(self, round, Some(run)),
+                            if self.is_outdated(worker, round) {
+                                let why = self.answered(worker, round).unwrap_or_else(outdated);
+                                Ok(RoundOutcome::failed(RoundCheck::Person, why))
+                            } else {
+                                judge(self, round, Some(run))
                             }
                         }
                         Err(halt) => Err(halt),
@@ -158,12 +155,7 @@ impl Replay<'_> {
                     history.insert(0, failed.feedback.clone());
                     history.truncate(MOST_FEEDBACK);
                     let (next, exhausted) = counters.count(worker, round, &failed, said);
-                    rework = Some(Rework {
-                        feedback: history.clone(),
-                        mode: worker.mode,
-                        guidance: advised.take(),
-                        ..next
-                    });
+                    rework = Some(Rework { feedback: history.clone(), mode: worker.mode, ..next });
                     exhausted
                 }
                 Err(Suspension::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),

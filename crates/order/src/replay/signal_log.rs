@@ -58,8 +58,6 @@ pub(crate) struct TextUpdate {
     pub(crate) seq: u64,
     /// The stages whose last run was told the old text, and is to be made anew.
     pub(crate) sends_back: Vec<String>,
-    /// What was advised with it.
-    pub(crate) guidance: Option<String>,
 }
 
 /// A word that counts, and where it was taken.

@@ -6,16 +6,16 @@ use chrono::{DateTime, Utc};
 
 use super::Replay;
 use super::permissions::{SenderPermission, WordsInTurn};
-use super::plan_progress::{PlanProgress, plan_progress};
 use super::signal_log::{
     AnsweredSignal, AppliedCommand, Cancellation, PlanDecision, PullClosure, PullClosureKind, PullEvent,
     PullEventKind, ResumeCommand, SignalAnswer, SignalLog, TextNews,
 };
+use super::text_updates::has_code;
 use crate::ids::{Person, UserId};
 use crate::journal::{Journal, JournalEntry, JournalEvent};
 use crate::journal_index::{EntryKind, JournalPrefix};
 use crate::moves::EffectOutcome;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Stage, StageOutput};
 use crate::settlement::Settlement;
 use crate::signal::{Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 use crate::surfaces::Surfaces;
@@ -179,14 +179,19 @@ impl SignalLog {
             }
             SignalRequest::Plan { guidance, until_code: true } => {
                 let stood = self.phase_at(pipeline, journal, seq, at);
-                self.plan_anew(seq, guidance, stood, plan_progress(pipeline, journal, seq)).map_or_else(
+                let plans = |stage: &Stage| matches!(stage.output, Some(StageOutput::File(_)));
+                let planned = match pipeline.stages.iter().any(plans) {
+                    true => self.plan_anew(seq, guidance, stood, has_code(pipeline, journal, seq)),
+                    false => Err("the pipeline makes no plan: comment /retry and what to change"),
+                };
+                planned.map_or_else(
                     |because| SignalAnswer::Ignored(because.to_owned()),
                     |()| SignalAnswer::Taken,
                 )
             }
             SignalRequest::Retry { guidance, by } if self.text_waits.is_any() => {
                 let stood = self.phase_at(pipeline, journal, seq, at);
-                self.retry_with_new_text(pipeline, journal, (seq, at), (guidance, by), stood)
+                self.retry_with_new_text((seq, at), (guidance, by), stood)
                     .map_or_else(SignalAnswer::Ignored, |()| SignalAnswer::Taken)
             }
             SignalRequest::Retry { .. }
@@ -244,32 +249,19 @@ impl SignalLog {
         seq: u64,
         guidance: Option<String>,
         stood: OrderPhase,
-        progress: PlanProgress,
+        has_code: bool,
     ) -> Result<(), &'static str> {
-        let resumed = match (progress, stood) {
-            (PlanProgress::NoPlan, _) => {
-                return Err("the pipeline makes no plan: comment /retry and what to change");
-            }
-            (PlanProgress::Code, OrderPhase::AtWork { conversing: false, .. }) => {
+        let resumed = match stood {
+            OrderPhase::AtWork { conversing: false, .. } if has_code => {
                 return Err(
                     "code is being written already: comment /cancel and start over, or wait and review the pull request",
                 );
             }
-            (PlanProgress::Code, _) => {
-                return Err("code was written already: comment /retry and what to change");
-            }
-            (PlanProgress::NoCode, OrderPhase::PlanWaits | OrderPhase::AtWork { conversing: false, .. }) => {
-                None
-            }
-            (PlanProgress::NoCode, OrderPhase::Unprepared) => Some(0),
-            (
-                PlanProgress::NoCode,
-                OrderPhase::Rests { segment, retry: RetryCommandKind::MoreRounds, .. },
-            ) => Some(segment),
-            (
-                PlanProgress::NoCode,
-                OrderPhase::AtWork { conversing: true, .. } | OrderPhase::Rests { .. } | OrderPhase::Over,
-            ) => {
+            _ if has_code => return Err("code was written already: comment /retry and what to change"),
+            OrderPhase::PlanWaits | OrderPhase::AtWork { conversing: false, .. } => None,
+            OrderPhase::Unprepared => Some(0),
+            OrderPhase::Rests { segment, retry: RetryCommandKind::MoreRounds, .. } => Some(segment),
+            OrderPhase::AtWork { conversing: true, .. } | OrderPhase::Rests { .. } | OrderPhase::Over => {
                 return Err("it has already ended");
             }
         };

@@ -16,16 +16,6 @@ use crate::test_path::is_of_tests;
 use crate::test_run::TestVerdict;
 use crate::trace::{CandidateWork, StageChecksOutcome, StageState};
 
-/// How a set of judges is asked one after the other: what is not a pass ends the round.
-macro_rules! passed {
-    ($judged:expr) => {
-        match $judged.into_result() {
-            Ok(value) => value,
-            Err(ended) => return Ok(ended),
-        }
-    };
-}
-
 impl Replay<'_> {
     /// One stage, from its beginning.
     pub(crate) fn stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {

@@ -11,7 +11,7 @@ use crate::feedback::{Category, Feedback};
 use crate::journal::{Journal, JournalEntry, JournalEvent};
 use crate::journal_index::EntryKind;
 use crate::moves::{EffectOutcome, Move, MoveKey, Rework};
-use crate::pipeline::{Check, Pipeline, Stage, StageKind, StageOutput, StageStart};
+use crate::pipeline::{Check, Pipeline, Stage, StageKind, StageOutput};
 use crate::signal::Requester;
 
 /// What whoever answers people is asked for, where `/retry` says no more.
@@ -24,18 +24,15 @@ pub(crate) struct RoundTask {
     pub(crate) session: Option<String>,
 }
 
-fn makes_code(stage: &Stage) -> bool {
-    stage.checks.contains(&Check::PushedCommit)
-}
-
-/// Whether an agent that makes code was started before this entry.
-fn has_code(pipeline: &Pipeline, journal: &Journal, seq: u64) -> bool {
-    let mut before = journal.entries().iter().take_while(|entry| entry.seq < seq);
-    before.any(|entry| match &entry.event {
-        JournalEvent::Intended { key, .. } => {
-            pipeline.stages.iter().any(|stage| makes_code(stage) && key.is_work_of(&stage.name))
-        }
-        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => false,
+/// Whether an agent was asked for code before this entry.
+pub(super) fn has_code(pipeline: &Pipeline, journal: &Journal, seq: u64) -> bool {
+    let is_of_code = |stage: &Stage| {
+        stage.checks.contains(&Check::PushedCommit) || stage.output == Some(StageOutput::CodeArtifact)
+    };
+    let is_code = |intended: &Move| matches!(intended, Move::RunAgent(task) if pipeline.stage(&task.stage).is_some_and(is_of_code));
+    journal.whole().before(seq).of_kind(EntryKind::Start).any(|entry| match &entry.event {
+        JournalEvent::Intended { r#move, .. } => is_code(r#move),
+        JournalEvent::Opened(_) | JournalEvent::Observed { .. } | JournalEvent::Signaled { .. } => false,
     })
 }
 
@@ -80,12 +77,12 @@ impl SignalLog {
                 let is_thought = |stage: &&Stage| {
                     is_at_work
                         && matches!(stage.uses, StageKind::Agent | StageKind::Examine)
-                        && !makes_code(stage)
+                        && !stage.checks.contains(&Check::PushedCommit)
                         && (!matches!(stage.output, Some(StageOutput::OneOf(_))) || has_asked(stage))
                 };
                 let stages = pipeline.stages.iter().filter(is_thought);
                 let sends_back = stages.map(|stage| stage.name.clone()).collect();
-                self.text_updates.push(TextUpdate { seq, sends_back, guidance: None });
+                self.text_updates.push(TextUpdate { seq, sends_back });
                 SignalAnswer::Taken
             }
             (true, true) => {
@@ -100,23 +97,15 @@ impl SignalLog {
     /// `/retry` after a change of the issue: it is read again, whatever else the command does.
     pub(super) fn retry_with_new_text(
         &mut self,
-        pipeline: &Pipeline,
-        journal: &Journal,
         (seq, at): (u64, DateTime<Utc>),
         (guidance, by): (Option<String>, Requester),
         stood: OrderPhase,
     ) -> Result<(), String> {
-        let mut update = TextUpdate { seq, sends_back: Vec::new(), guidance: None };
         let asked = |guidance: Option<String>| guidance.unwrap_or_else(|| READ_AGAIN.to_owned());
         if matches!(stood, OrderPhase::AtWork { conversing: false, .. }) {
-            update.sends_back = self.making_code(pipeline, journal, (seq, at));
-            if update.sends_back.is_empty() {
-                // What is made already is answered once it is through.
-                let kind = PullEventKind::Asked { by, guidance: Some(asked(guidance)) };
-                self.pull_events.push(PullEvent { seq, at, kind });
-            } else {
-                update.guidance = guidance;
-            }
+            // What is being made is answered once it is through.
+            let kind = PullEventKind::Asked { by, guidance: Some(asked(guidance)) };
+            self.pull_events.push(PullEvent { seq, at, kind });
         } else {
             let is_asked = matches!(stood, OrderPhase::AtWork { .. })
                 || matches!(&stood, OrderPhase::Rests { retry, .. } if retry.asks());
@@ -124,27 +113,8 @@ impl SignalLog {
             self.command(seq, at, SignalRequest::Retry { guidance, by }, stood)?;
         }
         self.text_waits = TextNews::default();
-        self.text_updates.push(update);
+        self.text_updates.push(TextUpdate { seq, sends_back: Vec::new() });
         Ok(())
-    }
-
-    /// The stages whose agent is making code just then.
-    fn making_code(
-        &self,
-        pipeline: &Pipeline,
-        journal: &Journal,
-        (seq, at): (u64, DateTime<Utc>),
-    ) -> Vec<String> {
-        let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
-        let mut walk = Replay::new(pipeline, journal, length, self, at);
-        walk.run();
-        let is_at_it = |stage: &&Stage| {
-            makes_code(stage)
-                && stage.begins_with != StageStart::Checks
-                && !walk.stage_results.contains_key(stage.name.as_str())
-                && walk.begun(&MoveKey::within(&stage.name, "1/agent")).is_some()
-        };
-        pipeline.stages.iter().filter(is_at_it).map(|stage| stage.name.clone()).collect()
     }
 }
 
@@ -174,14 +144,13 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// The change of the issue that makes a round worthless: it was begun with the text before, and nothing was since.
-    pub(super) fn outdated_by(&self, worker: &Worker, round: u32) -> Option<&TextUpdate> {
-        let begun = self.begun(&worker.key(round, "agent"))?;
+    /// Whether a change of the issue makes a round worthless: it was begun with the text before, and nothing was since.
+    pub(super) fn is_outdated(&self, worker: &Worker, round: u32) -> bool {
+        let Some(begun) = self.begun(&worker.key(round, "agent")) else { return false };
         let next = self.begun(&worker.key(round + 1, "agent")).unwrap_or(u64::MAX);
-        let sends_back = |update: &&TextUpdate| {
+        self.signals.log.text_updates.iter().any(|update| {
             update.sends_back.contains(&worker.prefix) && (begun + 1..next).contains(&update.seq)
-        };
-        self.signals.log.text_updates.iter().rfind(sends_back)
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! What people get to see of rounds and results, whatever the pipeline: reviews, results without a pull request, the best round
+//! What people get to see of rounds and results, whatever the pipeline: results without a pull request, the best round
 //! that nobody was asked about, check runs of commits that were replaced.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
@@ -26,19 +26,11 @@ stages:
   - { name: ready, uses: ready, depends_on: [publish] }
 ";
 
-fn place(world: &SimulatedOrder, key: &str) -> usize {
-    world.made.iter().position(|made| made == key).unwrap_or_else(|| panic!("{key}: {:?}", world.made))
-}
-
 #[test]
-fn rounds_of_review_before_the_pull_request_are_posted_when_it_opens() {
+fn what_reviewers_found_before_the_pull_request_is_a_field_for_later_stages() {
     let mut world =
         SimulatedOrder::with(REVIEWED_FIRST).when("review/1/verify-1", vec![objects(&["finding one"])]);
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
-    let places = ["publish/pull", "review/1/comment", "review/2/comment"].map(|key| place(&world, key));
-    assert!(places.is_sorted(), "{:?}", world.made);
-    let Move::ShowReview(note) = moves_of(&world, "review/1/comment")[0] else { panic!("a review") };
-    assert_eq!((note.pull, note.round, &note.commit), (PullNumber(8), 1, &world.commit("implement/1")));
     let Move::Archive { parts, .. } = moves_of(&world, "archive/archive")[0] else { panic!("an archive") };
     let findings = &parts[0].1;
     assert!(
@@ -46,24 +38,6 @@ fn rounds_of_review_before_the_pull_request_are_posted_when_it_opens() {
         "{findings}"
     );
     assert!(findings.contains("Round 2: nothing to object"), "{findings}");
-}
-
-#[test]
-fn they_are_posted_on_the_draft_that_is_handed_over_and_once() {
-    let mut world = (1..)
-        .zip(["one", "two", "three"])
-        .fold(SimulatedOrder::with(REVIEWED_FIRST), |world, (round, what)| {
-            world.when(format!("review/{round}/verify-1"), vec![objects(&[what])])
-        });
-    assert!(matches!(world.settle(), OrderEnding::Escalated { pull: Some(_), .. }));
-    for round in 1..=3 {
-        assert_eq!(world.made(&format!("review/{round}/comment")), 1, "{:?}", world.made);
-    }
-    world.say("/retry");
-    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
-    for round in 1..=4 {
-        assert_eq!(world.made(&format!("review/{round}/comment")), 1, "{:?}", world.made);
-    }
 }
 
 #[test]

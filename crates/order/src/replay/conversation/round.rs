@@ -68,15 +68,6 @@ fn schema() -> serde_json::Value {
     })
 }
 
-macro_rules! passed {
-    ($judged:expr) => {
-        match $judged.into_result() {
-            Ok(value) => value,
-            Err(ended) => return Ok(ended),
-        }
-    };
-}
-
 impl Replay<'_> {
     /// Whether the pipeline has tests at all.
     pub(super) fn runs_tests(&self) -> bool {

@@ -9,9 +9,7 @@ use super::ids::{CommitSha, IssueNumber, Person, PullNumber};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PullSnapshot {
     pub head: CommitSha,
-    /// Open, closed or merged.
     pub state: PullSnapshotState,
-    /// Whether it can be merged, as GitHub says.
     pub mergeable: Mergeability,
     /// Review threads that are not resolved, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -24,7 +22,6 @@ pub struct PullSnapshot {
     pub checks: ChecksSnapshot,
 }
 
-/// How a pull request stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PullSnapshotState {
@@ -33,21 +30,16 @@ pub enum PullSnapshotState {
     Merged,
 }
 
-/// Whether a pull request can be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mergeability {
-    /// Nothing is in the way of git.
     Cleanly,
-    /// The branches contradict one another.
     Conflicts,
     /// It would merge, but the base branch asks for branches that are up to date.
     Behind,
-    /// GitHub has not found out yet.
     Unknown,
 }
 
-/// A thread of a review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PullReviewThread {
     /// Its id in GraphQL.
@@ -61,11 +53,9 @@ pub struct PullReviewThread {
     pub original_line: Option<u64>,
     /// The piece of the diff that it was written on.
     pub diff_hunk: String,
-    /// Its comments, the oldest first.
     pub comments: Vec<PullReviewThreadComment>,
 }
 
-/// A comment in a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PullReviewThreadComment {
     pub id: u64,
@@ -73,13 +63,11 @@ pub struct PullReviewThreadComment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<u64>,
     pub by: CommentAuthor,
-    /// Whether it names us.
     #[serde(default)]
     pub names_us: bool,
     pub body: String,
 }
 
-/// Who wrote something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommentAuthor {
@@ -92,27 +80,24 @@ pub enum CommentAuthor {
 /// What somebody wrote on the pull request outside of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PullRemark {
-    /// The review or comment.
     pub source: PullRemarkSource,
     pub by: CommentAuthor,
-    /// Whether it names us.
     pub names_us: bool,
     /// What it says; a review's can be empty.
     pub body: String,
 }
 
-/// Where a remark stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PullRemarkSource {
-    /// The text of a review.
     Review {
         id: u64,
         /// Whether it asks for changes and that still stands.
         asks_for_changes: bool,
     },
-    /// A comment on the pull request.
-    Comment { id: u64 },
+    Comment {
+        id: u64,
+    },
 }
 
 /// How the checks of others stand on a commit: check runs that are not ours, and commit statuses.
@@ -120,7 +105,6 @@ pub enum PullRemarkSource {
 pub struct ChecksSnapshot {
     /// How many are done and content, or of no account.
     pub passed: u32,
-    /// The names of those that are not done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<String>,
     /// Those that failed here and not on the base.
@@ -131,7 +115,6 @@ pub struct ChecksSnapshot {
     pub failing_on_base: Vec<String>,
 }
 
-/// A check of others that failed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailingJob {
     pub name: String,
@@ -151,31 +134,25 @@ pub struct FailingJob {
     pub log: String,
 }
 
-/// How the base branch is brought into ours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BranchUpdateMethod {
-    /// By a merge commit.
     #[default]
     Merge,
     /// By a new commit on the base branch's head. Only where every commit on the branch is ours.
     Rebase,
 }
 
-/// What is said in a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadReply {
     /// The thread's id in GraphQL.
     pub thread: String,
     /// The numeric id of the last comment that this answers: it is not said again while that is the last.
     pub answers: u64,
-    /// What was done about it.
     pub done: PointResolution,
-    /// What the agent says of it.
     pub text: String,
 }
 
-/// What was done about something that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PointResolution {
@@ -196,13 +173,10 @@ pub struct AnswerNote {
     pub pull: PullNumber,
     /// The which-th answer to people this is, from 1.
     pub answer: u32,
-    /// One line for each thing that was asked for.
     pub points: Vec<AnsweredPoint>,
-    /// The commit that came of it.
     pub commit: Option<CommitSha>,
 }
 
-/// One thing that was asked for, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnsweredPoint {
     /// Who asked: a login, a check's name.
@@ -210,11 +184,9 @@ pub struct AnsweredPoint {
     /// What, cut to a line or two.
     pub asked: String,
     pub done: PointResolution,
-    /// What the agent says of it.
     pub text: String,
 }
 
-/// A comment that can be reacted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommentRef {
@@ -224,23 +196,18 @@ pub enum CommentRef {
     Review(u64),
 }
 
-/// What can be said without words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reaction {
     Eyes,
-    /// It is being done.
     Rocket,
-    /// It cannot be done now.
     Confused,
 }
 
-/// Where a comment is put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommentTarget {
     Issue(IssueNumber),
-    /// On the pull request.
     Pull(PullNumber),
 }
 
@@ -248,32 +215,32 @@ pub enum CommentTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "saying", rename_all = "snake_case")]
 pub enum NoticeComment {
-    /// What can be said to us.
     Help,
-    /// That is no command; these are.
     UnknownCommand {
         /// The word, of small letters and hyphens.
         word: String,
     },
     /// How it stands, in a line, with where to read more.
     Status,
-    /// Why a command changed nothing.
-    NotNow { word: String, because: String },
+    NotNow {
+        word: String,
+        because: String,
+    },
     /// The label was put on again and changed nothing, because there is an open pull request.
-    PullIsOpen { pull: PullNumber, because: String },
+    PullIsOpen {
+        pull: PullNumber,
+        because: String,
+    },
     /// Only people with write access can command; said at most once on an issue, and only where that is wished.
     NoRight,
-    /// The plan, for a person to approve.
     Plan {
         /// The which-th plan this is, from 1.
         round: u32,
-        /// Its text, as the agent wrote it.
         text: String,
     },
     /// What the plan leaves to people, before code is written.
     Questions {
         questions: Vec<String>,
-        /// How many it has besides.
         #[serde(default)]
         more: usize,
         /// Whether there is no sense in going on without an answer.
@@ -286,16 +253,13 @@ pub enum NoticeComment {
     },
     /// What the stages came to, of an order that ends without a pull request.
     Results,
-    /// The pull request was merged, or turned down.
     PullClosed {
         pull: PullNumber,
-        /// Merged rather than turned down.
         merged: bool,
         by: String,
     },
 }
 
-/// How the check run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckRunState {
@@ -303,15 +267,12 @@ pub enum CheckRunState {
     Success,
     /// Not verified, and nothing to blame the work for; or a person accepted it as it is.
     Neutral,
-    /// The best attempt, not verified.
     Failure,
-    /// A person stopped it.
     Cancelled,
     /// Another commit took the place of this one before anything was concluded of it.
     Superseded,
 }
 
-/// What the check run says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckRunOutput {
     /// Plain text, at most 100 characters.
@@ -327,15 +288,12 @@ pub struct CheckRunOutput {
 pub struct CheckAnnotation {
     /// The file, one that the change touches.
     pub path: String,
-    /// From 1.
     pub line: u64,
     pub level: AnnotationLevel,
-    /// In a few words.
     pub title: String,
     pub message: String,
 }
 
-/// How much an annotation weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AnnotationLevel {
     Failure,

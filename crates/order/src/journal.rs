@@ -28,34 +28,20 @@ pub struct Journal {
     index: JournalIndex,
 }
 
-/// Why entries are not a journal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidJournal {
     #[error("the journal is empty")]
     Empty,
-    /// It does not begin with `opened`.
     #[error("the journal does not begin with the order's opening")]
     NotOpened,
-    /// One is missing or twice there.
     #[error("entry {found} stands where {expected} belongs")]
-    Gap {
-        /// The number that belongs there.
-        expected: u64,
-        /// The one that is there.
-        found: u64,
-    },
-    /// A newer program opened it.
+    Gap { expected: u64, found: u64 },
     #[error("it has format {found}, and this Journeyman reads formats up to {JOURNAL_FORMAT}")]
-    Newer {
-        /// Its format.
-        found: u32,
-    },
+    Newer { found: u32 },
 }
 
-/// Why an entry cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableEntry {
-    /// A newer program opened the journal.
     #[error("{}", InvalidJournal::Newer { found: *.0 })]
     Newer(u32),
     /// It is damaged, or has what this program does not know.
@@ -81,7 +67,6 @@ impl JournalEvent {
 }
 
 impl Journal {
-    /// Reads entries as a journal.
     pub fn new(entries: Vec<JournalEntry>) -> Result<Self, InvalidJournal> {
         for (expected, entry) in (1_u64..).zip(&entries) {
             if entry.seq != expected {
@@ -100,22 +85,18 @@ impl Journal {
         Ok(Self { opened: (**opened).clone(), opened_at: first.at, entries, index })
     }
 
-    /// What the order starts from.
     pub fn opened(&self) -> &OrderInput {
         &self.opened
     }
 
-    /// When it began.
     pub fn opened_at(&self) -> DateTime<Utc> {
         self.opened_at
     }
 
-    /// Every entry.
     pub fn entries(&self) -> &[JournalEntry] {
         &self.entries
     }
 
-    /// The number of the last entry.
     pub fn last_seq(&self) -> u64 {
         self.entries.last().map_or(0, |entry| entry.seq)
     }
@@ -136,7 +117,6 @@ impl Journal {
         JournalPrefix::new(&self.entries, &self.index, length)
     }
 
-    /// All entries, to look up in.
     pub(crate) fn whole(&self) -> JournalPrefix<'_> {
         self.first(self.entries.len())
     }
@@ -146,12 +126,10 @@ impl Journal {
         self.whole().is_under_way(key)
     }
 
-    /// What an effect was intended as, in order.
     pub fn intended(&self, key: &MoveKey) -> impl DoubleEndedIterator<Item = &Move> {
         self.whole().intended(key).map(|(_, intended)| intended)
     }
 
-    /// What was observed of an effect, in order.
     pub fn observed(&self, key: &MoveKey) -> impl DoubleEndedIterator<Item = &EffectOutcome> {
         self.whole().observed(key).map(|seen| seen.outcome)
     }
@@ -296,23 +274,18 @@ pub(crate) fn task_after(opened: &OrderInput, prefix: JournalPrefix<'_>) -> Task
     text
 }
 
-/// What an order works with.
 #[derive(Debug, Clone, Copy)]
 pub struct PreparedRepository<'a> {
-    /// The commit that the work starts from.
     pub base: &'a CommitSha,
     /// That of the default branch, where it is another.
     pub default: Option<&'a CommitSha>,
     /// The repository's settings on the default branch.
     pub settings: &'a RepositorySettings,
-    /// The pipeline that the repository names, if it names one.
     pub pipeline: Option<&'a Pipeline>,
     /// Roles that the repository has in place of ours.
     pub roles: &'a BTreeMap<String, Role>,
     /// The command templates that its own pipeline and roles name.
     pub commands: &'a BTreeSet<String>,
-    /// How titles of commits are written here.
     pub subjects: &'a [String],
-    /// Its template of a pull request's text.
     pub template: Option<&'a str>,
 }

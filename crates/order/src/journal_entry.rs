@@ -21,12 +21,10 @@ use super::signal::{Requester, Signal};
 /// take what is written for something else than it is. What an older program cannot read at all needs no other number.
 pub const JOURNAL_FORMAT: u32 = 4;
 
-/// Of journals from before their form was written down.
 fn first_format() -> u32 {
     1
 }
 
-/// One line of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
     /// Its place, from 1, without gaps.
@@ -37,26 +35,25 @@ pub struct JournalEntry {
     pub event: JournalEvent,
 }
 
-/// What can happen to an order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum JournalEvent {
     /// The order began. Always the first entry and only there.
     Opened(Box<OrderInput>),
-    /// Somebody said or did something.
     Signaled {
         signal: Signal,
         /// The delivery that brought it; none when it came through the API.
         delivery: Option<DeliveryGuid>,
     },
-    /// An effect is about to be made.
     Intended {
         /// Its name; the same effect has the same name for ever.
         key: MoveKey,
         r#move: Box<Move>,
     },
-    /// What was observed of an effect.
-    Observed { key: MoveKey, outcome: Box<EffectOutcome> },
+    Observed {
+        key: MoveKey,
+        outcome: Box<EffectOutcome>,
+    },
 }
 
 /// What an order starts from. The issue's text is pinned here: edits after the label change nothing.
@@ -66,15 +63,12 @@ pub struct OrderInput {
     #[serde(default = "first_format")]
     pub format: u32,
     pub order: OrderId,
-    /// Where the issue is.
     pub repository: RepositoryName,
     pub repository_id: RepositoryId,
     /// The installation that may act there; none where it has to be asked for.
     pub installation: Option<InstallationId>,
-    /// The branch that the pull request goes to.
     pub default_branch: String,
     pub issue: IssueText,
-    /// Who asked for it.
     pub by: Requester,
     /// What they asked for besides. It counts only if they may.
     #[serde(default, skip_serializing_if = "OrderRequest::is_bare")]
@@ -93,7 +87,6 @@ pub struct OrderInput {
     pub pipeline: Pipeline,
     /// The agent that does what no role of the pipeline or the repository is given to.
     pub agent: String,
-    /// What it may cost.
     pub limits: OrderLimits,
     /// The roles, by name, unless the repository has its own.
     #[serde(default, deserialize_with = "pinned_value::read")]
@@ -116,7 +109,6 @@ impl OrderInput {
 pub struct EarlierPull {
     pub pull: PullNumber,
     pub branch: BranchName,
-    /// Merged rather than turned down.
     pub merged: bool,
     /// Still open, of an order whose journal cannot be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -128,10 +120,8 @@ pub struct EarlierPull {
 pub struct IssueText {
     pub number: IssueNumber,
     pub title: String,
-    /// Its body; empty when there is none.
     pub body: String,
     pub url: String,
-    /// Its labels when work began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
 }

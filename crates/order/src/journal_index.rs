@@ -14,11 +14,8 @@ use super::moves::{EffectError, EffectOutcome, Move, Retry};
 /// What entries are found by. Each is of one kind at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum EntryKind {
-    /// Somebody said or did something.
     Signal,
-    /// An agent is about to be started.
     Start,
-    /// An agent's run has ended.
     Run,
     /// The issue was read, with or without its repository.
     Text,
@@ -26,13 +23,9 @@ pub(crate) enum EntryKind {
     Environment,
     /// The remote was seen to have a commit of ours, or not to take it.
     Push,
-    /// Commits of somebody else were taken in.
     TakeIn,
-    /// An effect found nobody.
     Outage,
-    /// Of the status.
     Status,
-    /// Of the check run.
     Check,
 }
 
@@ -119,7 +112,6 @@ pub(crate) struct JournalPrefix<'a> {
     index: &'a JournalIndex,
 }
 
-/// An observation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Observation<'a> {
     pub(crate) seq: u64,
@@ -132,28 +124,23 @@ impl<'a> JournalPrefix<'a> {
         Self { entries: entries.get(..length).unwrap_or(entries), index }
     }
 
-    /// All of them.
     pub(crate) fn entries(self) -> &'a [JournalEntry] {
         self.entries
     }
 
-    /// All of them, each with its effect.
     pub(crate) fn numbered(self) -> impl Iterator<Item = (&'a JournalEntry, Option<EffectNumber>)> {
         self.entries.iter().zip(self.index.numbers.iter().copied())
     }
 
-    /// Whether any effect found nobody.
     pub(crate) fn has_outage(self) -> bool {
         self.index.first_outage.is_some_and(|place| place < self.entries.len())
     }
 
-    /// Those before this one.
     pub(crate) fn before(self, seq: u64) -> Self {
         let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
         Self::new(self.entries, self.index, length)
     }
 
-    /// Those of a kind, in order.
     pub(crate) fn of_kind(self, kind: EntryKind) -> impl DoubleEndedIterator<Item = &'a JournalEntry> {
         self.at(self.index.kinds.get(&kind))
     }
@@ -172,7 +159,6 @@ impl<'a> JournalPrefix<'a> {
         places.get(..known).unwrap_or_default().iter().filter_map(move |place| self.entries.get(*place))
     }
 
-    /// What was observed of an effect, in order.
     pub(crate) fn observed(
         self,
         key: &MoveKey,
@@ -196,7 +182,6 @@ impl<'a> JournalPrefix<'a> {
         })
     }
 
-    /// When an effect was intended first.
     pub(crate) fn begun_at(self, key: &MoveKey) -> Option<DateTime<Utc>> {
         let mut intended =
             self.of_effect(key).filter(|entry| matches!(entry.event, JournalEvent::Intended { .. }));
@@ -208,7 +193,6 @@ impl<'a> JournalPrefix<'a> {
         self.is_under_way_since(key, 0)
     }
 
-    /// The same, of what was written after an entry.
     pub(crate) fn is_under_way_since(self, key: &MoveKey, seq: u64) -> bool {
         let last = self.of_effect(key).next_back().filter(|entry| entry.seq > seq);
         last.is_some_and(|entry| matches!(entry.event, JournalEvent::Intended { .. }))

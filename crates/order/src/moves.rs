@@ -45,9 +45,7 @@ pub enum Move {
         /// The commit that the work starts from.
         base: CommitSha,
     },
-    /// Make the commit to publish.
     Commit {
-        /// Its tree, as imported.
         tree: TreeSha,
         parent: CommitSha,
         /// Its second parent, where it merges.
@@ -56,7 +54,6 @@ pub enum Move {
         message: String,
         date: DateTime<Utc>,
     },
-    /// Run the repository's tests on a commit.
     RunTests {
         commit: CommitSha,
     },
@@ -64,7 +61,6 @@ pub enum Move {
     WriteArtifact {
         /// The run whose answer holds the artifact.
         answer: MoveKey,
-        /// The branch to push.
         branch: BranchName,
         /// The artifact's id, for the commit message.
         artifact: String,
@@ -95,14 +91,11 @@ pub enum Move {
     FinishPull {
         pull: PullNumber,
         title: String,
-        /// What the agent says of the change.
         summary: String,
-        /// Take it out of draft.
         ready: bool,
     },
     /// Bring the status comment and the labels on the issue up to date with the journal.
     ShowStatus {
-        /// How many times there was news.
         revision: u64,
     },
     /// Find everything that would stop the work after it was paid for.
@@ -120,14 +113,12 @@ pub enum Move {
     /// Fetch what somebody pushed to our branch.
     TakeIn {
         branch: BranchName,
-        /// Where it is now.
         head: CommitSha,
     },
     /// Bring the base branch into ours, in a repository of our own.
     UpdateBranch {
         head: CommitSha,
         how: BranchUpdateMethod,
-        /// The date of the commit that is made.
         date: DateTime<Utc>,
     },
     /// Answer threads of the pull request's reviews, and resolve those that are settled.
@@ -135,14 +126,12 @@ pub enum Move {
         pull: PullNumber,
         replies: Vec<ThreadReply>,
     },
-    /// Ask these people for their review again.
     RequestReview {
         pull: PullNumber,
         reviewers: Vec<Person>,
     },
     /// Say on the pull request what became of what was asked for outside of threads.
     ShowAnswer(AnswerNote),
-    /// React to a comment.
     React {
         comment: CommentRef,
         reaction: Reaction,
@@ -160,7 +149,6 @@ pub enum Move {
     /// Have the failing jobs on a commit run once more.
     RerunJobs {
         head: CommitSha,
-        /// The jobs' ids, as [`EffectOutcome::PullRead`] names them.
         jobs: Vec<u64>,
     },
     /// Take our labels off the issue and, where that is wished, the branch away.
@@ -171,7 +159,6 @@ pub enum Move {
 }
 
 impl Move {
-    /// What it asks of people before code is written.
     pub fn questions(&self) -> Option<&[String]> {
         if let Self::Say { saying: NoticeComment::Questions { questions, .. }, .. } = self {
             return Some(questions);
@@ -180,25 +167,20 @@ impl Move {
     }
 }
 
-/// What an agent is to do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentTask {
     /// The stage that it is for, or the operation: `classify`, `commit_message` …
     pub stage: String,
-    /// The agent's name in the settings.
     pub agent: String,
-    /// Which run for this stage this is, from 1.
     pub round: u32,
     /// The command template's name, without a slash.
     pub command: String,
     pub arguments: Vec<String>,
-    /// What was wrong with the rounds before; none in a first round.
     pub rework: Option<Rework>,
     /// The session to go on with, where the runtime can.
     pub session: Option<String>,
     /// The branch that has to be checked out, once there is one.
     pub branch: Option<BranchName>,
-    /// Seconds that it may take.
     pub timeout_seconds: u64,
     /// The role that it plays; its system prompt and tools are in the journal.
     #[serde(default)]
@@ -231,7 +213,6 @@ pub struct AgentTask {
     pub artifact: Option<Box<ArtifactRules>>,
 }
 
-/// Where an agent works.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "place", rename_all = "snake_case")]
 pub enum AgentTaskWorkspace {
@@ -242,11 +223,9 @@ pub enum AgentTaskWorkspace {
     Checkout { commit: CommitSha },
 }
 
-/// What an agent's answer is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentAnswerFormat {
-    /// Whatever its stage asks for.
     #[default]
     Freely,
     /// A code artifact: a runtime without tools is shown the tree and the files that are named.
@@ -258,11 +237,9 @@ pub enum AgentAnswerFormat {
 pub struct ReviewNote {
     pub pull: PullNumber,
     pub stage: String,
-    /// The round, from 1.
     pub round: u32,
     /// Who judged: the verifier's role.
     pub verifier: String,
-    /// The commit that was looked at.
     pub commit: CommitSha,
     /// What was said; none when the review could not be made.
     pub feedback: Option<Feedback>,
@@ -275,18 +252,15 @@ pub struct Rework {
     pub attempt: u32,
     /// How many there can be, if the check that failed last keeps failing.
     pub of: u32,
-    /// What was wrong, newest first.
     pub feedback: Vec<Feedback>,
     /// The end of the failing test run.
     pub test_output: Option<String>,
-    /// Failing tests by name.
     pub failing_tests: Vec<String>,
     /// What a person said with `/retry`.
     pub guidance: Option<String>,
     /// What the escalation's agent advises.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "pinned_value::read")]
     pub diagnosis: Option<Diagnosis>,
-    /// How it is told.
     #[serde(default)]
     pub mode: FeedbackMode,
 }
@@ -295,9 +269,7 @@ pub struct Rework {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
-    /// What is to happen.
     pub decision: DiagnosisDecision,
-    /// What is wrong, in its view.
     pub diagnosis: String,
     /// What the worker is to do; empty with a flag.
     #[serde(default)]
@@ -310,20 +282,15 @@ pub struct Diagnosis {
 pub enum DiagnosisDecision {
     /// One more set of rounds, with guidance.
     Guide,
-    /// A person has to look.
     Flag,
 }
 
-/// What was observed of an effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum EffectOutcome {
-    /// Of [`Move::Authorize`].
     Authorized {
-        /// Whether the person may write.
         allowed: bool,
     },
-    /// Of [`Move::Prepare`].
     Prepared {
         /// The head of the branch that the work starts from.
         base: CommitSha,
@@ -333,7 +300,6 @@ pub enum EffectOutcome {
         /// `.github/journeyman.yml`.
         #[serde(deserialize_with = "pinned_value::read")]
         settings: Box<RepositorySettings>,
-        /// The pipeline that the repository names, if it names one.
         #[serde(default, deserialize_with = "pinned_value::read")]
         pipeline: Option<Box<Pipeline>>,
         /// Roles that the repository has in place of ours.
@@ -349,19 +315,15 @@ pub enum EffectOutcome {
         /// The first lines of the last commits on the base, newest first, at most fifty: how titles are written here.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         subjects: Vec<String>,
-        /// The comments on the issue that belong to the task.
         #[serde(default, skip_serializing_if = "TaskComments::is_empty")]
         comments: TaskComments,
-        /// What is attached to the issue and to these comments.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<TaskAttachment>,
         /// The repository's template of a pull request's text, cut at 10,000 characters.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         template: Option<String>,
     },
-    /// Of [`Move::RunAgent`].
     AgentRan(Box<AgentRun>),
-    /// Of [`Move::FindFiles`].
     FilesFound {
         /// Paths from the work tree's root, sorted, at most a hundred.
         files: Vec<String>,
@@ -383,26 +345,21 @@ pub enum EffectOutcome {
     },
     /// Of [`Move::Import`]: nothing that could be taken. Of [`Move::Commit`] and [`Move::RunTests`]: what was taken is lost.
     NothingPushed {
-        /// What was found instead.
         because: String,
     },
     /// Of [`Move::Import`]: the tree may not be published.
     ImportRefused(Feedback),
-    /// Of [`Move::Commit`].
     Committed {
-        /// The commit to test and to publish.
         commit: CommitSha,
         /// What it changes, as a unified diff, cut at 60,000 characters with a line that says so.
         #[serde(default)]
         patch: String,
     },
-    /// Of [`Move::RunTests`].
     Tested(Box<TestRun>),
-    /// Of [`Move::WriteArtifact`].
     ArtifactWritten,
-    /// Of [`Move::Archive`].
-    Archived { artifacts: Vec<String> },
-    /// Of [`Move::ShowReview`].
+    Archived {
+        artifacts: Vec<String>,
+    },
     ReviewShown,
     /// Of [`Move::Push`]: the remote was asked, and has it.
     Pushed,
@@ -416,17 +373,16 @@ pub enum EffectOutcome {
         /// In the server's words, with what the rules for the branch ask for.
         because: String,
     },
-    /// Of [`Move::OpenPull`].
-    PullOpened { number: PullNumber, url: String },
-    /// Of [`Move::FinishPull`].
+    PullOpened {
+        number: PullNumber,
+        url: String,
+    },
     PullFinished,
-    /// Of [`Move::ShowStatus`].
     StatusShown {
         /// GitHub's id of the comment; none in journals from before it was kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         comment: Option<u64>,
     },
-    /// Of [`Move::Preflight`].
     Preflighted {
         /// What stands in the way, each with what to do about it; none: nothing.
         problems: Vec<String>,
@@ -434,20 +390,15 @@ pub enum EffectOutcome {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<String>,
     },
-    /// Of [`Move::ReadIssue`].
     IssueRead {
         title: String,
         body: String,
         comments: TaskComments,
-        /// What is attached to the issue and to these comments.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<TaskAttachment>,
     },
-    /// Of [`Move::PrepareEnvironment`].
     EnvironmentPrepared(Box<EnvironmentReport>),
-    /// Of [`Move::ReadPull`].
     PullRead(Box<PullSnapshot>),
-    /// Of [`Move::TakeIn`].
     TakenIn {
         /// The commit, which is the branch's head.
         commit: CommitSha,
@@ -463,16 +414,12 @@ pub enum EffectOutcome {
         base: CommitSha,
         commit: CommitSha,
         tree: TreeSha,
-        /// Paths that differ from the new base.
         changed: Vec<String>,
-        /// What it changes against the new base.
         patch: String,
     },
-    /// Of [`Move::UpdateBranch`]: it is up to date.
     UpToDate,
     /// Of [`Move::UpdateBranch`]: people or agents have to decide.
     Conflicted {
-        /// The base branch's head.
         base: CommitSha,
         /// A commit of ours, never published, whose files hold the conflicts between markers.
         marked: CommitSha,
@@ -498,7 +445,6 @@ pub struct EffectError {
     pub retry: Retry,
 }
 
-/// Whether to try again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "retry", rename_all = "snake_case")]
 pub enum Retry {

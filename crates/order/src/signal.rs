@@ -20,7 +20,6 @@ pub struct Signal {
     pub kind: SignalKind,
 }
 
-/// Who asked for an order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Requester {
@@ -39,7 +38,6 @@ impl std::fmt::Display for Requester {
     }
 }
 
-/// What was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "signal", rename_all = "snake_case")]
 pub enum SignalKind {
@@ -53,8 +51,9 @@ pub enum SignalKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<DateTime<Utc>>,
     },
-    /// A label was taken off the issue.
-    Unlabeled { label: String },
+    Unlabeled {
+        label: String,
+    },
     /// A comment on the issue, or on its pull request, began with a command.
     Commanded {
         /// The comment's numeric id: the same comment can arrive in two deliveries, from two hooks. None when it was
@@ -68,7 +67,6 @@ pub enum SignalKind {
     },
     /// A comment began with what looks like a command and is none of ours.
     Misspoken {
-        /// The comment's numeric id.
         comment: u64,
         /// The pull request that it was said on; none on the issue.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,34 +76,25 @@ pub enum SignalKind {
     },
     /// The issue's title or text was changed. What the order works on is pinned.
     IssueEdited,
-    /// A comment on the issue that is no command.
     IssueCommented {
-        /// The comment's numeric id.
         comment: u64,
-        /// Whether its author opened the issue.
         #[serde(default)]
         by_author: bool,
     },
-    /// The issue was closed.
     IssueClosed,
-    /// The issue was moved to another repository.
     IssueTransferred,
-    /// The issue is gone.
     IssueDeleted,
-    /// The issue's conversation was locked.
     IssueLocked,
-    /// The pull request was merged or closed.
     PullClosed {
         pull: PullNumber,
-        /// Merged rather than turned down.
         merged: bool,
     },
-    /// A closed pull request was opened again.
-    PullReopened { pull: PullNumber },
+    PullReopened {
+        pull: PullNumber,
+    },
     /// Somebody pushed to the pull request's branch. Our own pushes arrive like this, too.
     PullPushed {
         pull: PullNumber,
-        /// Where the branch is now.
         head: CommitSha,
     },
     /// Somebody reviewed the pull request. What they wrote is read when it is answered, together with all else.
@@ -113,31 +102,26 @@ pub enum SignalKind {
         pull: PullNumber,
         /// The review's numeric id: the same can arrive in two deliveries.
         review: u64,
-        /// What it came to.
         verdict: ReviewVerdict,
     },
     /// Somebody wrote a comment on the pull request's diff, or one on the pull request that names us.
     Remarked {
         pull: PullNumber,
-        /// The comment's numeric id.
         comment: u64,
     },
     /// Checks of others finished on a commit: a check suite, a workflow run, a commit status.
-    ChecksFinished { head: CommitSha },
-    /// The branch that the pull request goes to has moved.
+    ChecksFinished {
+        head: CommitSha,
+    },
     BaseMoved {
-        /// Where it is now.
         head: CommitSha,
     },
 }
 
-/// What a review came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewVerdict {
-    /// It may be merged.
     Approved,
-    /// Something has to change first.
     ChangesRequested,
     Commented,
 }
@@ -162,7 +146,6 @@ pub enum SlashCommand {
     Approve,
     /// `/plan [guidance]`: plan again, with this advice.
     Plan {
-        /// What follows the command.
         guidance: Option<String>,
         /// Whether it counts wherever no code was written. It did not when older journals were written, and only while
         /// the plan waited.
@@ -170,20 +153,15 @@ pub enum SlashCommand {
         until_code: bool,
     },
     /// `/examine drop 2`: the examiner's second statement does not count.
-    DropStatement {
-        /// Its number, from 1.
-        number: u32,
-    },
+    DropStatement { number: u32 },
     /// `/status`: how does it stand?
     Status,
     /// `/help`: what can be said?
     Help,
 }
 
-/// How a comment begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommentCommand {
-    /// With a command of ours.
     Command(SlashCommand),
     /// With what looks like a command: small letters and hyphens after a slash.
     Unknown(String),
@@ -191,7 +169,6 @@ pub enum CommentCommand {
 }
 
 impl SlashCommand {
-    /// Its word, without the slash.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Start { .. } => "journeyman",

@@ -21,7 +21,6 @@ pub struct Step {
     pub key: MoveKey,
     /// The stage, or the operation.
     pub stage: String,
-    /// What kind of work.
     pub kind: StepKind,
     /// The agent's name in the settings; none for what agents do not do.
     pub agent: Option<String>,
@@ -31,16 +30,13 @@ pub struct Step {
     pub success: Option<bool>,
     /// The clean text: never the stream; none when there was none.
     pub result: Option<String>,
-    /// What judged it, in order.
     pub checks: Vec<CheckResult>,
     /// What went wrong with the work itself; what is wrong with its result is in the checks.
     pub error: Option<String>,
     pub session_id: Option<String>,
-    /// When it was first intended.
     pub started_at: DateTime<Utc>,
     /// From then to what was last observed of it, its checks included; none before that.
     pub duration_seconds: Option<f64>,
-    /// What the agent says it cost.
     pub usage: AgentUsage,
     /// What was odd about its run and did no harm, such as a placeholder of the template without an argument.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,18 +48,15 @@ pub struct Step {
     pub code_artifact: Option<ArtifactRecord>,
 }
 
-/// What kind of work a step is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
-    /// The base was fetched and the repository's settings were read.
     Prepare,
     Agent,
     /// A verifier judged an agent's round; what it said is a check of that round.
     Review,
     /// An agent was asked what to do about a stage whose checks ran out.
     Diagnosis,
-    /// Files were looked for.
     FindFiles,
     /// A commit was imported; only where no agent's round has it as a check.
     Import,
@@ -73,23 +66,14 @@ pub enum StepKind {
     Tests,
     /// A code artifact was written, committed and pushed for the agent; told with its round.
     WriteArtifact,
-    /// Texts were kept as artifacts.
     Archive,
-    /// The branch was pushed.
     Push,
-    /// The pull request was opened.
     OpenPull,
-    /// The pull request's text was brought up to date.
     FinishPull,
-    /// Looking for what would stop the work after it was paid for.
     Preflight,
-    /// Preparing what the work happens in.
     PrepareEnvironment,
-    /// Reading what is said on the pull request.
     ReadPull,
-    /// Fetching what somebody pushed to the branch.
     TakeIn,
-    /// Bringing the base branch into ours.
     UpdateBranch,
 }
 

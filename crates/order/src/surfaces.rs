@@ -7,16 +7,11 @@ use super::inconclusive::Inconclusive;
 use super::settlement::Settlement;
 use super::verdict::Verdict;
 
-/// Which of our labels an issue has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderLabel {
-    /// `journeyman:working`.
     Working,
-    /// `journeyman:needs-human`.
     NeedsHuman,
-    /// `journeyman:needs-info`.
     NeedsInfo,
-    /// `journeyman:done`.
     Done,
     None,
 }
@@ -34,7 +29,6 @@ pub enum AttestationResult {
 }
 
 impl AttestationResult {
-    /// As it stands in the statement.
     pub fn word(self) -> &'static str {
         match self {
             Self::Passed => "PASSED",
@@ -44,25 +38,20 @@ impl AttestationResult {
     }
 }
 
-/// What is shown of an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Surfaces {
     /// How it stands, in a word for lists, the API, the receipt and the record of an evaluation.
     pub outcome: &'static str,
-    /// Why, where there is something to say.
     pub because: Option<String>,
     /// The receipt's verdict in words; none while it is at work, and where there is no commit.
     pub verdict: Option<&'static str>,
-    /// The receipt's `verified`.
     pub verified: bool,
-    /// The status comment's headline.
     pub headline: String,
     /// The heading of the pull request, and of the check run's summary.
     pub heading: String,
     pub label: OrderLabel,
     /// The check run; none where what was said last of it holds.
     pub check: Option<CheckRunState>,
-    /// What the signed statement comes to.
     pub result: AttestationResult,
     /// The exit code of `run` and `demo --once`.
     pub exit_code: u8,
@@ -90,7 +79,6 @@ impl Surfaces {
             headline: headline(settled, verdict),
             heading: heading(verdict),
             label: match (settled, verdict) {
-                // There was nothing to verify.
                 (Some(Settlement::Finished { .. }), Verdict::None) => OrderLabel::Done,
                 (Some(_) | None, _) => outcome.label(),
             },
@@ -140,7 +128,6 @@ fn is_verified(settled: Option<&Settlement>, verdict: &Verdict) -> bool {
     stands && matches!(verdict, Verdict::Verified(_))
 }
 
-/// How an order stands, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OutcomeWord {
     Working,

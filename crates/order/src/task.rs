@@ -6,10 +6,8 @@ use serde::{Deserialize, Serialize};
 /// A comment on the issue that belongs to the task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskComment {
-    /// The login of who wrote it.
     pub by: String,
     pub right: CommentRight,
-    /// When it was written.
     pub at: DateTime<Utc>,
     /// Its text, bounded and without what looks like a secret.
     pub body: String,
@@ -19,9 +17,7 @@ pub struct TaskComment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommentRight {
-    /// They opened the issue.
     Author,
-    /// They have write access to the repository.
     Writer,
     /// Neither: the repository's settings let everybody's comments in.
     Other,
@@ -38,7 +34,6 @@ impl CommentRight {
     }
 }
 
-/// The comments that belong to the task.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskComments {
     /// The newest, the oldest of them first.
@@ -49,7 +44,6 @@ pub struct TaskComments {
 }
 
 impl TaskComments {
-    /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty() && self.left_out == 0
     }
@@ -60,13 +54,11 @@ impl TaskComments {
 pub struct TaskAttachment {
     /// Ours: a number, what it was called made safe, and the ending of its kind.
     pub name: String,
-    /// The login of who posted it.
     pub by: String,
     #[serde(flatten)]
     pub content: AttachmentContent,
 }
 
-/// What came of an attachment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "content", rename_all = "snake_case")]
 pub enum AttachmentContent {
@@ -88,7 +80,6 @@ pub enum AttachmentKind {
 }
 
 impl AttachmentKind {
-    /// Its type in HTTP.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -126,12 +117,10 @@ impl TaskAttachment {
     }
 }
 
-/// What an order works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskText {
     pub title: String,
     pub body: String,
     pub comments: TaskComments,
-    /// What is attached to both.
     pub attachments: Vec<TaskAttachment>,
 }

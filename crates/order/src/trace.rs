@@ -14,7 +14,6 @@ use super::moves::{Diagnosis, MoveKey};
 use super::order_request::OrderRequest;
 use super::test_run::TestRun;
 
-/// What is known of an order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct OrderTrace {
     /// What was asked for besides the issue, by whoever may.
@@ -22,11 +21,8 @@ pub struct OrderTrace {
     pub request: OrderRequest,
     /// Who asked for the work and may; none when it was asked for through the API.
     pub authorized_by: Option<Person>,
-    /// The commit that the work starts from.
     pub base: Option<CommitSha>,
-    /// The branch, once it has a name.
     pub branch: Option<BranchName>,
-    /// The stages that have begun, in order.
     pub stages: Vec<StageTrace>,
     /// The work that is published or about to be.
     pub work: Option<CandidateWork>,
@@ -35,7 +31,6 @@ pub struct OrderTrace {
     /// Whether anything of the order's was ever pushed: an attempt that was handed over may still be what people see.
     pub has_pushed: bool,
     pub pull: Option<PullTrace>,
-    /// What the agents cost so far, as they say.
     pub usage: AgentUsage,
     /// The last trouble, while it is being waited for.
     pub waiting: Option<EffectBackoff>,
@@ -48,9 +43,7 @@ pub struct OrderTrace {
     pub requires_examination: bool,
     /// What stood in the way before anything was paid for.
     pub problems: Vec<String>,
-    /// What the work happens in, once it was prepared.
     pub environment: Option<EnvironmentReport>,
-    /// What is waited for from a person.
     pub asks: Option<PendingApproval>,
     /// What the checks of others came to on the head, when it was looked at last.
     pub ci: Option<CiTrace>,
@@ -60,7 +53,6 @@ pub struct OrderTrace {
     pub answering: bool,
 }
 
-/// One stage that has begun.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StageTrace {
     pub name: String,
@@ -68,7 +60,6 @@ pub struct StageTrace {
     pub rounds: Vec<RoundTrace>,
 }
 
-/// How a stage stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageState {
@@ -82,12 +73,10 @@ pub enum StageState {
     Approved,
     /// Not wanted, by its `when`; or a person's approval made it needless.
     Skipped,
-    /// A stage that it depends on failed.
     NotReached,
 }
 
 impl StageState {
-    /// How the stage ended, if it has.
     pub fn end(self) -> Option<&'static str> {
         match self {
             Self::Running | Self::Skipped | Self::NotReached => None,
@@ -99,21 +88,16 @@ impl StageState {
     }
 }
 
-/// One round.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RoundTrace {
-    /// From 1.
     pub round: u32,
     /// The agent that worked in it, by its name in the settings; none where what was there was judged.
     pub agent: Option<String>,
-    /// What the agent says it did.
     pub result: Option<String>,
     /// What was odd about its run and did no harm.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// The commit made of what it pushed.
     pub commit: Option<CommitSha>,
-    /// The run of the tests on it.
     pub tests: Option<TestRun>,
     /// What the failing check said; none while it runs and when all passed.
     pub feedback: Option<Feedback>,
@@ -126,7 +110,6 @@ pub struct RoundTrace {
     pub diagnosis: Option<Diagnosis>,
 }
 
-/// What one role said of a round.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RoleReview {
     pub role: String,
@@ -136,7 +119,6 @@ pub struct RoleReview {
 /// Work that can be published.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CandidateWork {
-    /// The round it comes from.
     pub round: u32,
     /// The commit that the agent pushed; never published itself.
     pub pushed: CommitSha,
@@ -144,17 +126,14 @@ pub struct CandidateWork {
     pub agent: String,
     /// The session of the agent that made it, for whoever goes on with it.
     pub session: Option<String>,
-    /// The run that made it.
     pub answer: MoveKey,
     /// What it changes, as a unified diff that may be cut.
     pub patch: String,
-    /// What the verifier said of it last.
     pub review: Option<Feedback>,
     /// What its stage's reviewers object to; see [`OpenFindings`].
     pub open: OpenFindings,
     pub commit: CommitSha,
     pub tree: TreeSha,
-    /// Paths that differ from the base.
     pub changed: Vec<String>,
     /// What its tests came to; none when the stage has no such check.
     pub tests: Option<TestRun>,
@@ -173,7 +152,6 @@ pub struct CandidateWork {
 pub struct OpenFindings {
     pub critical: usize,
     pub major: usize,
-    /// From 0 to 1.
     pub score: f64,
 }
 
@@ -183,11 +161,9 @@ pub struct OpenFindings {
 #[serde(tag = "checks", rename_all = "snake_case")]
 pub enum StageChecksOutcome {
     Passed,
-    /// None failed, and something is missing.
     Lacking(Inconclusive),
     /// One failed; it is the best attempt.
     Failed {
-        /// What is still wrong.
         because: String,
     },
 }
@@ -198,7 +174,6 @@ impl StageChecksOutcome {
         matches!(self, Self::Lacking(Inconclusive::Unproven { .. }))
     }
 
-    /// What stands against the work.
     pub(super) fn objection(&self) -> Option<String> {
         match self {
             Self::Passed => None,
@@ -212,24 +187,19 @@ impl StageChecksOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Acceptance {
     pub by: String,
-    /// What stood against it.
     pub because: String,
-    /// Whether that was a check that failed.
     pub failed: bool,
 }
 
-/// The pull request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PullTrace {
     pub number: PullNumber,
     pub url: String,
-    /// What the agent says of the change.
     pub summary: String,
     pub title: String,
     pub ready: bool,
 }
 
-/// What is waited for from a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PendingApproval {
@@ -243,9 +213,7 @@ pub enum PendingApproval {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CiTrace {
     pub commit: CommitSha,
-    /// How many are content.
     pub passed: u32,
-    /// The names of those that are not done.
     pub pending: Vec<String>,
     /// The names of those that fail here and not on the base.
     pub failing: Vec<String>,
@@ -253,16 +221,13 @@ pub struct CiTrace {
     pub failing_on_base: Vec<String>,
 }
 
-/// Trouble that is being waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EffectBackoff {
     pub message: String,
-    /// When the next attempt is due.
     pub until: DateTime<Utc>,
 }
 
 impl OrderTrace {
-    /// The stage that is at work, if one is.
     pub fn running(&self) -> Option<&StageTrace> {
         self.stages.iter().find(|stage| stage.state == StageState::Running)
     }
@@ -274,7 +239,6 @@ impl OrderTrace {
         stages.flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)))
     }
 
-    /// How many of them a worker ran in.
     pub fn worker_rounds(&self) -> usize {
         self.rounds_of_work().filter(|(_, round)| round.agent.is_some()).count()
     }

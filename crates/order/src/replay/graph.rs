@@ -18,7 +18,6 @@ use crate::verdict::Verdict;
 /// How many stages of one order run at the same time.
 const MOST_SIDE_BY_SIDE: usize = 4;
 
-/// A stage that came to an end.
 pub(crate) struct StageResult {
     pub(crate) state: StageState,
     /// The last entry that its end rests on.
@@ -365,7 +364,6 @@ impl<'a> Replay<'a> {
         self.trace.pull.as_ref().filter(|_| is_before).map(|pull| pull.number)
     }
 
-    /// The commit as it is before a stage.
     pub(crate) fn work_before(&self, stage: &Stage) -> Option<CandidateWork> {
         let before = self.before(stage);
         newest(before.iter().filter_map(|known| self.stage_results.get(known.name.as_str())?.work.as_ref()))

@@ -68,7 +68,6 @@ use super::trace::{CandidateWork, EffectBackoff, OrderTrace};
 
 /// How many pauses that GitHub asks for are kept before they count as attempts.
 const MOST_WAITS: u32 = 24;
-/// Where the walk through a stage ends.
 #[derive(Debug)]
 pub(crate) enum Suspension {
     /// At an effect that was not observed yet.
@@ -86,7 +85,6 @@ pub(crate) enum Suspension {
     PlanReview,
 }
 
-/// How far the journal carries.
 #[derive(Debug, Default)]
 pub(crate) struct ReplayResult {
     pub(crate) moves: Vec<(MoveKey, Move)>,
@@ -96,11 +94,9 @@ pub(crate) struct ReplayResult {
     pub(crate) approvable: bool,
     /// Whether a plan waits for a person's approval, and nothing else is to be done.
     pub(crate) plan_waits: bool,
-    /// How many answers to people have begun.
     pub(crate) answers_begun: u32,
     /// Whether the last answer was given up, so that `/retry` is about its rounds.
     pub(crate) given_up: bool,
-    /// Whether there is a pull request.
     pub(crate) has_pull: bool,
     /// Whether people said something that waits to be answered, with what comes besides.
     pub(crate) gathers: bool,
@@ -126,7 +122,6 @@ pub(crate) struct Replay<'a> {
     pub(crate) pipeline: &'a Pipeline,
     pub(crate) signals: SignalLogView<'a>,
     pub(crate) trace: OrderTrace,
-    /// What is worked on.
     pub(crate) task: TaskText,
     /// What can be named everywhere.
     pub(crate) variables: Variables,
@@ -152,12 +147,10 @@ pub(crate) struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// See [`OrderInput::is_of_form_3`](crate::journal::OrderInput::is_of_form_3).
     pub(crate) fn is_of_form_3(&self) -> bool {
         self.journal.opened().is_of_form_3()
     }
 
-    /// Walks over the first `length` entries.
     pub(crate) fn new(
         pipeline: &'a Pipeline,
         journal: &'a Journal,
@@ -205,7 +198,6 @@ impl<'a> Replay<'a> {
         replay
     }
 
-    /// Goes as far as the journal carries.
     pub(crate) fn run(&mut self) -> ReplayResult {
         let mut ran = match self.begin() {
             Ok(()) => self.stages(),

@@ -23,7 +23,6 @@ use crate::verdict::Verdict;
 /// How many names are tried when branches of the wished name exist.
 const MOST_NAMES: u32 = 20;
 
-/// What was pushed last, by the journal.
 #[derive(Debug, Clone)]
 pub(crate) struct LastPush {
     seq: u64,
@@ -77,7 +76,6 @@ impl<'a> Replay<'a> {
         (1..=MOST_NAMES).map(name).find(is_new).unwrap_or_else(|| name(1))
     }
 
-    /// Push, ask the remote, open the draft.
     pub(crate) fn publish_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let Some(work) = self.work_before(stage) else {
             let because = format!("stage {}: there is no commit to publish", stage.name);

@@ -10,7 +10,6 @@ use crate::settlement::Settlement;
 use crate::signal::Requester;
 use crate::signal::ReviewVerdict;
 
-/// What was heard so far.
 #[derive(Debug, Default)]
 pub(crate) struct SignalLog {
     /// Words that open an order again, in order.
@@ -18,9 +17,7 @@ pub(crate) struct SignalLog {
     pub(crate) cancels: Vec<Cancellation>,
     /// What was said and done about the pull request, in the order in which it counts.
     pub(crate) pull_events: Vec<PullEvent>,
-    /// How the pull request was closed and opened again.
     pub(crate) closures: Vec<PullClosure>,
-    /// What people said of the plan.
     pub(crate) plan_decisions: Vec<(u64, PlanDecision)>,
     /// Whether a review or a remark waits for GitHub to tell its author's rights.
     pub(crate) asks_for_reviewers: bool,
@@ -37,10 +34,8 @@ pub(crate) struct SignalLog {
     pub(crate) answers: Vec<AnsweredSignal>,
 }
 
-/// Which kinds of change there were.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TextNews {
-    /// The title or the text was edited.
     pub(crate) edit: bool,
     /// Somebody commented whose comments belong to the task.
     pub(crate) comment: bool,
@@ -72,13 +67,9 @@ pub(crate) struct AppliedCommand {
 /// What opens an order again.
 #[derive(Debug)]
 pub(crate) enum ResumeCommand {
-    /// `/retry` and nothing more.
     Retried,
-    /// `/retry` with what it advises.
     Advised { guidance: String },
-    /// `/approve`.
     Approved { by: String },
-    /// `/examine drop N`.
     StatementDropped { number: u32, by: String },
 }
 
@@ -90,24 +81,35 @@ pub(crate) struct PullEvent {
     pub(crate) kind: PullEventKind,
 }
 
-/// What happened to the pull request.
 #[derive(Debug)]
 pub(crate) enum PullEventKind {
     /// A person who may asked for changes, or said something.
-    Reviewed { by: Person, review: u64, verdict: ReviewVerdict },
+    Reviewed {
+        by: Person,
+        review: u64,
+        verdict: ReviewVerdict,
+    },
     /// A person who may wrote a comment.
-    Remarked { by: Person, comment: u64 },
+    Remarked {
+        by: Person,
+        comment: u64,
+    },
     /// `/retry`, with or without advice, when nothing was left to do.
-    Asked { by: Requester, guidance: Option<String> },
+    Asked {
+        by: Requester,
+        guidance: Option<String>,
+    },
     /// Checks of others finished.
-    Checked { head: CommitSha },
+    Checked {
+        head: CommitSha,
+    },
     /// The branch is at this commit.
-    Pushed { head: CommitSha },
-    /// The base branch has moved.
+    Pushed {
+        head: CommitSha,
+    },
     BaseMoved,
 }
 
-/// The pull request was closed, or opened again.
 #[derive(Debug)]
 pub(crate) struct PullClosure {
     pub(crate) seq: u64,
@@ -134,7 +136,6 @@ impl PullClosure {
     }
 }
 
-/// What a person said of the plan.
 #[derive(Debug)]
 pub(crate) enum PlanDecision {
     Approved,
@@ -150,24 +151,19 @@ pub(crate) struct Cancellation {
 /// What became of a signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnsweredSignal {
-    /// The entry that holds the signal.
     pub signal: u64,
-    /// What became of it.
     pub answer: SignalAnswer,
 }
 
 /// What became of a signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignalAnswer {
-    /// It changed what happens.
     Taken,
     /// It is kept in mind; whether there is something to do about it will be seen when the pull request is read.
     Noted,
     /// It is being asked whether the person may.
     Asking,
-    /// Who said it may not command.
     NoRight(String),
-    /// It changed nothing, because.
     Ignored(String),
 }
 
@@ -198,7 +194,6 @@ impl<'a> SignalLogView<'a> {
         self.commands_after(seq).next()
     }
 
-    /// Every word that counts and came after this entry.
     pub(crate) fn commands_after(self, seq: u64) -> impl Iterator<Item = &'a ResumeCommand> {
         self.commands().filter(move |spoken| spoken.seq > seq).map(|spoken| &spoken.command)
     }
@@ -261,7 +256,6 @@ impl<'a> SignalLogView<'a> {
         })
     }
 
-    /// The first word about the plan after this entry.
     pub(crate) fn plan_decision_after(self, seq: u64) -> Option<&'a (u64, PlanDecision)> {
         self.log.plan_decisions.iter().find(|(said, _)| *said > seq)
     }
@@ -300,7 +294,6 @@ impl SignalLog {
         cancels.chain(self.closures.iter().map(|closure| closure.seq)).min()
     }
 
-    /// How the pull request was closed, if it is.
     pub(crate) fn closed(&self) -> Option<&PullClosure> {
         self.closures.last().filter(|closure| closure.how != PullClosureKind::Reopened)
     }

@@ -23,7 +23,6 @@ use crate::surfaces::Surfaces;
 /// The form of journals since which `/cancel` stops an answer that has not begun: before, it came too late for that.
 const GATHERING_IS_CANCELLED_SINCE: u32 = 3;
 
-/// What is listened with.
 struct SignalReader<'a> {
     log: SignalLog,
     journal: JournalPrefix<'a>,
@@ -53,9 +52,7 @@ pub(super) enum SignalRequest {
     Cancel(String),
     /// The label was put on again, while the pull request was open.
     GoOn(Requester),
-    /// The label was taken off.
     Unlabel(String),
-    /// The issue is not here any more.
     Gone(String),
     Approve(String),
     /// A statement of the examiner's does not count.
@@ -73,11 +70,9 @@ pub(super) enum SignalRequest {
     Talk,
     Closure(PullClosure),
     Occasion(PullEventKind),
-    /// The issue was edited, or somebody commented on it.
     Text(TextNews),
 }
 
-/// How the order stood when something was said.
 pub(super) enum OrderPhase {
     /// `conversing`: it answers people; the pipeline has ended.
     AtWork {

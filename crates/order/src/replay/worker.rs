@@ -19,7 +19,6 @@ const MOST_TAMPERINGS: u32 = 2;
 /// The template of a stage that names none.
 const DEFAULT_COMMAND: &str = "work";
 
-/// A worker, and what it is told.
 #[derive(Clone)]
 pub(crate) struct Worker {
     /// The name of the stage or operation, for the agent's environment and its prompt.
@@ -31,9 +30,7 @@ pub(crate) struct Worker {
     pub(crate) command: String,
     pub(crate) arguments: Vec<String>,
     pub(crate) inputs: BTreeMap<String, String>,
-    /// The comments on the issue that belong to the task.
     pub(crate) comments: TaskComments,
-    /// What is attached to the issue and to these comments.
     pub(crate) attachments: Vec<TaskAttachment>,
     pub(crate) branch: Option<BranchName>,
     /// What its work tree begins with, where that is not the base.
@@ -154,7 +151,6 @@ impl Worker {
 }
 
 impl Replay<'_> {
-    /// The agent's name in the settings for a role of the pipeline.
     pub(crate) fn agent_for(&self, role: &str) -> String {
         self.journal.agent_for(role, &self.trace.request, &self.settings)
     }
@@ -185,7 +181,6 @@ impl Replay<'_> {
             && (stage.writes_tree() || matches!(self.output(stage), StageOutput::File(_)))
     }
 
-    /// The worker of a stage, its variables filled in.
     pub(crate) fn worker(&self, stage: &Stage, prefix: &str) -> Result<Worker, Suspension> {
         let mut variables = self.visible_to(stage);
         let mut inputs = BTreeMap::new();

@@ -38,19 +38,15 @@ fn text_key(answer: u32, when: &str) -> MoveKey {
 struct ConversationState {
     /// Who may review, by their id.
     reviewers: BTreeMap<UserId, Person>,
-    /// The reviews that ask for changes.
     asking_reviews: BTreeSet<u64>,
     /// Rounds for the checks of others since they were content last.
     ci_rounds: u32,
-    /// The heads whose failing checks were answered.
     ci_answered: BTreeSet<CommitSha>,
-    /// The heads whose failing jobs were run again.
     rerun: BTreeSet<CommitSha>,
     /// Whether the branch holds commits of people's.
     has_theirs: bool,
 }
 
-/// What an answer came to.
 enum AnswerOutcome {
     /// As the pull request stands now.
     Settled(Settlement),
@@ -294,7 +290,6 @@ impl<'a> Replay<'a> {
         Ok(self.as_it_stands(pull))
     }
 
-    /// How the order stands by the work that is on the branch.
     fn as_it_stands(&self, pull: PullNumber) -> Settlement {
         self.settled_as(Some(pull))
     }
@@ -313,7 +308,6 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The work on the branch, once it is another.
     fn work_is(&mut self, work: CandidateWork) {
         self.trace.pushed = Some(work.commit.clone());
         self.trace.work = Some(work);

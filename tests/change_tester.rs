@@ -5,7 +5,7 @@ use std::path::Path;
 use journeyman::engine::EnvironmentSurvey;
 use journeyman::engine::testing::{BaselineSource, CommitTester, TestRunRequest, TestRunResult};
 use journeyman::order::{
-    IssueExamination, JobLimits, PinnedImages, RepositoryName, RepositorySettings, TestingSettings,
+    IssueExamination, PinnedImages, RepositoryName, RepositorySettings, TestingSettings,
 };
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
@@ -48,13 +48,6 @@ impl ChangeTester {
         workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
         let sandbox = Sandbox::new(mode, Vec::new()).await.expect("a sandbox");
         Self { testing: CommitTester::new(sandbox, workspaces, settings).await.expect("a tester"), place }
-    }
-
-    /// Has no job use more than this.
-    pub async fn limit(&mut self, limits: JobLimits) {
-        let CommitTester { sandbox, workspaces, settings, .. } = self.testing.clone();
-        let made = CommitTester::new(sandbox.limited_to(limits), workspaces, settings).await;
-        self.testing = made.expect("a tester");
     }
 
     /// Goes on as a process that has just started does.

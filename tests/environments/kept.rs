@@ -1,13 +1,11 @@
 //! What is kept of an environment is used again by the next process.
 
-use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use journeyman::order::{TestVerdict, TestingSettings};
 use journeyman::sandbox::IsolationMode;
 
-use crate::change_tester::{ChangeTester, TestedChange, name, setup_and_test};
+use crate::change_tester::{ChangeTester, TestedChange, setup_and_test};
 
 /// Installs in a folder of dependencies, downloads what is not there, and changes a file of the repository.
 const SETUP: &str = "echo the setup ran; mkdir -p .venv; echo installed > .venv/tool; echo spoilt >> changed
@@ -51,11 +49,6 @@ impl Sample {
         let seen = tested.outputs.iter().find(|output| output.name == "tests");
         let seen = seen.and_then(|tests| tests.text.strip_suffix("1..1\nok 1 - adds\n")).unwrap_or_default();
         (seen.to_owned(), tested.outputs.iter().any(|output| output.text.contains("the setup ran")))
-    }
-
-    fn kept(&self) -> Vec<PathBuf> {
-        let shelf = fs::read_dir(self.0.testing.workspaces.environments(&name())).expect("a folder");
-        shelf.map(|entry| entry.expect("an entry").path()).collect()
     }
 }
 

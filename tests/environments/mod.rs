@@ -282,7 +282,3 @@ async fn a_change_that_passes_with_its_own_setup_and_with_the_bases_is_not_doubt
     let fixed = tested.run.scrutiny.map(|scrutiny| scrutiny.comparison.fixed.names);
     assert_eq!(fixed, Some(vec!["adds".to_owned()]));
 }
-
-fn records(shelf: &Path) -> Vec<PathBuf> {
-    files(shelf).into_iter().filter(|path| path.ends_with("environment.json")).collect()
-}

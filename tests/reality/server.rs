@@ -114,11 +114,6 @@ impl World {
         .await
     }
 
-    /// As GitHub signs what it sends.
-    pub fn signature(&self, body: &[u8]) -> String {
-        journeyman::emulator::signature(SECRET.as_bytes(), body)
-    }
-
     pub fn address(&self) -> &str {
         &self.address
     }

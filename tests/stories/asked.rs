@@ -16,15 +16,6 @@ const LISTENING: &str = "
     git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
 ";
 
-/// Thinks for a moment before it does anything.
-const SLOWLY: &str = "
-- stage: implement
-  think: 1500
-  run: |
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-";
-
 /// What a maintainer says on an issue that nobody has asked anything of.
 async fn asked(scenes: &str, text: &str) -> World {
     let world = Story::of(scenes).begin().await;

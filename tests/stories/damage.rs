@@ -6,17 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::world::{Story, WELL, World};
 
-/// Thinks for long enough to be met in the middle.
-const SLOWLY: &str = "
-- stage: implement
-  think: 1200
-  run: |
-    git log --oneline >/dev/null || { echo cannot read the history; exit 1; }
-    echo 42 > answer
-    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
-  say: The answer is right now.
-";
-
 fn below(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.map(|entry| entry.expect("an entry").path());

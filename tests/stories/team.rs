@@ -1,16 +1,11 @@
 //! The pipeline `software-team`: analysis, test cases and specification, then whole files from an engineer, and a
 //! tech lead.
 
-use crate::world::judges::{diagnoses, finds};
+use crate::world::judges::diagnoses;
 use crate::world::team::{TESTS, analysts, artifact, artifact_with, engineer};
 use crate::world::{Ended, Story, World};
 
 const RIGHT: &str = "echo 42 # the answer";
-
-/// The tech lead looks at what is clean.
-fn content() -> String {
-    finds("tech_lead", "tech_lead", None, &[])
-}
 
 fn team(scenes: &str) -> Story {
     Story::of(scenes)

@@ -23,13 +23,6 @@ fn printed(world: &World, arguments: &[&str]) -> String {
     String::from_utf8(stdout).expect("UTF-8")
 }
 
-/// The error that it ends with.
-fn refused(world: &World, arguments: &[&str]) -> String {
-    let Output { status, stderr, .. } = tokio::task::block_in_place(|| journeyman(world, arguments));
-    assert!(!status.success(), "{arguments:?}");
-    String::from_utf8(stderr).expect("UTF-8")
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_at_work_is_listed_with_what_it_waits_for_and_can_be_followed_to_its_end() {
     let world = Story::of(SLOWLY).labeled().await;

@@ -235,10 +235,6 @@ fn fetch(workspaces: &Workspaces, server: &Server, repository: &RepositoryName) 
     workspaces.fetch(&remote(server, repository), "main").unwrap()
 }
 
-fn count(folder: &Path) -> usize {
-    files(folder).len()
-}
-
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {

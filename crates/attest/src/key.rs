@@ -40,21 +40,14 @@ pub enum SigningKeyOrigin {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("cannot {what} {}: {error}", path.display())]
-    File {
-        what: &'static str,
-        path: PathBuf,
-        error: io::Error,
-    },
+    File { what: &'static str, path: PathBuf, error: io::Error },
     /// Others than its owner can read or change it, or it is no plain file of ours.
     #[error(
         "{} {because}: whoever can read it can sign receipts. If nobody else has, `chmod 600` it; otherwise remove it, \
          and a new one is made",
         path.display()
     )]
-    Exposed {
-        path: PathBuf,
-        because: String,
-    },
+    Exposed { path: PathBuf, because: String },
     #[error("{what}: an ed25519 key is expected, as PEM")]
     Malformed { what: String },
     #[error("an ed25519 key could not be made on this machine")]

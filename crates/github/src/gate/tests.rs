@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use proptest::prelude::*;
-use tokio::task::{JoinSet, LocalSet, yield_now};
+use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{sleep, timeout};
 
 use super::queue::PATIENCE;

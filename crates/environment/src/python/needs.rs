@@ -5,12 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::normalized;
-use super::project::PythonProject;
+use super::project::{MOST_INCLUDED, PythonProject};
 use super::tox;
 use crate::files::RepositoryFiles;
 
-/// Files of requirements that others name and that are read.
-pub(super) const MOST_INCLUDED: usize = 50;
 /// Extras, and groups, that are chosen.
 const MOST_CHOSEN: usize = 200;
 

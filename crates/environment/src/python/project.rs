@@ -10,6 +10,9 @@ use super::names::{Manager, normalized};
 use super::native::NativeBuild;
 use crate::files::RepositoryFiles;
 
+/// Files of requirements that others name and that are read.
+pub(super) const MOST_INCLUDED: usize = 50;
+
 /// Entries of all dependency groups that are read, those that they include among them.
 const MOST_ENTRIES: usize = 10_000;
 

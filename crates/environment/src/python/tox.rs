@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use regex::Regex;
 use toml::Value;
 
-use super::needs::MOST_INCLUDED;
-use super::project::PythonProject;
+use super::project::{MOST_INCLUDED, PythonProject};
 use crate::files::{IniFile, RepositoryFiles, quote};
 
 /// Lists of other sections that one list is made of.

@@ -5,7 +5,10 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 
 use crate::ids::{CommitSha, Person, PullNumber};
+use crate::journal::{Journal, JournalEvent};
+use crate::journal_index::EntryKind;
 use crate::moves::{Move, MoveKey};
+use crate::pipeline::{Check, Pipeline, Stage, StageOutput};
 use crate::settlement::Settlement;
 use crate::signal::Requester;
 use crate::signal::ReviewVerdict;
@@ -297,4 +300,16 @@ impl SignalLog {
     pub(crate) fn closed(&self) -> Option<&PullClosure> {
         self.closures.last().filter(|closure| closure.how != PullClosureKind::Reopened)
     }
+}
+
+/// Whether an agent was asked for code before this entry.
+pub(super) fn has_code(pipeline: &Pipeline, journal: &Journal, seq: u64) -> bool {
+    let is_of_code = |stage: &Stage| {
+        stage.checks.contains(&Check::PushedCommit) || stage.output == Some(StageOutput::CodeArtifact)
+    };
+    let is_code = |intended: &Move| matches!(intended, Move::RunAgent(task) if pipeline.stage(&task.stage).is_some_and(is_of_code));
+    journal.whole().before(seq).of_kind(EntryKind::Start).any(|entry| match &entry.event {
+        JournalEvent::Intended { r#move, .. } => is_code(r#move),
+        JournalEvent::Opened(_) | JournalEvent::Observed { .. } | JournalEvent::Signaled { .. } => false,
+    })
 }

@@ -8,9 +8,8 @@ use super::Replay;
 use super::permissions::{SenderPermission, WordsInTurn};
 use super::signal_log::{
     AnsweredSignal, AppliedCommand, Cancellation, PlanDecision, PullClosure, PullClosureKind, PullEvent,
-    PullEventKind, ResumeCommand, SignalAnswer, SignalLog, TextNews,
+    PullEventKind, ResumeCommand, SignalAnswer, SignalLog, TextNews, has_code,
 };
-use super::text_updates::has_code;
 use crate::ids::{Person, UserId};
 use crate::journal::{Journal, JournalEntry, JournalEvent};
 use crate::journal_index::{EntryKind, JournalPrefix};

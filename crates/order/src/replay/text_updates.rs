@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::signal_log::{PullEvent, PullEventKind, SignalAnswer, SignalLog, TextNews, TextUpdate};
+use super::signal_log::{PullEvent, PullEventKind, SignalAnswer, SignalLog, TextNews, TextUpdate, has_code};
 use super::signal_reader::{OrderPhase, SignalRequest};
 use super::worker::Worker;
 use super::{Replay, Suspension};
@@ -22,18 +22,6 @@ const READ_AGAIN: &str = "The issue was changed after the work began: its title,
 pub(crate) struct RoundTask {
     pub(crate) rework: Option<Rework>,
     pub(crate) session: Option<String>,
-}
-
-/// Whether an agent was asked for code before this entry.
-pub(super) fn has_code(pipeline: &Pipeline, journal: &Journal, seq: u64) -> bool {
-    let is_of_code = |stage: &Stage| {
-        stage.checks.contains(&Check::PushedCommit) || stage.output == Some(StageOutput::CodeArtifact)
-    };
-    let is_code = |intended: &Move| matches!(intended, Move::RunAgent(task) if pipeline.stage(&task.stage).is_some_and(is_of_code));
-    journal.whole().before(seq).of_kind(EntryKind::Start).any(|entry| match &entry.event {
-        JournalEvent::Intended { r#move, .. } => is_code(r#move),
-        JournalEvent::Opened(_) | JournalEvent::Observed { .. } | JournalEvent::Signaled { .. } => false,
-    })
 }
 
 impl SignalLog {

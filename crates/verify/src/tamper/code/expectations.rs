@@ -11,7 +11,7 @@ use crate::tamper::syntax::{NodeId, Syntax};
 const MOST_EXPECTATIONS: usize = 20_000;
 
 #[derive(Debug)]
-pub(in crate::tamper) struct Expectation {
+pub(in crate::tamper) struct ExpectedCall {
     pub(in crate::tamper) expected: String,
     /// The code that is asked.
     pub(in crate::tamper) subject: String,
@@ -20,7 +20,7 @@ pub(in crate::tamper) struct Expectation {
 }
 
 /// What the tests of a file expect.
-pub(in crate::tamper) fn expectations(file: &ParsedFile<'_>) -> Vec<Expectation> {
+pub(in crate::tamper) fn expectations(file: &ParsedFile<'_>) -> Vec<ExpectedCall> {
     let syntax = &file.syntax;
     let mut found = Vec::new();
     for node in syntax.everything().filter(|node| file.is_in_tests(*node)) {
@@ -36,7 +36,7 @@ pub(in crate::tamper) fn expectations(file: &ParsedFile<'_>) -> Vec<Expectation>
 }
 
 /// To the grammar a macro of Rust holds tokens. As the arguments of a function they are expressions.
-fn in_macro(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Expectation>> {
+fn in_macro(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<ExpectedCall>> {
     let name = syntax.field_text(node, "macro");
     if !name.contains("assert") {
         return None;
@@ -52,7 +52,7 @@ fn in_macro(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Expectation>> {
 }
 
 /// The expectation that a call or a comparison states.
-fn expectation(syntax: &Syntax<'_>, node: NodeId) -> Option<Expectation> {
+fn expectation(syntax: &Syntax<'_>, node: NodeId) -> Option<ExpectedCall> {
     let sides = match syntax.kind(node) {
         "comparison_operator" | "binary_expression" | "binary_operator" => compared(syntax, node)?,
         kind if is_call(kind) => asserted(syntax, node)?,
@@ -62,7 +62,7 @@ fn expectation(syntax: &Syntax<'_>, node: NodeId) -> Option<Expectation> {
     let expected = texts.iter().find_map(|text| literal(text))?;
     sides.into_iter().zip(texts).filter(|(_, text)| literal(text).is_none()).find_map(|(side, subject)| {
         let inputs: BTreeSet<String> = syntax.literals(side).into_iter().collect();
-        (!inputs.is_empty()).then(|| Expectation { expected: expected.clone(), subject, inputs })
+        (!inputs.is_empty()).then(|| ExpectedCall { expected: expected.clone(), subject, inputs })
     })
 }
 

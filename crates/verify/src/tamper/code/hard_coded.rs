@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::expectations::{Expectation, expectations, literal};
+use super::expectations::{ExpectedCall, expectations, literal};
 use crate::tamper::change::ParsedChange;
 use crate::tamper::read::{ParsedFile, ParsedFunction, clipped};
 use crate::tamper::syntax::{NodeId, Syntax};
@@ -24,7 +24,7 @@ struct TestInput {
 pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let mut asked = ExpectedAnswers::new();
     for file in change.before.files.iter().chain(&change.after.files) {
-        for Expectation { expected, subject, inputs } in expectations(file) {
+        for ExpectedCall { expected, subject, inputs } in expectations(file) {
             let questions = asked.entry(expected).or_default();
             if questions.len() < 200 {
                 questions.push(TestInput { inputs, subject });

@@ -15,7 +15,7 @@ fn edited<'a>(path: &'a str, before: &'a str, after: &'a str) -> FileVersions<'a
 /// What the tests of a file expect, and for what.
 fn expected_in(path: &str, text: &str) -> Vec<String> {
     let Some(Ok(file)) = read::ParsedFile::read(path, text.as_bytes()) else { return Vec::new() };
-    let told = |one: code::expectations::Expectation| {
+    let told = |one: code::expectations::ExpectedCall| {
         format!("{} for {}", one.expected, one.inputs.into_iter().collect::<Vec<_>>().join(", "))
     };
     code::expectations::expectations(&file).into_iter().map(told).collect()

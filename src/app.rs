@@ -351,8 +351,8 @@ impl ApplicationHandle {
     /// When there is no such order, or the store cannot be read.
     pub async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, OrderProjection)> {
         let journal = self.store.journal(order).await?;
-        let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
-        Ok((journal, survey))
+        let projection = projection(journal.pipeline(), &journal, chrono::Utc::now());
+        Ok((journal, projection))
     }
 }
 

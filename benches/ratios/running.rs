@@ -107,8 +107,8 @@ impl Running {
         loop {
             let order = handle.latest_order().await.expect("the store");
             if let Some(order) = order.filter(|order| Some(*order) != before)
-                && let (journal, survey) = handle.look(order).await.expect("the journal")
-                && survey.next.settled.is_some()
+                && let (journal, projection) = handle.look(order).await.expect("the journal")
+                && projection.next.settled.is_some()
             {
                 // The clock gives no class, so the order ends by itself before the next one begins.
                 return began(&journal, answered).expect("the agent ran");

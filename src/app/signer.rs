@@ -45,9 +45,13 @@ impl ReceiptSigner {
     ///
     /// # Errors
     /// When it says nothing yet, or cannot be signed.
-    pub async fn sign(&self, journal: &Journal, survey: &OrderProjection) -> Result<Envelope, SigningError> {
-        let receipt = Receipt::of(journal, survey);
-        let time = said_at(journal, survey);
+    pub async fn sign(
+        &self,
+        journal: &Journal,
+        projection: &OrderProjection,
+    ) -> Result<Envelope, SigningError> {
+        let receipt = Receipt::of(journal, projection);
+        let time = said_at(journal, projection);
         let verifier = AttestationVerifier {
             name: "Journeyman".to_owned(),
             url: self.url.clone(),
@@ -63,8 +67,12 @@ impl ReceiptAttester for ReceiptSigner {
         *self.key.public()
     }
 
-    async fn attest(&self, journal: &Journal, survey: &OrderProjection) -> Result<Envelope, SigningError> {
-        self.sign(journal, survey).await
+    async fn attest(
+        &self,
+        journal: &Journal,
+        projection: &OrderProjection,
+    ) -> Result<Envelope, SigningError> {
+        self.sign(journal, projection).await
     }
 }
 

@@ -80,10 +80,10 @@ pub(super) async fn main(arguments: AgentArguments) -> anyhow::Result<u8> {
     let asked = ask(&local, &name).await;
     let resumes = local.resumes;
     local.stop().await?;
-    let Some((journal, survey)) = asked? else { return Ok(INTERRUPTED) };
+    let Some((journal, projection)) = asked? else { return Ok(INTERRUPTED) };
     let found = match first_run(&journal) {
-        Some(run) => verdict((name.as_str(), resumes), run, &survey),
-        None => Err(not_asked(&survey)),
+        Some(run) => verdict((name.as_str(), resumes), run, &projection),
+        None => Err(not_asked(&projection)),
     };
     match found {
         Ok(lines) => {
@@ -131,23 +131,23 @@ fn first_run(journal: &Journal) -> Option<&AgentRun> {
 }
 
 /// Why the agent was not asked at all.
-fn not_asked(survey: &OrderProjection) -> Vec<String> {
-    let trace = &survey.trace;
+fn not_asked(projection: &OrderProjection) -> Vec<String> {
+    let trace = &projection.trace;
     if !trace.problems.is_empty() {
         return trace.problems.clone();
     }
     let waiting = trace.waiting.as_ref().map(|waiting| waiting.message.clone());
-    vec![waiting.or(survey.surfaces().because).unwrap_or_else(|| "it was not asked".to_owned())]
+    vec![waiting.or(projection.surfaces().because).unwrap_or_else(|| "it was not asked".to_owned())]
 }
 
 /// What a run shows about an agent: what it said, or what is wrong and what to do.
 fn verdict(
     (name, resumes): (&str, bool),
     run: &AgentRun,
-    survey: &OrderProjection,
+    projection: &OrderProjection,
 ) -> Result<Vec<String>, Vec<String>> {
     let result = run.result.as_deref().unwrap_or_default().trim();
-    let is_right = survey.trace.stages.iter().any(|stage| stage.state == StageState::Passed);
+    let is_right = projection.trace.stages.iter().any(|stage| stage.state == StageState::Passed);
     if run.failure.is_none() && is_right {
         let mut lines = vec![format!("it answered {result:?} after {:.1} s", run.duration_seconds)];
         if resumes && run.session_id.is_none() {

@@ -134,15 +134,15 @@ async fn stay(
 }
 
 async fn summary(local: &LocalStack, order: OrderId) -> anyhow::Result<()> {
-    let (journal, survey) = local.look(order).await?;
-    let receipt = Receipt::of(&journal, &survey);
+    let (journal, projection) = local.look(order).await?;
+    let receipt = Receipt::of(&journal, &projection);
     println!();
-    let shown = survey.surfaces();
+    let shown = projection.surfaces();
     println!("outcome:       {}", shown.outcome);
     if let Some(because) = shown.because {
         println!("because:       {because}");
     }
-    if let Some(pull) = &survey.trace.pull {
+    if let Some(pull) = &projection.trace.pull {
         println!("pull request:  {}", pull.url);
         let seen =
             local.emulator.pulls(REPOSITORY).into_iter().find(|seen| seen.issue.number == pull.number.0);
@@ -167,7 +167,7 @@ async fn summary(local: &LocalStack, order: OrderId) -> anyhow::Result<()> {
     {
         println!("examined:      {}", examination.sentence());
     }
-    println!("rounds:        {}", survey.trace.worker_rounds());
+    println!("rounds:        {}", projection.trace.worker_rounds());
     println!("cost:          ${:.2}", receipt.usage.usd);
     Ok(())
 }

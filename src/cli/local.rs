@@ -329,14 +329,14 @@ impl LocalStack {
         let mut news = self.handle.watch();
         live.begin_again();
         loop {
-            let (journal, survey) = self.look(order).await?;
+            let (journal, projection) = self.look(order).await?;
             journal.entries().iter().for_each(|entry| live.show(entry));
-            if survey.next.settled.is_some() && survey.next.moves.is_empty() {
+            if projection.next.settled.is_some() && projection.next.moves.is_empty() {
                 live.end();
-                return Ok(Some(survey.surfaces()));
+                return Ok(Some(projection.surfaces()));
             }
-            match survey.trace.asks {
-                Some(asks) if people == HumanPresence::Absent && survey.next.moves.is_empty() => {
+            match projection.trace.asks {
+                Some(asks) if people == HumanPresence::Absent && projection.next.moves.is_empty() => {
                     live.end();
                     return Err(PersonRequired(match asks {
                         PendingApproval::Plan => PLAN_WAITS.to_owned(),

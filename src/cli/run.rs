@@ -104,8 +104,8 @@ async fn report(
     repository: &git2::Repository,
     json: bool,
 ) -> anyhow::Result<(Surfaces, Option<BranchName>)> {
-    let (journal, survey) = local.look(order).await?;
-    let receipt = Receipt::of(&journal, &survey);
+    let (journal, projection) = local.look(order).await?;
+    let receipt = Receipt::of(&journal, &projection);
     let branch = receipt.branch.clone().filter(|_| receipt.on_remote);
     if let Some(branch) = &branch {
         bring_back(repository, &local.emulator.git_dir(name)?, branch)?;
@@ -117,7 +117,7 @@ async fn report(
     {
         println!("# {}\n\n{}", pull.issue.title, pull.issue.body);
     }
-    Ok((survey.surfaces(), branch))
+    Ok((projection.surfaces(), branch))
 }
 
 /// Where to type the next command, unless that is here.
@@ -149,8 +149,8 @@ async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Resu
         None => (SigningKey::generate()?, SigningKeyOrigin::Made),
     };
     let public = key.public().to_pem();
-    let (journal, survey) = local.look(order).await?;
-    let envelope = match local.handle.signer(key).sign(&journal, &survey).await {
+    let (journal, projection) = local.look(order).await?;
+    let envelope = match local.handle.signer(key).sign(&journal, &projection).await {
         Ok(envelope) => envelope,
         Err(nothing @ (SigningError::AtWork | SigningError::NoCommit)) => {
             eprintln!("  no signed receipt: {nothing}");

@@ -35,8 +35,9 @@ fn lose_everything(world: &World) {
 /// By its journal: what GitHub shows may be from before the restore.
 async fn until_it_ends(world: &World) {
     let begun = Instant::now();
-    let is_over = |survey: &OrderProjection| survey.next.settled.is_some() && survey.next.moves.is_empty();
-    while !world.journals().await.iter().all(|(_, survey)| is_over(survey)) {
+    let is_over =
+        |projection: &OrderProjection| projection.next.settled.is_some() && projection.next.moves.is_empty();
+    while !world.journals().await.iter().all(|(_, projection)| is_over(projection)) {
         assert!(begun.elapsed() < PATIENCE, "it does not end: {}", world.said());
         tokio::time::sleep(Duration::from_millis(200)).await;
     }

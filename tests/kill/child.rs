@@ -59,8 +59,8 @@ async fn stop_when_settled(handle: ApplicationHandle) {
         let orders = handle.orders_of(&repository, 10).await.expect("the store answers");
         let (mut settled, mut entries) = (!orders.is_empty(), 0);
         for (_, order) in orders {
-            let (journal, survey) = handle.look(order).await.expect("the store answers");
-            let next = survey.next;
+            let (journal, projection) = handle.look(order).await.expect("the store answers");
+            let next = projection.next;
             settled &= next.settled.is_some() && next.moves.is_empty() && next.wake_at.is_none();
             entries += journal.last_seq();
         }

@@ -48,7 +48,7 @@ async fn die_at(moment: &Moment, expected: &hold::Result) -> Result<Met, String>
         Ended::Killed => {}
         Ended::Code(0) => {
             let journals = world.journals().await;
-            let settled: Vec<_> = journals.iter().map(|(_, survey)| &survey.next.settled).collect();
+            let settled: Vec<_> = journals.iter().map(|(_, projection)| &projection.next.settled).collect();
             return Ok(Met::Passed(told(format!("settled as {settled:?}"))));
         }
         ended @ (Ended::Code(_) | Ended::Never) => return Err(told(format!("{ended:?}"))),

@@ -40,14 +40,14 @@ impl Death {
 /// Everything that does not hold.
 pub async fn result(world: &World) -> std::result::Result<Result, String> {
     let journals = world.journals().await;
-    let [(journal, survey)] = &journals[..] else { return Err(format!("{} orders", journals.len())) };
-    let receipt = Receipt::of(journal, survey);
+    let [(journal, projection)] = &journals[..] else { return Err(format!("{} orders", journals.len())) };
+    let receipt = Receipt::of(journal, projection);
     let (Some(Settlement::Finished { pull: Some(pull) }), Verdict::Verified(_)) =
-        (&survey.next.settled, &survey.verdict)
+        (&projection.next.settled, &projection.verdict)
     else {
         return Err(format!(
             "settled as {:?}, {:?}: {:?}",
-            survey.next.settled, survey.verdict, receipt.rounds
+            projection.next.settled, projection.verdict, receipt.rounds
         ));
     };
     let tested = receipt.commit.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -41,8 +41,8 @@ async fn without_files_before(effect: &str) -> usize {
     let mut server = world.start(None).await;
     assert_eq!(server.ended().await, Ended::Code(0), "{}", world.said());
 
-    let (journal, survey) = world.journals().await.pop().expect("one order");
-    assert!(survey.surfaces().verified, "{effect}: {:?}", survey.surfaces());
+    let (journal, projection) = world.journals().await.pop().expect("one order");
+    assert!(projection.surfaces().verified, "{effect}: {:?}", projection.surfaces());
     let is_run = |entry: &JournalEntry| matches!(&entry.event, JournalEvent::Observed { key, .. } if key.0.starts_with("implement/") && key.0.ends_with("/agent"));
     journal.entries().iter().filter(|entry| is_run(entry)).count()
 }

@@ -32,10 +32,10 @@ async fn an_effect_that_kills_the_server_three_times_ends_its_order_and_the_othe
         let found = journals.iter().find(|(journal, _)| journal.opened().issue.number.0 == issue);
         found.expect("it has an order")
     };
-    let (_, survey) = of(innocent);
-    assert!(survey.surfaces().verified, "{}", world.said());
-    let (journal, survey) = of(guilty);
-    assert!(survey.next.settled.is_some() && !survey.surfaces().verified);
+    let (_, projection) = of(innocent);
+    assert!(projection.surfaces().verified, "{}", world.said());
+    let (journal, projection) = of(guilty);
+    assert!(projection.next.settled.is_some() && !projection.surfaces().verified);
     let said = journal.entries().iter().find_map(|entry| match &entry.event {
         JournalEvent::Observed { key, outcome } if key.0 == "implement/1/tests" => match &**outcome {
             EffectOutcome::Trouble(trouble) => Some(trouble.message.as_str()),

@@ -164,8 +164,8 @@ async fn given_time_to_end_it_lets_the_agent_finish_and_begins_nothing_new() {
 
     assert_eq!(ended.expect("it can be waited for").code(), Some(0), "{}", world.said());
     assert!(world.runs().ended.contains_key("implement/1"), "the agent came to its end: {:?}", world.runs());
-    let (journal, survey) = world.journals().await.remove(0);
-    assert!(survey.next.settled.is_none(), "the rest of the order is left");
+    let (journal, projection) = world.journals().await.remove(0);
+    assert!(projection.next.settled.is_none(), "the rest of the order is left");
     let last = journal.entries().last().map(|entry| &entry.event);
     assert!(matches!(last, Some(JournalEvent::Observed { .. })), "nothing was begun after it: {last:?}");
 

@@ -205,8 +205,8 @@ impl World {
         let mut journals = Vec::new();
         for row in store.orders(&OrderFilter { limit: 10, ..OrderFilter::default() }).await.expect("orders") {
             let journal = JournalStore::journal(store, row.id).await.expect("a journal");
-            let survey = projection(journal.pipeline(), &journal, Utc::now());
-            journals.push((journal, survey));
+            let projection = projection(journal.pipeline(), &journal, Utc::now());
+            journals.push((journal, projection));
         }
         journals
     }

@@ -74,8 +74,8 @@ async fn a_mention_by_somebody_without_write_access_does_nothing_and_keeps_no_wo
     assert_eq!(world.settled().await.word(), "refused");
     world.comment(MAINTAINER, "/retry write 42").await;
     world.quiet().await;
-    let (_, survey) = world.look(blocked.order).await;
-    assert_eq!(survey.surfaces().outcome, "verified");
+    let (_, projection) = world.look(blocked.order).await;
+    assert_eq!(projection.surfaces().outcome, "verified");
     world.end().await;
 }
 
@@ -124,7 +124,7 @@ async fn what_cannot_be_chosen_is_said_with_what_can_be_and_nothing_is_paid_for(
         let ended = world.settled().await;
         assert_eq!(ended.word(), "failed");
         assert!(ended.because().contains(because), "{}", ended.because());
-        assert_eq!(ended.survey.trace.usage.usd, 0.0);
+        assert_eq!(ended.projection.trace.usage.usd, 0.0);
         assert!(!ended.moves().iter().any(|name| name.ends_with("/agent")), "{:?}", ended.moves());
         world.status_comment();
         world.end().await;

@@ -144,7 +144,7 @@ async fn a_check_of_the_repository_that_fails_is_mended() {
     ci.pass_job(&pull.head_sha, "build").unwrap();
     let ended = world.settled().await;
     assert_eq!(runs(&ended), 1);
-    let ci = ended.survey.trace.ci.expect("it was looked at");
+    let ci = ended.projection.trace.ci.expect("it was looked at");
     assert_eq!((ci.passed, ci.failing.len()), (1, 0));
     assert!(world.pull().issue.body.contains("own checks on GitHub"), "{}", world.pull().issue.body);
     insta::assert_snapshot!(world.surfaces().await, @"
@@ -194,7 +194,7 @@ async fn a_base_that_contradicts_is_merged_in() {
 async fn the_plan_waits_for_approval() {
     let settings = "test: sh test.sh\nplan: approve\n";
     let world = story().file(".github/journeyman.yml", settings).labeled().await;
-    world.until("the plan is shown", |_, survey| survey.trace.asks).await;
+    world.until("the plan is shown", |_, projection| projection.trace.asks).await;
     let shown =
         || world.own_comments().into_iter().filter(|one| one.body.contains("Write 42 into answer")).count();
     assert_eq!(shown(), 1);
@@ -266,7 +266,7 @@ async fn what_is_merged_is_put_in_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_plan_cannot_do_without_is_asked_before_code_is_written() {
     let world = Story::of(&format!("{ASKING}{WELL}")).labeled().await;
-    world.until("a question", |_, survey| survey.trace.asks).await;
+    world.until("a question", |_, projection| projection.trace.asks).await;
     let asked = || -> Vec<String> {
         let own = world.own_comments().into_iter().map(|one| one.body);
         own.filter(|body| body.contains("### A question before code is written")).collect()

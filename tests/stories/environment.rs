@@ -128,7 +128,7 @@ not ok 1 - answer'; exit 1";
         ["red before", "green after", "M  answer"],
         "{said}"
     );
-    let report = ended.survey.trace.environment.as_ref().expect("a report");
+    let report = ended.projection.trace.environment.as_ref().expect("a report");
     assert_eq!(
         report.source,
         "the development container `.devcontainer/devcontainer.json`, since `.github/journeyman.yml` has neither image nor setup"

@@ -83,7 +83,7 @@ async fn the_second_round_passes_and_all_of_it_is_archived() {
 
     let pull = world.pull();
     assert!(!pull.draft);
-    let tested = ended.survey.trace.work.as_ref().map(|work| work.commit.to_string());
+    let tested = ended.projection.trace.work.as_ref().map(|work| work.commit.to_string());
     assert_eq!(Some(pull.head_sha), tested);
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
     insta::assert_snapshot!(world.surfaces().await, @"

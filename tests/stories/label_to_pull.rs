@@ -11,8 +11,8 @@ async fn a_label_becomes_a_verified_pull_request() {
 
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let pull = world.pull();
-    let receipt = Receipt::of(&ended.journal, &ended.survey);
-    let tests = ended.survey.trace.work.as_ref().and_then(|work| work.tests.clone()).expect("tests ran");
+    let receipt = Receipt::of(&ended.journal, &ended.projection);
+    let tests = ended.projection.trace.work.as_ref().and_then(|work| work.tests.clone()).expect("tests ran");
     assert_eq!(pull.head_sha, tests.commit.to_string(), "the head is the commit that was tested");
     assert_eq!(Some(pull.head_sha.clone()), receipt.commit.as_ref().map(ToString::to_string));
     assert!(receipt.verified && receipt.on_remote);

@@ -59,8 +59,12 @@ async fn a_label_that_no_delivery_tells_of_gets_its_order_and_never_a_second_one
     world.stop_bot().await;
     start_without_deliveries(&mut world).await;
     assert_eq!(world.orders().await.len(), 1, "a label whose order has ended is no news");
-    let (journal, survey) = world.look(ended.order).await;
-    assert!(matches!(survey.next.settled, Some(Settlement::Closed { .. })), "{:?}", survey.next.settled);
+    let (journal, projection) = world.look(ended.order).await;
+    assert!(
+        matches!(projection.next.settled, Some(Settlement::Closed { .. })),
+        "{:?}",
+        projection.next.settled
+    );
     let heard =
         |entry: &&journeyman::order::JournalEntry| matches!(entry.event, JournalEvent::Signaled { .. });
     assert_eq!(journal.entries()[entries..].iter().filter(heard).count(), 1, "that it was closed, once");
@@ -95,9 +99,9 @@ async fn a_command_and_a_merge_that_no_delivery_tells_of_are_heard_once() {
     world.stop_bot().await;
     world.github.merge(REPOSITORY, pull, MAINTAINER).await.expect("it is ready");
     start_without_deliveries(&mut world).await;
-    let (journal, survey) = world.look(ended.order).await;
+    let (journal, projection) = world.look(ended.order).await;
     let merged = Settlement::Merged { pull: journeyman::order::PullNumber(pull), by: MAINTAINER.to_owned() };
-    assert_eq!(survey.next.settled, Some(merged));
+    assert_eq!(projection.next.settled, Some(merged));
     let commands = journal.entries().iter().filter(|entry| match &entry.event {
         JournalEvent::Signaled { signal, .. } => matches!(signal.kind, SignalKind::Commanded { .. }),
         JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,

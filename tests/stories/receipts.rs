@@ -58,7 +58,7 @@ fn differing(said: &Value) -> Vec<&str> {
 
 /// What somebody with a key could sign in place of what happened.
 fn signed(ended: &Ended, key: &SigningKey, lie: impl FnOnce(&mut Receipt)) -> String {
-    let mut receipt = Receipt::of(&ended.journal, &ended.survey);
+    let mut receipt = Receipt::of(&ended.journal, &ended.projection);
     lie(&mut receipt);
     let verifier =
         AttestationVerifier { name: "somebody".to_owned(), url: None, versions: Default::default() };

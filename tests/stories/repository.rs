@@ -79,7 +79,7 @@ async fn a_setup_that_fails_costs_no_round_and_no_dollar_and_the_work_begins_onc
     let settings = "setup: 'echo no such package: roads >&2; exit 3'\ntest: sh test.sh\n";
     let world = Story::of(WELL).file(SETTINGS, settings).labeled().await;
     let ended = world.settled().await;
-    assert_eq!((ended.word(), ended.survey.trace.usage.usd), ("unprepared", 0.0));
+    assert_eq!((ended.word(), ended.projection.trace.usage.usd), ("unprepared", 0.0));
     assert!(!ended.moves().iter().any(|name| name.contains("agent")), "{:?}", ended.moves());
     let comment = world.thread().comments.first().map(|comment| comment.body.clone()).unwrap_or_default();
     let shown: Vec<&str> =

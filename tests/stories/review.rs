@@ -34,7 +34,7 @@ async fn the_reviewer_objects_the_developer_mends_and_each_round_is_a_comment() 
 
     let pull = world.pull();
     assert!(!pull.draft);
-    let tested = ended.survey.trace.work.as_ref().map(|work| work.commit.to_string());
+    let tested = ended.projection.trace.work.as_ref().map(|work| work.commit.to_string());
     assert_eq!(Some(&pull.head_sha), tested.as_ref(), "what was reviewed last is what is there");
     assert_eq!(world.handed_over("question").lines().last(), Some("and 2 more"));
     assert_eq!(world.git(&["rev-list", "--count", &format!("main..{}", pull.head)]), "1");

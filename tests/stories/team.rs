@@ -46,7 +46,7 @@ async fn two_analysts_at_once_then_whole_files_that_are_written_committed_tested
     assert_eq!(world.handed_over("answer.sh"), "echo 42 # the answer\n");
     assert_eq!(world.handed_over("NOTES.md"), "The answer is what it is.\n");
     assert_eq!(world.handed_over("question"), "How many roads must a man walk down?\n", "the rest stays");
-    let tested = ended.survey.trace.work.as_ref().map(|work| work.commit.to_string());
+    let tested = ended.projection.trace.work.as_ref().map(|work| work.commit.to_string());
     assert_eq!(Some(&pull.head_sha), tested.as_ref());
     assert_eq!(world.git(&["rev-list", "--count", &format!("main..{}", pull.head)]), "1");
     assert!(pull.issue.body.contains("Seen and liked."), "{}", pull.issue.body);

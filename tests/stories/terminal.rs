@@ -138,7 +138,7 @@ async fn why_an_order_stopped_and_what_a_person_can_say_is_told_where_it_is_list
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let path = format!("/api/v1/work-orders/{}", ended.order);
     let (_, order) = world.api("GET", &path, None).await;
-    assert_eq!(order["pull_request_url"], json!(ended.survey.trace.pull.expect("one").url), "{order}");
+    assert_eq!(order["pull_request_url"], json!(ended.projection.trace.pull.expect("one").url), "{order}");
     assert!(order["because"].is_null() && order["needs_person"] == false, "{order}");
     world.end().await;
 }

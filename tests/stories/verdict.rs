@@ -67,7 +67,7 @@ async fn work_that_rests_on_what_a_person_accepted_is_never_verified() {
     assert!(body.contains("### ⚠️ Approved by a person, not verified"), "{body}");
     assert!(!body.contains("✅"), "{body}");
     assert_eq!(ended.word(), "approved", "{}", ended.because());
-    let receipt = journeyman::order::Receipt::of(&ended.journal, &ended.survey);
+    let receipt = journeyman::order::Receipt::of(&ended.journal, &ended.projection);
     assert!(!receipt.verified, "{receipt:?}");
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done

@@ -52,8 +52,8 @@ impl World {
 
     async fn assert_one_status_comment_an_order(&self) {
         for order in self.readable_orders().await {
-            let (journal, survey) = self.look(order).await;
-            let expected = match survey.next.settled {
+            let (journal, projection) = self.look(order).await;
+            let expected = match projection.next.settled {
                 Some(Settlement::Refused { .. }) => 0,
                 Some(_) => 1,
                 None => panic!("{order} has not ended"),

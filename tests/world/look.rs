@@ -216,12 +216,12 @@ impl OnGitHub {
 
 impl World {
     /// What GitHub shows of an order now.
-    pub fn on_github(&self, order: &OrderId, survey: &OrderProjection) -> OnGitHub {
+    pub fn on_github(&self, order: &OrderId, projection: &OrderProjection) -> OnGitHub {
         let marker = format!("<!-- journeyman:status:{order} -->");
         let comments = self.thread().comments.into_iter();
         let status = comments.map(|comment| comment.body).find(|body| body.starts_with(&marker));
         let heading = |text: &str| text.lines().find_map(|line| line.strip_prefix("### ")).map(str::to_owned);
-        let pull = survey.trace.pull.as_ref().map(|pull| pull.number.0);
+        let pull = projection.trace.pull.as_ref().map(|pull| pull.number.0);
         let pull = self.pulls().into_iter().find(|seen| Some(seen.issue.number) == pull);
         let check = pull.as_ref().and_then(|pull| {
             let mut runs = self.github.check_runs(REPOSITORY, &pull.head_sha).into_iter();
@@ -242,9 +242,9 @@ impl World {
     /// All that is shown of an order that has ended, side by side.
     pub async fn surfaces(&self) -> String {
         let ended = self.settled().await;
-        let OnGitHub { labels, status, check, pull } = self.on_github(&ended.order, &ended.survey);
+        let OnGitHub { labels, status, check, pull } = self.on_github(&ended.order, &ended.projection);
         let none = || "none".to_owned();
-        let receipt = Receipt::of(&ended.journal, &ended.survey);
+        let receipt = Receipt::of(&ended.journal, &ended.projection);
         let url = format!("/api/v1/work-orders/{}", ended.order);
         let (_, api) = self.api("GET", &url, None).await;
         let (_, told) = self.api("GET", &format!("{url}/receipt"), None).await;
@@ -264,7 +264,7 @@ impl World {
             receipt.verified,
             api["state"].as_str().unwrap_or_default(),
             told["verified"],
-            ended.survey.surfaces().exit_code,
+            ended.projection.surfaces().exit_code,
             statement.unwrap_or_else(none),
         )
     }

@@ -131,8 +131,8 @@ impl World {
     /// The journal of an order and what it tells now.
     pub async fn look(&self, order: OrderId) -> (Journal, OrderProjection) {
         let journal = self.store.journal(order).await.expect("the journal can be read");
-        let survey = replay(&journal);
-        (journal, survey)
+        let projection = replay(&journal);
+        (journal, projection)
     }
 
     /// Waits until everything that was delivered is taken in and no order has anything left to do.
@@ -174,18 +174,18 @@ impl World {
     pub async fn settled(&self) -> Ended {
         self.quiet().await;
         let order = self.latest_order().await.expect("there is an order");
-        let (journal, survey) = self.look(order).await;
-        assert!(survey.next.settled.is_some(), "an order at rest has ended");
-        if !survey.surfaces().verified {
-            let shown = self.on_github(&order, &survey);
+        let (journal, projection) = self.look(order).await;
+        assert!(projection.next.settled.is_some(), "an order at rest has ended");
+        if !projection.surfaces().verified {
+            let shown = self.on_github(&order, &projection);
             assert_eq!(
                 shown.says_verified(),
                 Vec::<&str>::new(),
                 "of an order whose verdict is {:?}",
-                survey.verdict
+                projection.verdict
             );
         }
-        Ended { order, survey, journal }
+        Ended { order, projection, journal }
     }
 
     /// Waits until the latest order's journal shows something.
@@ -200,19 +200,21 @@ impl World {
             if let Some(order) = self.latest_order().await {
                 known = match known.take().filter(|(journal, ..)| journal.opened().order == order) {
                     // A journal that has not grown is replayed only now and then: what is waited for may be due.
-                    Some((mut journal, survey, replayed)) => {
+                    Some((mut journal, projection, replayed)) => {
                         let before = journal.last_seq();
                         self.store.catch_up(&mut journal).await.expect("the journal can be read");
                         let is_current = journal.last_seq() == before && replayed.elapsed() < 10 * GLANCE;
-                        let survey = if is_current { survey } else { replay(&journal) };
-                        Some((journal, survey, if is_current { replayed } else { Instant::now() }))
+                        let projection = if is_current { projection } else { replay(&journal) };
+                        Some((journal, projection, if is_current { replayed } else { Instant::now() }))
                     }
                     None => {
-                        let (journal, survey) = self.look(order).await;
-                        Some((journal, survey, Instant::now()))
+                        let (journal, projection) = self.look(order).await;
+                        Some((journal, projection, Instant::now()))
                     }
                 };
-                if let Some(seen) = known.as_ref().and_then(|(journal, survey, _)| look(journal, survey)) {
+                if let Some(seen) =
+                    known.as_ref().and_then(|(journal, projection, _)| look(journal, projection))
+                {
                     return seen;
                 }
             }
@@ -266,8 +268,8 @@ impl World {
     async fn tell(&self) -> String {
         let mut told = String::new();
         for order in self.orders().await {
-            let (journal, survey) = self.look(order).await;
-            told += &format!("\n{order}: {:?}, {:?}", survey.next.settled, survey.next.moves);
+            let (journal, projection) = self.look(order).await;
+            told += &format!("\n{order}: {:?}, {:?}", projection.next.settled, projection.next.moves);
             for entry in journal.entries().iter().rev().take(12).rev() {
                 told += &format!("\n  {entry:?}");
             }
@@ -281,19 +283,19 @@ impl World {
 pub struct Ended {
     pub order: OrderId,
     /// What its journal tells.
-    pub survey: OrderProjection,
+    pub projection: OrderProjection,
     pub journal: Journal,
 }
 
 impl Ended {
     /// In a word.
     pub fn word(&self) -> &'static str {
-        self.survey.surfaces().outcome
+        self.projection.surfaces().outcome
     }
 
     /// Why, or nothing.
     pub fn because(&self) -> String {
-        self.survey.surfaces().because.unwrap_or_default()
+        self.projection.surfaces().because.unwrap_or_default()
     }
 }
 

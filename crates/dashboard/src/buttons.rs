@@ -12,7 +12,7 @@ use journeyman_store::JournalStore as _;
 use super::DashboardState;
 use super::answer::{DashboardFrame, conflict, nothing, of_store, refused, shown, to};
 use super::order_page::{asks_for, row};
-use super::parts::{buttons, survey};
+use super::parts::{buttons, projection};
 use super::session::may_change;
 use super::text::line;
 
@@ -109,7 +109,7 @@ pub(crate) async fn confirm(
         Ok(journal) => journal,
         Err(error) => return of_store(&error),
     };
-    let offered = buttons(&survey(&journal)).into_iter().find(|offered| offered.path == path);
+    let offered = buttons(&projection(&journal)).into_iter().find(|offered| offered.path == path);
     let Some(offered) = offered else {
         return conflict("The order has gone on meanwhile, and this cannot be said to it now.");
     };

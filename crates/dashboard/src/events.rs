@@ -22,7 +22,7 @@ use journeyman_store::{JournalStore as _, StoreError};
 
 use super::answer::{busy, of_store};
 use super::order_page::row;
-use super::parts::{PagePart, parts, runs_under_way, survey};
+use super::parts::{PagePart, parts, projection, runs_under_way};
 use super::session::{cookie, signed_in, still_reads};
 use super::transcript::{html, read};
 use super::{DashboardState, LiveTranscript, LiveWork};
@@ -311,13 +311,13 @@ fn made(
     address: &str,
     may_act: bool,
 ) -> Result<(Vec<PagePart>, BTreeSet<StartedRun>), askama::Error> {
-    let survey = survey(journal);
+    let projection = projection(journal);
     let started = |key: MoveKey| {
         let starts = journal.intended(&key).count();
         StartedRun { key, starts }
     };
-    let under_way = runs_under_way(journal, &survey).into_iter().map(started).collect();
-    Ok((parts(journal, &survey, address, may_act)?, under_way))
+    let under_way = runs_under_way(journal, &projection).into_iter().map(started).collect();
+    Ok((parts(journal, &projection, address, may_act)?, under_way))
 }
 
 /// The events of what a run has said since the last look.

@@ -240,8 +240,8 @@ fn order_line(row: OrderRow, waits: Option<String>) -> OrderLine {
 async fn waits(state: &DashboardState, row: &OrderRow) -> Result<Option<String>, StoreError> {
     match state.store.journal(row.id).await {
         Ok(journal) => {
-            let survey = projection(journal.pipeline(), &journal, Utc::now());
-            let waits: Vec<String> = OrderWait::of(&journal, &survey).iter().map(said).collect();
+            let projection = projection(journal.pipeline(), &journal, Utc::now());
+            let waits: Vec<String> = OrderWait::of(&journal, &projection).iter().map(said).collect();
             Ok((!waits.is_empty()).then(|| line(&waits.join(" · "), 300)))
         }
         Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => {

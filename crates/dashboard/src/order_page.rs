@@ -10,7 +10,7 @@ use journeyman_store::{AfterMergeFact, AfterMergeKind, JournalStore as _, OrderR
 
 use super::DashboardState;
 use super::answer::{DashboardFrame, broken, nothing, of_store, shown};
-use super::parts::{PagePart, parts, summary, survey};
+use super::parts::{PagePart, parts, projection, summary};
 use super::session::{DashboardSession, signed_in};
 use super::text::{MomentView, line};
 
@@ -118,9 +118,9 @@ impl OrderPage {
         state: &DashboardState,
         session: &DashboardSession,
     ) -> Result<Self, askama::Error> {
-        let survey = survey(journal);
+        let projection = projection(journal);
         let may_act = session.may_write(journal.opened().repository_id);
-        let all = parts(journal, &survey, &state.address(), may_act)?;
+        let all = parts(journal, &projection, &state.address(), may_act)?;
         let of = |place: &str| all.iter().filter(|part| part.into == place).cloned().collect();
         Ok(Self {
             title: format!(
@@ -128,7 +128,7 @@ impl OrderPage {
                 journal.opened().repository,
                 line(&journal.opened().issue.number.to_string(), 20)
             ),
-            summary: summary(&survey),
+            summary: summary(&projection),
             order: journal.opened().order.to_string(),
             after_merge: Vec::new(),
             top: of("top"),

@@ -98,29 +98,29 @@ struct ReceiptPart {
 /// Every part, in the order of the page. Whoever may not act gets no buttons.
 pub(crate) fn parts(
     journal: &Journal,
-    survey: &OrderProjection,
+    projection: &OrderProjection,
     address: &str,
     may_act: bool,
 ) -> Result<Vec<PagePart>, askama::Error> {
     let order = journal.opened().order.to_string();
-    let html = head(journal, survey, may_act).render()?;
+    let html = head(journal, projection, may_act).render()?;
     let mut parts = vec![PagePart { id: "head".to_owned(), into: "top", html }];
     let mut add = |id: String, into: &'static str, html: String| parts.push(PagePart { id, into, html });
     // Above the steps, in which agents claim what they like.
-    let receipt = receipt_view(journal, survey, address);
+    let receipt = receipt_view(journal, projection, address);
     add("receipt".to_owned(), "top", ReceiptPart { receipt }.render()?);
-    add("budget".to_owned(), "top", budget(survey).render()?);
-    for step in step_views(journal, survey.next.settled.is_none()) {
+    add("budget".to_owned(), "top", budget(projection).render()?);
+    for step in step_views(journal, projection.next.settled.is_none()) {
         let id = format!("step-{}", step.number);
         add(id, "steps", StepPart { step, order: order.clone() }.render()?);
     }
-    add("said".to_owned(), "rest", SaidPart { said: said_views(journal, survey) }.render()?);
+    add("said".to_owned(), "rest", SaidPart { said: said_views(journal, projection) }.render()?);
     Ok(parts)
 }
 
-pub(crate) fn runs_under_way(journal: &Journal, survey: &OrderProjection) -> Vec<MoveKey> {
+pub(crate) fn runs_under_way(journal: &Journal, projection: &OrderProjection) -> Vec<MoveKey> {
     let is_run = |r#move: &Move| matches!(r#move, Move::RunAgent(_));
-    let planned = survey.next.moves.iter().filter(|(_, planned)| is_run(planned));
+    let planned = projection.next.moves.iter().filter(|(_, planned)| is_run(planned));
     planned.map(|(key, _)| key).filter(|key| journal.is_under_way(key)).cloned().collect()
 }
 
@@ -130,12 +130,12 @@ fn page(url: &str) -> Option<String> {
     matches!(parsed.scheme(), "https" | "http").then(|| parsed.to_string())
 }
 
-fn head(journal: &Journal, survey: &OrderProjection, may_act: bool) -> HeadPart {
+fn head(journal: &Journal, projection: &OrderProjection, may_act: bool) -> HeadPart {
     let opened = journal.opened();
-    let shown = survey.surfaces();
-    let is_active = survey.next.settled.is_none();
-    let asks = survey.trace.asks.filter(|_| is_active);
-    let state = match (survey.trace.running(), is_active) {
+    let shown = projection.surfaces();
+    let is_active = projection.next.settled.is_none();
+    let asks = projection.trace.asks.filter(|_| is_active);
+    let state = match (projection.trace.running(), is_active) {
         (Some(stage), true) => stage
             .rounds
             .last()
@@ -149,30 +149,30 @@ fn head(journal: &Journal, survey: &OrderProjection, may_act: bool) -> HeadPart 
         Some(PendingApproval::Answers) => "Waiting for answers before code is written".to_owned(),
         None => shown.headline.clone(),
     };
-    let waits = OrderWait::of(journal, survey);
+    let waits = OrderWait::of(journal, projection);
     HeadPart {
         title: line(&journal.task().title, 300),
         repository: opened.repository.to_string(),
         issue: opened.issue.number.to_string(),
         issue_url: page(&opened.issue.url),
-        pull: survey.trace.pull.as_ref().map(|pull| (pull.number.to_string(), page(&pull.url))),
+        pull: projection.trace.pull.as_ref().map(|pull| (pull.number.to_string(), page(&pull.url))),
         badge: StateBadge::of(&state, is_active, needs_person),
         headline: line(&headline, 300),
         by: line(&opened.by.to_string(), 100),
         agent: line(opened.request.agent().unwrap_or(&opened.agent), 100),
         opened: MomentView::of(journal.opened_at()),
-        problems: survey.trace.problems.iter().take(20).map(|text| line(text, 600)).collect(),
+        problems: projection.trace.problems.iter().take(20).map(|text| line(text, 600)).collect(),
         because: shown.because.as_deref().map(|because| line(because, 1_500)),
         waits: waits.iter().map(|wait| line(&said(wait), 400)).collect(),
-        buttons: if may_act { buttons(survey) } else { Vec::new() },
+        buttons: if may_act { buttons(projection) } else { Vec::new() },
         order: opened.order.to_string(),
     }
 }
 
 /// What a person can say of it as it stands.
-pub(crate) fn buttons(survey: &OrderProjection) -> Vec<ButtonView> {
+pub(crate) fn buttons(projection: &OrderProjection) -> Vec<ButtonView> {
     let button = |path, name, class| ButtonView { path, name, class };
-    let of = |command: &'static str| match (command, survey.trace.asks) {
+    let of = |command: &'static str| match (command, projection.trace.asks) {
         ("approve", Some(PendingApproval::Plan)) => button(command, "Approve the plan", ""),
         ("approve", Some(PendingApproval::Answers)) => button(command, "Continue without answers", ""),
         ("approve", None) => button(command, "Approve as it is", "plain"),
@@ -180,11 +180,11 @@ pub(crate) fn buttons(survey: &OrderProjection) -> Vec<ButtonView> {
         ("retry", _) => button(command, "Retry with advice", ""),
         (_, _) => button(command, "Cancel", "danger"),
     };
-    survey.next_commands().into_iter().map(of).collect()
+    projection.next_commands().into_iter().map(of).collect()
 }
 
-fn budget(survey: &OrderProjection) -> BudgetPart {
-    let budget = &survey.budget;
+fn budget(projection: &OrderProjection) -> BudgetPart {
+    let budget = &projection.budget;
     let meter = |name, spent: f64, limit: f64, text| MeterView {
         name,
         text,
@@ -216,8 +216,8 @@ fn budget(survey: &OrderProjection) -> BudgetPart {
 }
 
 /// What people told it, and what became of that.
-fn said_views(journal: &Journal, survey: &OrderProjection) -> Vec<SaidView> {
-    survey.answers.iter().filter_map(|answered| said_view(journal, answered)).collect()
+fn said_views(journal: &Journal, projection: &OrderProjection) -> Vec<SaidView> {
+    projection.answers.iter().filter_map(|answered| said_view(journal, answered)).collect()
 }
 
 fn said_view(journal: &Journal, answered: &AnsweredSignal) -> Option<SaidView> {
@@ -263,11 +263,11 @@ fn said_words(kind: &SignalKind) -> Option<(String, Option<&str>)> {
 }
 
 /// For the page's head: how much there is.
-pub(crate) fn summary(survey: &OrderProjection) -> String {
-    let rounds = survey.trace.worker_rounds();
-    format!("{}, {}", count(rounds as u64, "round"), dollars(survey.trace.usage.usd))
+pub(crate) fn summary(projection: &OrderProjection) -> String {
+    let rounds = projection.trace.worker_rounds();
+    format!("{}, {}", count(rounds as u64, "round"), dollars(projection.trace.usage.usd))
 }
 
-pub(crate) fn survey(journal: &Journal) -> OrderProjection {
+pub(crate) fn projection(journal: &Journal) -> OrderProjection {
     journeyman_order::projection(journal.pipeline(), journal, Utc::now())
 }

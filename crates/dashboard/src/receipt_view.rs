@@ -17,11 +17,15 @@ pub(crate) struct ReceiptView {
 }
 
 /// There is one as soon as there is something to answer for: a commit, or an end.
-pub(crate) fn receipt_view(journal: &Journal, survey: &OrderProjection, server: &str) -> Option<ReceiptView> {
-    if survey.next.settled.is_none() && survey.trace.work.is_none() {
+pub(crate) fn receipt_view(
+    journal: &Journal,
+    projection: &OrderProjection,
+    server: &str,
+) -> Option<ReceiptView> {
+    if projection.next.settled.is_none() && projection.trace.work.is_none() {
         return None;
     }
-    let receipt = Receipt::of(journal, survey);
+    let receipt = Receipt::of(journal, projection);
     let mut pairs = vec![("Pipeline", line(&receipt.pipeline, 100))];
     pairs.extend(receipt.commit.as_ref().map(|commit| ("Commit", commit.to_string())));
     pairs.extend(receipt.tree.as_ref().map(|tree| ("Tree", tree.to_string())));
@@ -41,11 +45,11 @@ pub(crate) fn receipt_view(journal: &Journal, survey: &OrderProjection, server: 
         ("Held by agents", receipt.held.iter().map(|name| line(name, 80)).collect::<Vec<_>>().join(", "))
     }));
     Some(ReceiptView {
-        evidence: evidence(journal, survey).map(|text| as_html(&text)),
+        evidence: evidence(journal, projection).map(|text| as_html(&text)),
         pairs,
         notes: receipt.notes.iter().take(20).map(|note| line(note, 400)).collect(),
         // What is signed is signed at the end.
-        commands: receipt.commit.as_ref().filter(|_| survey.next.settled.is_some()).map(|commit| {
+        commands: receipt.commit.as_ref().filter(|_| projection.next.settled.is_some()).map(|commit| {
             format!(
                 "git fetch -q origin {commit}\n\
                  curl -fsS {server}/api/v1/receipt-key > receipt-key.pem\n\

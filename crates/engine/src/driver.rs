@@ -86,13 +86,13 @@ impl Engine {
         let (mut counting, mut asked) = (OrderCounting::default(), AskedPeople::default());
         loop {
             let turn = drive.turns.borrow().clone();
-            let JournalSnapshot { journal, survey } = &turn;
-            drive.stop_unplanned(survey);
-            counting.turn(journal, &survey.trace);
-            if asked.since_now(survey) {
-                self.notify(journal, survey);
+            let JournalSnapshot { journal, projection } = &turn;
+            drive.stop_unplanned(projection);
+            counting.turn(journal, &projection.trace);
+            if asked.since_now(projection) {
+                self.notify(journal, projection);
             }
-            let summary = summary(journal, survey);
+            let summary = summary(journal, projection);
             // Before anything is done: this is also how an order that `/retry` opened again takes the place.
             if shown.as_ref() != Some(&summary) {
                 // What is running for it must not be lost to a store that is away.
@@ -101,12 +101,12 @@ impl Engine {
                 match summarized.await {
                     Ok(before) if !summary.active && before != summary.state => {
                         metrics().order_ended(&summary.state);
-                        if let Some(line) = statement_line(&self.parts.agents, journal, &survey.trace) {
+                        if let Some(line) = statement_line(&self.parts.agents, journal, &projection.trace) {
                             metrics().statements_ended(&line.agent, &line.model, &line.counts);
                             let kept = || self.parts.store.keep_statements(order, &line);
                             StorePatience::outlast(order, kept).await?;
                         }
-                        self.notify(journal, survey);
+                        self.notify(journal, projection);
                     }
                     Ok(_) => {}
                     Err(StoreError::Refused { .. }) => return self.give_way(order, summary, journal).await,
@@ -124,14 +124,14 @@ impl Engine {
             }
             let at_rest = drive.running.is_empty() && !drive.waits;
             // An order that has ended can still owe GitHub its last status: until then it is to be woken.
-            if at_rest && survey.next.wake_at.is_none() && survey.next.settled.is_some() {
+            if at_rest && projection.next.wake_at.is_none() && projection.next.settled.is_some() {
                 self.parts.store.set_summary(order, &summary, Some(journal.last_seq())).await?;
             }
             if at_rest {
-                match (survey.next.wake_at, &survey.next.settled) {
+                match (projection.next.wake_at, &projection.next.settled) {
                     (Some(until), _) => return Ok(DriveOutcome::Until(until)),
                     (None, Some(_)) => return Ok(DriveOutcome::Ended),
-                    (None, None) if survey.trace.asks.is_some() => {
+                    (None, None) if projection.trace.asks.is_some() => {
                         return Ok(DriveOutcome::Until(clock.now() + chrono::TimeDelta::hours(1)));
                     }
                     // A journal that names nothing to do and no end would be a fault of ours; look again later.
@@ -143,7 +143,7 @@ impl Engine {
             tokio::select! {
                 Some(done) = drive.effects.join_next_with_id() => drive.record_outcome(done).await?,
                 () = signaled.notified() => drive.journal.catch_up().await?,
-                () = until(survey.next.wake_at, clock) => drive.journal.catch_up().await?,
+                () = until(projection.next.wake_at, clock) => drive.journal.catch_up().await?,
                 () = tokio::time::sleep(AGAIN), if drive.waits => {}
                 () = self.drain.cancelled(), if !drains => {}
             }
@@ -178,8 +178,8 @@ impl OrderDriver {
     }
 
     /// A cancelled order's agent is stopped at once. What is short is let finish: it is nearly done.
-    fn stop_unplanned(&mut self, survey: &OrderProjection) {
-        let named = |key: &MoveKey| survey.next.moves.iter().any(|(known, _)| known == key);
+    fn stop_unplanned(&mut self, projection: &OrderProjection) {
+        let named = |key: &MoveKey| projection.next.moves.iter().any(|(known, _)| known == key);
         self.running.retain(|key, effect| {
             if named(key) || !takes_long(&effect.r#move) {
                 return true;
@@ -193,7 +193,7 @@ impl OrderDriver {
     /// Starts the effects whose intent is written, and writes the intent of others. Returns whether anything was written.
     async fn start_planned(&mut self, turn: &JournalSnapshot) -> Result<bool, StoreError> {
         let mut written = false;
-        let moves = &turn.survey.next.moves;
+        let moves = &turn.projection.next.moves;
         self.alone.take_if(|(alone, _)| moves.iter().all(|(key, _)| key != alone));
         self.waits = false;
         for (key, r#move) in moves {
@@ -327,9 +327,9 @@ fn takes_long(r#move: &Move) -> bool {
     matches!(r#move, Move::RunAgent(_) | Move::RunTests { .. } | Move::Prepare)
 }
 
-fn summary(journal: &Journal, survey: &OrderProjection) -> OrderSummary {
-    let state = match (&survey.next.settled, survey.trace.running()) {
-        (Some(_), _) => survey.surfaces().outcome.to_owned(),
+fn summary(journal: &Journal, projection: &OrderProjection) -> OrderSummary {
+    let state = match (&projection.next.settled, projection.trace.running()) {
+        (Some(_), _) => projection.surfaces().outcome.to_owned(),
         (None, Some(stage)) => match stage.rounds.last() {
             Some(round) => format!("{}, round {}", stage.name, round.round),
             None => stage.name.clone(),
@@ -337,18 +337,18 @@ fn summary(journal: &Journal, survey: &OrderProjection) -> OrderSummary {
         (None, None) => "starting".to_owned(),
     };
     OrderSummary {
-        active: survey.next.settled.is_none(),
+        active: projection.next.settled.is_none(),
         state,
-        branch: survey.trace.branch.clone(),
-        pull: survey.trace.pull.as_ref().map(|pull| pull.number),
-        pull_at: survey.trace.pull.is_some().then(|| pull_opened_at(journal)).flatten(),
-        needs_person: match journeyman_render::label(survey) {
+        branch: projection.trace.branch.clone(),
+        pull: projection.trace.pull.as_ref().map(|pull| pull.number),
+        pull_at: projection.trace.pull.is_some().then(|| pull_opened_at(journal)).flatten(),
+        needs_person: match journeyman_render::label(projection) {
             OrderLabel::NeedsHuman | OrderLabel::NeedsInfo => true,
             OrderLabel::Working | OrderLabel::Done | OrderLabel::None => false,
         },
-        verified: survey.surfaces().verified,
-        rounds: u32::try_from(survey.trace.worker_rounds()).unwrap_or(u32::MAX),
-        microusd: (survey.trace.usage.usd.max(0.0) * 1e6).round() as u64,
+        verified: projection.surfaces().verified,
+        rounds: u32::try_from(projection.trace.worker_rounds()).unwrap_or(u32::MAX),
+        microusd: (projection.trace.usage.usd.max(0.0) * 1e6).round() as u64,
     }
 }
 

@@ -15,13 +15,13 @@ use journeyman_store::{JournalStore, StoreError};
 #[derive(Clone)]
 pub(super) struct JournalSnapshot {
     pub(super) journal: Arc<Journal>,
-    pub(super) survey: Arc<OrderProjection>,
+    pub(super) projection: Arc<OrderProjection>,
 }
 
 impl JournalSnapshot {
     pub(super) fn of(journal: Arc<Journal>, now: DateTime<Utc>) -> Self {
-        let survey = Arc::new(projection(journal.pipeline(), &journal, now));
-        Self { journal, survey }
+        let projection = Arc::new(projection(journal.pipeline(), &journal, now));
+        Self { journal, projection }
     }
 }
 

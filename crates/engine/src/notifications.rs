@@ -17,18 +17,18 @@ pub(super) struct AskedPeople {
 
 impl AskedPeople {
     /// Whether it asks since this turn. Of the first turn of a drive that is not known: it may have asked for days.
-    pub(super) fn since_now(&mut self, survey: &OrderProjection) -> bool {
-        let asks = survey.trace.asks.filter(|_| survey.next.settled.is_none());
+    pub(super) fn since_now(&mut self, projection: &OrderProjection) -> bool {
+        let asks = projection.trace.asks.filter(|_| projection.next.settled.is_none());
         let before = self.before.replace(asks);
         asks.is_some() && before.is_some_and(|before| before != asks)
     }
 }
 
 impl Engine {
-    pub(super) fn notify(&self, journal: &Journal, survey: &OrderProjection) {
+    pub(super) fn notify(&self, journal: &Journal, projection: &OrderProjection) {
         let Some(notifier) = &self.parts.notifier else { return };
-        let shown = survey.surfaces();
-        let Some(event) = event(&shown, survey) else { return };
+        let shown = projection.surfaces();
+        let Some(event) = event(&shown, projection) else { return };
         let opened = journal.opened();
         let notification = Notification {
             event,
@@ -38,22 +38,22 @@ impl Engine {
             title: opened.issue.title.clone(),
             issue_url: opened.issue.url.clone(),
             state: shown.outcome.to_owned(),
-            headline: match survey.trace.asks.filter(|_| survey.next.settled.is_none()) {
+            headline: match projection.trace.asks.filter(|_| projection.next.settled.is_none()) {
                 Some(PendingApproval::Plan) => "The plan waits to be approved".to_owned(),
                 Some(PendingApproval::Answers) => "The plan has questions".to_owned(),
                 None => shown.headline,
             },
             because: shown.because,
-            pull_request_url: survey.trace.pull.as_ref().map(|pull| pull.url.clone()),
+            pull_request_url: projection.trace.pull.as_ref().map(|pull| pull.url.clone()),
         };
         let notifier = notifier.clone();
         tokio::spawn(async move { notifier.send(&notification).await });
     }
 }
 
-fn event(shown: &Surfaces, survey: &OrderProjection) -> Option<NotificationEvent> {
-    if survey.next.settled.is_none() {
-        return survey.trace.asks.map(|_| NotificationEvent::NeedsPerson);
+fn event(shown: &Surfaces, projection: &OrderProjection) -> Option<NotificationEvent> {
+    if projection.next.settled.is_none() {
+        return projection.trace.asks.map(|_| NotificationEvent::NeedsPerson);
     }
     match shown.label {
         OrderLabel::NeedsHuman | OrderLabel::NeedsInfo => Some(NotificationEvent::NeedsPerson),

@@ -116,10 +116,10 @@ pub(super) async fn list(
     for row in rows {
         // Of what has come to a good end there is nothing to say.
         let is_open = row.active || row.needs_person || row.state == "cancelled";
-        let survey = if is_open { readable(&state, row.id).await? } else { None };
+        let projection = if is_open { readable(&state, row.id).await? } else { None };
         let view = OrderView::new(row);
-        orders.push(match survey {
-            Some((journal, survey)) => view.with_survey(&journal, &survey),
+        orders.push(match projection {
+            Some((journal, projection)) => view.with_projection(&journal, &projection),
             None => view,
         });
     }
@@ -133,7 +133,9 @@ pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<
     let artifacts = state.store.artifacts(order).await?;
     let view = OrderView::new(row).with_artifacts(artifacts);
     let view = match readable(&state, order).await? {
-        Some((journal, survey)) => view.with_survey(&journal, &survey).with_budget(survey.budget),
+        Some((journal, projection)) => {
+            view.with_projection(&journal, &projection).with_budget(projection.budget)
+        }
         None => view,
     };
     Ok(HttpResponse::Ok().json(view))
@@ -144,7 +146,7 @@ pub(super) async fn readable(
     state: &HttpState,
     order: OrderId,
 ) -> Result<Option<(Journal, OrderProjection)>, StoreError> {
-    match surveyed(state, order).await {
+    match projected(state, order).await {
         Ok(found) => Ok(Some(found)),
         Err(StoreError::UnreadableJournal { .. } | StoreError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -159,22 +161,22 @@ pub(super) async fn show_receipt(
 ) -> ApiResult {
     require_token(&request, &state)?;
     let order = order_id(&order)?;
-    let (journal, survey) = surveyed(&state, order).await?;
-    if survey.next.settled.is_none() && survey.trace.work.is_none() {
+    let (journal, projection) = projected(&state, order).await?;
+    if projection.next.settled.is_none() && projection.trace.work.is_none() {
         return Err(ProblemDetails::not_found(format!(
             "order {order} has no receipt yet: the work is still running"
         )));
     }
-    Ok(HttpResponse::Ok().json(Receipt::of(&journal, &survey)))
+    Ok(HttpResponse::Ok().json(Receipt::of(&journal, &projection)))
 }
 
-pub(super) async fn surveyed(
+pub(super) async fn projected(
     state: &HttpState,
     order: OrderId,
 ) -> Result<(Journal, OrderProjection), StoreError> {
     let journal = state.store.journal(order).await?;
-    let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
-    Ok((journal, survey))
+    let projection = projection(journal.pipeline(), &journal, chrono::Utc::now());
+    Ok((journal, projection))
 }
 
 pub(super) async fn show_steps(

@@ -5,7 +5,7 @@ use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::HttpState;
-use super::api::{ApiResult, order_id, surveyed};
+use super::api::{ApiResult, order_id, projected};
 use super::auth::require_token;
 use super::problem::ProblemDetails;
 use journeyman_attest::{ENVELOPE_TYPE, SigningError};
@@ -14,8 +14,8 @@ use journeyman_attest::{ENVELOPE_TYPE, SigningError};
 pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> ApiResult {
     require_token(&request, &state)?;
     let order = order_id(&order)?;
-    let (journal, survey) = surveyed(&state, order).await?;
-    let envelope = state.signer.attest(&journal, &survey).await.map_err(|nothing| match nothing {
+    let (journal, projection) = projected(&state, order).await?;
+    let envelope = state.signer.attest(&journal, &projection).await.map_err(|nothing| match nothing {
         SigningError::AtWork | SigningError::NoCommit => {
             ProblemDetails::conflict(format!("order {order} has no signed receipt: {nothing}"))
         }

@@ -115,5 +115,6 @@ pub trait ReceiptAttester: Send + Sync {
     fn public_key(&self) -> PublicKey;
 
     /// What an order's journal says of its commit, signed.
-    async fn attest(&self, journal: &Journal, survey: &OrderProjection) -> Result<Envelope, SigningError>;
+    async fn attest(&self, journal: &Journal, projection: &OrderProjection)
+    -> Result<Envelope, SigningError>;
 }

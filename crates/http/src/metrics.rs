@@ -63,8 +63,8 @@ async fn gather(state: &HttpState, now: DateTime<Utc>) -> Result<Registry, Store
     registry.register("order_wait_longest_seconds", "Since when the longest of them waits", longest.clone());
     let at_work = OrderFilter { active: Some(true), limit: MOST_ORDERS, ..OrderFilter::default() };
     for row in state.store.orders(&at_work).await? {
-        let Some((journal, survey)) = readable(state, row.id).await? else { continue };
-        for wait in OrderWait::of(&journal, &survey) {
+        let Some((journal, projection)) = readable(state, row.id).await? else { continue };
+        for wait in OrderWait::of(&journal, &projection) {
             let (kind, effect, seconds) = match wait {
                 OrderWait::Effect { key, since } => {
                     ("effect", effect_of(&key), (now - since).num_seconds().max(0))

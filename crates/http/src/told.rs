@@ -16,8 +16,8 @@ pub(super) async fn told(
     state: &HttpState,
 ) -> Result<HttpResponse, ProblemDetails> {
     let journal = state.store.journal(order).await?;
-    let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
-    let answer = survey.answers.iter().find(|answered| answered.signal == entry);
+    let projection = projection(journal.pipeline(), &journal, chrono::Utc::now());
+    let answer = projection.answers.iter().find(|answered| answered.signal == entry);
     let signal = SignalView::new(entry, answer.map(|answered| &answered.answer));
     let row = state.store.order(order).await?;
     Ok(HttpResponse::Accepted()

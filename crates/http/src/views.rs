@@ -116,16 +116,16 @@ impl OrderView {
     }
 
     /// With what its journal tells: what it waits for, why, and what a person can do.
-    pub(super) fn with_survey(mut self, journal: &Journal, survey: &OrderProjection) -> Self {
-        let waits = OrderWait::of(journal, survey);
+    pub(super) fn with_projection(mut self, journal: &Journal, projection: &OrderProjection) -> Self {
+        let waits = OrderWait::of(journal, projection);
         let asked = waits.iter().find_map(|wait| match wait {
             OrderWait::Person { to } => Some(format!("it waits for a person, to {to}")),
             OrderWait::Effect { .. } | OrderWait::Attempt { .. } => None,
         });
-        self.because = survey.surfaces().because.or(asked);
+        self.because = projection.surfaces().because.or(asked);
         self.next_commands =
-            Some(survey.next_commands().into_iter().map(|command| format!("/{command}")).collect());
-        self.pull_request_url = survey.trace.pull.as_ref().map(|pull| pull.url.clone());
+            Some(projection.next_commands().into_iter().map(|command| format!("/{command}")).collect());
+        self.pull_request_url = projection.trace.pull.as_ref().map(|pull| pull.url.clone());
         self.waits_for = Some(waits);
         self
     }

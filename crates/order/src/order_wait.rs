@@ -32,8 +32,8 @@ pub enum OrderWait {
 
 impl OrderWait {
     /// All that an order waits for; nothing where it has ended, and all is said of it.
-    pub fn of(journal: &Journal, survey: &OrderProjection) -> Vec<Self> {
-        let under_way = survey.next.moves.iter().filter(|(key, _)| journal.is_under_way(key));
+    pub fn of(journal: &Journal, projection: &OrderProjection) -> Vec<Self> {
+        let under_way = projection.next.moves.iter().filter(|(key, _)| journal.is_under_way(key));
         let mut waits: Vec<Self> = under_way
             .filter_map(|(key, _)| {
                 let is_its_start = |event: &JournalEvent| match event {
@@ -46,14 +46,14 @@ impl OrderWait {
                 Some(Self::Effect { key: key.to_string(), since: begun.at })
             })
             .collect();
-        if survey.next.settled.is_some() {
+        if projection.next.settled.is_some() {
             return waits;
         }
-        let attempt = survey.trace.waiting.as_ref();
+        let attempt = projection.trace.waiting.as_ref();
         waits.extend(
             attempt.map(|failed| Self::Attempt { because: failed.message.clone(), until: failed.until }),
         );
-        waits.extend(survey.trace.asks.map(|asks| {
+        waits.extend(projection.trace.asks.map(|asks| {
             let to = match asks {
                 PendingApproval::Plan => "approve the plan, or say what is to be different",
                 PendingApproval::Answers => "answer what the plan leaves open",

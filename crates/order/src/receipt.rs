@@ -144,12 +144,12 @@ pub struct ReceiptRound {
 
 impl Receipt {
     /// The receipt of an order as it stands.
-    pub fn of(journal: &Journal, survey: &OrderProjection) -> Self {
+    pub fn of(journal: &Journal, projection: &OrderProjection) -> Self {
         let opened = journal.opened();
-        let trace = &survey.trace;
+        let trace = &projection.trace;
         let work = trace.work.as_ref();
         let on_remote = work.is_some_and(|work| trace.pushed.as_ref() == Some(&work.commit));
-        let shown = survey.surfaces();
+        let shown = projection.surfaces();
         Self {
             version: 1,
             order: opened.order,
@@ -163,7 +163,7 @@ impl Receipt {
             verified: shown.verified,
             verdict: shown.verdict,
             result: shown.result,
-            approved_by: match &survey.verdict {
+            approved_by: match &projection.verdict {
                 Verdict::Approved { by, .. } => Some(by.clone()),
                 Verdict::None
                 | Verdict::Pending { .. }
@@ -179,9 +179,9 @@ impl Receipt {
             on_remote,
             tests: work.and_then(|work| work.tests.as_ref()).map(TestEvidence::of),
             review: work.and_then(|work| work.review.clone()),
-            rounds: round_lines(survey),
+            rounds: round_lines(projection),
             usage: trace.usage,
-            seconds: (said_at(journal, survey) - journal.opened_at()).num_seconds(),
+            seconds: (said_at(journal, projection) - journal.opened_at()).num_seconds(),
             refused: refused(journal),
             held: held(journal),
             notes: trace.notes.clone(),
@@ -191,10 +191,11 @@ impl Receipt {
 
 /// Of when an order's receipt is: where the work has ended, of the entry that ended it. What is said beside the work, or
 /// changed nothing, makes no other receipt of it.
-pub fn said_at(journal: &Journal, survey: &OrderProjection) -> DateTime<Utc> {
-    let has_ended = survey.next.settled.is_some();
-    let is_taken =
-        |seq: u64| survey.answers.iter().any(|told| told.signal == seq && told.answer == SignalAnswer::Taken);
+pub fn said_at(journal: &Journal, projection: &OrderProjection) -> DateTime<Utc> {
+    let has_ended = projection.next.settled.is_some();
+    let is_taken = |seq: u64| {
+        projection.answers.iter().any(|told| told.signal == seq && told.answer == SignalAnswer::Taken)
+    };
     let counts = |event: &JournalEvent, seq: u64| match event {
         JournalEvent::Opened(_) => true,
         JournalEvent::Signaled { .. } => is_taken(seq),
@@ -270,9 +271,9 @@ impl TestEvidence {
     }
 }
 
-fn round_lines(survey: &OrderProjection) -> Vec<ReceiptRound> {
+fn round_lines(projection: &OrderProjection) -> Vec<ReceiptRound> {
     let mut lines = Vec::new();
-    for stage in &survey.trace.stages {
+    for stage in &projection.trace.stages {
         for round in &stage.rounds {
             let checked = round.commit.is_some() || round.tests.is_some() || round.review.is_some();
             if !checked && round.feedback.is_none() && round.warnings.is_empty() {

@@ -21,31 +21,31 @@ const LONGEST_ANNOTATION_TITLE: usize = 120;
 /// is known that could stand there.
 pub fn check(
     journal: &Journal,
-    survey: &OrderProjection,
+    projection: &OrderProjection,
     head: &CommitSha,
     state: CheckRunState,
 ) -> CheckRunOutput {
     if state == CheckRunState::Superseded {
-        return superseded(journal, survey);
+        return superseded(journal, projection);
     }
-    let work = survey.trace.work.as_ref().filter(|work| work.commit == *head);
-    let receipt = work.and_then(|_| ReceiptSource::of(journal, survey));
+    let work = projection.trace.work.as_ref().filter(|work| work.commit == *head);
+    let receipt = work.and_then(|_| ReceiptSource::of(journal, projection));
     let findings: &[Finding] =
         work.and_then(|work| work.review.as_ref()).map_or(&[], |review| &review.issues);
     let changed = work.map_or(&[][..], |work| &work.changed);
     let mut annotations: Vec<CheckAnnotation> =
         findings.iter().filter_map(|finding| annotation(finding, changed)).collect();
     annotations.sort_by_key(|annotation| annotation.level);
-    let title = title(survey, state, receipt.as_ref(), findings.len());
+    let title = title(projection, state, receipt.as_ref(), findings.len());
     CheckRunOutput {
         title: shorten(&bare(&title), LONGEST_TITLE),
-        summary: fit(&summary(journal, survey, head, receipt.as_ref()), LONGEST_SUMMARY),
+        summary: fit(&summary(journal, projection, head, receipt.as_ref()), LONGEST_SUMMARY),
         annotations,
     }
 }
 
-fn superseded(journal: &Journal, survey: &OrderProjection) -> CheckRunOutput {
-    let by = survey.trace.pushed.as_ref().map(|head| RepositoryLinks::of(journal).commit(head));
+fn superseded(journal: &Journal, projection: &OrderProjection) -> CheckRunOutput {
+    let by = projection.trace.pushed.as_ref().map(|head| RepositoryLinks::of(journal).commit(head));
     let by = by.map_or_else(|| "a newer commit".to_owned(), |commit| format!("commit {commit}"));
     CheckRunOutput {
         title: "Superseded by a newer commit".to_owned(),
@@ -58,7 +58,7 @@ fn superseded(journal: &Journal, survey: &OrderProjection) -> CheckRunOutput {
 
 /// In progress it is where the order stands; after that, what became of it and on what grounds.
 fn title(
-    survey: &OrderProjection,
+    projection: &OrderProjection,
     state: CheckRunState,
     receipt: Option<&ReceiptSource<'_>>,
     open: usize,
@@ -66,7 +66,7 @@ fn title(
     let told = receipt.and_then(|receipt| Some((receipt, receipt.counts()?)));
     match (state, told) {
         (CheckRunState::InProgress | CheckRunState::Cancelled | CheckRunState::Superseded, _) | (_, None) => {
-            headline(survey)
+            headline(projection)
         }
         (
             CheckRunState::Success | CheckRunState::Neutral | CheckRunState::Failure,
@@ -78,7 +78,7 @@ fn title(
                 _ => format!(", {open} findings are open"),
             };
             // The sign before it is GitHub's to show.
-            let heading = survey.surfaces().heading;
+            let heading = projection.surfaces().heading;
             let verdict = heading.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
             let changed = match receipt.scrutiny().map_or(0, |scrutiny| scrutiny.changed_tests.len()) {
                 0 => String::new(),
@@ -91,11 +91,11 @@ fn title(
 
 fn summary(
     journal: &Journal,
-    survey: &OrderProjection,
+    projection: &OrderProjection,
     head: &CommitSha,
     receipt: Option<&ReceiptSource<'_>>,
 ) -> String {
-    let because = survey.surfaces().because.filter(|text| !text.trim().is_empty());
+    let because = projection.surfaces().because.filter(|text| !text.trim().is_empty());
     let because = because.map(|text| plain(&shorten(&text, 2_000)));
     let mut parts = Vec::new();
     match receipt {
@@ -110,7 +110,7 @@ fn summary(
             parts.push(receipt.details());
         }
         None => {
-            parts.push(format!("### {}", plain(&shorten(&headline(survey), 200))));
+            parts.push(format!("### {}", plain(&shorten(&headline(projection), 200))));
             parts.extend(because);
             let commit = RepositoryLinks::of(journal).commit(head);
             parts.push(format!("There are no results for commit {commit} yet."));
@@ -157,7 +157,7 @@ fn bare_lines(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{finding, journal, published, survey, tested};
+    use crate::tests::{finding, journal, projection, published, tested};
     use journeyman_order::conversation::CheckRunState;
     use journeyman_order::trace::StageState;
     use journeyman_order::verdict::VerifiedCaveats;
@@ -174,23 +174,23 @@ mod tests {
         work.tests = Some(tested());
         work.changed = vec!["src/sum.py".to_owned()];
         work.review = Some(Feedback { issues, ..Feedback::passed("Sound.") });
-        OrderProjection { verdict: Verdict::Verified(VerifiedCaveats::default()), ..survey(trace, None) }
+        OrderProjection { verdict: Verdict::Verified(VerifiedCaveats::default()), ..projection(trace, None) }
     }
 
-    fn said(survey: &OrderProjection, state: CheckRunState) -> CheckRunOutput {
+    fn said(projection: &OrderProjection, state: CheckRunState) -> CheckRunOutput {
         let head = "a".repeat(40).parse().unwrap();
-        check(&journal(Vec::new()), survey, &head, state)
+        check(&journal(Vec::new()), projection, &head, state)
     }
 
     #[test]
     fn the_receipt_stands_beside_the_commit_and_findings_on_their_lines() {
-        let survey = reviewed(vec![
+        let projection = reviewed(vec![
             at(Severity::Minor, "src/sum.py:3"),
             at(Severity::Critical, "src/sum.py:9:1"),
             at(Severity::Major, "docs/other.md:1"),
             at(Severity::Major, "tests of sums"),
         ]);
-        let text = said(&survey, CheckRunState::Success);
+        let text = said(&projection, CheckRunState::Success);
         assert_eq!(text.title, "Verified: 24 of 24 tests pass, 4 findings are open");
         assert!(
             text.summary.starts_with("### ✅ Verified\n\n- `pytest -q`: exit code 0, 24 passed"),
@@ -209,11 +209,11 @@ mod tests {
 
     #[test]
     fn while_nothing_is_known_of_the_commit_nothing_is_said_of_it() {
-        let mut survey = reviewed(Vec::new());
-        survey.trace.work = None;
+        let mut projection = reviewed(Vec::new());
+        projection.trace.work = None;
         let by = format!("@mona{}", " on it".repeat(40));
-        survey.next.settled = Some(Settlement::Merged { pull: PullNumber(12), by });
-        let text = said(&survey, CheckRunState::InProgress);
+        projection.next.settled = Some(Settlement::Merged { pull: PullNumber(12), by });
+        let text = said(&projection, CheckRunState::InProgress);
         assert!(text.title.chars().count() <= LONGEST_TITLE && text.title.ends_with('…'), "{}", text.title);
         assert!(text.summary.starts_with("### Merged by `@mona` on it") && !text.summary.contains("✅"));
         assert!(
@@ -224,23 +224,23 @@ mod tests {
 
     #[test]
     fn why_a_commit_is_not_verified_is_said_once() {
-        let mut survey = reviewed(Vec::new());
+        let mut projection = reviewed(Vec::new());
         let because = "The empty list is not handled. (tried 3 times)".to_owned();
-        survey.next.settled = Some(Settlement::Escalated { pull: None, because: because.clone() });
+        projection.next.settled = Some(Settlement::Escalated { pull: None, because: because.clone() });
         for verdict in
             [Verdict::Rejected { why: because.clone() }, Verdict::Verified(VerifiedCaveats::default())]
         {
-            survey.verdict = verdict;
-            let text = said(&survey, CheckRunState::Failure).summary;
+            projection.verdict = verdict;
+            let text = said(&projection, CheckRunState::Failure).summary;
             assert_eq!(text.matches("The empty list").count(), 1, "{text}");
         }
     }
 
     #[test]
     fn a_commit_that_was_replaced_says_so_and_leads_to_the_one_that_replaced_it() {
-        let mut survey = reviewed(vec![at(Severity::Critical, "src/sum.py:9")]);
-        survey.trace.pushed = Some("b".repeat(40).parse().unwrap());
-        let text = said(&survey, CheckRunState::Superseded);
+        let mut projection = reviewed(vec![at(Severity::Critical, "src/sum.py:9")]);
+        projection.trace.pushed = Some("b".repeat(40).parse().unwrap());
+        let text = said(&projection, CheckRunState::Superseded);
         assert_eq!(text.title, "Superseded by a newer commit");
         assert!(text.summary.contains("at commit [`bbbbbbbbbb`]") && text.annotations.is_empty(), "{text:?}");
     }
@@ -252,10 +252,10 @@ mod tests {
         (all.description, all.suggestion) = (long.clone(), Some(long.clone()));
         let mut issues = vec![all; 200];
         issues[0].description = "x @y fixes #3 `|\n".repeat(5_000);
-        let mut survey = reviewed(issues);
-        survey.next.settled = Some(Settlement::Escalated { pull: None, because: long.clone() });
-        survey.verdict = Verdict::Rejected { why: long };
-        let text = said(&survey, CheckRunState::Failure);
+        let mut projection = reviewed(issues);
+        projection.next.settled = Some(Settlement::Escalated { pull: None, because: long.clone() });
+        projection.verdict = Verdict::Rejected { why: long };
+        let text = said(&projection, CheckRunState::Failure);
         assert!(
             text.summary.chars().count() <= LONGEST_SUMMARY && text.title.chars().count() <= LONGEST_TITLE
         );

@@ -1,6 +1,6 @@
 //! What is said of an order on GitHub, as text: its journal, and what a walk over it found, in; Markdown out.
 //!
-//! May know: the journal, its survey, the words and shapes of comments and pull requests.
+//! May know: the journal, its projection, the words and shapes of comments and pull requests.
 //! Must never know: the network, tokens, the clock. The same journal gives the same text, so that nothing is written
 //! twice.
 //!
@@ -49,24 +49,24 @@ use journeyman_order::trace::PendingApproval;
 const ROOM: usize = LONGEST_BODY - 536;
 
 /// The label that shows how the order stands.
-pub fn label(survey: &OrderProjection) -> OrderLabel {
-    match waits_for(survey) {
+pub fn label(projection: &OrderProjection) -> OrderLabel {
+    match waits_for(projection) {
         Some(PendingApproval::Plan) => OrderLabel::NeedsHuman,
         Some(PendingApproval::Answers) => OrderLabel::NeedsInfo,
-        None => survey.surfaces().label,
+        None => projection.surfaces().label,
     }
 }
 
 /// Where the order stands, in a few words. Foreign in part: it can hold a login.
-fn headline(survey: &OrderProjection) -> String {
-    match waits_for(survey) {
+fn headline(projection: &OrderProjection) -> String {
+    match waits_for(projection) {
         Some(PendingApproval::Plan) => "The plan is waiting for approval".to_owned(),
         Some(PendingApproval::Answers) => "Waiting for answers before code is written".to_owned(),
-        None => survey.surfaces().headline,
+        None => projection.surfaces().headline,
     }
 }
 
 /// The person's word before which nothing goes on.
-fn waits_for(survey: &OrderProjection) -> Option<PendingApproval> {
-    survey.trace.asks.filter(|_| survey.next.settled.is_none())
+fn waits_for(projection: &OrderProjection) -> Option<PendingApproval> {
+    projection.trace.asks.filter(|_| projection.next.settled.is_none())
 }

@@ -17,13 +17,13 @@ const LONGEST_PLAN: usize = 50_000;
 /// How many letters may be wrong in a word that is taken for one of ours.
 const MOST_SLIPS: usize = 3;
 
-pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeComment) -> String {
+pub fn notice(journal: &Journal, projection: &OrderProjection, saying: &NoticeComment) -> String {
     let body = match saying {
         NoticeComment::Help => help(),
         NoticeComment::UnknownCommand { word } => unknown(word),
         NoticeComment::Status => format!(
             "{}. {}",
-            plain(&shorten(&standing(survey), 300)),
+            plain(&shorten(&standing(projection), 300)),
             more(&journal.opened().issue.url)
         ),
         NoticeComment::NotNow { word, because } => {
@@ -50,7 +50,7 @@ pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeCommen
         }
         NoticeComment::Plan { round, text } => plan(*round, text),
         NoticeComment::Questions { questions, more, blocking } => asked(questions, *more, *blocking),
-        NoticeComment::Results => return results(journal, survey),
+        NoticeComment::Results => return results(journal, projection),
         NoticeComment::PullClosed { pull, merged, by } => {
             let by = plain(&shorten(by, 100));
             if *merged {
@@ -66,15 +66,16 @@ pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeCommen
     fit(&body, LONGEST_BODY)
 }
 
-fn standing(survey: &OrderProjection) -> String {
+fn standing(projection: &OrderProjection) -> String {
     let is_running = |stage: &&StageTrace| stage.state == StageState::Running;
-    let running = survey.trace.stages.iter().rfind(is_running).filter(|_| survey.next.settled.is_none());
+    let running =
+        projection.trace.stages.iter().rfind(is_running).filter(|_| projection.next.settled.is_none());
     match running {
         Some(stage) => {
             let round = stage.rounds.last().map_or(1, |round| round.round);
-            format!("{}: {}, round {round}", headline(survey), stage.name)
+            format!("{}: {}, round {round}", headline(projection), stage.name)
         }
-        None => headline(survey),
+        None => headline(projection),
     }
 }
 
@@ -181,14 +182,18 @@ fn asked(questions: &[String], more: usize, blocking: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{journal, stage, survey};
+    use crate::tests::{journal, projection, stage};
     use journeyman_order::PullNumber;
     use journeyman_order::trace::{OrderTrace, RoundTrace};
 
     fn said(saying: &NoticeComment) -> String {
         let rounds = vec![RoundTrace { round: 2, ..RoundTrace::default() }];
         let stages = vec![stage("for @mona", StageState::Running, rounds)];
-        notice(&journal(Vec::new()), &survey(OrderTrace { stages, ..OrderTrace::default() }, None), saying)
+        notice(
+            &journal(Vec::new()),
+            &projection(OrderTrace { stages, ..OrderTrace::default() }, None),
+            saying,
+        )
     }
 
     #[test]

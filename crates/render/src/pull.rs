@@ -16,19 +16,19 @@ const LONGEST_SUMMARY: usize = 30_000;
 
 /// The pull request's body; none while there is no work to speak of. `summary` is what the agent says of the change,
 /// and foreign.
-pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Option<String> {
-    let receipt = ReceiptSource::of(journal, survey)?;
+pub fn pull(journal: &Journal, projection: &OrderProjection, summary: &str) -> Option<String> {
+    let receipt = ReceiptSource::of(journal, projection)?;
     let issue = &journal.opened().issue;
     // A run on a person's own machine claims nothing of GitHub.
     let is_on_github = is_linkable(&issue.url);
     let verdict = receipt.evidence();
     let mut parts = Vec::new();
-    if let (Verdict::Pending { .. }, true) = (&survey.verdict, is_on_github) {
+    if let (Verdict::Pending { .. }, true) = (&projection.verdict, is_on_github) {
         parts.push(format!("Current status: [the comment on the issue]({}).", issue.url));
     }
     parts.extend(receipt.doubts());
     parts.extend(receipt.gaps());
-    let is_rejected = matches!(survey.verdict, Verdict::Rejected { .. });
+    let is_rejected = matches!(projection.verdict, Verdict::Rejected { .. });
     parts.extend(receipt.failing_programs().filter(|_| is_rejected));
     parts.push(receipt.details());
     parts.extend(is_on_github.then(|| {
@@ -47,7 +47,7 @@ pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Optio
     };
     // What makes GitHub close the issue when this is merged. Nothing else writes it.
     let closes = is_on_github.then(|| format!("Closes #{}", issue.number));
-    let [first, second] = match &survey.verdict {
+    let [first, second] = match &projection.verdict {
         Verdict::Verified(_) => [words, Some(verdict)],
         Verdict::None
         | Verdict::Pending { .. }
@@ -60,8 +60,8 @@ pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Optio
 }
 
 /// How the work was verified, and what was not, as it stands in the pull request; none while there is no work.
-pub fn evidence(journal: &Journal, survey: &OrderProjection) -> Option<String> {
-    let receipt = ReceiptSource::of(journal, survey)?;
+pub fn evidence(journal: &Journal, projection: &OrderProjection) -> Option<String> {
+    let receipt = ReceiptSource::of(journal, projection)?;
     let parts = [Some(receipt.evidence()), receipt.doubts(), receipt.gaps()];
     Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
 }

@@ -20,7 +20,7 @@ const LONGEST_PROGRAM: usize = 3_000;
 /// The work that is published or about to be, with what is known of it. Commands, names and what agents say are foreign.
 pub(super) struct ReceiptSource<'a> {
     journal: &'a Journal,
-    survey: &'a OrderProjection,
+    projection: &'a OrderProjection,
     work: &'a CandidateWork,
     /// The commit of the base branch that the work started from.
     base: &'a CommitSha,
@@ -29,9 +29,9 @@ pub(super) struct ReceiptSource<'a> {
 
 impl<'a> ReceiptSource<'a> {
     /// None while there is no work.
-    pub(super) fn of(journal: &'a Journal, survey: &'a OrderProjection) -> Option<Self> {
-        let (work, base) = (survey.trace.work.as_ref()?, survey.trace.base.as_ref()?);
-        Some(Self { journal, survey, work, base, pages: RepositoryLinks::of(journal) })
+    pub(super) fn of(journal: &'a Journal, projection: &'a OrderProjection) -> Option<Self> {
+        let (work, base) = (projection.trace.work.as_ref()?, projection.trace.base.as_ref()?);
+        Some(Self { journal, projection, work, base, pages: RepositoryLinks::of(journal) })
     }
 
     fn tests(&self) -> Option<&'a TestRun> {
@@ -52,17 +52,17 @@ impl<'a> ReceiptSource<'a> {
 
     /// What the repository's own checks say of this commit, in a line; none while they have not spoken.
     fn others(&self) -> Option<String> {
-        self.survey.trace.ci.as_ref().filter(|checks| checks.commit == self.work.commit).and_then(others)
+        self.projection.trace.ci.as_ref().filter(|checks| checks.commit == self.work.commit).and_then(others)
     }
 
     fn rounds(&self) -> Vec<(&'a StageTrace, &'a RoundTrace)> {
-        self.survey.trace.rounds_of_work().collect()
+        self.projection.trace.rounds_of_work().collect()
     }
 
     /// The verdict, what stands behind it, and what was run.
     pub(super) fn evidence(&self) -> String {
-        let mut lines = vec![format!("### {}\n", self.survey.surfaces().heading)];
-        if let Some(why) = why(&self.survey.verdict) {
+        let mut lines = vec![format!("### {}\n", self.projection.surfaces().heading)];
+        if let Some(why) = why(&self.projection.verdict) {
             lines.push(format!("{why}\n"));
         }
         let changed = scrutiny::changed_tests(self.scrutiny(), self.work.review.as_ref());
@@ -105,9 +105,9 @@ impl<'a> ReceiptSource<'a> {
             lines.push(format!("- reviewed by a second agent: {}", plain(&shorten(&review.summary, 300))));
         }
         lines.extend(self.others());
-        let rounds = self.survey.trace.worker_rounds();
+        let rounds = self.projection.trace.worker_rounds();
         let plural = if rounds == 1 { "" } else { "s" };
-        let (spent, budget) = (dollars(self.survey.trace.usage.usd), dollars(self.survey.usd_limit));
+        let (spent, budget) = (dollars(self.projection.trace.usage.usd), dollars(self.projection.usd_limit));
         lines.push(format!("- after {rounds} round{plural}, for {spent} of {budget}"));
         lines.join("\n")
     }
@@ -159,14 +159,14 @@ impl<'a> ReceiptSource<'a> {
             tests.unrun.iter().map(UnrunProject::sentence).filter(|said| tests.doubt.as_ref() != Some(said))
         });
         lines.extend(unrun.map(|said| format!("- {}.", plain(&shorten(&said, 300)))));
-        let noted = self.survey.trace.environment.iter().flat_map(|report| &report.notes);
+        let noted = self.projection.trace.environment.iter().flat_map(|report| &report.notes);
         lines.extend(noted.take(MOST_SHOWN).map(|note| format!("- {}", plain(&shorten(note, 300)))));
         match self.counts().map_or(0, |counts| counts.skipped) {
             0 => {}
             1 => lines.push("- 1 skipped test.".to_owned()),
             skipped => lines.push(format!("- {skipped} skipped tests.")),
         }
-        if let Verdict::Verified(VerifiedCaveats { not_examined: true, .. }) = &self.survey.verdict {
+        if let Verdict::Verified(VerifiedCaveats { not_examined: true, .. }) = &self.projection.verdict {
             lines.push(
                 "- The issue, sentence by sentence: no statement of somebody who never saw the change holds."
                     .to_owned(),
@@ -210,7 +210,7 @@ impl<'a> ReceiptSource<'a> {
             format!("- Tree: `{}`", self.work.tree),
             format!("- Base: `{}`", self.base),
         ];
-        lines.extend(self.survey.trace.kind.map(|kind| format!("- Taken for: {}", kind.words())));
+        lines.extend(self.projection.trace.kind.map(|kind| format!("- Taken for: {}", kind.words())));
         if let Some(tests) = self.tests() {
             for (what, ran) in [("Setup", &tests.setup), ("Tests", &tests.test)] {
                 if let Some(CommandRun { command, exit, .. }) = ran {
@@ -236,7 +236,7 @@ impl<'a> ReceiptSource<'a> {
         if more > 0 {
             lines.push(format!("- and {more} more"));
         }
-        let usage = &self.survey.trace.usage;
+        let usage = &self.projection.trace.usage;
         lines.push(format!(
             "- Tokens: {} read, {} written; cost {}",
             grouped(usage.input_tokens),

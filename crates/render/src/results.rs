@@ -14,25 +14,25 @@ use journeyman_order::{EffectOutcome, Journal, JournalEvent, Move};
 const MOST_NAMES: usize = 30;
 
 /// The comment's body. What agents answered is foreign.
-pub(super) fn results(journal: &Journal, survey: &OrderProjection) -> String {
+pub(super) fn results(journal: &Journal, projection: &OrderProjection) -> String {
     let mut head = vec![format!("### Results of {}", code_span(&journal.pipeline().name))];
-    if let Some(work) = &survey.trace.work {
+    if let Some(work) = &projection.trace.work {
         let commit = RepositoryLinks::default().commit(&work.commit);
         let counts = work.tests.as_ref().and_then(|tests| tests.counts).map(passing);
         let tests = counts.map(|counts| format!(", {counts}")).unwrap_or_default();
-        let heading = survey.surfaces().heading;
+        let heading = projection.surfaces().heading;
         head.push(format!(
             "{heading}: commit {commit}{tests}. It was not pushed: this pipeline publishes nothing."
         ));
     }
-    let mut parts = answers(journal, survey);
+    let mut parts = answers(journal, projection);
     for (name, text) in archived(journal) {
         // What a stage answered is often archived as it is.
         if !parts.iter().any(|(_, known)| *known == text) {
             parts.push((name, text));
         }
     }
-    if let Some(work) = survey.trace.work.as_ref().filter(|work| !work.patch.trim().is_empty())
+    if let Some(work) = projection.trace.work.as_ref().filter(|work| !work.patch.trim().is_empty())
         && !parts.iter().any(|(_, known)| *known == work.patch)
     {
         parts.push(("the change".to_owned(), work.patch.clone()));
@@ -60,14 +60,14 @@ fn fold(name: &str, text: &str, room: usize) -> Option<String> {
 }
 
 /// What each stage's worker answered last. A stage whose result is a commit answers with the change.
-fn answers(journal: &Journal, survey: &OrderProjection) -> Vec<(String, String)> {
+fn answers(journal: &Journal, projection: &OrderProjection) -> Vec<(String, String)> {
     let answer = |stage: &journeyman_order::trace::StageTrace| {
         let is_answer = journal.pipeline().stage(&stage.name)?.uses == StageKind::Agent;
         let is_done = matches!(stage.state, StageState::Passed | StageState::Approved);
         let said = stage.rounds.iter().rev().find_map(|round| round.result.clone())?;
         (is_answer && is_done).then(|| (stage.name.clone(), said))
     };
-    survey.trace.stages.iter().filter_map(answer).collect()
+    projection.trace.stages.iter().filter_map(answer).collect()
 }
 
 /// What the stages that archive were given, the last of each.
@@ -101,7 +101,7 @@ fn artifacts(journal: &Journal) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{intends, journal, published, sees, stage, survey, tested};
+    use crate::tests::{intends, journal, projection, published, sees, stage, tested};
     use journeyman_order::length::LONGEST_BODY;
     use journeyman_order::trace::{OrderTrace, RoundTrace};
 
@@ -116,8 +116,8 @@ mod tests {
             stage("implement", StageState::Passed, said("Ask @mona.\n<!-- x -->")),
             stage("review", StageState::Failed, said("unfinished")),
         ];
-        let survey = survey(OrderTrace { stages, ..OrderTrace::default() }, None);
-        let text = results(&journal(Vec::new()), &survey);
+        let projection = projection(OrderTrace { stages, ..OrderTrace::default() }, None);
+        let text = results(&journal(Vec::new()), &projection);
         assert!(
             text.starts_with("### Results of `small`\n\n<details>\n<summary>plan</summary>\n\n```text\n{"),
             "{text}"
@@ -131,7 +131,7 @@ mod tests {
         let parts = vec![("test_cases".to_owned(), "None.".to_owned())];
         let archive = Move::Archive { stage: "quality_analyst".to_owned(), parts };
         let journal = journal(vec![(1, intends("archive/archive", archive))]);
-        let text = results(&journal, &survey(OrderTrace::default(), None));
+        let text = results(&journal, &projection(OrderTrace::default(), None));
         assert!(text.contains("<summary>quality_analyst: test_cases</summary>"), "{text}");
     }
 
@@ -148,7 +148,7 @@ mod tests {
             (1, intends("archive/archive", Move::Archive { stage: "archive".to_owned(), parts })),
             (2, sees("archive/archive", EffectOutcome::Archived { artifacts: archived })),
         ]);
-        let text = results(&journal, &survey(trace, None));
+        let text = results(&journal, &projection(trace, None));
         assert!(text.chars().count() <= LONGEST_BODY, "{}", text.len());
         assert!(text.contains("commit `aaaaaaaaaa`, 24 of 24 tests pass. It was not pushed"), "{text:.600}");
         assert!(text.contains("Artifacts of the order: `archive-archive-final_code.patch`."), "{text:.600}");

@@ -78,9 +78,9 @@ impl StageProgress {
 
 /// The pipeline's stages, and after them what came up besides, such as rounds that people asked for. Once the order has
 /// ended they are folded.
-pub(super) fn stages(journal: &Journal, survey: &OrderProjection) -> Option<String> {
+pub(super) fn stages(journal: &Journal, projection: &OrderProjection) -> Option<String> {
     let mut names: Vec<&str> = journal.pipeline().stages.iter().map(|stage| stage.name.as_str()).collect();
-    for stage in &survey.trace.stages {
+    for stage in &projection.trace.stages {
         if !names.contains(&stage.name.as_str()) {
             names.push(&stage.name);
         }
@@ -88,19 +88,19 @@ pub(super) fn stages(journal: &Journal, survey: &OrderProjection) -> Option<Stri
     if names.is_empty() {
         return None;
     }
-    let lines: Vec<String> = names.iter().map(|name| stage_line(name, journal, survey)).collect();
+    let lines: Vec<String> = names.iter().map(|name| stage_line(name, journal, projection)).collect();
     let lines = lines.join("\n");
-    if survey.next.settled.is_none() {
+    if projection.next.settled.is_none() {
         return Some(lines);
     }
-    let passed = names.iter().filter(|name| progress(name, survey) == StageProgress::Passed).count();
+    let passed = names.iter().filter(|name| progress(name, projection) == StageProgress::Passed).count();
     let all = names.len();
     Some(format!("<details>\n<summary>{passed} of {all} stages passed</summary>\n\n{lines}\n\n</details>"))
 }
 
-fn progress(name: &str, survey: &OrderProjection) -> StageProgress {
-    let trace = survey.trace.stages.iter().rfind(|stage| stage.name == name);
-    match (trace.map(|stage| stage.state), &survey.next.settled) {
+fn progress(name: &str, projection: &OrderProjection) -> StageProgress {
+    let trace = projection.trace.stages.iter().rfind(|stage| stage.name == name);
+    match (trace.map(|stage| stage.state), &projection.next.settled) {
         (Some(Stood::Passed | Stood::Approved), _) => StageProgress::Passed,
         (Some(Stood::Skipped | Stood::NotReached), _) | (None, Some(_)) => StageProgress::Skipped,
         (Some(Stood::Failed | Stood::Escalated), _) | (Some(Stood::Running), Some(_)) => {
@@ -112,8 +112,8 @@ fn progress(name: &str, survey: &OrderProjection) -> StageProgress {
 }
 
 /// One stage: its name, a few words more, such as the round and the test counts, and how long it was at work.
-fn stage_line(name: &str, journal: &Journal, survey: &OrderProjection) -> String {
-    let progress = progress(name, survey);
+fn stage_line(name: &str, journal: &Journal, projection: &OrderProjection) -> String {
+    let progress = progress(name, projection);
     let shown = plain(&shorten(name, 60));
     // What is of interest stands out: where it is at work, and where it went wrong.
     let shown = match progress {
@@ -121,7 +121,7 @@ fn stage_line(name: &str, journal: &Journal, survey: &OrderProjection) -> String
         StageProgress::Waiting | StageProgress::Passed | StageProgress::Skipped => shown,
     };
     let mut line = format!("- {} {shown}", progress.mark());
-    let Some(trace) = survey.trace.stages.iter().rfind(|stage| stage.name == name) else { return line };
+    let Some(trace) = projection.trace.stages.iter().rfind(|stage| stage.name == name) else { return line };
     let detail = trace.rounds.last().map(|round| round_detail(round, attempt(journal, name)));
     let detail = detail.map(|detail| plain(&shorten(&detail, 300))).filter(|detail| !detail.is_empty());
     let seconds = seconds_at_work(journal, |key| key.stage() == name).map(duration);

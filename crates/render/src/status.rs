@@ -20,32 +20,35 @@ const MOST_TRIED: usize = 15;
 const MOST_PROBLEMS: usize = 20;
 
 /// The comment's body. `public_url` is where people reach the server, if they can.
-pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&Url>) -> String {
-    let trace = &survey.trace;
-    let mut parts = vec![format!("### {}", plain(&shorten(&headline(survey), 200)))];
-    parts.extend(links(journal, survey, public_url));
-    let now = if survey.next.settled.is_none() { now(journal) } else { Vec::new() };
+pub fn status(journal: &Journal, projection: &OrderProjection, public_url: Option<&Url>) -> String {
+    let trace = &projection.trace;
+    let mut parts = vec![format!("### {}", plain(&shorten(&headline(projection), 200)))];
+    parts.extend(links(journal, projection, public_url));
+    let now = if projection.next.settled.is_none() { now(journal) } else { Vec::new() };
     if !now.is_empty() {
         let now: Vec<String> = now.iter().take(4).map(|what| plain(&shorten(what, 120))).collect();
         parts.push(format!("**Now:** {}", now.join(" · ")));
     }
-    parts.extend(environment(survey));
-    parts.extend(chosen(survey));
+    parts.extend(environment(projection));
+    parts.extend(chosen(projection));
     parts.extend(section("Blockers", bullets(&trace.problems, MOST_PROBLEMS, 500)));
-    parts.extend(stages(journal, survey));
-    let (tried, wrong) =
-        if has_a_history(survey) { (tried(survey), still_wrong(survey)) } else { (Vec::new(), Vec::new()) };
+    parts.extend(stages(journal, projection));
+    let (tried, wrong) = if has_a_history(projection) {
+        (tried(projection), still_wrong(projection))
+    } else {
+        (Vec::new(), Vec::new())
+    };
     let most = if tried.is_empty() { 16_000 } else { 8_000 };
-    parts.extend(explanation(survey).and_then(|text| quoted_within(&text, most)));
+    parts.extend(explanation(projection).and_then(|text| quoted_within(&text, most)));
     parts.extend(section("What was tried", tried));
     parts.extend(section("What is still wrong", bullets(&wrong, MOST_SHOWN, 300)));
-    parts.extend(section("Notes", bullets(&notes(journal, survey), MOST_SHOWN, 300)));
-    let steps = next_steps(survey).iter().map(|step| format!("- {step}")).collect();
+    parts.extend(section("Notes", bullets(&notes(journal, projection), MOST_SHOWN, 300)));
+    let steps = next_steps(projection).iter().map(|step| format!("- {step}")).collect();
     let mut end: Vec<String> = section("What you can do", steps).into_iter().collect();
     end.push(format!(
         "<sub>{} of {} spent · {} of work · updated {}</sub>",
         dollars(trace.usage.usd),
-        dollars(survey.usd_limit),
+        dollars(projection.usd_limit),
         duration(seconds_at_work(journal, |_| true).unwrap_or_default()),
         last_news(journal).format("%Y-%m-%d %H:%M:%S UTC")
     ));
@@ -55,14 +58,14 @@ pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&U
     format!("{}\n\n{end}", fit(&parts.join("\n\n"), room))
 }
 
-fn links(journal: &Journal, survey: &OrderProjection, public_url: Option<&Url>) -> Option<String> {
-    let pull = survey.trace.pull.as_ref().map(|pull| {
+fn links(journal: &Journal, projection: &OrderProjection, public_url: Option<&Url>) -> Option<String> {
+    let pull = projection.trace.pull.as_ref().map(|pull| {
         // Linked when the page has an address that Markdown can hold.
         let (number, url) = (pull.number, &pull.url);
         let shown = if is_linkable(url) { format!("[#{number}]({url})") } else { format!("#{number}") };
         format!("**Pull request:** {shown}")
     });
-    let branch = || survey.trace.branch.as_ref().filter(|_| survey.trace.pushed.is_some());
+    let branch = || projection.trace.branch.as_ref().filter(|_| projection.trace.pushed.is_some());
     let pull = pull.or_else(|| branch().map(|branch| format!("**Branch:** {}", code_span(branch.as_str()))));
     let page = public_url.map(|url| order_page(url, journal.opened().order)).filter(|url| is_linkable(url));
     let dashboard = page.map(|url| format!("[dashboard]({url})"));
@@ -71,15 +74,15 @@ fn links(journal: &Journal, survey: &OrderProjection, public_url: Option<&Url>) 
 }
 
 /// In what agents and tests work, and who says so.
-fn environment(survey: &OrderProjection) -> Option<String> {
-    let report = survey.trace.environment.as_ref().filter(|report| !report.source.is_empty())?;
+fn environment(projection: &OrderProjection) -> Option<String> {
+    let report = projection.trace.environment.as_ref().filter(|report| !report.source.is_empty())?;
     let image = report.image.as_ref().map(|image| format!(" · image {}", code_span(&shorten(image, 300))));
     let source = plain(&shorten(&report.source.replace('`', ""), 200));
     Some(format!("**Environment:** {source}{}", image.unwrap_or_default()))
 }
 
-fn chosen(survey: &OrderProjection) -> Option<String> {
-    let request = &survey.trace.request;
+fn chosen(projection: &OrderProjection) -> Option<String> {
+    let request = &projection.trace.request;
     let pipeline = request.pipeline().map(|name| format!("pipeline {}", code_span(name)));
     let agent = request.agent().map(|name| format!("agent {}", code_span(name)));
     let base = request.base().map(|name| format!("base {}", code_span(name)));
@@ -103,20 +106,20 @@ fn bullets(texts: &[String], most: usize, longest: usize) -> Vec<String> {
 }
 
 /// Why it ended, or what is waited for. What is listed as a problem is not said a second time.
-fn explanation(survey: &OrderProjection) -> Option<String> {
-    let settled = survey.next.settled.as_ref();
-    if let Some(because) = survey.surfaces().because {
-        let problems = &survey.trace.problems;
+fn explanation(projection: &OrderProjection) -> Option<String> {
+    let settled = projection.next.settled.as_ref();
+    if let Some(because) = projection.surfaces().because {
+        let problems = &projection.trace.problems;
         let is_listed = problems.contains(&because) || problems.join("; ") == because;
         return (!is_listed).then_some(because);
     }
-    let waiting = survey.trace.waiting.as_ref().filter(|_| settled.is_none())?;
+    let waiting = projection.trace.waiting.as_ref().filter(|_| settled.is_none())?;
     Some(format!("Waiting until {}: {}", waiting.until.format("%H:%M:%S UTC"), waiting.message))
 }
 
 /// What should be known besides. Foreign in part.
-fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
-    let mut notes = survey.trace.notes.clone();
+fn notes(journal: &Journal, projection: &OrderProjection) -> Vec<String> {
+    let mut notes = projection.trace.notes.clone();
     // What was read since is what is worked on.
     let read = journal.entries().iter().rev().find_map(|entry| match &entry.event {
         JournalEvent::Observed { outcome, .. } => {
@@ -124,7 +127,7 @@ fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
         }
         JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
     });
-    let answers = &survey.answers;
+    let answers = &projection.answers;
     let is_taken = |seq| {
         read > Some(seq)
             || answers.iter().any(|answered| answered.signal == seq && answered.answer == SignalAnswer::Taken)
@@ -155,11 +158,11 @@ fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
 }
 
 /// What people can say to the bot now.
-fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
+fn next_steps(projection: &OrderProjection) -> Vec<&'static str> {
     let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.";
-    let shown = survey.surfaces();
-    match &survey.next.settled {
-        None => match waits_for(survey) {
+    let shown = projection.surfaces();
+    match &projection.next.settled {
+        None => match waits_for(projection) {
             Some(PendingApproval::Plan) => {
                 vec![
                     "Read the plan below, and comment `/approve` to continue, or `/plan` and what to change.",
@@ -178,7 +181,8 @@ fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
             vec!["Review the pull request as you would a colleague's: Journeyman answers every point."]
         }
         Some(Settlement::Finished { .. } | Settlement::Escalated { .. }) => {
-            let scrutiny = survey.trace.work.as_ref().and_then(|work| work.tests.as_ref()?.scrutiny.as_ref());
+            let scrutiny =
+                projection.trace.work.as_ref().and_then(|work| work.tests.as_ref()?.scrutiny.as_ref());
             let run = scrutiny.and_then(|scrutiny| scrutiny.examination.as_ref());
             let is_refused = run.is_some_and(|run| run.failing().next().is_some());
             let drop =
@@ -206,11 +210,11 @@ fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
 }
 
 /// Whether its rounds came to nothing, and a person has to know how.
-fn has_a_history(survey: &OrderProjection) -> bool {
-    match &survey.next.settled {
+fn has_a_history(projection: &OrderProjection) -> bool {
+    match &projection.next.settled {
         Some(Settlement::Escalated { .. } | Settlement::Blocked { .. }) => true,
         // Of a stage that asks nobody. Trouble around the work has no history.
-        Some(Settlement::Failed { .. }) => survey.trace.stages.iter().any(|stage| {
+        Some(Settlement::Failed { .. }) => projection.trace.stages.iter().any(|stage| {
             stage.state == StageState::Failed
                 && stage.rounds.last().is_some_and(|round| round.feedback.is_some())
         }),
@@ -227,10 +231,10 @@ fn has_a_history(survey: &OrderProjection) -> bool {
 }
 
 /// Every round that a check failed, and the one that is handed over.
-fn tried(survey: &OrderProjection) -> Vec<String> {
-    let kept = survey.trace.work.as_ref().map(|work| &work.commit);
+fn tried(projection: &OrderProjection) -> Vec<String> {
+    let kept = projection.trace.work.as_ref().map(|work| &work.commit);
     let rounds =
-        survey.trace.stages.iter().flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)));
+        projection.trace.stages.iter().flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)));
     let failed = rounds.filter_map(|(stage, round)| Some((stage, round, round.feedback.as_ref()?)));
     let failed: Vec<_> = failed.collect();
     let left_out = failed.len().saturating_sub(MOST_TRIED);
@@ -255,9 +259,9 @@ fn tried(survey: &OrderProjection) -> Vec<String> {
 }
 
 /// What the check said that failed the round which is handed over; of the last round where there is none.
-fn still_wrong(survey: &OrderProjection) -> Vec<String> {
-    let rounds = || survey.trace.stages.iter().flat_map(|stage| &stage.rounds);
-    let work = survey.trace.work.as_ref();
+fn still_wrong(projection: &OrderProjection) -> Vec<String> {
+    let rounds = || projection.trace.stages.iter().flat_map(|stage| &stage.rounds);
+    let work = projection.trace.work.as_ref();
     let kept = work.and_then(|work| rounds().rfind(|round| round.commit.as_ref() == Some(&work.commit)));
     let round = kept.or_else(|| rounds().rfind(|round| round.feedback.is_some()));
     let findings = round.and_then(|round| round.feedback.as_ref()).map(|feedback| feedback.issues.iter());

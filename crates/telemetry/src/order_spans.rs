@@ -59,10 +59,10 @@ pub fn spans_since(journal: &Journal, seq: u64, facts: &dyn Fn(&str) -> AgentFac
 impl Standing {
     fn of(journal: &Journal) -> Self {
         let at = journal.entries().last().map_or_else(|| journal.opened_at(), |entry| entry.at);
-        let survey = projection(journal.pipeline(), journal, at);
-        let settled = survey.next.settled.is_some();
+        let projection = projection(journal.pipeline(), journal, at);
+        let settled = projection.next.settled.is_some();
         let (mut known, mut ended) = (BTreeSet::new(), BTreeMap::new());
-        for stage in &survey.trace.stages {
+        for stage in &projection.trace.stages {
             let end = end_of(stage.state, settled);
             for (place, round) in stage.rounds.iter().enumerate() {
                 known.extend([(stage.name.clone(), Some(round.round)), (stage.name.clone(), None)]);
@@ -79,9 +79,9 @@ impl Standing {
         Self {
             known,
             ended,
-            settled: settled.then(|| survey.surfaces().outcome),
-            failed: settled && is_failure(&survey),
-            usd: survey.trace.usage.usd,
+            settled: settled.then(|| projection.surfaces().outcome),
+            failed: settled && is_failure(&projection),
+            usd: projection.trace.usage.usd,
         }
     }
 }
@@ -91,9 +91,9 @@ fn end_of(state: StageState, settled: bool) -> Option<&'static str> {
     state.end().or_else(|| (settled && state == StageState::Running).then_some("left"))
 }
 
-fn is_failure(survey: &OrderProjection) -> bool {
+fn is_failure(projection: &OrderProjection) -> bool {
     use journeyman_order::Settlement::*;
-    survey.next.settled.as_ref().is_some_and(|settled| match settled {
+    projection.next.settled.as_ref().is_some_and(|settled| match settled {
         Blocked { .. } | Failed { .. } | Unprepared { .. } => true,
         Finished { .. } | Escalated { .. } | Cancelled { .. } | Merged { .. } | Closed { .. } => false,
         Refused { .. } => false,

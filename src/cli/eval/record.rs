@@ -65,14 +65,15 @@ pub(super) struct ReplayRecord {
 }
 
 impl ReplayRecord {
-    pub(super) fn of(case: &ReplayCase, survey: &OrderProjection) -> Self {
-        let scrutiny = survey.trace.work.as_ref().and_then(|work| work.tests.as_ref()?.scrutiny.as_deref());
+    pub(super) fn of(case: &ReplayCase, projection: &OrderProjection) -> Self {
+        let scrutiny =
+            projection.trace.work.as_ref().and_then(|work| work.tests.as_ref()?.scrutiny.as_deref());
         Self {
             repository: case.fix.repository.clone(),
             language: case.fix.language.clone(),
             fix: case.fix.fix.clone(),
             variant: case.variant,
-            environment: survey.trace.environment.as_ref().map(|report| report.source.clone()),
+            environment: projection.trace.environment.as_ref().map(|report| report.source.clone()),
             proven: scrutiny.is_some_and(Scrutiny::is_shown_by_test),
         }
     }
@@ -123,14 +124,14 @@ pub(super) enum AttemptEnd {
 }
 
 /// Reads the record of an order. The hidden tests' verdict is added by whoever runs them.
-pub(super) fn read(case: &str, journal: &Journal, survey: &OrderProjection) -> CaseRecord {
+pub(super) fn read(case: &str, journal: &Journal, projection: &OrderProjection) -> CaseRecord {
     let opened = journal.opened();
-    let trace = &survey.trace;
+    let trace = &projection.trace;
     let steps = steps(journal);
     let stage = work_stage(journal);
     let last = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
-    let settled = survey.next.settled.as_ref();
-    let shown = survey.surfaces();
+    let settled = projection.next.settled.as_ref();
+    let shown = projection.surfaces();
     let escalations = steps.iter().filter(|step| is_escalation(step));
     let rounds = stage.and_then(|stage| trace.stages.iter().rfind(|seen| seen.name == stage.name));
     let rounds = rounds.map_or(&[][..], |seen| &seen.rounds);

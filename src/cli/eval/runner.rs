@@ -113,13 +113,13 @@ async fn one(
     let issue = local.put_issue(&name, &case.title, &case.body).await?;
     let name: RepositoryName = name.parse()?;
     let order = order(local, &name, issue).await?;
-    let (journal, survey) = settled(local, order).await?;
-    let mut record = record::read(&case.name, &journal, &survey);
+    let (journal, projection) = settled(local, order).await?;
+    let mut record = record::read(&case.name, &journal, &projection);
     if let CaseRepository::Real(replay) = &case.repository {
         record.false_green = !replay.variant.is_mended() && record.outcome == "verified";
-        record.replay = Some(ReplayRecord::of(replay, &survey));
+        record.replay = Some(ReplayRecord::of(replay, &projection));
     }
-    if let (Some(hidden), Some(work)) = (&case.hidden, &survey.trace.work) {
+    if let (Some(hidden), Some(work)) = (&case.hidden, &projection.trace.work) {
         let (verdict, output) = hidden::judge(local.handle.bench(), &name, &work.commit, hidden).await?;
         record.false_green = verdict == HiddenVerdict::Failed && record.outcome == "verified";
         (record.hidden, record.hidden_output) = (verdict, output);
@@ -152,9 +152,9 @@ async fn order(local: &LocalStack, repository: &RepositoryName, issue: u64) -> a
 async fn settled(local: &LocalStack, order: OrderId) -> anyhow::Result<(Journal, OrderProjection)> {
     let mut news = local.handle.watch();
     loop {
-        let (journal, survey) = local.handle.look(order).await?;
-        if survey.next.settled.is_some() && survey.next.moves.is_empty() {
-            return Ok((journal, survey));
+        let (journal, projection) = local.handle.look(order).await?;
+        if projection.next.settled.is_some() && projection.next.moves.is_empty() {
+            return Ok((journal, projection));
         }
         anyhow::ensure!(!local.has_ended(), "Journeyman has ended");
         let until = tokio::time::sleep(LOOK_AGAIN);

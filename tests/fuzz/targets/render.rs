@@ -266,7 +266,7 @@ fn journal(text: &str) -> Journal {
     Journal::new(entries.collect()).unwrap()
 }
 
-fn survey(text: &str, settled: Option<Settlement>) -> OrderProjection {
+fn projection(text: &str, settled: Option<Settlement>) -> OrderProjection {
     let foreign = || text.to_owned();
     let verdict = match text.len() % 5 {
         0 => Verdict::Inconclusive { why: Inconclusive::NoTests { because: foreign() } },
@@ -379,16 +379,16 @@ fn whole_bodies(text: &str) -> Vec<String> {
         Some(Settlement::Escalated { pull: Some(pull_number), because: format!("{text} again") }),
         Some(Settlement::Closed { pull: pull_number, by: foreign() }),
     ] {
-        let survey = survey(text, settled);
-        let shown = check(&journal, &survey, &commit(), CheckRunState::InProgress);
+        let projection = projection(text, settled);
+        let shown = check(&journal, &projection, &commit(), CheckRunState::InProgress);
         assert!(shown.title.chars().count() <= 100 && shown.annotations.len() <= 2);
         bodies.push(shown.summary);
-        bodies.push(status(&journal, &survey, Some(&DASHBOARD.parse().unwrap())));
-        bodies.extend(pull(&journal, &survey, text));
+        bodies.push(status(&journal, &projection, Some(&DASHBOARD.parse().unwrap())));
+        bodies.extend(pull(&journal, &projection, text));
         bodies.push(review(&journal, &note(text, 1)));
-        bodies.push(notice(&journal, &survey, &NoticeComment::Status));
+        bodies.push(notice(&journal, &projection, &NoticeComment::Status));
     }
-    let survey = survey(text, None);
+    let projection = projection(text, None);
     for what in [
         NoticeComment::UnknownCommand { word: foreign() },
         NoticeComment::NotNow { word: foreign(), because: foreign() },
@@ -396,7 +396,7 @@ fn whole_bodies(text: &str) -> Vec<String> {
         NoticeComment::Plan { round: 1, text: foreign() },
         NoticeComment::PullClosed { pull: pull_number, merged: false, by: foreign() },
     ] {
-        bodies.push(notice(&journal, &survey, &what));
+        bodies.push(notice(&journal, &projection, &what));
     }
     bodies
 }

@@ -1,6 +1,6 @@
 //! What a page of an order says of its commit, beside what the pull request says.
 
-use crate::parts::{parts, survey};
+use crate::parts::{parts, projection};
 use journeyman_order::scrutiny::MutantTally;
 use journeyman_order::{EffectOutcome, Journal, JournalEvent};
 
@@ -35,15 +35,15 @@ fn words_of_markdown(text: &str) -> String {
 #[test]
 fn the_page_of_an_order_has_the_pull_requests_evidence_above_the_steps() {
     let journal = journal(VERIFIED);
-    let survey = survey(&journal);
-    let pull = words_of_markdown(&journeyman_render::pull(&journal, &survey, "").unwrap());
-    let evidence = words_of_markdown(&journeyman_render::evidence(&journal, &survey).unwrap());
+    let projection = projection(&journal);
+    let pull = words_of_markdown(&journeyman_render::pull(&journal, &projection, "").unwrap());
+    let evidence = words_of_markdown(&journeyman_render::evidence(&journal, &projection).unwrap());
     for said in ["fixed: 1 of the base's own tests", "falsified expectations", "What was not verified"] {
         assert!(evidence.contains(said), "{said} is not in {evidence}");
     }
     assert!(pull.contains(&evidence), "{evidence} is not in {pull}");
 
-    let parts = parts(&journal, &survey, "http://here", false).unwrap();
+    let parts = parts(&journal, &projection, "http://here", false).unwrap();
 
     let at = |id: &str| parts.iter().position(|part| part.id == id).unwrap();
     assert!(at("receipt") < at("step-1") && parts[at("receipt")].into == "top");
@@ -54,7 +54,7 @@ fn the_page_of_an_order_has_the_pull_requests_evidence_above_the_steps() {
 #[test]
 fn a_step_says_what_its_checks_found_before_what_its_agent_claims() {
     let journal = journal(VERIFIED);
-    let parts = parts(&journal, &survey(&journal), "http://here", false).unwrap();
+    let parts = parts(&journal, &projection(&journal), "http://here", false).unwrap();
     let steps =
         parts.iter().map(|part| part.html.as_str()).filter(|html| html.contains("pushed commit: passed"));
     let mut steps = steps.filter(|html| html.contains("<pre tabindex=\"0\">")).peekable();
@@ -63,7 +63,7 @@ fn a_step_says_what_its_checks_found_before_what_its_agent_claims() {
         let at = |words: &str| step.find(words).unwrap();
         assert!(at("pushed commit: passed") < at("<pre tabindex=\"0\">"), "{step}");
     }
-    let commit = survey(&journal).trace.work.unwrap().commit;
+    let commit = projection(&journal).trace.work.unwrap().commit;
     let whole: String = parts.iter().map(|part| part.html.as_str()).collect();
     assert!(whole.contains(commit.as_str()), "{whole}");
     for entry in journal.entries() {
@@ -77,16 +77,16 @@ fn a_step_says_what_its_checks_found_before_what_its_agent_claims() {
 #[test]
 fn where_no_mutants_were_tried_page_and_pull_request_say_why() {
     let journal = journal(VERIFIED);
-    let mut survey = survey(&journal);
-    let tests = survey.trace.work.as_mut().and_then(|work| work.tests.as_mut()).unwrap();
+    let mut projection = projection(&journal);
+    let tests = projection.trace.work.as_mut().and_then(|work| work.tests.as_mut()).unwrap();
     let said = "No mutants were tried, because the tests took too long.";
     tests.scrutiny.as_mut().unwrap().mutants = Some(MutantTally::untried("the tests took too long"));
 
-    let pull = journeyman_render::pull(&journal, &survey, "").unwrap();
+    let pull = journeyman_render::pull(&journal, &projection, "").unwrap();
 
     let gaps = pull.split("**What was not verified**").nth(1).unwrap();
     assert!(gaps.contains(&format!("\n- {said}\n")) && !pull.contains("0 of 0"), "{pull}");
-    let parts = parts(&journal, &survey, "http://here", false).unwrap();
+    let parts = parts(&journal, &projection, "http://here", false).unwrap();
     assert!(parts.iter().any(|part| part.id == "receipt" && part.html.contains(said)));
 }
 
@@ -94,10 +94,10 @@ fn where_no_mutants_were_tried_page_and_pull_request_say_why() {
 fn a_receipt_can_be_checked_by_what_the_page_says_once_there_is_one() {
     let whole = journal(VERIFIED);
     let receipt = |journal: &Journal| {
-        let parts = parts(journal, &survey(journal), "http://here", false).unwrap();
+        let parts = parts(journal, &projection(journal), "http://here", false).unwrap();
         parts.into_iter().find(|part| part.id == "receipt").unwrap().html
     };
-    let commit = survey(&whole).trace.work.unwrap().commit;
+    let commit = projection(&whole).trace.work.unwrap().commit;
     let lines = receipt(&whole);
     assert!(
         lines.contains("Bearer $JOURNEYMAN_API_TOKEN") && !lines.contains("$JOURNEYMAN_TOKEN"),
@@ -106,7 +106,7 @@ fn a_receipt_can_be_checked_by_what_the_page_says_once_there_is_one() {
     assert!(lines.contains(&format!("git fetch -q origin {commit}")), "{lines}");
     let at_work =
         (1..whole.last_seq()).rev().filter_map(|length| whole.prefix(usize::try_from(length).ok()?));
-    let mut at_work = at_work.filter(|early| survey(early).next.settled.is_none());
-    let early = at_work.find(|early| survey(early).trace.work.is_some()).unwrap();
+    let mut at_work = at_work.filter(|early| projection(early).next.settled.is_none());
+    let early = at_work.find(|early| projection(early).trace.work.is_some()).unwrap();
     assert!(!receipt(&early).contains("Check it yourself"), "nothing is signed yet");
 }

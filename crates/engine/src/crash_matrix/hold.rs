@@ -17,7 +17,7 @@ use journeyman_store::{JournalStore, OrderFilter, OrderRow, Store};
 struct SeenOrder {
     row: OrderRow,
     journal: Journal,
-    survey: OrderProjection,
+    projection: OrderProjection,
 }
 
 async fn orders(world: &World, store: &Store) -> Result<Vec<SeenOrder>, String> {
@@ -25,8 +25,8 @@ async fn orders(world: &World, store: &Store) -> Result<Vec<SeenOrder>, String> 
     let mut seen = Vec::new();
     for row in rows.map_err(|error| error.to_string())? {
         let journal = JournalStore::journal(store, row.id).await.map_err(|error| error.to_string())?;
-        let survey = projection(journal.pipeline(), &journal, world.steps.now());
-        seen.push(SeenOrder { row, journal, survey });
+        let projection = projection(journal.pipeline(), &journal, world.steps.now());
+        seen.push(SeenOrder { row, journal, projection });
     }
     Ok(seen)
 }
@@ -159,7 +159,7 @@ fn unheard(world: &World, said: &[SaidDelivery], seen: &[SeenOrder]) -> Vec<Stri
         }
     }
     for one in seen {
-        for answered in &one.survey.answers {
+        for answered in &one.projection.answers {
             match &answered.answer {
                 SignalAnswer::NoRight(who) if refused.is_empty() => {
                     wrong.push(format!("{who} was told to have no right"));
@@ -175,10 +175,10 @@ fn unheard(world: &World, said: &[SaidDelivery], seen: &[SeenOrder]) -> Vec<Stri
 /// Status, label and check say what the journal says.
 fn shown(world: &World, one: &SeenOrder) -> Vec<String> {
     let mut wrong = Vec::new();
-    let Some(settled) = &one.survey.next.settled else {
+    let Some(settled) = &one.projection.next.settled else {
         return vec![format!("order of issue {} is not settled: {}", one.row.issue, one.row.state)];
     };
-    let surfaces = one.survey.surfaces();
+    let surfaces = one.projection.surfaces();
     if one.row.state != surfaces.outcome || one.row.active {
         wrong.push(format!("its row says {}, and its journal {}", one.row.state, surfaces.outcome));
     }
@@ -187,7 +187,7 @@ fn shown(world: &World, one: &SeenOrder) -> Vec<String> {
     };
     let labels: Vec<&str> =
         issue.labels.iter().map(String::as_str).filter(|label| label.starts_with("journeyman:")).collect();
-    let expected = match render::label(&one.survey) {
+    let expected = match render::label(&one.projection) {
         OrderLabel::Working => vec!["journeyman:working"],
         OrderLabel::NeedsHuman => vec!["journeyman:needs-human"],
         OrderLabel::NeedsInfo => vec!["journeyman:needs-info"],
@@ -197,7 +197,7 @@ fn shown(world: &World, one: &SeenOrder) -> Vec<String> {
     if labels != expected {
         wrong.push(format!("settled as {settled:?}, and the labels are {labels:?}, not {expected:?}"));
     }
-    let status = render::status(&one.journal, &one.survey, None);
+    let status = render::status(&one.journal, &one.projection, None);
     let id = one.row.id.to_string();
     let ours = issue.comments.iter().find(|comment| comment.body.contains(&format!("status:{id}")));
     match ours {
@@ -290,7 +290,7 @@ fn on_github(world: &World, seen: &[SeenOrder]) -> Vec<String> {
         wrong.push(format!("{} orders and the branches {branches:?}", seen.len()));
     }
     for one in seen {
-        if let (Some(pull), Some(known)) = (&one.survey.trace.pull, &one.survey.trace.pushed) {
+        if let (Some(pull), Some(known)) = (&one.projection.trace.pull, &one.projection.trace.pushed) {
             let on_github = world.emulator.pulls(REPOSITORY);
             let on_github = on_github.iter().find(|view| view.issue.number == pull.number.0);
             match on_github {
@@ -402,13 +402,13 @@ pub(super) async fn unsettled(world: &World, store: &Store) -> String {
         .iter()
         .map(|one| {
             let last = one.journal.entries().last();
-            let moves: Vec<_> = one.survey.next.moves.iter().map(|(key, _)| key.0.clone()).collect();
+            let moves: Vec<_> = one.projection.next.moves.iter().map(|(key, _)| key.0.clone()).collect();
             format!(
                 "issue {}: {} ({:?}), moves {moves:?}, wakes {:?}, last entry {:.300}",
                 one.row.issue,
                 one.row.state,
-                one.survey.surfaces().because,
-                one.survey.next.wake_at,
+                one.projection.surfaces().because,
+                one.projection.next.wake_at,
                 format!("{last:?}")
             )
         })

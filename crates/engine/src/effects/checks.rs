@@ -20,9 +20,9 @@ const MOST_ANNOTATIONS: usize = 20;
 impl EffectContext {
     pub(super) async fn show_check(&self, head: &CommitSha, state: CheckRunState) -> EffectResult {
         let at = self.at().await?;
-        let text = journeyman_render::check(&self.journal, &self.survey, head, state);
+        let text = journeyman_render::check(&self.journal, &self.projection, head, state);
         // What can be asked for is asked for on the commit that took its place.
-        let buttons = if state == CheckRunState::Superseded { Vec::new() } else { buttons(&self.survey) };
+        let buttons = if state == CheckRunState::Superseded { Vec::new() } else { buttons(&self.projection) };
         let page = self.parts.settings.public_url.as_ref().map(|url| order_page(url, self.order));
         let details = page.as_deref().and_then(|page| url::Url::parse(page).ok());
         let details = details.as_ref();
@@ -61,7 +61,7 @@ impl EffectContext {
 
     /// Checks that fail on the commit that the work starts from, or on the base branch now: CI tests both together.
     async fn failing_on_base(&self, at: &InstalledRepository) -> Result<BTreeSet<String>, EffectError> {
-        let base = match &self.survey.trace.base {
+        let base = match &self.projection.trace.base {
             Some(base) => base.clone(),
             None => self.base()?,
         };
@@ -139,8 +139,8 @@ impl EffectContext {
     }
 }
 
-fn buttons(survey: &OrderProjection) -> Vec<CheckButton> {
-    let shown = survey.surfaces();
+fn buttons(projection: &OrderProjection) -> Vec<CheckButton> {
+    let shown = projection.surfaces();
     let retry = shown.can_be_retried.then_some(CheckButton::Retry);
     let approve = shown.can_be_approved.then_some(CheckButton::Approve);
     retry.into_iter().chain(approve).collect()

@@ -61,7 +61,7 @@ impl EffectContext {
 
     pub(super) async fn say(&self, on: CommentTarget, saying: &NoticeComment) -> EffectResult {
         let at = self.at().await?;
-        let body = render::notice(&self.journal, &self.survey, saying);
+        let body = render::notice(&self.journal, &self.projection, saying);
         let thread = match on {
             CommentTarget::Issue(issue) => issue,
             CommentTarget::Pull(pull) => IssueNumber(pull.0),

@@ -39,7 +39,7 @@ impl EffectContext {
         github.update_pull(&at, number, Some(&render::title(title)), &body).await?;
         if ready {
             let pull = github.pull(&at, number).await?;
-            match &self.survey.trace.work {
+            match &self.projection.trace.work {
                 Some(work) if work.commit == pull.head_sha => github.mark_ready(&at, &pull).await?,
                 Some(work) => {
                     return Err(soon(format!(
@@ -63,15 +63,15 @@ impl EffectContext {
         });
         let text = || async { self.status_text() };
         let comment = github.set_status_comment(&at, issue, self.order, known, text).await?;
-        let survey = Arc::clone(&self.turns.borrow().survey);
-        github.set_order_label(&at, issue, render::label(&survey)).await?;
+        let projection = Arc::clone(&self.turns.borrow().projection);
+        github.set_order_label(&at, issue, render::label(&projection)).await?;
         Ok(EffectOutcome::StatusShown { comment: Some(comment) })
     }
 
     /// What the status is to say by now. It waits for its turn behind all that is more important.
     fn status_text(&self) -> String {
-        let JournalSnapshot { journal, survey } = self.turns.borrow().clone();
-        render::status(&journal, &survey, self.parts.settings.public_url.as_ref())
+        let JournalSnapshot { journal, projection } = self.turns.borrow().clone();
+        render::status(&journal, &projection, self.parts.settings.public_url.as_ref())
     }
 
     pub(super) async fn show_review(&self, note: &ReviewNote) -> EffectResult {
@@ -87,6 +87,7 @@ impl EffectContext {
     }
 
     fn pull_body(&self, summary: &str) -> Result<String, journeyman_order::EffectError> {
-        render::pull(&self.journal, &self.survey, summary).ok_or_else(|| never("there is no work to publish"))
+        render::pull(&self.journal, &self.projection, summary)
+            .ok_or_else(|| never("there is no work to publish"))
     }
 }

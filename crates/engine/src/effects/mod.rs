@@ -65,7 +65,7 @@ pub(super) struct EffectContext {
     attempt: usize,
     /// The journal when the effect began, its own intent included. Later entries are for other moves.
     journal: Arc<Journal>,
-    survey: Arc<OrderProjection>,
+    projection: Arc<OrderProjection>,
     /// The journal now: a status waits behind all other writes, and shows the latest state.
     turns: watch::Receiver<JournalSnapshot>,
 }
@@ -168,8 +168,8 @@ impl EffectContext {
         (key, attempt): (MoveKey, usize),
         turns: watch::Receiver<JournalSnapshot>,
     ) -> Self {
-        let JournalSnapshot { journal, survey } = turns.borrow().clone();
-        Self { parts, order, key, attempt, journal, survey, turns }
+        let JournalSnapshot { journal, projection } = turns.borrow().clone();
+        Self { parts, order, key, attempt, journal, projection, turns }
     }
 
     /// What was observed so far, the earliest first.
@@ -185,7 +185,7 @@ impl EffectContext {
     }
 
     fn base_branch(&self) -> String {
-        self.survey.trace.request.base().unwrap_or(&self.opened().default_branch).to_owned()
+        self.projection.trace.request.base().unwrap_or(&self.opened().default_branch).to_owned()
     }
 
     fn is_on_the_default_branch(&self) -> bool {

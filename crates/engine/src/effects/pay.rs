@@ -19,7 +19,7 @@ impl EffectContext {
             key: self.key.clone(),
             attempt: self.attempt_number(),
             repository: self.opened().repository_id,
-            sender: self.survey.trace.authorized_by.as_ref().map(|person| person.id),
+            sender: self.projection.trace.authorized_by.as_ref().map(|person| person.id),
             agent: task.agent.clone(),
             stage: task.stage.clone(),
             role: task.role.clone(),
@@ -38,7 +38,7 @@ impl EffectContext {
     }
 
     pub(super) fn dollars_left(&self) -> f64 {
-        let budget = &self.survey.budget;
+        let budget = &self.projection.budget;
         (budget.usd_limit - budget.usd_spent).max(0.0)
     }
 

@@ -152,7 +152,7 @@ impl EffectContext {
 
     fn branch(&self) -> BranchName {
         let issue = &self.opened().issue;
-        self.survey
+        self.projection
             .trace
             .branch
             .clone()

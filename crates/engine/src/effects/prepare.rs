@@ -20,7 +20,7 @@ impl EffectContext {
         let TaskExtras { comments, attachments } = self.task_extras(settings.task.comments).await?;
         let parts = self.parts.clone();
         let opened = self.opened().clone();
-        let request = &self.survey.trace.request;
+        let request = &self.projection.trace.request;
         if let Some(agent) = request.agent() {
             self.parts.agents.get(agent).map_err(|error| never(format!("agent={agent}: {error}")))?;
         }
@@ -59,7 +59,7 @@ impl EffectContext {
     }
 
     async fn fetch(&self) -> Result<FetchedBase, EffectError> {
-        let (branch, wished) = (self.opened().default_branch.clone(), self.survey.trace.request.base());
+        let (branch, wished) = (self.opened().default_branch.clone(), self.projection.trace.request.base());
         let wished = wished.filter(|wished| *wished != branch).map(str::to_owned);
         self.with_remote(move |workspaces, remote| {
             let default = workspaces.fetch(remote, &branch)?;
@@ -118,7 +118,7 @@ impl EffectContext {
     ) -> Result<(), EffectError> {
         let repository = self.opened().repository.clone();
         let (order, base_branch, known) = (self.order, self.base_branch(), self.journaled_commits());
-        let branch = task.branch.clone().or_else(|| self.survey.trace.branch.clone());
+        let branch = task.branch.clone().or_else(|| self.projection.trace.branch.clone());
         let told = known.clone();
         let (has_base, has_start) = self
             .git(move |workspaces| {
@@ -201,7 +201,8 @@ impl EffectContext {
 
     /// Deletes a damaged repository of ours and fetches it again. A commit that is nowhere any more is for a person.
     pub(super) async fn fetched_again(&self, error: EffectError) -> EffectError {
-        let (order, known, branch) = (self.order, self.journaled_commits(), self.survey.trace.branch.clone());
+        let (order, known, branch) =
+            (self.order, self.journaled_commits(), self.projection.trace.branch.clone());
         let heads = [
             self.base().ok().map(|base| (self.base_branch(), base)),
             self.default_commit().ok().map(|default| (self.opened().default_branch.clone(), default)),

@@ -14,7 +14,7 @@ impl EffectContext {
     ) -> EffectResult {
         let at = self.at().await?;
         // The right can be gone since the work began.
-        if let Some(person) = &self.survey.trace.authorized_by
+        if let Some(person) = &self.projection.trace.authorized_by
             && !self.parts.github.can_write(&at, person).await?
         {
             return Err(never(format!(

@@ -53,7 +53,7 @@ impl EffectContext {
     }
 
     fn agent_for(&self, role: &str) -> String {
-        self.journal.agent_for(role, &self.survey.trace.request, &self.settings())
+        self.journal.agent_for(role, &self.projection.trace.request, &self.settings())
     }
 
     async fn agents(&self, found: &mut PreflightReport) {
@@ -195,7 +195,7 @@ impl EffectContext {
     }
 
     fn budget(&self, found: &mut PreflightReport) {
-        let usd = self.survey.usd_limit;
+        let usd = self.projection.usd_limit;
         if usd.is_nan() || usd <= 0.0 {
             found.problem(format!(
                 "The order may spend ${usd:.2}, which is nothing: raise limits.order_usd in journeyman.toml, or \

@@ -122,7 +122,7 @@ impl EffectContext {
             }
         });
         let cut_off = starts.sum::<usize>().saturating_sub(1);
-        let (spent, limit) = (self.survey.budget.runs_spent, self.survey.budget.runs_limit);
+        let (spent, limit) = (self.projection.budget.runs_spent, self.projection.budget.runs_limit);
         if cut_off > 0 && spent >= limit {
             return Err(never(format!(
                 "an agent was cut off {cut_off} times, and the {limit} agent runs for this order are used up"

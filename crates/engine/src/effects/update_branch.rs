@@ -15,7 +15,7 @@ impl EffectContext {
         date: DateTime<Utc>,
     ) -> EffectResult {
         let (order, name, base_branch) = (self.order, self.key.file_name(), self.base_branch());
-        let branch = self.survey.trace.branch.clone();
+        let branch = self.projection.trace.branch.clone();
         let protected = self.protected();
         let updated = self
             .with_remote(move |workspaces, remote| {

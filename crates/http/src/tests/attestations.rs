@@ -19,10 +19,14 @@ impl ReceiptAttester for TestSigner {
         *self.0.public()
     }
 
-    async fn attest(&self, journal: &Journal, survey: &OrderProjection) -> Result<Envelope, SigningError> {
+    async fn attest(
+        &self,
+        journal: &Journal,
+        projection: &OrderProjection,
+    ) -> Result<Envelope, SigningError> {
         let verifier =
             AttestationVerifier { name: "Journeyman".to_owned(), url: None, versions: Default::default() };
-        Envelope::of(&Receipt::of(journal, survey), journal.opened_at(), &verifier, &self.0)
+        Envelope::of(&Receipt::of(journal, projection), journal.opened_at(), &verifier, &self.0)
     }
 }
 

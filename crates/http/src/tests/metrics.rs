@@ -50,8 +50,8 @@ async fn with_all_of_them(house: &HttpFixture) {
     let id = order.order;
     house.store.open_order(order, chrono::Utc::now(), None).await.unwrap();
     let journal = house.store.journal(id).await.unwrap();
-    let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
-    let (key, first) = survey.next.moves.first().expect("something to do").clone();
+    let projection = projection(journal.pipeline(), &journal, chrono::Utc::now());
+    let (key, first) = projection.next.moves.first().expect("something to do").clone();
     let event = JournalEvent::Intended { key, r#move: Box::new(first) };
     house.store.append(id, event, chrono::Utc::now()).await.unwrap();
 }

@@ -1,7 +1,7 @@
 //! What people read on GitHub, whole.
 
 use super::{
-    finding, intends, journal, published, ran, run, says, sees, sha, stage, survey, tested, trouble,
+    finding, intends, journal, projection, published, ran, run, says, sees, sha, stage, tested, trouble,
 };
 use crate::{LONGEST_BODY, pull, status};
 use journeyman_order::environment_report::EnvironmentReport;
@@ -40,7 +40,7 @@ fn working(seconds: i64) -> (Journal, OrderProjection) {
         usage: AgentUsage { usd: 0.4249, ..AgentUsage::default() },
         ..OrderTrace::default()
     };
-    (journal, survey(trace, None))
+    (journal, projection(trace, None))
 }
 
 fn pull_at(url: &str) -> Option<PullTrace> {
@@ -50,9 +50,9 @@ fn pull_at(url: &str) -> Option<PullTrace> {
 
 #[test]
 fn the_status_tells_at_one_look_where_an_order_stands() {
-    let (journal, survey) = working(3_789);
+    let (journal, projection) = working(3_789);
     assert_eq!(
-        status(&journal, &survey, None),
+        status(&journal, &projection, None),
         "### Journeyman is working on this\n\n\
          **Now:** developer is working (implement)\n\n\
          - [x] plan · 1m 4s\n\
@@ -66,12 +66,12 @@ fn the_status_tells_at_one_look_where_an_order_stands() {
 
 #[test]
 fn what_is_over_is_folded_and_notes_stand_below() {
-    let (journal, mut survey) = working(266_400);
-    survey.next.settled = Some(Settlement::Merged { pull: PullNumber(12), by: "@mona".to_owned() });
-    survey.trace.pull = pull_at(URL);
-    survey.trace.notes = vec!["The issue was edited after the start, @team.".to_owned()];
+    let (journal, mut projection) = working(266_400);
+    projection.next.settled = Some(Settlement::Merged { pull: PullNumber(12), by: "@mona".to_owned() });
+    projection.trace.pull = pull_at(URL);
+    projection.trace.notes = vec!["The issue was edited after the start, @team.".to_owned()];
     assert_eq!(
-        status(&journal, &survey, Some(&"https://bot.example.org/".parse().unwrap())),
+        status(&journal, &projection, Some(&"https://bot.example.org/".parse().unwrap())),
         "### Merged by `@mona`\n\n\
          **Pull request:** [#12](https://github.com/octo/hello/pull/12) · [dashboard](https://bot.example.org/orders/00000000-0000-0000-0000-000000000001)\n\n\
          <details>\n<summary>1 of 3 stages passed</summary>\n\n\
@@ -87,19 +87,19 @@ fn what_is_over_is_folded_and_notes_stand_below() {
 
 #[test]
 fn what_went_wrong_stands_apart_and_the_pull_request_is_linked() {
-    let (journal, mut survey) = working(3_789);
+    let (journal, mut projection) = working(3_789);
     let because = "# Verified\n\n</sub>All fine, @team".to_owned();
-    survey.next.settled = Some(Settlement::Failed { because });
-    survey.trace.problems =
+    projection.next.settled = Some(Settlement::Failed { because });
+    projection.trace.problems =
         vec!["The App may not push: grant `contents: write`.".to_owned(), "<b>".to_owned()];
-    let text = status(&journal, &survey, None);
+    let text = status(&journal, &projection, None);
     assert!(
         text.contains("**Blockers**\n\n- The App may not push: grant \\`contents: write\\`.\n- \\<b\\>\n\n"),
         "{text}"
     );
     assert!(text.contains("> **Verified**\n>\n> \\</sub\\>All fine, `@team`\n"), "{text}");
-    survey.trace.pull = pull_at("javascript:alert(1)");
-    let text = status(&journal, &survey, Some(&"https://x/a)b".parse().unwrap()));
+    projection.trace.pull = pull_at("javascript:alert(1)");
+    let text = status(&journal, &projection, Some(&"https://x/a)b".parse().unwrap()));
     assert!(text.contains("**Pull request:** #12\n") && !text.contains("dashboard"), "{text}");
 }
 
@@ -126,7 +126,7 @@ fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
     trace.stages = vec![stage("implement", StageState::Escalated, vec![first, second])];
     let settled = Settlement::Escalated { pull: None, because: "test_sum fails".to_owned() };
     assert_eq!(
-        status(&journal(Vec::new()), &survey(trace, Some(settled)), None),
+        status(&journal(Vec::new()), &projection(trace, Some(settled)), None),
         "### Needs a person: the best attempt is not verified\n\n\
          <details>\n<summary>0 of 3 stages passed</summary>\n\n\
          - [x] ➖ plan\n\
@@ -167,10 +167,10 @@ fn change(make: impl FnOnce(&mut OrderProjection)) -> OrderProjection {
     let work = trace.work.as_mut().unwrap();
     work.tests = Some(tested());
     work.review = Some(Feedback::passed("@ann: nothing to object"));
-    let mut survey = survey(trace, None);
-    survey.verdict = Verdict::Verified(VerifiedCaveats::default());
-    make(&mut survey);
-    survey
+    let mut projection = projection(trace, None);
+    projection.verdict = Verdict::Verified(VerifiedCaveats::default());
+    make(&mut projection);
+    projection
 }
 
 fn said(make: impl FnOnce(&mut OrderProjection)) -> String {
@@ -179,9 +179,9 @@ fn said(make: impl FnOnce(&mut OrderProjection)) -> String {
 
 #[test]
 fn what_a_person_approved_is_never_called_verified() {
-    let text = said(|survey| {
+    let text = said(|projection| {
         let (by, why) = ("mona".to_owned(), "`test_sum` fails".to_owned());
-        survey.verdict = Verdict::Approved { by, why, failed: true };
+        projection.verdict = Verdict::Approved { by, why, failed: true };
     });
     assert!(
         text.contains(
@@ -195,8 +195,8 @@ fn what_a_person_approved_is_never_called_verified() {
 
 #[test]
 fn folders_whose_tests_were_not_run_are_named() {
-    let text = said(|survey| {
-        let tests = survey.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
+    let text = said(|projection| {
+        let tests = projection.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
         tests.left_out = (0..8).map(|n| format!("web/{n}")).collect();
     });
     let expected = "- tests of `web/0`, `web/1`, `web/2`, `web/3`, `web/4`, `web/5` and 2 more were not run: the change concerns \
@@ -213,14 +213,14 @@ fn projects_without_a_test_that_ran_and_notes_of_the_environment_are_named_as_no
         edited: format!("{folder}/a.js"),
         because,
     };
-    let text = said(|survey| {
-        let tests = survey.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
+    let text = said(|projection| {
+        let tests = projection.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
         tests.unrun = vec![project("web", UnrunReason::NotAsked), project("app", UnrunReason::Unknown)];
         tests.doubt = Some(tests.unrun[0].sentence());
         let notes = vec!["no tests were found for @web".to_owned()];
-        survey.trace.environment = Some(EnvironmentReport { notes, ..EnvironmentReport::default() });
+        projection.trace.environment = Some(EnvironmentReport { notes, ..EnvironmentReport::default() });
         let because = tests.unrun[0].sentence();
-        survey.verdict = Verdict::Inconclusive { why: Inconclusive::ProjectNotTested { because } };
+        projection.verdict = Verdict::Inconclusive { why: Inconclusive::ProjectNotTested { because } };
     });
     let because = "### ⚠️ Unverified: no test of a project that the change edits ran\n\nthe change edits web/a.js, and no test of web ran: ";
     assert!(text.contains(because), "{text}");
@@ -234,8 +234,8 @@ fn projects_without_a_test_that_ran_and_notes_of_the_environment_are_named_as_no
 
 #[test]
 fn failing_tests_are_named_and_their_names_are_harmless() {
-    let text = said(|survey| {
-        let tests = survey.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
+    let text = said(|projection| {
+        let tests = projection.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
         tests.failing = (0..12).map(|n| format!("test `{n}` @team")).collect();
     });
     assert!(text.contains("  - fails: ``test `0` @team``\n"), "{text}");
@@ -281,7 +281,7 @@ fn the_pull_request_says_what_was_done_how_it_was_verified_and_what_was_not() {
 
 #[test]
 fn of_a_round_it_is_said_that_a_reviewer_objects_and_its_tests_are_counted_once() {
-    let text = said(|survey| {
+    let text = said(|projection| {
         let counts = Some(TestCounts { passed: 3, failed: 1, skipped: 0 });
         let mut red = failed(1, "3 passed, 1 failed, 0 skipped; the test command ended with exit code 1");
         red.tests = Some(journeyman_order::TestRun { counts, ..tested() });
@@ -291,7 +291,7 @@ fn of_a_round_it_is_said_that_a_reviewer_objects_and_its_tests_are_counted_once(
         for round in [&mut red, &mut objected] {
             (round.agent, round.commit) = (Some("claude".to_owned()), Some(sha('d')));
         }
-        survey.trace.stages[0].rounds = vec![red, objected];
+        projection.trace.stages[0].rounds = vec![red, objected];
     });
     for line in [
         "- implement, round 1: 3 passed, 1 failed, 0 skipped; the test command ended with exit code 1\n",
@@ -303,12 +303,13 @@ fn of_a_round_it_is_said_that_a_reviewer_objects_and_its_tests_are_counted_once(
 
 #[test]
 fn what_the_reviewer_doubts_and_what_other_checks_say_stands_there() {
-    let text = said(|survey| {
+    let text = said(|projection| {
         let mut minor = finding("A name says nothing, @team", "");
         (minor.severity, minor.location) = (Severity::Minor, None);
         let issues = vec![minor, finding("A name says nothing, @team", "src/a.py:3")];
-        survey.trace.work.as_mut().unwrap().review = Some(Feedback { issues, ..Feedback::passed("Sound.") });
-        survey.trace.ci = Some(CiTrace {
+        projection.trace.work.as_mut().unwrap().review =
+            Some(Feedback { issues, ..Feedback::passed("Sound.") });
+        projection.trace.ci = Some(CiTrace {
             commit: sha('a'),
             passed: 4,
             failing: vec!["lint".to_owned(), "a `b` @c".to_owned()],
@@ -338,10 +339,10 @@ fn what_the_reviewer_doubts_and_what_other_checks_say_stands_there() {
 
 #[test]
 fn what_is_not_verified_is_said_in_so_many_words() {
-    let text = said(|survey| {
+    let text = said(|projection| {
         let because = "the repository has no tests that we can find".to_owned();
-        survey.verdict = Verdict::Inconclusive { why: Inconclusive::NoTests { because } };
-        let work = survey.trace.work.as_mut().unwrap();
+        projection.verdict = Verdict::Inconclusive { why: Inconclusive::NoTests { because } };
+        let work = projection.trace.work.as_mut().unwrap();
         work.review = None;
         let tests = work.tests.as_mut().unwrap();
         (tests.test, tests.counts, tests.sandbox) = (None, None, "none".to_owned());
@@ -356,7 +357,7 @@ fn what_is_not_verified_is_said_in_so_many_words() {
         "{text}"
     );
     assert!(!text.contains("✅"));
-    let text = said(|survey| survey.verdict = Verdict::Rejected { why: "exit code 1".to_owned() });
+    let text = said(|projection| projection.verdict = Verdict::Rejected { why: "exit code 1".to_owned() });
     assert!(text.contains("### ❌ Not verified\n\nexit code 1"));
 }
 
@@ -370,8 +371,8 @@ fn the_verdict_stands_above_the_agents_claim_wherever_the_work_is_not_verified()
         Verdict::Rejected { why: "exit code 1".to_owned() },
         Verdict::Approved { by: "mona".to_owned(), why: "exit code 1".to_owned(), failed: true },
     ] {
-        let text = said(|survey| survey.verdict = verdict.clone());
-        let heading = change(|survey| survey.verdict = verdict.clone()).surfaces().heading;
+        let text = said(|projection| projection.verdict = verdict.clone());
+        let heading = change(|projection| projection.verdict = verdict.clone()).surfaces().heading;
         let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words:?} is not in {text}"));
         assert!(text.starts_with("Closes #7\n\n### "), "{text}");
         assert!(at(&heading) < at("in the agent's words"), "{text}");
@@ -382,7 +383,7 @@ fn the_verdict_stands_above_the_agents_claim_wherever_the_work_is_not_verified()
 #[test]
 fn while_checks_are_to_come_and_when_they_never_came_the_text_says_so() {
     let stages = vec!["review".to_owned(), "@team".to_owned()];
-    let text = said(|survey| survey.verdict = Verdict::Pending { stages: stages.clone() });
+    let text = said(|projection| projection.verdict = Verdict::Pending { stages: stages.clone() });
     assert!(
         text.contains(
             "### ⏳ Not verified yet\n\nThe checks so far are below. Still to run: review, `@team`.\n\n- `pytest"
@@ -394,7 +395,7 @@ fn while_checks_are_to_come_and_when_they_never_came_the_text_says_so() {
     );
     let ended = Some("Cancelled: mona said /cancel".to_owned());
     let why = Inconclusive::NotJudged { ended, stages };
-    let text = said(|survey| survey.verdict = Verdict::Inconclusive { why });
+    let text = said(|projection| projection.verdict = Verdict::Inconclusive { why });
     assert!(
         text.contains(
             "### ❌ Not verified: the order ended early\n\nCancelled: mona said /cancel\n\n\
@@ -410,11 +411,11 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
     let (journal, _) = working(3_789);
     for long in ["x @y fixes #3 `".repeat(10_000), "@\n\n".repeat(30_000), "a`".repeat(50_000)] {
         let names = vec![long.clone(); 50];
-        let mut survey = change(|_| {});
-        survey.verdict = Verdict::Rejected { why: long.clone() };
+        let mut projection = change(|_| {});
+        projection.verdict = Verdict::Rejected { why: long.clone() };
         let mut all = finding(&long, &format!("{}:1", long.replace('\n', "/")));
         all.suggestion = Some(long.clone());
-        let trace = &mut survey.trace;
+        let trace = &mut projection.trace;
         let work = trace.work.as_mut().unwrap();
         work.review = Some(Feedback { issues: vec![all; 50], ..Feedback::passed(long.as_str()) });
         let tests = work.tests.as_mut().unwrap();
@@ -437,7 +438,7 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
         });
         trace.stages =
             (0..60).map(|n| stage(&format!("{n}{long}"), StageState::Failed, vec![tried.clone()])).collect();
-        let text = pull(&journal, &survey, &long).unwrap();
+        let text = pull(&journal, &projection, &long).unwrap();
         assert!(text.chars().count() <= LONGEST_BODY, "{}", text.chars().count());
         assert!(text.starts_with("Closes #7\n") && text.ends_with("`/help` explains them.</sub>"), "{text}");
         assert!(
@@ -447,15 +448,15 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
         assert_eq!(text.matches("Closes #").count(), 1);
         assert!(!text.contains("fixes #3"));
 
-        (survey.trace.notes, survey.trace.problems) = (names.clone(), names);
-        survey.answers = (5..=6)
+        (projection.trace.notes, projection.trace.problems) = (names.clone(), names);
+        projection.answers = (5..=6)
             .map(|signal| AnsweredSignal { signal, answer: SignalAnswer::Ignored(long.clone()) })
             .collect();
         let escalated = Settlement::Escalated { pull: Some(PullNumber(12)), because: long.clone() };
         let closed = Settlement::Closed { pull: PullNumber(12), by: long.clone() };
         for settled in [None, Some(escalated), Some(closed)] {
-            survey.next.settled = settled;
-            let text = status(&journal, &survey, None);
+            projection.next.settled = settled;
+            let text = status(&journal, &projection, None);
             let length = text.chars().count();
             assert!(length <= LONGEST_BODY && text.ends_with("</sub>"), "{length}");
         }

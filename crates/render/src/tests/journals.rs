@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::{
-    finding, intends, journal, published, run, says, sees, sha, stage, start, survey, tested, trouble,
+    finding, intends, journal, projection, published, run, says, sees, sha, stage, start, tested, trouble,
 };
 use crate::time::{last_news, seconds_at_work, under_way};
 use crate::{check, earlier_review, label, notice, pull, review, status};
@@ -54,9 +54,9 @@ fn the_status_tells_round_and_attempt_and_what_is_under_way() {
         notes: vec!["No tests were found.".to_owned()],
         ..OrderTrace::default()
     };
-    let survey = survey(trace, None);
+    let projection = projection(trace, None);
     assert_eq!(
-        status(&journal, &survey, None),
+        status(&journal, &projection, None),
         "### Journeyman is working on this\n\n\
          **Now:** developer is working (implement)\n\n\
          - [ ] plan\n\
@@ -70,7 +70,7 @@ fn the_status_tells_round_and_attempt_and_what_is_under_way() {
          <sub>\\$0.00 of \\$5.00 spent · 11s of work · updated 2026-03-04 05:00:30 UTC</sub>"
     );
     assert_eq!(
-        notice(&journal, &survey, &NoticeComment::Status),
+        notice(&journal, &projection, &NoticeComment::Status),
         "Journeyman is working on this: implement, round 2. \
          Details: the [comment on the issue](https://github.com/o/r/issues/7)."
     );
@@ -87,7 +87,7 @@ fn rounds_of_a_later_set_and_answers_to_people_are_numbered_as_they_are() {
         stage("implement", StageState::Passed, vec![round(5)]),
         stage("answer", StageState::Running, vec![round(2)]),
     ];
-    let text = status(&journal, &survey(OrderTrace { stages, ..OrderTrace::default() }, None), None);
+    let text = status(&journal, &projection(OrderTrace { stages, ..OrderTrace::default() }, None), None);
     assert!(
         text.contains(
             "\n- [x] implement · round 5, attempt 2 of 3 · 1s\n- [ ] review\n\
@@ -100,7 +100,7 @@ fn rounds_of_a_later_set_and_answers_to_people_are_numbered_as_they_are() {
 #[test]
 fn a_plan_that_waits_and_all_that_stands_in_the_way_is_told_at_once() {
     let journal = journal(Vec::new());
-    let waiting = survey(OrderTrace { asks: Some(PendingApproval::Plan), ..OrderTrace::default() }, None);
+    let waiting = projection(OrderTrace { asks: Some(PendingApproval::Plan), ..OrderTrace::default() }, None);
     let text = status(&journal, &waiting, None);
     assert!(
         text.starts_with("### The plan is waiting") && text.contains("comment `/approve` to continue"),
@@ -110,7 +110,7 @@ fn a_plan_that_waits_and_all_that_stands_in_the_way_is_told_at_once() {
     let failed = |because: &str, problems: &[&str]| {
         let problems = problems.iter().map(|&problem| problem.to_owned()).collect();
         let settled = Settlement::Failed { because: because.to_owned() };
-        status(&journal, &survey(OrderTrace { problems, ..OrderTrace::default() }, Some(settled)), None)
+        status(&journal, &projection(OrderTrace { problems, ..OrderTrace::default() }, Some(settled)), None)
     };
     let text = failed("no push; no key", &["no push", "no key"]);
     assert!(text.contains("- no push\n- no key\n") && !text.contains("\n>"), "{text}");
@@ -120,7 +120,7 @@ fn a_plan_that_waits_and_all_that_stands_in_the_way_is_told_at_once() {
 #[test]
 fn the_pull_request_says_that_judges_are_to_come_and_never_verified_when_the_order_ended_before() {
     let journal = journal(Vec::new());
-    let text = |trace, settled| pull(&journal, &survey(trace, settled), "").unwrap();
+    let text = |trace, settled| pull(&journal, &projection(trace, settled), "").unwrap();
     assert!(text(published(StageState::Running), None).contains("\n### ⏳ Not verified yet\n"));
     for settled in [
         Settlement::Cancelled { because: "mona said /cancel".to_owned() },
@@ -130,7 +130,7 @@ fn the_pull_request_says_that_judges_are_to_come_and_never_verified_when_the_ord
         let text = text(published(StageState::Failed), Some(settled));
         assert!(text.contains("\n### ❌ Not verified: the order ended early\n"), "{text}");
     }
-    assert_eq!(pull(&journal, &survey(OrderTrace::default(), None), "Done."), None);
+    assert_eq!(pull(&journal, &projection(OrderTrace::default(), None), "Done."), None);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn checks_of_others_count_for_the_commit_that_they_ran_on() {
             failing_on_base: Vec::new(),
         };
         let trace = OrderTrace { ci: Some(ci), ..published(StageState::Passed) };
-        pull(&journal, &survey(trace, None), "").unwrap().contains("checks on GitHub: 3 passed\n")
+        pull(&journal, &projection(trace, None), "").unwrap().contains("checks on GitHub: 3 passed\n")
     };
     assert!(others(sha('a')) && !others(sha('d')));
 }
@@ -155,8 +155,8 @@ fn the_check_run_of_another_commit_claims_nothing() {
     let journal = journal(Vec::new());
     let mut trace = published(StageState::Passed);
     trace.work.as_mut().unwrap().tests = Some(tested());
-    let survey = survey(trace, None);
-    let on = |head: char| check(&journal, &survey, &sha(head), CheckRunState::Success);
+    let projection = projection(trace, None);
+    let on = |head: char| check(&journal, &projection, &sha(head), CheckRunState::Success);
     assert!(on('a').title.contains("24 of 24 tests pass") && on('a').annotations.len() == 1);
     let other = on('d');
     assert!(other.annotations.is_empty() && !other.title.contains("pass"), "{other:?}");
@@ -182,7 +182,7 @@ fn a_stage_that_asks_nobody_shows_its_history_and_where_its_best_round_is() {
     rounds[1].commit = trace.pushed.clone();
     trace.stages = vec![stage("implement", StageState::Failed, rounds)];
     let settled = Settlement::Failed { because: "stage implement: one fails (tried 3 times)".to_owned() };
-    let text = status(&journal(Vec::new()), &survey(trace, Some(settled)), None);
+    let text = status(&journal(Vec::new()), &projection(trace, Some(settled)), None);
     for part in [
         "**Branch:** `journeyman/issue-7-sum`",
         "- implement, round 1: two fail\n- implement, round 2: one fails · **best attempt**",

@@ -1,4 +1,4 @@
-//! What is said of journals and surveys that a test makes up.
+//! What is said of journals and projections that a test makes up.
 
 mod bodies;
 mod harmless;
@@ -116,7 +116,7 @@ pub(crate) fn run(round: u32, rework: Option<(u32, u32)>) -> Move {
 }
 
 /// What a walk would have found; each test says what it is about.
-pub(crate) fn survey(trace: OrderTrace, settled: Option<Settlement>) -> OrderProjection {
+pub(crate) fn projection(trace: OrderTrace, settled: Option<Settlement>) -> OrderProjection {
     let next = NextMoves { moves: Vec::new(), wake_at: None, settled };
     let budget = OrderBudget {
         usd_limit: 5.0,

@@ -161,9 +161,9 @@ impl EffectsFixture {
 
     async fn context(&self, name: &str) -> EffectContext {
         let turns = self.turns().await;
-        let JournalSnapshot { journal, survey } = turns.borrow().clone();
+        let JournalSnapshot { journal, projection } = turns.borrow().clone();
         let parts = Arc::clone(&self.parts);
-        EffectContext { parts, order: self.order, key: key(name), attempt: 1, journal, survey, turns }
+        EffectContext { parts, order: self.order, key: key(name), attempt: 1, journal, projection, turns }
     }
 
     async fn write(&self, event: JournalEvent) {

@@ -73,10 +73,10 @@ fn what_a_person_approves_leaves_its_draft_and_is_not_judged_again() {
             StageState::Passed
         ]
     );
-    let survey = world.survey();
-    assert!(survey.trace.pull.as_ref().is_some_and(|pull| pull.ready));
-    assert_eq!(survey.trace.pushed, Some(world.commit("implement/2")));
-    let receipt = Receipt::of(&world.journal, &survey);
+    let projection = world.projection();
+    assert!(projection.trace.pull.as_ref().is_some_and(|pull| pull.ready));
+    assert_eq!(projection.trace.pushed, Some(world.commit("implement/2")));
+    let receipt = Receipt::of(&world.journal, &projection);
     assert_eq!((receipt.outcome, receipt.verified, receipt.on_remote), ("approved", false, true));
 }
 
@@ -89,7 +89,7 @@ fn approval_of_a_review_that_ran_out_takes_its_best_round() {
     world.settle();
     world.say("/approve");
     approved_by(&world.settle());
-    assert_eq!(world.survey().trace.pushed, Some(world.commit("review/2")));
+    assert_eq!(world.projection().trace.pushed, Some(world.commit("review/2")));
     assert_eq!(world.made("again/"), 0);
 }
 
@@ -97,12 +97,12 @@ fn approval_of_a_review_that_ran_out_takes_its_best_round() {
 fn what_could_not_be_verified_can_be_approved() {
     let mut world = SimulatedOrder::with(REVIEWED).when("/tests", vec![none(), none()]);
     assert!(matches!(world.settle(), OrderEnding::Unverified { pull: Some(_), .. }));
-    assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
+    assert!(world.projection().trace.pull.is_some_and(|pull| !pull.ready));
     world.say("/approve");
     let settled = world.settle();
     assert!(approved_by(&settled).1.contains("no tests"), "{settled:?}");
-    assert!(world.survey().trace.pull.is_some_and(|pull| pull.ready));
-    assert!(!Receipt::of(&world.journal, &world.survey()).verified);
+    assert!(world.projection().trace.pull.is_some_and(|pull| pull.ready));
+    assert!(!Receipt::of(&world.journal, &world.projection()).verified);
 }
 
 #[test]
@@ -125,7 +125,11 @@ stages:
     world.say("/approve");
     assert!(matches!(world.settle(), OrderEnding::Failed { .. }));
     assert_eq!(world.state("two"), Some(StageState::Passed));
-    assert_eq!(world.survey().trace.pushed, Some(world.commit("one/2")), "what ada approved, and no more");
+    assert_eq!(
+        world.projection().trace.pushed,
+        Some(world.commit("one/2")),
+        "what ada approved, and no more"
+    );
     assert_eq!(world.made("/approved"), 0);
 }
 
@@ -192,7 +196,7 @@ fn approval_by_somebody_without_the_right_is_ignored_with_a_reason() {
     world = world.when(key, vec![EffectOutcome::Authorized { allowed: false }]);
     assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
     assert_eq!(world.last_answer(), Some(SignalAnswer::NoRight("eve has no write access".to_owned())));
-    assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
+    assert!(world.projection().trace.pull.is_some_and(|pull| !pull.ready));
 }
 
 #[test]
@@ -224,11 +228,11 @@ fn a_retry_gives_new_rounds_with_the_guidance_told_once() {
     assert_eq!(advice, [None, Some("use a checked sum".to_owned()), None, None]);
     assert_eq!(world.task("implement/4/agent").unwrap().rework.unwrap().attempt, 1);
     assert_eq!(world.made("implement/7"), 0);
-    let best = world.survey().trace.work.map(|work| work.round);
+    let best = world.projection().trace.work.map(|work| work.round);
     assert_eq!(best, Some(2), "later rounds were no better");
     world.say("/approve");
     approved_by(&world.settle());
-    assert_eq!(world.survey().trace.pushed, Some(world.commit("implement/2")));
+    assert_eq!(world.projection().trace.pushed, Some(world.commit("implement/2")));
 }
 
 #[test]
@@ -239,7 +243,7 @@ fn unverified_work_that_a_person_wants_better_is_still_the_best_when_nothing_bet
     assert!(matches!(world.settle(), OrderEnding::Unverified { .. }));
     world.say("/retry add a test");
     assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
-    let best = world.survey().trace.work.map(|work| work.round);
+    let best = world.projection().trace.work.map(|work| work.round);
     assert_eq!((best, world.made("implement/3/agent")), (Some(1), 1));
 }
 
@@ -293,7 +297,7 @@ fn what_is_approved_leaves_its_draft_though_no_stage_would_do_that() {
         assert!(matches!(world.settle(), OrderEnding::Escalated { pull: Some(_), .. }), "{stages}");
         world.say("/approve");
         approved_by(&world.settle());
-        assert!(world.survey().trace.pull.is_some_and(|pull| pull.ready), "{stages}");
+        assert!(world.projection().trace.pull.is_some_and(|pull| pull.ready), "{stages}");
     }
     let yaml = "
 name: bare
@@ -306,7 +310,7 @@ stages:
     assert!(matches!(world.settle(), OrderEnding::Unverified { pull: Some(_), .. }));
     world.say("/approve");
     approved_by(&world.settle());
-    assert!(world.survey().trace.pull.is_some_and(|pull| pull.ready));
+    assert!(world.projection().trace.pull.is_some_and(|pull| pull.ready));
 }
 
 #[test]

@@ -243,7 +243,7 @@ fn an_order_from_before_artifacts_were_held_to_an_id_replays_as_it_was() {
     world.journal = Journal::new(entries.collect()).unwrap();
     let old = world.task("engineer/2/agent").unwrap();
     assert_eq!(old.artifact, None);
-    assert_eq!(OrderEnding::of(&world.survey()), Some(VERIFIED));
+    assert_eq!(OrderEnding::of(&world.projection()), Some(VERIFIED));
 }
 
 /// Takes out what older journals do not have.

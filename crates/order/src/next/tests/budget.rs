@@ -47,13 +47,13 @@ fn at_the_limit_it_is_said_what_one_more_round_costs() {
     let because = escalated(&mut world);
     assert_eq!(because, "the budget of $1.00 is spent ($1.03); one more round costs about $0.50");
     assert_eq!(world.made("implement/3/agent"), 0);
-    let budget = world.survey().budget;
+    let budget = world.projection().budget;
     assert_eq!((budget.usd_limit, budget.runs_spent), (1.0, 5));
     assert!((budget.usd_spent - 1.03).abs() < 1e-9, "{budget:?}");
 
     world.say("/retry");
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "it is granted once more");
-    assert!(world.survey().budget.usd_spent < 0.1, "{:?}", world.survey().budget);
+    assert!(world.projection().budget.usd_spent < 0.1, "{:?}", world.projection().budget);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_repository_allows_fewer_runs_and_never_more() {
             .when("/tests", vec![red(3, 1), red(2, 1), red(1, 1)]);
         let because = escalated(&mut world);
         assert!(because.starts_with(&format!("the {counted} agent runs")), "{own}: {because}");
-        assert_eq!(world.survey().budget.runs_limit, counted);
+        assert_eq!(world.projection().budget.runs_limit, counted);
     }
 }
 
@@ -97,7 +97,7 @@ fn waiting_for_people_is_not_work() {
     world.now += TimeDelta::days(3);
     world.say("/retry");
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
-    assert!(world.survey().budget.minutes_spent < 60, "{:?}", world.survey().budget);
+    assert!(world.projection().budget.minutes_spent < 60, "{:?}", world.projection().budget);
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn answers(points: &[(&str, bool, &str)]) -> EffectOutcome {
 /// An order whose pull request is verified; the commit on its branch.
 pub(super) fn verified(mut world: SimulatedOrder) -> (SimulatedOrder, CommitSha) {
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
-    let head = world.survey().trace.pushed.expect("it is pushed");
+    let head = world.projection().trace.pushed.expect("it is pushed");
     (world, head)
 }
 
@@ -119,7 +119,7 @@ fn words_alone_need_no_commit() {
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/1/import"), 0);
-    assert_eq!(world.survey().trace.pushed, Some(head));
+    assert_eq!(world.projection().trace.pushed, Some(head));
     assert_eq!(world.made("answer/1/threads/words"), 1);
 }
 
@@ -280,10 +280,10 @@ fn cancel_stops_an_answer_that_has_not_begun() {
     let (mut world, head) = verified(SimulatedOrder::new().gathering(20));
     world = world.when("answer/1/read", vec![read(quiet(&head))]);
     world.hear_from(somebody("ada", 1), retry("use the other algorithm"));
-    while !world.survey().next.moves.is_empty() {
+    while !world.projection().next.moves.is_empty() {
         world.step();
     }
-    assert!(world.survey().next.settled.is_some(), "it rests until the answer is due");
+    assert!(world.projection().next.settled.is_some(), "it rests until the answer is due");
     world.say("/cancel");
     assert_eq!(world.settle(), OrderEnding::Cancelled { because: "ada said /cancel".to_owned() });
     assert_eq!(world.made("answer/1/read"), 0, "nothing was begun, and nothing was paid");
@@ -292,7 +292,7 @@ fn cancel_stops_an_answer_that_has_not_begun() {
     world.say("/cancel");
     world.say("/retry");
     world.settle();
-    let answers: Vec<_> = world.survey().answers.into_iter().map(|answered| answered.answer).collect();
+    let answers: Vec<_> = world.projection().answers.into_iter().map(|answered| answered.answer).collect();
     let too_late = SignalAnswer::Ignored("it has already ended".to_owned());
     assert_eq!(answers, [SignalAnswer::Taken, SignalAnswer::Taken, too_late, SignalAnswer::Taken]);
     assert_eq!(world.made("answer/1/read"), 1);
@@ -325,7 +325,7 @@ fn what_fails_on_the_base_as_well_is_left_alone() {
     world.hear(SignalKind::ChecksFinished { head });
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/1/agent"), 0);
-    let ci = world.survey().trace.ci.expect("it was looked at");
+    let ci = world.projection().trace.ci.expect("it was looked at");
     assert_eq!((ci.passed, ci.failing_on_base), (2, vec!["lint".to_owned()]));
 }
 
@@ -350,7 +350,7 @@ fn failing_checks_are_answered_three_times_and_then_a_person_has_to_look() {
             assert!(matches!(settled, OrderEnding::Escalated { .. }), "{settled:?}");
             assert_eq!(world.made(agent_key), 0);
         }
-        head = world.survey().trace.pushed.unwrap();
+        head = world.projection().trace.pushed.unwrap();
     }
 }
 
@@ -386,7 +386,7 @@ fn a_persons_commit_is_taken_in_and_never_overwritten() {
     world.hear_from(somebody("bob", 2), SignalKind::PullPushed { pull: PULL, head: theirs.clone() });
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/taken-in/tests"), 1);
-    assert_eq!(world.survey().trace.work.unwrap().commit, theirs);
+    assert_eq!(world.projection().trace.work.unwrap().commit, theirs);
 
     // The next review is answered on top of it.
     let reading = PullSnapshot { threads: vec![thread("T1", 5, by("bob", 2), "and this")], ..quiet(&theirs) };
@@ -492,7 +492,7 @@ fn a_base_that_merges_is_merged_tested_and_pushed_without_an_agent() {
     world.hear_from(somebody("bob", 2), SignalKind::BaseMoved { head: sha(70) });
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!((world.made("answer/1/updated/tests"), world.made("answer/1/1/agent")), (1, 0));
-    assert_eq!(world.survey().trace.pushed, Some(sha(72)));
+    assert_eq!(world.projection().trace.pushed, Some(sha(72)));
 
     let settings =
         RepositorySettings { when_base_moves: BaseMovePolicy::Leave, ..RepositorySettings::default() };
@@ -536,8 +536,8 @@ fn what_cannot_be_said_does_not_undo_what_was_done() {
     world.oracle(move |_, r#move, _| matches!(r#move, Move::AnswerThreads { .. }).then(|| trouble.clone()));
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
-    assert!(world.survey().trace.notes.iter().any(|note| note.contains("could not be said")));
-    assert_eq!(world.survey().trace.work.unwrap().checks, StageChecksOutcome::Passed);
+    assert!(world.projection().trace.notes.iter().any(|note| note.contains("could not be said")));
+    assert_eq!(world.projection().trace.work.unwrap().checks, StageChecksOutcome::Passed);
 }
 
 #[test]
@@ -556,7 +556,7 @@ fn the_check_run_follows_the_head_and_how_it_stands() {
             other => panic!("{other:?}"),
         })
         .collect();
-    let last = world.survey().trace.pushed.unwrap();
+    let last = world.projection().trace.pushed.unwrap();
     assert!(shown.contains(&(head, CheckRunState::Success)), "{shown:?}");
     assert_eq!(shown.last(), Some(&(last, CheckRunState::Success)));
     assert!(shown.windows(2).all(|pair| pair[0] != pair[1]), "nothing is shown twice: {shown:?}");

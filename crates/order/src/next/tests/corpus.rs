@@ -102,8 +102,15 @@ fn journals_of_every_release_mean_what_they_meant() {
             }
         }
         let last = journal.entries().last().unwrap().at;
-        let survey = projection(journal.pipeline(), &journal, last);
-        writeln!(story, "\n{:#?}\n{:#?}\n{:#?}", survey.surfaces(), survey.verdict, survey.answers).unwrap();
+        let projection = projection(journal.pipeline(), &journal, last);
+        writeln!(
+            story,
+            "\n{:#?}\n{:#?}\n{:#?}",
+            projection.surfaces(),
+            projection.verdict,
+            projection.answers
+        )
+        .unwrap();
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path(file.parent().unwrap());
         settings.set_prepend_module_to_snapshot(false);

@@ -30,7 +30,7 @@ fn unprepared() -> SimulatedOrder {
          in .github/journeyman.yml on the default branch."
     );
     assert!(!world.made.iter().any(|made| made.contains("agent")), "nobody is paid: {:?}", world.made);
-    let shown = world.survey().surfaces();
+    let shown = world.projection().surfaces();
     assert_eq!((shown.label, shown.exit_code, shown.outcome), (OrderLabel::NeedsHuman, 1, "unprepared"));
     world
 }
@@ -39,12 +39,15 @@ fn unprepared() -> SimulatedOrder {
 fn an_environment_that_the_default_branch_mends_is_prepared_again_and_the_work_begins_by_itself() {
     let mut world = unprepared();
     world.hear(SignalKind::BaseMoved { head: sha(7) });
-    assert_eq!(world.survey().answers.last().map(|answered| &answered.answer), Some(&SignalAnswer::Taken));
+    assert_eq!(
+        world.projection().answers.last().map(|answered| &answered.answer),
+        Some(&SignalAnswer::Taken)
+    );
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     for again in ["prepare/2", "preflight/2", "environment/2"] {
         assert_eq!(world.made(again), 1, "{again}: {:?}", world.made);
     }
-    assert_eq!(world.survey().trace.problems, Vec::<String>::new());
+    assert_eq!(world.projection().trace.problems, Vec::<String>::new());
 }
 
 #[test]

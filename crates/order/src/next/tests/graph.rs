@@ -201,7 +201,7 @@ fn what_is_archived_is_the_inputs_and_the_archivers_words() {
         .when("archive/2/agent", vec![said("")]);
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "an archive without words is still one");
     assert_eq!(archived(&world), Some(vec![part("code", "+ 1"), part("summary", "")]));
-    assert_eq!(world.survey().trace.notes.len(), 1);
+    assert_eq!(world.projection().trace.notes.len(), 1);
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn a_judge_of_an_earlier_commit_does_not_bring_it_back() {
     ));
     let mut world = SimulatedOrder::with(&yaml).when("review/1/verify-1", vec![objects(&["a"])]);
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     assert_eq!(trace.work.map(|work| work.commit), Some(world.commit("review/2")));
     assert_eq!(trace.pushed, Some(world.commit("review/2")));
 }
@@ -390,7 +390,7 @@ fn what_a_reader_is_told_does_not_depend_on_who_is_quicker() {
         if branch_first {
             world.finish("branch/1/agent");
         }
-        let moves = world.survey().next.moves;
+        let moves = world.projection().next.moves;
         match moves.into_iter().find(|(key, _)| key.0 == "reader/1/agent") {
             Some((_, Move::RunAgent(task))) => AgentTask { timeout_seconds: 0, ..task },
             other => panic!("{other:?}"),
@@ -413,7 +413,7 @@ fn a_service_that_says_when_is_obeyed_beside_others_that_go_on() {
     world.finish("a/1/agent");
     world.begin_all();
     assert_eq!(names(&world), ["b/1/agent"]);
-    assert!(world.survey().next.wake_at.is_some());
+    assert!(world.projection().next.wake_at.is_some());
     let settled = world.settle_choosing(|_| 0);
     assert!(matches!(settled, OrderEnding::Unverified { .. }));
     assert!(

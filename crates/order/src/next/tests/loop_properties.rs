@@ -41,7 +41,7 @@ fn holds_while_at_work(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     prop_assert!(at_work.len() <= 4, "{:?}", world.under_way);
     let writers = at_work.values().filter(|stage| stage.writes_tree()).count();
     prop_assert!(writers <= 1, "two writers at once: {:?}", world.under_way);
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     let state = |name: &str| trace.stages.iter().rfind(|stage| stage.name == name).map(|stage| stage.state);
     let is_handed_over = trace.stages.iter().any(|stage| stage.state == StageState::Escalated);
     for stage in at_work.values() {
@@ -180,7 +180,7 @@ fn limits_are_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
 
 /// The best round of a stage that was given up, or that a person accepted, is not worse than any other of it.
 fn the_best_is_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     let given_up = |state| matches!(state, StageState::Escalated | StageState::Approved);
     let mut stages = trace.stages.iter().filter(|stage| given_up(stage.state));
     let (Some(stage), None, Some(work)) = (stages.next(), stages.next(), &trace.work) else { return Ok(()) };
@@ -279,7 +279,7 @@ fn is_proved(world: &SimulatedOrder, commit: &CommitSha) -> Result<(), TestCaseE
 }
 
 fn claims_are_proved(world: &SimulatedOrder, settlement: &OrderEnding) -> Result<(), TestCaseError> {
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     if let OrderEnding::Verified { pull } = settlement {
         let commit = trace.work.as_ref().map(|work| work.commit.clone());
         is_proved(world, commit.as_ref().expect("verified work"))?;
@@ -297,7 +297,7 @@ fn claims_are_proved(world: &SimulatedOrder, settlement: &OrderEnding) -> Result
     for entry in world.journal.entries() {
         if let JournalEvent::Intended { r#move, .. } = &entry.event
             && matches!(**r#move, Move::FinishPull { ready: true, .. })
-            && !world.survey().answers.iter().any(|answered| answered.answer == SignalAnswer::Taken)
+            && !world.projection().answers.iter().any(|answered| answered.answer == SignalAnswer::Taken)
         {
             is_proved(world, trace.pushed.as_ref().expect("something is published"))?;
         }
@@ -378,7 +378,7 @@ fn interrupted(
     }
     let heard =
         world.journal.entries().iter().filter(|entry| matches!(entry.event, JournalEvent::Signaled { .. }));
-    let answers = world.survey().answers;
+    let answers = world.projection().answers;
     prop_assert_eq!(answers.len(), heard.count(), "every signal is answered");
     prop_assert!(answers.iter().all(|answered| answered.answer != SignalAnswer::Asking));
     Ok(world)
@@ -409,7 +409,7 @@ proptest! {
         let settled = settle(&mut first, one)?;
         prop_assert_eq!(&settled, &settle(&mut second, other)?);
         holds_afterwards(&first, &settled)?;
-        let tree = |world: &SimulatedOrder| world.survey().trace.work.map(|work| work.tree);
+        let tree = |world: &SimulatedOrder| world.projection().trace.work.map(|work| work.tree);
         prop_assert_eq!(tree(&first), tree(&second));
         prop_assert_eq!(effects(&first), effects(&second));
     }
@@ -464,7 +464,7 @@ fn the_random_pipelines_are_worth_their_name() {
         world.settle_choosing(|_| 0);
         let pipeline = world.journal.pipeline();
         let mut note = |what| *seen.entry(what).or_default() += 1;
-        note(world.survey().surfaces().outcome);
+        note(world.projection().surfaces().outcome);
         for (what, is_so) in [
             ("side by side", world.most_at_once > 2),
             ("reviewed", world.made("/verify-") > 0),
@@ -522,7 +522,7 @@ fn a_round_that_fails_before_a_retry_counts_is_of_the_rounds_before() {
     let seeds = (36, 252);
     let world = interrupted(pipeline, seeds, &[(33, retry(None))], vec![advised.clone(), advised]);
     let world = world.unwrap();
-    let said = world.survey().answers[0].signal;
+    let said = world.projection().answers[0].signal;
     let starts = fresh_starts(&world);
     assert_eq!(starts.len(), 2, "the third is ignored");
     let counts = *starts.first().unwrap();

@@ -47,7 +47,7 @@ fn a_wrong_first_attempt_is_sent_back_and_the_second_is_published() {
     assert_eq!((rework.attempt, rework.of, rework.failing_tests), (2, 3, vec!["test_0".to_owned()]));
     assert_eq!(rework.test_output.as_deref(), Some("boom"));
     assert_eq!((task.session.as_deref(), task.arguments), (Some("s1"), vec!["the plan".to_owned()]));
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     assert_eq!(trace.pushed, trace.work.map(|work| work.commit));
     assert!(trace.pull.is_some_and(|pull| pull.ready));
 }
@@ -79,10 +79,10 @@ fn when_tests_run_out_the_best_round_goes_to_a_person_as_a_draft() {
     let mut world = SimulatedOrder::new().when("/tests", vec![red(1, 2), red(2, 1), red(0, 3)]);
     let settled = world.settle();
     assert!(matches!(settled, OrderEnding::Escalated { pull: Some(_), .. }), "{settled:?}");
-    let stages = world.survey().trace.stages;
+    let stages = world.projection().trace.stages;
     let ready = stages.last().map(|stage| (stage.name.as_str(), stage.state));
     assert_eq!(ready, Some(("ready", StageState::Failed)), "a draft that is handed over is not ready");
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     assert_eq!(trace.work.map(|work| work.round), Some(2));
     assert!(trace.pull.is_some_and(|pull| !pull.ready));
 }
@@ -119,7 +119,7 @@ fn after_a_retry_the_counters_start_again_and_the_guidance_is_told() {
 fn without_tests_it_is_unverified_and_stays_a_draft() {
     let mut world = SimulatedOrder::new().when("/tests", vec![tested(&sha(9), TestVerdict::NoTests, 0, 0)]);
     assert!(matches!(world.settle(), OrderEnding::Unverified { pull: Some(_), .. }));
-    assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
+    assert!(world.projection().trace.pull.is_some_and(|pull| !pull.ready));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn cosmetics_never_lose_the_work() {
         .when("text/2/agent", vec![said("x")])
         .when("text/3/agent", vec![said("x")]);
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     assert_eq!(trace.branch.map(|b| b.to_string()).as_deref(), Some("journeyman/issue-7-round-the-sum"));
     assert_eq!(trace.pull.map(|pull| pull.title).as_deref(), Some("Round the sum"));
     assert_eq!(trace.notes.len(), 3);
@@ -183,7 +183,7 @@ fn a_service_that_says_when_to_come_back_is_asked_then_and_not_before() {
         SimulatedOrder::new().when("classify/1/agent", vec![told_to_wait(7), told_to_wait(1_000_000)]);
     let mut waits = Vec::new();
     for _ in 0..30 {
-        let next = world.survey().next;
+        let next = world.projection().next;
         if let (true, Some(until)) = (next.moves.is_empty(), next.wake_at) {
             let told = world.journal.entries().iter().rfind(
                 |entry| matches!(&entry.event, JournalEvent::Observed { key, .. } if key.0 == "classify/1/agent"),
@@ -267,7 +267,7 @@ fn a_taken_name_is_left_to_its_owner() {
     let taken = EffectOutcome::BranchTaken { at: Some(sha(66)) };
     let mut world = SimulatedOrder::new().when("/push-1", vec![taken]);
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
-    let branch = world.survey().trace.branch.unwrap();
+    let branch = world.projection().trace.branch.unwrap();
     assert_eq!(branch.as_str(), "journeyman/issue-7-fix-the-sum-2");
 }
 
@@ -284,7 +284,7 @@ fn a_push_that_is_declined_is_a_round_and_the_agent_hears_why() {
     let heard = world.task("publish/2/agent").unwrap().rework.unwrap();
     assert_eq!(heard.feedback[0].summary, format!("the push was declined: {RULE}"));
     assert_eq!((world.made("publish/2/tests"), world.made("implement/2/agent")), (1, 0));
-    let (trace, made) = (world.survey().trace, world.commit("publish/2"));
+    let (trace, made) = (world.projection().trace, world.commit("publish/2"));
     assert_eq!(
         (trace.pushed.as_ref(), trace.work.map(|work| work.commit).as_ref()),
         (Some(&made), Some(&made))
@@ -314,7 +314,7 @@ fn a_push_that_stays_declined_goes_to_a_person_whose_advice_reaches_the_agent() 
     let mut world =
         SimulatedOrder::new().when("/push-1", vec![declined(RULE)]).when("/import", vec![same(), same()]);
     assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
-    assert_eq!(world.survey().trace.pushed, Some(world.commit("implement/1")));
+    assert_eq!(world.projection().trace.pushed, Some(world.commit("implement/1")));
 }
 
 #[test]
@@ -337,7 +337,10 @@ fn cancel_stops_and_retry_goes_on() {
     let before = world.made.len();
     world.hear(SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel });
     world.settle();
-    assert_eq!(world.survey().answers[1].answer, SignalAnswer::Ignored("it has already ended".to_owned()));
+    assert_eq!(
+        world.projection().answers[1].answer,
+        SignalAnswer::Ignored("it has already ended".to_owned())
+    );
     world.hear(SignalKind::Commanded {
         comment: None,
         pull: None,
@@ -360,7 +363,7 @@ fn a_comment_that_arrives_twice_commands_once() {
     world.hear(again());
     assert!(matches!(world.settle(), OrderEnding::Blocked { .. }));
     assert_eq!(
-        world.survey().answers[1].answer,
+        world.projection().answers[1].answer,
         SignalAnswer::Ignored("the comment was already handled".to_owned())
     );
     assert_eq!(world.made("implement/7/agent"), 0);
@@ -378,7 +381,10 @@ fn an_outsiders_command_changes_nothing() {
         outcome: Box::new(EffectOutcome::Authorized { allowed: false }),
     });
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
-    assert_eq!(world.survey().answers[0].answer, SignalAnswer::NoRight("ada has no write access".to_owned()));
+    assert_eq!(
+        world.projection().answers[0].answer,
+        SignalAnswer::NoRight("ada has no write access".to_owned())
+    );
 }
 
 #[test]
@@ -405,7 +411,7 @@ fn what_is_spent_later_does_not_change_what_was_answered_before() {
     });
     assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
     assert_eq!(
-        world.survey().answers[0].answer,
+        world.projection().answers[0].answer,
         SignalAnswer::Ignored("the work is already running".to_owned())
     );
     assert_eq!(world.made("implement/4/agent"), 0);
@@ -463,7 +469,7 @@ fn an_outsiders_label_does_not_take_a_maintainers_place() {
         delivery: None,
     });
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
-    assert_eq!(world.survey().trace.authorized_by, Some(maintainer));
+    assert_eq!(world.projection().trace.authorized_by, Some(maintainer));
 }
 
 #[test]

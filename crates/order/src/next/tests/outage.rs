@@ -24,7 +24,7 @@ fn hours_without_github_are_waited_for_and_told_once_they_are_over() {
     let took = order.now - begun;
     assert!((TimeDelta::hours(5)..TimeDelta::hours(8)).contains(&took), "{took}");
     assert_eq!(order.made("implement/1/agent"), 1, "nobody pays for it");
-    let notes = order.survey().trace.notes;
+    let notes = order.projection().trace.notes;
     insta::assert_snapshot!(notes.join("\n"), @"For 5 h 56 min, GitHub or what git needs on this machine could not be used: the order waited for it.");
 }
 
@@ -43,7 +43,7 @@ fn an_order_that_fails_while_github_is_away_says_so_when_it_is_back() {
 
     assert_eq!(ended, OrderEnding::Failed { because: "the disk is broken".to_owned() });
     assert!(order.now - begun > TimeDelta::hours(5), "{}", order.now - begun);
-    let next = order.survey().next;
+    let next = order.projection().next;
     assert!(next.moves.is_empty() && next.wake_at.is_none(), "nothing is owed: {next:?}");
     assert!(order.made("status/") > SIX_HOURS);
 }
@@ -56,7 +56,7 @@ fn after_a_day_without_github_an_order_fails_and_its_status_stays_owed() {
     while order.now - begun < TimeDelta::hours(48) {
         assert!(order.step(), "the status is owed: {:?}", order.made.last());
     }
-    let next = order.survey().next;
+    let next = order.projection().next;
     assert_eq!(next.settled, Some(Settlement::Failed { because: "GitHub could not be reached".to_owned() }));
     assert!(next.wake_at.is_some() || !next.moves.is_empty(), "{next:?}");
     assert!(order.journal.entries().len() < 2_000, "{} entries", order.journal.entries().len());
@@ -97,6 +97,6 @@ fn what_a_person_says_counts_in_the_order_in_which_it_was_said() {
     let ended = order.settle();
 
     assert!(matches!(ended, OrderEnding::Verified { .. }), "{ended:?}");
-    let answers: Vec<_> = order.survey().answers.into_iter().map(|answered| answered.answer).collect();
+    let answers: Vec<_> = order.projection().answers.into_iter().map(|answered| answered.answer).collect();
     assert_eq!(answers, [SignalAnswer::Taken, SignalAnswer::Taken]);
 }

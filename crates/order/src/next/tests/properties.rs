@@ -86,9 +86,9 @@ proptest! {
                 prop_assert!(answers(&after).contains(given), "an answer that was given changed: {given:?}");
             }
         }
-        let survey = world.survey();
+        let projection = world.projection();
         let heard = world.journal.entries().iter().filter(|e| matches!(e.event, JournalEvent::Signaled { .. })).count();
-        prop_assert_eq!(survey.answers.len(), heard, "every signal is answered");
+        prop_assert_eq!(projection.answers.len(), heard, "every signal is answered");
     }
 
     /// The same signal twice comes to the same end as once.

@@ -100,7 +100,7 @@ fn what_the_verifier_finds_is_told_and_the_new_commit_is_reviewed() {
     assert_eq!(looked_at("review/2/verify-1"), world.commit("review/2"));
     let earlier = &world.task("review/2/verify-1").unwrap().arguments[4];
     assert!(earlier.contains("Round 1: finding one"), "{earlier}");
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     assert_eq!(trace.pushed, Some(world.commit("review/2")));
     assert!(trace.pull.is_some_and(|pull| pull.ready));
     assert_eq!((world.made("review/1/comment"), world.made("review/2/comment")), (1, 1));
@@ -124,7 +124,7 @@ fn when_the_verifiers_rounds_run_out_a_person_gets_the_best_round_as_a_draft() {
         (world.state("review"), world.state("ready")),
         (Some(StageState::Escalated), Some(StageState::Failed))
     );
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     assert!(trace.pull.is_some_and(|pull| !pull.ready));
     // All are as good: the latest, which is on the branch.
     assert_eq!(trace.work.map(|work| work.commit), Some(world.commit("review/3")));
@@ -168,7 +168,7 @@ fn a_security_hole_weighs_more_than_any_number_of_lesser_findings() {
         }
         world.settle();
         let round = if best == 1 { "implement/1".to_owned() } else { format!("review/{best}") };
-        let trace = world.survey().trace;
+        let trace = world.projection().trace;
         assert_eq!(trace.work.map(|work| work.commit), Some(world.commit(&round)), "{rounds:?}");
         assert_eq!(trace.pushed, Some(world.commit(&round)), "{rounds:?}");
     }
@@ -184,7 +184,7 @@ fn a_finding_is_open_until_a_reviewer_has_looked_again() {
         .when("review/3/verify-1", vec![nonsense()])
         .when("review/3/verify-2", vec![nonsense()]);
     world.settle();
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     assert_eq!(trace.work.map(|work| work.commit), Some(world.commit("implement/1")));
     let review = trace.stages.iter().find(|stage| stage.name == "review").unwrap();
     let last = review.rounds.last().and_then(|round| round.feedback.as_ref()).unwrap();
@@ -204,7 +204,7 @@ fn a_round_with_all_tests_passing_is_not_worse_for_having_fewer_of_them() {
         .when("review/2/verify-1", vec![scored(2, 0.8, &["major"])])
         .when("review/3/verify-1", vec![scored(3, 0.2, &["critical"])]);
     world.settle();
-    assert_eq!(world.survey().trace.pushed, Some(world.commit("review/2")));
+    assert_eq!(world.projection().trace.pushed, Some(world.commit("review/2")));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_worse_round_does_not_take_the_place_of_the_best() {
         .when("review/2/verify-1", vec![objects(&["c"])])
         .when("review/3/verify-1", vec![objects(&["d", "e", "f"])]);
     world.settle();
-    let trace = world.survey().trace;
+    let trace = world.projection().trace;
     assert_eq!(trace.work.as_ref().map(|work| work.round), Some(2));
     assert_eq!(trace.pushed, Some(world.commit("review/2")));
     let pushes = world.pushes();
@@ -247,7 +247,7 @@ fn a_verifier_that_answers_nonsense_twice_is_no_pass_and_a_retry_asks_it_again()
         escalated(&settled).contains("the review by code_reviewer could not be completed"),
         "{settled:?}"
     );
-    assert_eq!(world.survey().trace.work.map(|work| work.commit), Some(world.commit("implement/1")));
+    assert_eq!(world.projection().trace.work.map(|work| work.commit), Some(world.commit("implement/1")));
     world.say("/retry");
     assert_eq!(world.settle(), VERIFIED);
     assert_eq!(
@@ -331,7 +331,7 @@ fn a_stage_that_escalates_to_nobody_fails_with_its_history_and_opens_no_pull_req
     );
     assert_eq!(world.pushes(), [(world.commit("implement/3"), None)], "the best round is kept");
     assert_eq!((world.made("publish/pull"), world.made("ready")), (0, 0));
-    let rounds = world.survey().trace.stages.remove(0).rounds;
+    let rounds = world.projection().trace.stages.remove(0).rounds;
     let history: Vec<String> = rounds.into_iter().filter_map(|round| Some(round.feedback?.summary)).collect();
     assert_eq!(history.len(), 3, "{history:?}");
     assert_eq!((world.state("publish"), world.state("ready")), (None, None));
@@ -439,7 +439,7 @@ fn work_that_the_verifier_cannot_be_paid_for_is_kept() {
     world.now += TimeDelta::minutes(61);
     let settled = world.settle();
     assert!(escalated(&settled).contains("60 minutes"), "{settled:?}");
-    assert_eq!(world.survey().trace.pushed, Some(world.commit("implement/1")));
+    assert_eq!(world.projection().trace.pushed, Some(world.commit("implement/1")));
 }
 
 #[test]
@@ -464,7 +464,7 @@ fn a_comment_that_cannot_be_put_does_not_stop_the_work() {
         EffectOutcome::Trouble(crate::moves::EffectError { message: "gone".to_owned(), retry: Retry::Never });
     let mut world = reviewed("none").when("review/1/comment", vec![never]);
     assert_eq!(world.settle(), VERIFIED);
-    assert!(world.survey().trace.notes[0].contains("could not be put"));
+    assert!(world.projection().trace.notes[0].contains("could not be put"));
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn unproven() -> EffectOutcome {
 }
 
 fn own_checks(world: &SimulatedOrder) -> Option<StageChecksOutcome> {
-    world.survey().trace.work.map(|work| work.checks)
+    world.projection().trace.work.map(|work| work.checks)
 }
 
 #[test]
@@ -141,7 +141,9 @@ fn a_test_that_never_ends_is_told_with_its_seconds_and_with_what_to_look_for() {
 #[test]
 fn without_a_reviewer_a_test_that_fails_in_its_old_form_keeps_the_change_from_being_verified() {
     let mut world = world("/bug").when("/tests", vec![proven_with_a_changed_test()]);
-    let OrderEnding::Unverified { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let OrderEnding::Unverified { because, .. } = world.settle() else {
+        panic!("{:?}", world.projection().next)
+    };
     assert!(because.contains("in their old form") && because.ends_with(": mean"), "{because}");
 }
 
@@ -196,7 +198,9 @@ fn whoever_bends_a_test_is_told_and_may_mend_it() {
 #[test]
 fn whoever_bends_the_tests_again_is_left_to_a_person_and_no_agent_is_asked_for_advice() {
     let mut world = world("/feature").when("/tests", vec![bent("sum"), bent("mean"), proven()]);
-    let OrderEnding::Escalated { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let OrderEnding::Escalated { because, .. } = world.settle() else {
+        panic!("{:?}", world.projection().next)
+    };
     assert!(
         because.contains("mean fails as the base has it") && because.contains("tried 2 times"),
         "{because}"
@@ -210,7 +214,9 @@ fn a_fix_that_is_shown_beside_tests_that_failed_before_is_paid_for_once() {
     let proof = || Proof::Proven { by: ProofGrade::Test, red: vec!["sum".to_owned()] };
     let right = || seen(TestVerdict::Failed, ComparisonVerdict::PassedBesideRed, proof(), Vec::new());
     let mut world = world("/bug").when("/tests", vec![right(), right()]);
-    let OrderEnding::Escalated { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let OrderEnding::Escalated { because, .. } = world.settle() else {
+        panic!("{:?}", world.projection().next)
+    };
     assert!(
         because.contains("fails without the change and passes with it; `accept: no_new_failures`"),
         "{because}"
@@ -242,7 +248,9 @@ fn a_setup_that_the_operator_alone_can_let_through_is_paid_for_once() {
         EffectOutcome::Tested(Box::new(TestRun { doubt, network, ..*run }))
     };
     let mut order = world("/bug").when("/tests", vec![kept_out(&["pypi.org:443"]), proven()]);
-    let OrderEnding::Escalated { because, .. } = order.settle() else { panic!("{:?}", order.survey().next) };
+    let OrderEnding::Escalated { because, .. } = order.settle() else {
+        panic!("{:?}", order.projection().next)
+    };
     assert!(because.contains("who runs the server can allow that"), "{because}");
     assert_eq!((order.made("implement/2"), order.made("diagnosis")), (0, 0));
     // One that asked for nothing fails by what the change says.
@@ -258,13 +266,13 @@ fn an_honest_failure_is_handed_over_rather_than_a_bent_pass() {
         .when("implement/2/tests", vec![bent("sum")])
         .when("implement/3/tests", vec![bent("mean")]);
     assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
-    assert_eq!(world.survey().trace.work.unwrap().round, 1);
+    assert_eq!(world.projection().trace.work.unwrap().round, 1);
 }
 
 #[test]
 fn a_bug_fix_whose_tests_prove_nothing_is_asked_for_one_and_then_called_unproven() {
     let mut world = world("/bug").when("/tests", vec![unproven(), unproven()]);
-    let OrderEnding::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let OrderEnding::Unproven { because } = world.settle() else { panic!("{:?}", world.projection().next) };
     assert!(because.contains("passing, not proven"), "{because}");
     assert_eq!((world.made("implement/2/agent"), world.made("implement/3/agent")), (1, 0));
 }
@@ -276,7 +284,7 @@ fn who_pushes_no_test_when_asked_for_one_is_not_asked_a_third_time() {
         .when("classify/1/agent", vec![said("/bug")])
         .when("/import", vec![same(), same()])
         .when("/tests", vec![unproven()]);
-    let OrderEnding::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let OrderEnding::Unproven { because } = world.settle() else { panic!("{:?}", world.projection().next) };
     assert_eq!(because, "passing, not proven: the new tests pass on the old code as well");
     assert_eq!(
         (world.made("implement/2/agent"), world.made("implement/2/tests"), world.made("implement/3")),
@@ -309,7 +317,7 @@ fn why_no_test_can_show_the_change_is_quoted_and_no_round_is_paid_for() {
     let answer = "The timeout is longer now.\n\n**No test:** it needs a slow disk.";
     let mut world =
         world("/bug").when("implement/1/agent", vec![said(answer)]).when("/tests", vec![unproven()]);
-    let OrderEnding::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let OrderEnding::Unproven { because } = world.settle() else { panic!("{:?}", world.projection().next) };
     assert_eq!(
         because,
         "passing, not proven: the new tests pass on the old code as well; the agent says of a test: “it needs a slow \
@@ -329,7 +337,7 @@ fn a_person_who_wants_a_test_after_all_gets_another_attempt() {
         .when("/tests", vec![unproven(), proven()]);
     assert!(matches!(world.settle(), OrderEnding::Unproven { .. }));
     world.say("/retry call it with a stubbed clock");
-    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "{:?}", world.survey().next);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "{:?}", world.projection().next);
     assert_eq!(world.advice("implement/3/agent").as_deref(), Some("call it with a stubbed clock"));
     let told = world.task("implement/3/agent").unwrap().rework.unwrap();
     assert_eq!((told.attempt, told.of), (1, 3), "of a new set");
@@ -395,7 +403,7 @@ fn what_was_red_before_excuses_nothing_and_is_said() {
     let red =
         || seen(TestVerdict::Failed, ComparisonVerdict::PassedBesideRed, Proof::NoTestsChanged, Vec::new());
     let mut world = world("/feature").when("/tests", vec![red(), proven()]);
-    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "{:?}", world.survey().next);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "{:?}", world.projection().next);
     let told = world.task("implement/2/agent").unwrap().rework.unwrap();
     assert!(told.feedback[0].summary.contains("on the base commit as well"), "{}", told.feedback[0].summary);
 }
@@ -412,7 +420,7 @@ fn what_is_not_proven_stays_so_when_a_person_pushes_to_it() {
         let pull = crate::ids::PullNumber(8);
         world.hear(SignalKind::PullPushed { pull, head: theirs.clone() });
         let ending = world.settle();
-        assert_eq!(world.survey().trace.work.unwrap().commit, theirs);
+        assert_eq!(world.projection().trace.work.unwrap().commit, theirs);
         assert_eq!(matches!(ending, OrderEnding::Verified { .. }), is_verified, "{ending:?}");
         assert_eq!(matches!(ending, OrderEnding::Unproven { .. }), !is_verified, "{ending:?}");
     }

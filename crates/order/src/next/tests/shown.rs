@@ -54,7 +54,7 @@ stages:
     world.settle();
     let Move::Say { on, saying } = moves_of(&world, "say/results-0")[0] else { panic!("a comment") };
     assert_eq!((*on, saying), (CommentTarget::Issue(IssueNumber(7)), &NoticeComment::Results));
-    let shown = world.survey().surfaces();
+    let shown = world.projection().surfaces();
     assert_eq!((shown.headline.as_str(), shown.exit_code), ("Done, nothing published", 4));
     assert_eq!(shown.label, crate::surfaces::OrderLabel::Done);
     assert_eq!(world.made("say/results"), 1, "once: {:?}", world.made);
@@ -75,7 +75,7 @@ stages:
     );
     assert_eq!(world.settle(), OrderEnding::Verified { pull: None });
     assert_eq!((world.made("say/results-0"), world.pushes().len()), (1, 0));
-    assert_eq!(world.survey().surfaces().headline, "Verified, not examined, nothing published");
+    assert_eq!(world.projection().surfaces().headline, "Verified, not examined, nothing published");
 }
 
 #[test]

@@ -31,12 +31,16 @@ fn renamed(pipeline: &str, seed: u64) -> String {
 }
 
 /// Whether the journal shows that every check passed on this commit, and that it is published as it is.
-fn is_so(world: &SimulatedOrder, survey: &OrderProjection, commit: &CommitSha) -> Result<(), TestCaseError> {
+fn is_so(
+    world: &SimulatedOrder,
+    projection: &OrderProjection,
+    commit: &CommitSha,
+) -> Result<(), TestCaseError> {
     let (mut runs, mut reviews) = (BTreeMap::new(), BTreeMap::new());
     let (mut pushes, mut there) = (BTreeMap::new(), None);
     let (mut tested, mut objected, mut is_reviewed): (Option<bool>, Option<bool>, bool) = (None, None, false);
     let mut is_accepted = false;
-    let asked: BTreeSet<u64> = survey
+    let asked: BTreeSet<u64> = projection
         .answers
         .iter()
         .filter(|answered| answered.answer == SignalAnswer::Taken)
@@ -104,8 +108,8 @@ fn is_so(world: &SimulatedOrder, survey: &OrderProjection, commit: &CommitSha) -
 
 /// What is shown at this moment.
 fn nothing_is_claimed(world: &SimulatedOrder) -> Result<(), TestCaseError> {
-    let survey = world.survey();
-    let (shown, receipt) = (survey.surfaces(), Receipt::of(&world.journal, &survey));
+    let projection = world.projection();
+    let (shown, receipt) = (projection.surfaces(), Receipt::of(&world.journal, &projection));
     let claims = [
         shown.outcome == "verified",
         shown.verified,
@@ -118,12 +122,12 @@ fn nothing_is_claimed(world: &SimulatedOrder) -> Result<(), TestCaseError> {
         receipt.outcome == "verified",
         receipt.verdict == Some("verified"),
         shown.label == OrderLabel::Done
-            && !matches!(survey.verdict, Verdict::Approved { .. } | Verdict::None),
+            && !matches!(projection.verdict, Verdict::Approved { .. } | Verdict::None),
     ];
-    if matches!(survey.verdict, Verdict::Verified(_)) {
-        is_so(world, &survey, &survey.trace.work.as_ref().expect("verified work").commit)
+    if matches!(projection.verdict, Verdict::Verified(_)) {
+        is_so(world, &projection, &projection.trace.work.as_ref().expect("verified work").commit)
     } else {
-        prop_assert!(claims.iter().all(|claim| !claim), "{:?}: {shown:?}", survey.verdict);
+        prop_assert!(claims.iter().all(|claim| !claim), "{:?}: {shown:?}", projection.verdict);
         Ok(())
     }
 }
@@ -138,7 +142,7 @@ enum OutsideEvent {
 
 fn happens(world: &mut SimulatedOrder, what: OutsideEvent) {
     let commanded = |command| SignalKind::Commanded { comment: None, pull: None, command };
-    let head = world.survey().trace.pushed;
+    let head = world.projection().trace.pushed;
     match (what, head) {
         (OutsideEvent::Approve, _) => world.hear(commanded(SlashCommand::Approve)),
         (OutsideEvent::Retry, _) => {
@@ -207,11 +211,11 @@ stages:
     world.say("/approve");
     let approved = world.settle();
     assert!(matches!(&approved, OrderEnding::Approved { by, .. } if by == "ada"), "{approved:?}");
-    assert_eq!(world.survey().trace.pushed, Some(world.commit("polish/1")));
+    assert_eq!(world.projection().trace.pushed, Some(world.commit("polish/1")));
     happens(&mut world, OutsideEvent::Checks);
     assert_eq!(world.settle(), approved);
     assert_eq!(world.made("answer/1/read"), 1);
-    assert!(!Receipt::of(&world.journal, &world.survey()).verified);
+    assert!(!Receipt::of(&world.journal, &world.projection()).verified);
 }
 
 #[test]
@@ -229,7 +233,7 @@ stages:
     assert!(
         matches!(world.settle(), OrderEnding::Unverified { because, .. } if because.contains("code_reviewer has not reviewed"))
     );
-    assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
+    assert!(world.projection().trace.pull.is_some_and(|pull| !pull.ready));
 }
 
 #[test]
@@ -278,8 +282,8 @@ stages:
     }
     let ending = world.settle();
     assert!(matches!(ending, OrderEnding::Verified { .. }), "{ending:?}");
-    let survey = world.survey();
-    assert_eq!(survey.trace.pushed, survey.trace.work.map(|work| work.commit));
+    let projection = world.projection();
+    assert_eq!(projection.trace.pushed, projection.trace.work.map(|work| work.commit));
 }
 
 #[test]
@@ -300,7 +304,7 @@ stages:
         world = world.when(format!("answer/1/{round}/import"), vec![nothing()]);
     }
     world.settle();
-    assert!(matches!(world.survey().verdict, Verdict::Verified(_)));
+    assert!(matches!(world.projection().verdict, Verdict::Verified(_)));
     happens(&mut world, OutsideEvent::Retry);
     assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
     happens(&mut world, OutsideEvent::Approve);
@@ -308,7 +312,7 @@ stages:
     assert!(matches!(&approved, OrderEnding::Approved { by, .. } if by == "ada"), "{approved:?}");
     happens(&mut world, OutsideEvent::Checks);
     assert_eq!(world.settle(), approved);
-    assert!(!Receipt::of(&world.journal, &world.survey()).verified);
+    assert!(!Receipt::of(&world.journal, &world.projection()).verified);
 }
 
 /// The case in which it was found: handed over, sent back in vain, then a person's word was answered by another commit.

@@ -183,10 +183,10 @@ fn a_crash_at_any_moment_pays_nobody_twice() {
 fn a_commit_that_one_of_them_has_not_seen_is_not_verified() {
     let mut world = reviewed_by(ALL);
     world.settle();
-    let mut survey = world.survey();
-    let round = survey.trace.stages.iter_mut().find(|stage| stage.name == "review").unwrap();
+    let mut projection = world.projection();
+    let round = projection.trace.stages.iter_mut().find(|stage| stage.name == "review").unwrap();
     round.rounds[0].reviews.retain(|review| review.role != "security_reviewer");
-    let verdict = Verdict::of(world.journal.pipeline(), &survey.trace, survey.next.settled.as_ref());
+    let verdict = Verdict::of(world.journal.pipeline(), &projection.trace, projection.next.settled.as_ref());
     let by = "security_reviewer".to_owned();
     assert_eq!(verdict, Verdict::Inconclusive { why: Inconclusive::NotReviewed { by } });
 }

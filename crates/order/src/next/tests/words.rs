@@ -56,7 +56,7 @@ fn what_a_plan_cannot_do_without_is_asked_and_an_answer_on_the_issue_goes_on() {
     let mut world = planned(BLOCKED, PlanApproval::Auto);
     assert!(world.rests(), "it waits");
     assert_eq!((world.made("plan/1/ask"), world.made("implement/1/agent")), (1, 0));
-    assert_eq!(world.survey().trace.asks, Some(PendingApproval::Answers));
+    assert_eq!(world.projection().trace.asks, Some(PendingApproval::Answers));
     world.hear(SignalKind::IssueCommented { comment: 90, by_author: true });
     assert!(world.rests(), "asked once more");
     let Move::RunAgent(task) = moves_of(&world, "plan/2/agent")[0] else { panic!("an agent") };
@@ -176,7 +176,7 @@ stages:
 /// An order that stands before this effect.
 fn before(key: &str) -> SimulatedOrder {
     let mut world = SimulatedOrder::new();
-    while world.survey().next.moves.iter().all(|(next, _)| next.0 != key) {
+    while world.projection().next.moves.iter().all(|(next, _)| next.0 != key) {
         assert!(world.step(), "{key} comes: {:?}", world.made);
     }
     world
@@ -339,7 +339,7 @@ fn everything_that_stands_in_the_way_is_said_at_once_and_before_anything_is_paid
     let blocked = EffectOutcome::Preflighted { problems: problems.clone(), warnings: Vec::new() };
     let mut world = SimulatedOrder::new().when("preflight/1", vec![blocked]);
     assert!(matches!(world.settle(), OrderEnding::Failed { .. }));
-    assert_eq!(world.survey().trace.problems, problems);
+    assert_eq!(world.projection().trace.problems, problems);
     assert_eq!(world.made("classify/1/agent"), 0);
     world.say("/retry");
     assert!(matches!(world.settle(), OrderEnding::Verified { .. }));

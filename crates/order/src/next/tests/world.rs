@@ -64,10 +64,10 @@ pub(super) enum OrderEnding {
 }
 
 impl OrderEnding {
-    pub(super) fn of(survey: &OrderProjection) -> Option<Self> {
-        let because = || survey.surfaces().because.unwrap_or_default();
-        Some(match survey.next.settled.clone()? {
-            Settlement::Finished { pull } => match survey.verdict.clone() {
+    pub(super) fn of(projection: &OrderProjection) -> Option<Self> {
+        let because = || projection.surfaces().because.unwrap_or_default();
+        Some(match projection.next.settled.clone()? {
+            Settlement::Finished { pull } => match projection.verdict.clone() {
                 Verdict::Verified(_) => Self::Verified { pull },
                 Verdict::Approved { by, .. } => Self::Approved { pull, by, because: because() },
                 Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => {
@@ -203,7 +203,7 @@ impl SimulatedOrder {
     pub(super) fn rests(&mut self) -> bool {
         for _ in 0..500 {
             if !self.step() {
-                return self.survey().next.settled.is_none();
+                return self.projection().next.settled.is_none();
             }
         }
         panic!("does not rest: {:?}", self.made);
@@ -241,13 +241,13 @@ impl SimulatedOrder {
         self.hear(SignalKind::Commanded { comment: None, pull: None, command });
     }
 
-    pub(super) fn survey(&self) -> OrderProjection {
+    pub(super) fn projection(&self) -> OrderProjection {
         projection(self.journal.pipeline(), &self.journal, self.now)
     }
 
     /// Makes one move, if there is one; waits where that is the next thing.
     pub(super) fn step(&mut self) -> bool {
-        let next = self.survey().next;
+        let next = self.projection().next;
         let Some((key, r#move)) = next.moves.into_iter().next() else {
             let Some(until) = next.wake_at else { return false };
             self.now = self.now.max(until);
@@ -285,7 +285,7 @@ impl SimulatedOrder {
     /// Begins all that is named and stops what is not named any more, as the engine does; waits where that is the
     /// next thing. Whether there is anything left to do.
     pub(super) fn begin_all(&mut self) -> bool {
-        let next = self.survey().next;
+        let next = self.projection().next;
         self.under_way.retain(|(key, _)| next.moves.iter().any(|(named, _)| named == key));
         for (key, r#move) in next.moves {
             if !self.under_way.iter().any(|(known, _)| *known == key) {
@@ -313,7 +313,7 @@ impl SimulatedOrder {
     pub(super) fn settle_watched(&mut self, mut first: impl FnMut(&Self) -> usize) -> OrderEnding {
         for _ in 0..2_000 {
             if !self.begin_all() {
-                return OrderEnding::of(&self.survey()).expect("nothing to do and not settled");
+                return OrderEnding::of(&self.projection()).expect("nothing to do and not settled");
             }
             if !self.under_way.is_empty() {
                 let key = self.under_way[first(self)].0.0.clone();
@@ -326,7 +326,7 @@ impl SimulatedOrder {
     pub(super) fn settle(&mut self) -> OrderEnding {
         for _ in 0..500 {
             if !self.step() {
-                return OrderEnding::of(&self.survey()).expect("nothing to do and not settled");
+                return OrderEnding::of(&self.projection()).expect("nothing to do and not settled");
             }
         }
         panic!("does not settle: {:?}", self.made);
@@ -452,13 +452,13 @@ impl SimulatedOrder {
     }
 
     pub(super) fn state(&self, stage: &str) -> Option<StageState> {
-        let stages = self.survey().trace.stages;
+        let stages = self.projection().trace.stages;
         stages.iter().rfind(|known| known.name == stage).map(|stage| stage.state)
     }
 
     /// What became of the last signal.
     pub(super) fn last_answer(&self) -> Option<SignalAnswer> {
-        self.survey().answers.pop().map(|answered| answered.answer)
+        self.projection().answers.pop().map(|answered| answered.answer)
     }
 
     /// What a person's advice was in the run of that name.

@@ -153,7 +153,7 @@ fn outcome(settled: Option<&Settlement>, verdict: &Verdict) -> OutcomeWord {
             Verdict::Approved { .. } => OutcomeWord::Approved,
             Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => OutcomeWord::Unproven,
             Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => OutcomeWord::Unverified,
-            // The walk escalates what is rejected; said here as well, it cannot be said otherwise.
+            // The replay escalates what is rejected; said here as well, it cannot be said otherwise.
             Verdict::Rejected { .. } => OutcomeWord::Escalated,
         },
         Settlement::Escalated { .. } => OutcomeWord::Escalated,

@@ -1,4 +1,4 @@
-//! What a walk over the journal found, stage by stage. The status comment, the pull request's text, the receipt
+//! What a replay of the journal found, stage by stage. The status comment, the pull request's text, the receipt
 //! and the live display are made from this and from nothing else.
 
 use chrono::{DateTime, Utc};

@@ -74,7 +74,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict on the work that the walk has found, with how the order has ended, if it has.
+    /// The verdict on the work that the replay has found, with how the order has ended, if it has.
     pub fn of(pipeline: &Pipeline, trace: &OrderTrace, settled: Option<&Settlement>) -> Self {
         let Some(work) = &trace.work else { return Self::None };
         Self::of_work(pipeline, trace, work, settled)

@@ -1,4 +1,4 @@
-//! What is said of an order on GitHub, as text: its journal, and what a walk over it found, in; Markdown out.
+//! What is said of an order on GitHub, as text: its journal, and what a replay of it found, in; Markdown out.
 //!
 //! May know: the journal, its projection, the words and shapes of comments and pull requests.
 //! Must never know: the network, tokens, the clock. The same journal gives the same text, so that nothing is written

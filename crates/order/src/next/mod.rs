@@ -92,14 +92,14 @@ pub fn next(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> NextM
     projection(pipeline, journal, now).next
 }
 
-/// The next moves, and all else that a walk over the journal tells.
+/// The next moves, and all else that a replay of the journal tells.
 pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> OrderProjection {
     let heard = SignalLog::read(pipeline, journal, now);
-    let mut walk = Replay::new(pipeline, journal, journal.entries().len(), &heard, now);
-    let ran = walk.run();
+    let mut replay = Replay::new(pipeline, journal, journal.entries().len(), &heard, now);
+    let ran = replay.run();
     let answers = ran.answers_begun;
-    let budget = walk.budget();
-    let trace = walk.trace;
+    let budget = replay.budget();
+    let trace = replay.trace;
 
     let settled = match (heard.closed(), heard.cancelled()) {
         (Some(closure), _) => Some(closure.settlement()),

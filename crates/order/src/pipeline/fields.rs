@@ -1,4 +1,4 @@
-//! What a stage gives to those after it: the one table that the check of a file and the walk agree on.
+//! What a stage gives to those after it: the one table that the check of a file and the replay agree on.
 
 use super::{Check, Stage, StageKind, StageOutput};
 use crate::role::Role;

@@ -62,9 +62,9 @@ impl Replay<'_> {
         worker.most_runs = MOST_QUESTIONS;
         worker.escalation = Escalation::None;
         let begun = self.position;
-        let rounds = self.rounds(&worker, |walk, round, run| {
+        let rounds = self.rounds(&worker, |replay, round, run| {
             match IssueExamination::parse(run.map(AgentRun::complete_answer).unwrap_or_default()) {
-                Ok(examination) => walk.ask_about_contradictions(&worker, round, examination),
+                Ok(examination) => replay.ask_about_contradictions(&worker, round, examination),
                 Err(feedback) if round < MOST_QUESTIONS => Ok(RoundOutcome::invalid_output(feedback)),
                 Err(feedback) => Ok(RoundOutcome::Passed(Err(feedback.summary))),
             }

@@ -156,7 +156,7 @@ impl<'a> Replay<'a> {
         self.trace.work = newest(works);
     }
 
-    /// Whether a stage's turn has come; if so, the walk stands where all that it depends on has ended.
+    /// Whether a stage's turn has come; if so, the replay stands where all that it depends on has ended.
     fn readiness(&mut self, stage: &Stage) -> StageReadiness {
         (self.position, self.last_run) = (1, 1);
         for name in &stage.depends_on {

@@ -1,4 +1,4 @@
-//! The walk over the journal: what was observed is gone past, and the first effect that was not is the next move.
+//! The replay of the journal: what was observed is gone past, and the first effect that was not is the next move.
 //!
 //! - `graph` goes over the stages, `stages` knows each kind, `rounds` is the one loop that all of them are.
 //! - `worker` is who runs; `output`, `work` and `review` are the checks; `best` and `fingerprint` compare rounds.
@@ -129,7 +129,7 @@ pub(crate) struct Replay<'a> {
     pub(crate) base: Option<CommitSha>,
     /// The stages that came to an end.
     pub(crate) stage_results: BTreeMap<&'a str, StageResult>,
-    /// What the walk goes over; what came later is not known to it.
+    /// What the replay goes over; what came later is not known to it.
     pub(crate) prefix: JournalPrefix<'a>,
     /// The last entry that what is looked at now rests on. A word of a person's that came after it is about it.
     pub(crate) position: u64,
@@ -444,7 +444,7 @@ impl<'a> Replay<'a> {
         self.prefix.intended(key).next().map(|(seq, _)| seq)
     }
 
-    /// What was observed of an effect that the walk has gone past.
+    /// What was observed of an effect that the replay has gone past.
     pub(crate) fn seen(&self, key: &MoveKey) -> Option<&'a EffectOutcome> {
         self.prefix.observed(key).next_back().map(|seen| seen.outcome)
     }
@@ -472,7 +472,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What is left of the order's limits is looked up for a run that is to be made, which takes a walk over the whole
+    /// What is left of the order's limits is looked up for a run that is to be made, which takes a replay of the whole
     /// journal, and not for each that was made.
     fn in_time(&self, worker: &Worker, key: MoveKey, mut r#move: Box<Move>) -> Suspension {
         let remaining = self.remaining(worker, &key);

@@ -133,11 +133,11 @@ impl<'a> Replay<'a> {
         let wished = self.branch_or_default();
         let name = self.publisher().map_or("publish", |stage| stage.name.as_str());
         let issue = self.journal.opened().issue.number;
-        // What answers people came after all that is walked here: it changes nothing of it, and is not pushed over.
+        // What answers people came after all that is replayed here: it changes nothing of it, and is not pushed over.
         let pushes: Vec<LastPush> = self.pushes.iter().filter(|push| !push.is_answer).cloned().collect();
         let done = |push: &&LastPush| push.commit == work.commit && push.seq > self.position;
         let is_there = |push: &&LastPush| push.commit == work.commit;
-        // The remote has it: since what the walk looks at now, or from before and nothing else came since.
+        // The remote has it: since what the replay looks at now, or from before and nothing else came since.
         let last = || pushes.last().filter(is_there);
         let taken = pushes.iter().find(done).or_else(last);
         // What came later takes nothing back of it.

@@ -1,4 +1,4 @@
-//! What was heard so far, as the walk asks for it.
+//! What was heard so far, as the replay asks for it.
 
 use std::ops::Range;
 

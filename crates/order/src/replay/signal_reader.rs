@@ -215,10 +215,10 @@ impl SignalLog {
         if self.closed().is_some() {
             return OrderPhase::Over;
         }
-        let mut walk = Replay::new(pipeline, journal, length, self, at);
-        let ran = walk.run();
+        let mut replay = Replay::new(pipeline, journal, length, self, at);
+        let ran = replay.run();
         let can_be_retried =
-            Surfaces::of(ran.settled.as_ref(), &walk.verdict(ran.settled.as_ref())).can_be_retried;
+            Surfaces::of(ran.settled.as_ref(), &replay.verdict(ran.settled.as_ref())).can_be_retried;
         let segment = ran.answers_begun;
         let is_cancelled = self.cancelled().is_some();
         let gathers = ran.gathers && !is_cancelled && journal.opened().format >= GATHERING_IS_CANCELLED_SINCE;

@@ -57,14 +57,14 @@ impl Replay<'_> {
         if stage.checks.contains(&Check::PushedCommit) {
             worker.branch = Some(self.branch_or_default());
         }
-        let rounds = self.rounds(&worker, |walk, round, run| {
+        let rounds = self.rounds(&worker, |replay, round, run| {
             let (fields, made) = match run {
                 Some(run) => {
-                    let fields = passed!(walk.judge_output(stage, &worker, round, run)?);
-                    let made = match walk.base.clone() {
+                    let fields = passed!(replay.judge_output(stage, &worker, round, run)?);
+                    let made = match replay.base.clone() {
                         Some(base) if stage.checks.contains(&Check::PushedCommit) => {
                             let onto = CommitParents { start: base.clone(), parent: base, merges: None };
-                            passed!(walk.judge_import(stage, &worker, round, run, onto)?)
+                            passed!(replay.judge_import(stage, &worker, round, run, onto)?)
                         }
                         Some(_) | None => None,
                     };
@@ -75,18 +75,18 @@ impl Replay<'_> {
             let is_new = made.is_some();
             let there = || head.clone().filter(|_| run.is_none() || judges_what_is_there);
             let Some(work) = made.or_else(|| there().map(|work| CandidateWork { round, ..work })) else {
-                let fields = passed!(walk.judge_answer(stage, &worker, round, fields)?);
-                let fields = passed!(walk.judge_plan(stage, &worker, round, fields)?);
+                let fields = passed!(replay.judge_answer(stage, &worker, round, fields)?);
+                let fields = passed!(replay.judge_plan(stage, &worker, round, fields)?);
                 return Ok(RoundOutcome::Passed((fields, None)));
             };
-            let work = passed!(walk.judge_tests(stage, &worker, round, work)?);
+            let work = passed!(replay.judge_tests(stage, &worker, round, work)?);
             if is_new
-                && walk.pull_before(stage).is_some()
-                && let Err(declined) = walk.try_push(&work, None)?
+                && replay.pull_before(stage).is_some()
+                && let Err(declined) = replay.try_push(&work, None)?
             {
                 return Ok(push_declined(work, declined));
             }
-            let work = passed!(walk.judge_review(stage, &worker, round, work)?);
+            let work = passed!(replay.judge_review(stage, &worker, round, work)?);
             Ok(RoundOutcome::Passed((fields, Some(work))))
         })?;
         let mut concluded = match rounds {
@@ -143,18 +143,18 @@ impl Replay<'_> {
         worker.branch = Some(self.branch_or_default());
         worker.session = work.session.clone().filter(|_| work.agent == worker.agent);
         worker.previous = Some(work.answer.clone());
-        let rounds = self.rounds(&worker, |walk, round, run| {
+        let rounds = self.rounds(&worker, |replay, round, run| {
             let Some(run) = run else { return Ok(push_declined(work.clone(), declined.clone())) };
-            passed!(walk.judge_output(&asked, &worker, round, run)?);
+            passed!(replay.judge_output(&asked, &worker, round, run)?);
             let onto = CommitParents { start: base.clone(), parent: base.clone(), merges: None };
-            let made = walk.judge_import(&asked, &worker, round, run, onto)?;
+            let made = replay.judge_import(&asked, &worker, round, run, onto)?;
             let is_new =
                 !matches!(&made, RoundOutcome::Failed(failed) if failed.by == RoundCheck::PushedCommit);
             let made = if is_new { passed!(made) } else { None };
             let made = made.unwrap_or_else(|| work.clone());
-            let made = passed!(walk.judge_tests(&asked, &worker, round, made)?);
-            let made = passed!(walk.judge_review(&asked, &worker, round, made)?);
-            Ok(match walk.try_push(&made, (!is_new).then_some(round))? {
+            let made = passed!(replay.judge_tests(&asked, &worker, round, made)?);
+            let made = passed!(replay.judge_review(&asked, &worker, round, made)?);
+            Ok(match replay.try_push(&made, (!is_new).then_some(round))? {
                 Ok(branch) => RoundOutcome::Passed((branch, made)),
                 Err(declined) => push_declined(made, declined),
             })
@@ -243,8 +243,8 @@ impl Replay<'_> {
             worker.inputs.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
         let mut summary = String::new();
         if stage.agent.is_some() {
-            let written = self.rounds(&worker, |walk, round, run| match run {
-                Some(run) => walk.judge_output(stage, &worker, round, run),
+            let written = self.rounds(&worker, |replay, round, run| match run {
+                Some(run) => replay.judge_output(stage, &worker, round, run),
                 None => Ok(RoundOutcome::invalid_output(Feedback::passed("nothing was written"))),
             })?;
             match written {

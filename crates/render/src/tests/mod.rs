@@ -115,7 +115,7 @@ pub(crate) fn run(round: u32, rework: Option<(u32, u32)>) -> Move {
     })
 }
 
-/// What a walk would have found; each test says what it is about.
+/// What a replay would have found; each test says what it is about.
 pub(crate) fn projection(trace: OrderTrace, settled: Option<Settlement>) -> OrderProjection {
     let next = NextMoves { moves: Vec::new(), wake_at: None, settled };
     let budget = OrderBudget {

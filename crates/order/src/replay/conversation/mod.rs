@@ -4,7 +4,7 @@
 //!
 //! - `points` is what is asked for, `round` the worker's round, `branch` what moved under it, `told` what is said of it.
 //!
-//! May know: the walk. Must never know: how GitHub says any of this.
+//! May know: the replay. Must never know: how GitHub says any of this.
 
 mod branch;
 mod points;

@@ -156,10 +156,10 @@ impl Replay<'_> {
         // Another request may want a proof of its own.
         self.asked_for_proof.remove(ReservedWord::Answer.word());
         let mut is_overtaken = false;
-        let rounds = self.rounds(&worker, |walk, round, run| {
+        let rounds = self.rounds(&worker, |replay, round, run| {
             let Some(run) = run else { return Ok(RoundOutcome::invalid_output(Feedback::passed(""))) };
             let said = if by_deed {
-                passed!(walk.judge_output(&stage, &worker, round, run)?);
+                passed!(replay.judge_output(&stage, &worker, round, run)?);
                 Ok(points.iter().map(PointAnswer::by_deed).collect())
             } else {
                 answers(run, points)
@@ -171,14 +171,14 @@ impl Replay<'_> {
             {
                 return Ok(RoundOutcome::Passed((said.clone(), None)));
             }
-            let made = walk.judge_import(&stage, &worker, round, run, onto.clone())?;
+            let made = replay.judge_import(&stage, &worker, round, run, onto.clone())?;
             if let RoundOutcome::Failed(failed) = &made
                 && failed.by == RoundCheck::PushedCommit
             {
                 let may_be_words = !by_deed && points.iter().all(|point| !point.needs_a_commit());
                 match said {
                     Err(fault) => return Ok(RoundOutcome::invalid_output(fault)),
-                    Ok(said) if may_be_words && walk.was_told_of_a_missing_commit(round) => {
+                    Ok(said) if may_be_words && replay.was_told_of_a_missing_commit(round) => {
                         return Ok(RoundOutcome::Passed((said, None)));
                     }
                     Ok(_) => {}
@@ -189,15 +189,15 @@ impl Replay<'_> {
                 Ok(said) => said,
                 // What was pushed is not thrown away for the words around it.
                 Err(fault) if made.is_some() => {
-                    walk.words_on(&worker, round, run.session_id.clone(), fault, points)?
+                    replay.words_on(&worker, round, run.session_id.clone(), fault, points)?
                 }
                 Err(fault) => return Ok(RoundOutcome::invalid_output(fault)),
             };
             let Some(mut work) = made else { return Ok(RoundOutcome::Passed((answers, None))) };
             work.changed = union(&before.changed, &work.changed);
-            let work = passed!(walk.judge_tests(&stage, &worker, round, work)?);
-            let work = passed!(walk.judge_review(&stage, &worker, round, work)?);
-            match walk.push_over(answer, &work, &head)? {
+            let work = passed!(replay.judge_tests(&stage, &worker, round, work)?);
+            let work = passed!(replay.judge_review(&stage, &worker, round, work)?);
+            match replay.push_over(answer, &work, &head)? {
                 BranchPushOutcome::Yes => {}
                 BranchPushOutcome::Overtaken => is_overtaken = true,
                 BranchPushOutcome::Declined(declined) => return Ok(push_declined(work, declined)),

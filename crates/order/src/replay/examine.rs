@@ -77,7 +77,7 @@ impl Replay<'_> {
             Ok(WorkerOutcome::GivenUp(given_up)) => given_up.because,
             Ok(WorkerOutcome::Decided { .. }) => "a person had the work go on without".to_owned(),
             Err(Suspension::Settled(settled)) => settled.because().unwrap_or_default().to_owned(),
-            Err(halt) => return Err(halt),
+            Err(suspension) => return Err(suspension),
         };
         // A `/retry` that has the examiner tried once more is for the stages after it as well.
         self.position = begun;
@@ -231,7 +231,7 @@ impl Replay<'_> {
                 Err(Suspension::Settled(settled)) => {
                     return Ok(Err(settled.because().unwrap_or_default().to_owned()));
                 }
-                Err(halt) => return Err(halt),
+                Err(suspension) => return Err(suspension),
             };
             match second_reading(run.complete_answer()) {
                 Ok(readings) => return Ok(Ok(readings)),

@@ -123,14 +123,14 @@ impl<'a> Replay<'a> {
                             StageResult::failed(Settlement::Failed { because })
                         }
                         Err(
-                            halt @ (Suspension::PendingMove(..)
+                            suspension @ (Suspension::PendingMove(..)
                             | Suspension::Timer(_)
                             | Suspension::SideBySide(_)
                             | Suspension::PlanReview),
                         ) => {
                             at_work += 1;
                             tree_is_taken |= stage.writes_tree();
-                            ran.take(halt);
+                            ran.take(suspension);
                             continue;
                         }
                     }
@@ -211,8 +211,8 @@ impl<'a> Replay<'a> {
             }
             None => self.accept_by_itself().and_then(|()| self.replace_attempt()),
         };
-        if let Err(halt) = handed {
-            return ran.take(halt);
+        if let Err(suspension) = handed {
+            return ran.take(suspension);
         }
         let pull = self.trace.pull.as_ref().map(|pull| pull.number);
         let first = self.pipeline.stages.iter().find_map(|stage| {
@@ -224,9 +224,9 @@ impl<'a> Replay<'a> {
             None => self.settled_as(pull),
         };
         if let Settlement::Finished { pull: None } = settled
-            && let Err(halt) = self.post_results()
+            && let Err(suspension) = self.post_results()
         {
-            return ran.take(halt);
+            return ran.take(suspension);
         }
         let is_handed_over = || self.stage_results.values().any(|known| known.state == StageState::Escalated);
         ran.approvable = pull.is_some()
@@ -280,7 +280,7 @@ impl<'a> Replay<'a> {
                 self.trace.note(format!("The results could not be posted on the issue: {why}."));
                 Ok(())
             }
-            Err(halt) => Err(halt),
+            Err(suspension) => Err(suspension),
         }
     }
 

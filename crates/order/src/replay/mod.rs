@@ -103,13 +103,15 @@ pub(crate) struct ReplayResult {
 }
 
 impl ReplayResult {
-    pub(crate) fn take(&mut self, halt: Suspension) {
-        match halt {
+    pub(crate) fn take(&mut self, suspension: Suspension) {
+        match suspension {
             Suspension::PendingMove(key, r#move) => self.moves.push((key, *r#move)),
             Suspension::Timer(until) => {
                 self.wake_at = Some(self.wake_at.map_or(until, |known| known.min(until)))
             }
-            Suspension::SideBySide(halts) => halts.into_iter().for_each(|halt| self.take(halt)),
+            Suspension::SideBySide(suspensions) => {
+                suspensions.into_iter().for_each(|suspension| self.take(suspension))
+            }
             Suspension::Settled(settlement) => self.settled = Some(settlement),
             Suspension::OverBudget { because } => self.settled = Some(Settlement::Failed { because }),
             Suspension::PlanReview => self.plan_waits = true,
@@ -201,9 +203,9 @@ impl<'a> Replay<'a> {
     pub(crate) fn run(&mut self) -> ReplayResult {
         let mut ran = match self.begin() {
             Ok(()) => self.stages(),
-            Err(halt) => {
+            Err(suspension) => {
                 let mut ran = ReplayResult::default();
-                ran.take(halt);
+                ran.take(suspension);
                 ran
             }
         };
@@ -358,7 +360,7 @@ impl<'a> Replay<'a> {
         Err(Suspension::Settled(Settlement::Refused { because }))
     }
 
-    /// What was observed of an effect. Not yet: a halt that names it, with whether the session to resume was
+    /// What was observed of an effect. Not yet: a suspension that names it, with whether the session to resume was
     /// unknown before. In trouble: a pause, or the end when it was tried often enough.
     pub(crate) fn observe(
         &mut self,
@@ -468,7 +470,7 @@ impl<'a> Replay<'a> {
             Ok(Observation { outcome: EffectOutcome::AgentRan(run), seq, .. }) => Ok((run, seq)),
             Ok(_) => Err(self.mismatch(key)),
             Err(Suspension::PendingMove(key, r#move)) => Err(self.in_time(worker, key, r#move)),
-            Err(halt) => Err(halt),
+            Err(suspension) => Err(suspension),
         }
     }
 

@@ -126,7 +126,7 @@ impl Replay<'_> {
                 ))),
                 Ok(Err(not_paid @ ReviewFailure::NotPaid(_))) => failures.push(not_paid),
                 Err(Suspension::Settled(settlement)) => drop(settled.get_or_insert(settlement)),
-                Err(halt) => under_way.push(halt),
+                Err(suspension) => under_way.push(suspension),
             }
             position = position.max(self.position);
         }
@@ -160,7 +160,7 @@ impl Replay<'_> {
             let run = match self.run_agent(&key, task, asked) {
                 Ok((run, _)) => run,
                 Err(Suspension::OverBudget { because }) => return Ok(Err(ReviewFailure::NotPaid(because))),
-                Err(halt) => return Err(halt),
+                Err(suspension) => return Err(suspension),
             };
             // What it was asked then, and not what it would be asked today.
             let mut forms = self.prefix.intended(&key).filter_map(|(_, intended)| {
@@ -303,7 +303,7 @@ impl Replay<'_> {
                 self.trace.note(format!("The review of round {round} could not be put on the pull request."));
                 Ok(())
             }
-            Err(halt) => Err(halt),
+            Err(suspension) => Err(suspension),
         }
     }
 }

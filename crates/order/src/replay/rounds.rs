@@ -118,7 +118,7 @@ impl Replay<'_> {
                                 judge(self, round, Some(run))
                             }
                         }
-                        Err(halt) => Err(halt),
+                        Err(suspension) => Err(suspension),
                     }
                 };
                 match other {
@@ -159,7 +159,7 @@ impl Replay<'_> {
                     exhausted
                 }
                 Err(Suspension::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
-                Err(halt) => return Err(halt),
+                Err(suspension) => return Err(suspension),
             };
             let Some(exhausted) = exhausted else { continue };
             match self.escalate(worker, round, &exhausted, best.as_ref(), guided) {
@@ -191,7 +191,7 @@ impl Replay<'_> {
                     return Ok(given_up(because, best, to));
                 }
                 Err(Suspension::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
-                Err(halt) => return Err(halt),
+                Err(suspension) => return Err(suspension),
             }
         }
         Ok(given_up("there are no more rounds".to_owned(), best, EscalationTarget::Person))

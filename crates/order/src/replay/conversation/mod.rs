@@ -88,16 +88,16 @@ impl<'a> Replay<'a> {
             match self.answer(answer, pull, &batch, &mut talk) {
                 Ok(AnswerOutcome::Settled(settlement)) => {
                     ran.given_up = false;
-                    if let Err(halt) = self.accepted_as_it_is(answer, settlement, ran) {
+                    if let Err(suspension) = self.accepted_as_it_is(answer, settlement, ran) {
                         ran.settled = None;
-                        return ran.take(halt);
+                        return ran.take(suspension);
                     }
                 }
                 Ok(AnswerOutcome::GivenUp(settlement)) => {
                     ran.given_up = true;
-                    if let Err(halt) = self.accepted_as_it_is(answer, settlement, ran) {
+                    if let Err(suspension) = self.accepted_as_it_is(answer, settlement, ran) {
                         ran.settled = None;
-                        return ran.take(halt);
+                        return ran.take(suspension);
                     }
                 }
                 Ok(AnswerOutcome::Overtaken) => carried = batch,
@@ -112,13 +112,13 @@ impl<'a> Replay<'a> {
                     return;
                 }
                 Err(
-                    halt @ (Suspension::PendingMove(..)
+                    suspension @ (Suspension::PendingMove(..)
                     | Suspension::Timer(_)
                     | Suspension::SideBySide(_)
                     | Suspension::PlanReview),
                 ) => {
                     ran.settled = None;
-                    return ran.take(halt);
+                    return ran.take(suspension);
                 }
             }
             since = begun.unwrap_or(since);
@@ -304,7 +304,7 @@ impl<'a> Replay<'a> {
                 self.trace.note(format!("Something could not be said on the pull request: {because}"));
                 Ok(())
             }
-            Err(halt) => Err(halt),
+            Err(suspension) => Err(suspension),
         }
     }
 

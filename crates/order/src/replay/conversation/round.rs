@@ -206,14 +206,14 @@ impl Replay<'_> {
         });
         let rounds = match rounds {
             Ok(rounds) => rounds,
-            Err(halt) => {
+            Err(suspension) => {
                 if !matches!(
-                    halt,
+                    suspension,
                     Suspension::PendingMove(..) | Suspension::Timer(_) | Suspension::SideBySide(_)
                 ) {
                     self.trace.conclude(ReservedWord::Answer.word(), StageState::Failed);
                 }
-                return Err(halt);
+                return Err(suspension);
             }
         };
         match rounds {
@@ -296,7 +296,7 @@ impl Replay<'_> {
         let said = match self.run_agent(&key, task, &asked) {
             Ok((run, _)) => answers(run, points),
             Err(Suspension::OverBudget { .. } | Suspension::Settled(_)) => Err(Feedback::passed("")),
-            Err(halt) => return Err(halt),
+            Err(suspension) => return Err(suspension),
         };
         if let Ok(said) = said {
             return Ok(said);

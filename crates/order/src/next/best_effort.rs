@@ -80,14 +80,14 @@ impl<'a> BestEffortMoves<'a> {
     /// Whoever commands sees at once that it was read, and what became of it. Who may not hears nothing, unless the
     /// repository wishes one polite line.
     #[expect(clippy::wildcard_enum_match_arm, reason = "only words are answered with words")]
-    pub(super) fn say_what_became(&mut self, heard: &SignalLog, settled: Option<&Settlement>) {
+    pub(super) fn say_what_became(&mut self, signals: &SignalLog, settled: Option<&Settlement>) {
         if matches!(settled, Some(Settlement::Refused { .. })) {
             return;
         }
         let answers_outsiders = self.journal.prepared().is_some_and(|known| known.settings.answer_outsiders);
         let mut known: BTreeSet<u64> = self.journal.opened().comment.into_iter().collect();
         let mut outsiders = 0;
-        for answered in &heard.answers {
+        for answered in &signals.answers {
             let entry =
                 usize::try_from(answered.signal).ok().and_then(|seq| self.journal.entries().get(seq - 1));
             let Some(JournalEvent::Signaled { signal, .. }) = entry.map(|entry| &entry.event) else {
@@ -155,12 +155,12 @@ impl<'a> BestEffortMoves<'a> {
     }
 
     /// Once for each kind of change: what is worked on is the text as it was.
-    pub(super) fn say_that_the_text_stays(&mut self, heard: &SignalLog, settled: Option<&Settlement>) {
+    pub(super) fn say_that_the_text_stays(&mut self, signals: &SignalLog, settled: Option<&Settlement>) {
         if matches!(settled, Some(Settlement::Refused { .. })) {
             return;
         }
         let on = self.place(None);
-        for (is_kept, comment) in [(heard.text_kept.edit, false), (heard.text_kept.comment, true)] {
+        for (is_kept, comment) in [(signals.text_kept.edit, false), (signals.text_kept.comment, true)] {
             if is_kept {
                 let key = if comment { "text-commented" } else { "text-edited" };
                 self.run(
@@ -201,8 +201,8 @@ impl<'a> BestEffortMoves<'a> {
     }
 
     /// The issue hears one line about the end of its pull request, and labels and branch are put in order.
-    pub(super) fn tidy_up(&mut self, heard: &SignalLog, trace: &OrderTrace) {
-        let Some(closure) = heard.closed() else { return };
+    pub(super) fn tidy_up(&mut self, signals: &SignalLog, trace: &OrderTrace) {
+        let Some(closure) = signals.closed() else { return };
         let on = CommentTarget::Issue(self.journal.opened().issue.number);
         let saying = NoticeComment::PullClosed {
             pull: closure.pull,
@@ -224,12 +224,12 @@ impl<'a> BestEffortMoves<'a> {
     /// What came to no good end after its pull request was opened is not left there as if more were to come.
     pub(super) fn end_the_text(
         &mut self,
-        (heard, answers): (&SignalLog, u32),
+        (signals, answers): (&SignalLog, u32),
         trace: &OrderTrace,
         settled: Option<&Settlement>,
     ) {
         // Once for each time that it is stopped, or that answers to people came to nothing.
-        let times = heard.commands.len() + heard.cancels.len();
+        let times = signals.commands.len() + signals.cancels.len();
         let key = match settled {
             Some(Settlement::Cancelled { .. } | Settlement::Failed { .. } | Settlement::Blocked { .. }) => {
                 MoveKey::beside(ReservedWord::Ended, format_args!("{times}/text"))

@@ -94,14 +94,14 @@ pub fn next(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> NextM
 
 /// The next moves, and all else that a replay of the journal tells.
 pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> OrderProjection {
-    let heard = SignalLog::read(pipeline, journal, now);
-    let mut replay = Replay::new(pipeline, journal, journal.entries().len(), &heard, now);
+    let signals = SignalLog::read(pipeline, journal, now);
+    let mut replay = Replay::new(pipeline, journal, journal.entries().len(), &signals, now);
     let ran = replay.run();
     let answers = ran.answers_begun;
     let budget = replay.budget();
     let trace = replay.trace;
 
-    let settled = match (heard.closed(), heard.cancelled()) {
+    let settled = match (signals.closed(), signals.cancelled()) {
         (Some(closure), _) => Some(closure.settlement()),
         (None, Some((_, because))) => Some(Settlement::Cancelled { because: because.to_owned() }),
         (None, None) => None,
@@ -110,20 +110,20 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
         Some(settled) => NextMoves { moves: Vec::new(), wake_at: None, settled: Some(settled) },
         None => NextMoves { moves: ran.moves, wake_at: ran.wake_at, settled: ran.settled },
     };
-    if let Some(again) = heard.ask_again {
+    if let Some(again) = signals.ask_again {
         next.wake_at = Some(next.wake_at.map_or(again, |known| known.min(again)));
     }
     // Questions about rights come first: their answers may make the rest needless.
-    next.moves.retain(|(key, _)| heard.pending.iter().all(|(asked, _)| asked != key));
-    next.moves.splice(0..0, heard.pending.iter().cloned());
+    next.moves.retain(|(key, _)| signals.pending.iter().all(|(asked, _)| asked != key));
+    next.moves.splice(0..0, signals.pending.iter().cloned());
 
     let verdict = Verdict::of(pipeline, &trace, next.settled.as_ref());
-    let revision = revision(journal, &heard.answers, (next.settled.as_ref(), heard.first_end()));
+    let revision = revision(journal, &signals.answers, (next.settled.as_ref(), signals.first_end()));
     let mut errands = BestEffortMoves::of(journal, now);
-    errands.say_what_became(&heard, next.settled.as_ref());
-    errands.say_that_the_text_stays(&heard, next.settled.as_ref());
-    errands.tidy_up(&heard, &trace);
-    errands.end_the_text((&heard, answers), &trace, next.settled.as_ref());
+    errands.say_what_became(&signals, next.settled.as_ref());
+    errands.say_that_the_text_stays(&signals, next.settled.as_ref());
+    errands.tidy_up(&signals, &trace);
+    errands.end_the_text((&signals, answers), &trace, next.settled.as_ref());
     errands.check_run(&trace, Surfaces::of(next.settled.as_ref(), &verdict).check);
     next.moves.append(&mut errands.moves);
     if let Some(due) = errands.wake_at {
@@ -137,7 +137,7 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
         next,
         trace,
         verdict,
-        answers: heard.answers,
+        answers: signals.answers,
         usd_limit: budget.usd_limit,
         budget,
         revision,

@@ -157,7 +157,7 @@ impl<'a> Replay<'a> {
         pipeline: &'a Pipeline,
         journal: &'a Journal,
         length: usize,
-        heard: &'a SignalLog,
+        signals: &'a SignalLog,
         now: DateTime<Utc>,
     ) -> Self {
         let (opened, prefix) = (journal.opened(), journal.first(length));
@@ -177,7 +177,7 @@ impl<'a> Replay<'a> {
         let mut replay = Self {
             journal,
             pipeline,
-            signals: SignalLogView { log: heard, segment: 0 },
+            signals: SignalLogView { log: signals, segment: 0 },
             trace,
             task,
             variables,

@@ -132,13 +132,13 @@ impl SignalLog {
                 listener.read(entry, signal);
             }
         }
-        let SignalReader { log: mut heard, mut decided, .. } = listener;
+        let SignalReader { log: mut signals, mut decided, .. } = listener;
         decided.sort_by_key(|decided| decided.seq);
         for decided in decided {
-            heard.decide(pipeline, journal, decided);
+            signals.decide(pipeline, journal, decided);
         }
-        heard.answers.sort_by_key(|answered| answered.signal);
-        heard
+        signals.answers.sort_by_key(|answered| answered.signal);
+        signals
     }
 
     fn decide(&mut self, pipeline: &Pipeline, journal: &Journal, decided: ResolvedSignal) {

@@ -133,12 +133,12 @@ impl Store {
         }
         let mut estimate = estimate(&mut tx, run).await?;
         let day = day_of(run.begins_at);
-        for (purse, budget) in budget_scopes(run, limits) {
-            let spent = spent(&mut tx, run, purse, day).await?;
+        for (scope, budget) in budget_scopes(run, limits) {
+            let spent = spent(&mut tx, run, scope, day).await?;
             if let Err(limit) = hold(&budget, &spent, &mut estimate) {
                 let until = day + TimeDelta::days(1);
                 return Ok(BudgetReservation::Exceeded(DailyLimitExceeded {
-                    scope: purse,
+                    scope,
                     limit,
                     estimate: estimate.cost(),
                     until,
@@ -290,10 +290,10 @@ fn budget_scopes(
 async fn spent(
     tx: &mut WriteTransaction,
     run: &PlannedAgentRun,
-    purse: BudgetScope,
+    scope: BudgetScope,
     day: DateTime<Utc>,
 ) -> Result<DailySpending, StoreError> {
-    let (repository, sender) = match purse {
+    let (repository, sender) = match scope {
         BudgetScope::Repository => (Some(to_column(run.repository.0, "a repository's id")?), None),
         BudgetScope::Sender => (None, run.sender.map(|id| to_column(id.0, "a person's id")).transpose()?),
         BudgetScope::All => (None, None),

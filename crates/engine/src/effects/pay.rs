@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn what_is_spent_is_said_with_what_it_costs_to_go_on_and_when() {
         let until = "2026-11-23T00:00:00Z".parse().unwrap();
-        let over = |purse, limit| DailyLimitExceeded {
-            scope: purse,
+        let over = |scope, limit| DailyLimitExceeded {
+            scope,
             limit,
             estimate: RunCost { usd: 0.42, seconds: 90.0 },
             until,

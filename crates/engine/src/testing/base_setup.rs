@@ -66,12 +66,12 @@ impl CommitTester {
     pub(super) async fn with_base_setup(
         &self,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
     ) -> Result<Option<BaseSetup>, EffectError> {
-        if !judging.is_set_up_anew() {
+        if !basis.is_set_up_anew() {
             return Ok(None);
         }
-        let edited: BTreeSet<String> = judging.edited_setup.iter().cloned().collect();
+        let edited: BTreeSet<String> = basis.edited_setup.iter().cloned().collect();
         let TestRunRequest { repository, base, commit, .. } = ask.clone();
         let changes = self.git(move |workspaces| workspaces.changes(&repository, &base, &commit)).await?;
         let mut put_back = Vec::new();
@@ -84,10 +84,10 @@ impl CommitTester {
             put_back.push(Overlay { path: file.path, action });
         }
         Ok(Some(BaseSetup::PutBack(Box::new(VerdictBasis {
-            plan: judging.before.clone(),
+            plan: basis.before.clone(),
             edited_setup: Vec::new(),
             put_back,
-            ..judging.clone()
+            ..basis.clone()
         }))))
     }
 
@@ -95,18 +95,18 @@ impl CommitTester {
     pub(super) async fn is_offline_failure(
         &self,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
         own: &CheckoutRun,
     ) -> Result<bool, EffectError> {
         if !own.is_offline_failure() {
             return Ok(false);
         }
-        let place = judging.checkouts.acquire(self, ask).await?;
+        let place = basis.checkouts.acquire(self, ask).await?;
         let of_base = EnvironmentRequest::of_base(
             &self.settings,
             (ask.repository.clone(), ask.base.clone()),
-            judging.base.clone(),
-            judging.before.clone(),
+            basis.base.clone(),
+            basis.before.clone(),
             EnvironmentOwner::Folder(place.folder.join("offline")),
             place.inside.clone(),
         );
@@ -120,7 +120,7 @@ impl CommitTester {
     pub(super) async fn asked_in_vain(
         &self,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
         own: &CheckoutRun,
     ) -> Result<Option<NetworkRecord>, EffectError> {
         let mut record = own.setup.as_ref().and_then(|setup| setup.network.clone());
@@ -128,9 +128,9 @@ impl CommitTester {
             let TestRunRequest { repository, commit, .. } = ask.clone();
             let of = (repository.clone(), commit.clone());
             let source = self.git(move |workspaces| workspaces.source_tree(&repository, &commit)).await?;
-            let place = judging.checkouts.acquire(self, ask).await?;
+            let place = basis.checkouts.acquire(self, ask).await?;
             let owner = EnvironmentOwner::Folder(place.folder.join("asks"));
-            let plan = judging.plan.clone();
+            let plan = basis.plan.clone();
             let request =
                 EnvironmentRequest::of_base(&self.settings, of, source, plan, owner, place.inside.clone());
             let request = EnvironmentRequest { network: SetupNetwork::Nowhere, ..request };

@@ -61,11 +61,11 @@ impl CommitTester {
     pub(super) async fn baseline(
         &self,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
     ) -> Result<CachedBaseline, EffectError> {
-        match read(&self.file_of(ask, judging)) {
+        match read(&self.file_of(ask, basis)) {
             Some(known) => Ok(known),
-            None => self.baseline_anew(ask, judging).await,
+            None => self.baseline_anew(ask, basis).await,
         }
     }
 
@@ -73,22 +73,22 @@ impl CommitTester {
         &self,
         source: BaselineSource,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
     ) -> Result<CachedBaseline, EffectError> {
         match source {
-            BaselineSource::KnownOrRun => self.baseline(ask, judging).await,
-            BaselineSource::Run => self.baseline_anew(ask, judging).await,
+            BaselineSource::KnownOrRun => self.baseline(ask, basis).await,
+            BaselineSource::Run => self.baseline_anew(ask, basis).await,
         }
     }
 
     async fn baseline_anew(
         &self,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
     ) -> Result<CachedBaseline, EffectError> {
-        let file = self.file_of(ask, judging);
-        let run = CheckoutRunSpec::all("-base", &ask.base, &judging.before);
-        let ran = self.run_in_checkout(ask, judging, run).await?;
+        let file = self.file_of(ask, basis);
+        let run = CheckoutRunSpec::all("-base", &ask.base, &basis.before);
+        let ran = self.run_in_checkout(ask, basis, run).await?;
         let outputs = ran.outputs().collect();
         let text = ran.last_output();
         let tail =
@@ -112,8 +112,8 @@ impl CommitTester {
     }
 
     /// The same commit tested in another way, or behind other walls, is another baseline.
-    fn file_of(&self, ask: &TestRunRequest, judging: &VerdictBasis) -> PathBuf {
-        let (plan, mut digest) = (&judging.before, Sha256::new());
+    fn file_of(&self, ask: &TestRunRequest, basis: &VerdictBasis) -> PathBuf {
+        let (plan, mut digest) = (&basis.before, Sha256::new());
         let mode = self.sandbox.mode().to_string();
         let setup = plan.setup_command();
         for part in
@@ -128,7 +128,7 @@ impl CommitTester {
             digest.update(image);
         }
         // So is one where contents of Git LFS were not here by then.
-        for (path, content) in judging.base.large_files() {
+        for (path, content) in basis.base.large_files() {
             digest.update(path.as_os_str().as_encoded_bytes());
             digest.update(content);
         }

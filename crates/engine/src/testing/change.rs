@@ -43,9 +43,9 @@ pub(super) struct ChangeAnalysis {
 pub(super) async fn read_change(
     testing: &CommitTester,
     ask: &TestRunRequest,
-    judging: &VerdictBasis,
+    basis: &VerdictBasis,
 ) -> Result<ChangeAnalysis, EffectError> {
-    let command = judging.before.test_command().unwrap_or_default().to_owned();
+    let command = basis.before.test_command().unwrap_or_default().to_owned();
     let TestRunRequest { repository, base, commit, .. } = ask.clone();
     testing
         .git(move |workspaces| {

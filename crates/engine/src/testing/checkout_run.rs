@@ -169,12 +169,12 @@ impl CommitTester {
     pub(super) async fn run_in_checkout(
         &self,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
         run: CheckoutRunSpec<'_>,
     ) -> Result<CheckoutRun, EffectError> {
-        let place = judging.checkouts.acquire(self, ask).await?;
+        let place = basis.checkouts.acquire(self, ask).await?;
         let (what, begun) = (run.what, Instant::now());
-        let ran = Box::pin(self.run_in_each_folder(ask, judging, run, &place)).await;
+        let ran = Box::pin(self.run_in_each_folder(ask, basis, run, &place)).await;
         remove(&place.folder).await?;
         tracing::debug!(
             run = format!("tests{what}"),
@@ -188,16 +188,16 @@ impl CommitTester {
     async fn run_in_each_folder(
         &self,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
         let mut folders = run.plan.in_each_folder().into_iter();
         let Some((folder, plan)) = folders.next() else {
-            return Box::pin(self.run_in(ask, judging, run, place)).await;
+            return Box::pin(self.run_in(ask, basis, run, place)).await;
         };
         let own = CheckoutRunSpec { plan: &plan, only: None, ..run.clone() };
-        let mut all = Box::pin(self.run_in(ask, judging, own, place)).await?.of_folder(folder);
+        let mut all = Box::pin(self.run_in(ask, basis, own, place)).await?.of_folder(folder);
         let mut reports = vec![(folder, std::mem::take(&mut all.reading))];
         for (folder, plan) in folders {
             if all.test.is_none() {
@@ -205,7 +205,7 @@ impl CommitTester {
             }
             remove(&place.folder).await?;
             let own = CheckoutRunSpec { plan: &plan, only: None, ..run.clone() };
-            let mut next = Box::pin(self.run_in(ask, judging, own, place)).await?.of_folder(folder);
+            let mut next = Box::pin(self.run_in(ask, basis, own, place)).await?.of_folder(folder);
             reports.push((folder, std::mem::take(&mut next.reading)));
             all = all.joined(next);
         }
@@ -219,13 +219,13 @@ impl CommitTester {
     async fn run_in(
         &self,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
         let (only, what, plan, at) = (run.only, run.what, run.plan, run.at);
         let timeout = run.time.unwrap_or(self.settings.test_time);
-        let (mut ran, ready) = Box::pin(self.prepare(ask, judging, run, place)).await?;
+        let (mut ran, ready) = Box::pin(self.prepare(ask, basis, run, place)).await?;
         let Some(ready) = ready else { return Ok(ran) };
         let how = CommandOptions {
             name: format!("tests{what}"),
@@ -253,15 +253,15 @@ impl CommitTester {
     pub(super) async fn prepare(
         &self,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
         run: CheckoutRunSpec<'_>,
         place: &CheckoutPlace,
     ) -> Result<(CheckoutRun, Option<PreparedCheckout>), EffectError> {
         let CheckoutRunSpec { what, commit, overlays, plan, .. } = run;
         let services = &plan.services;
-        let overlays = judging.laid_over(*commit == ask.base, overlays);
+        let overlays = basis.laid_over(*commit == ask.base, overlays);
         let (source, laid) = self.source(ask, commit, overlays).await?;
-        let of_plan = (commit, plan, judging);
+        let of_plan = (commit, plan, basis);
         let own = self.own_environment(ask, of_plan, (source.clone(), laid.clone()), place).await?;
         let version = own.version_tag.clone();
         let mut ran = CheckoutRun {
@@ -274,7 +274,7 @@ impl CommitTester {
             is_selected: false,
             invocation: None,
         };
-        let environment = match self.environment(ask, judging, own).await? {
+        let environment = match self.environment(ask, basis, own).await? {
             Preparation::Ready(environment) => environment,
             Preparation::Failed(failed) => {
                 let mut failed = *failed;
@@ -363,7 +363,7 @@ impl CommitTester {
     async fn own_environment(
         &self,
         ask: &TestRunRequest,
-        (commit, plan, judging): (&CommitSha, &EnvironmentPlan, &VerdictBasis),
+        (commit, plan, basis): (&CommitSha, &EnvironmentPlan, &VerdictBasis),
         (source, laid): (SourceTree, Vec<PathBuf>),
         place: &CheckoutPlace,
     ) -> Result<EnvironmentRequest, EffectError> {
@@ -372,7 +372,7 @@ impl CommitTester {
             repository: ask.repository.clone(),
             plan: plan.clone(),
             commit: commit.clone(),
-            network: self.setup_network((ask, commit, plan), &source, judging).await?,
+            network: self.setup_network((ask, commit, plan), &source, basis).await?,
             source,
             laid,
             owner: EnvironmentOwner::Folder(ask.environments.clone()),
@@ -384,15 +384,15 @@ impl CommitTester {
     async fn environment(
         &self,
         ask: &TestRunRequest,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
         own: EnvironmentRequest,
     ) -> Result<Preparation, EffectError> {
         let owner = ask.owner();
         let of_base = EnvironmentRequest::of_base(
             &self.settings,
             (ask.repository.clone(), ask.base.clone()),
-            judging.base.clone(),
-            judging.before.clone(),
+            basis.base.clone(),
+            basis.before.clone(),
             owner,
             own.inside.clone(),
         );

@@ -95,11 +95,11 @@ impl ExperimentContext<'_> {
             what,
             commit,
             overlays: overlays.to_vec(),
-            plan: &self.judging.plan,
+            plan: &self.basis.plan,
             only: Some((std::slice::from_ref(name), self.named_by())),
             at: RunPlace::Here,
             time: Some(time),
         };
-        self.testing.run_in_checkout(self.ask, self.judging, run).await
+        self.testing.run_in_checkout(self.ask, self.basis, run).await
     }
 }

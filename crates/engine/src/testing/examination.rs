@@ -87,7 +87,7 @@ impl ExperimentContext<'_> {
         if batch.is_empty() {
             return Ok(None);
         }
-        let mut plan = self.judging.plan.clone();
+        let mut plan = self.basis.plan.clone();
         plan.test = Some(PlannedTest::new(batch.command(), "the statements of the examiner"));
         plan.report = None;
         plan.folders = Vec::new();
@@ -96,7 +96,7 @@ impl ExperimentContext<'_> {
             at: RunPlace::Elsewhere,
             ..CheckoutRunSpec::all(what, commit, &plan)
         };
-        let ran = self.testing.run_in_checkout(self.ask, self.judging, spec).await?;
+        let ran = self.testing.run_in_checkout(self.ask, self.basis, spec).await?;
         Ok(Some((batch.outputs(ran.last_output()), ran.outputs().collect())))
     }
 

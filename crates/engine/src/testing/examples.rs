@@ -67,7 +67,7 @@ impl ExperimentContext<'_> {
         commit: &CommitSha,
     ) -> Result<Option<String>, EffectError> {
         let Some(written) = written else { return Ok(None) };
-        let VerdictBasis { plan, .. } = self.judging;
+        let VerdictBasis { plan, .. } = self.basis;
         let mut plan = plan.clone();
         plan.test = Some(PlannedTest::new(written.command, "the examples of the issue"));
         plan.report = None;
@@ -82,7 +82,7 @@ impl ExperimentContext<'_> {
             at,
             time: None,
         };
-        let ran = self.testing.run_in_checkout(self.ask, self.judging, spec).await?;
+        let ran = self.testing.run_in_checkout(self.ask, self.basis, spec).await?;
         Ok(Some(ran.last_output().to_owned()))
     }
 }

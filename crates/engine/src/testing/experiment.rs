@@ -35,7 +35,7 @@ const AT_LEAST: Duration = Duration::from_secs(20);
 pub(super) struct ExperimentContext<'a> {
     pub(super) testing: &'a CommitTester,
     pub(super) ask: &'a TestRunRequest,
-    pub(super) judging: &'a VerdictBasis,
+    pub(super) basis: &'a VerdictBasis,
     pub(super) change: ChangeAnalysis,
     pub(super) baseline: CachedBaseline,
     pub(super) took: Option<f64>,
@@ -68,11 +68,11 @@ impl<'a> ExperimentContext<'a> {
     pub(super) fn new(
         testing: &'a CommitTester,
         ask: &'a TestRunRequest,
-        judging: &'a VerdictBasis,
+        basis: &'a VerdictBasis,
         change: ChangeAnalysis,
         baseline: CachedBaseline,
     ) -> Self {
-        Self { testing, ask, judging, change, baseline, took: None, new_texts: OnceCell::new() }
+        Self { testing, ask, basis, change, baseline, took: None, new_texts: OnceCell::new() }
     }
 
     pub(super) async fn new_texts(&self) -> Result<&[(String, Vec<u8>)], EffectError> {
@@ -82,7 +82,7 @@ impl<'a> ExperimentContext<'a> {
 
     /// The base's tests on the change's code, beside the change's own run if a processor is idle.
     pub(super) async fn old_tests_early(&self) -> Result<Option<OldTestsRun>, EffectError> {
-        let is_idle = self.baseline.kept && self.judging.checkouts.is_parallel();
+        let is_idle = self.baseline.kept && self.basis.checkouts.is_parallel();
         wanted(is_idle && !self.change.sides.test_paths.is_empty(), self.old_tests()).await
     }
 
@@ -272,8 +272,8 @@ impl<'a> ExperimentContext<'a> {
 
     /// Forgets tests whose names differ in a second run of the base: they hold a time or a path. Returns whether it did.
     pub(super) async fn forget_unstable_names(&mut self) -> Result<bool, EffectError> {
-        let run = CheckoutRunSpec::all("-base-again", &self.ask.base, &self.judging.before);
-        let again = self.testing.run_in_checkout(self.ask, self.judging, run).await?;
+        let run = CheckoutRunSpec::all("-base-again", &self.ask.base, &self.basis.before);
+        let again = self.testing.run_in_checkout(self.ask, self.basis, run).await?;
         let (Some(known), Some(again)) = (&mut self.baseline.reading.cases, again.reading.cases) else {
             return Ok(false);
         };
@@ -300,18 +300,18 @@ impl<'a> ExperimentContext<'a> {
         only: Option<&[String]>,
         at: RunPlace,
     ) -> Result<CheckoutRun, EffectError> {
-        let plan = &self.judging.plan;
+        let plan = &self.basis.plan;
         let only = only.map(|names| (names, self.named_by()));
         // What never ends on the code of the base is not waited for as long as it may be.
         let took = self.took.filter(|_| *commit == self.ask.base);
         let time = took.map(|took| time_on_old_code(took, self.testing.settings.test_time));
         let all = CheckoutRunSpec { what, commit, overlays, plan, only: None, at, time };
         let some = CheckoutRunSpec { only, ..all.clone() };
-        let ran = self.testing.run_in_checkout(self.ask, self.judging, some).await?;
+        let ran = self.testing.run_in_checkout(self.ask, self.basis, some).await?;
         // Jest is silent on files in which nothing was asked for, and counts their tests: its exit would speak for tests
         // that nobody can tell apart.
         match ran.is_selected && ran.reading.cases.is_none() && died(&ran.cell()).is_none() {
-            true => self.testing.run_in_checkout(self.ask, self.judging, all).await,
+            true => self.testing.run_in_checkout(self.ask, self.basis, all).await,
             false => Ok(ran),
         }
     }

@@ -154,58 +154,58 @@ impl CommitTester {
         enough: BaselineSource,
     ) -> Result<BaselineOutcome, EffectError> {
         remove(&ask.folder).await?;
-        let judging = self.verdict_basis(ask, enough).await?;
+        let basis = self.verdict_basis(ask, enough).await?;
         // Where the basis rests on a run, that was made already.
-        let is_made = judging.is_by_tests_alone || judging.before.tests_alone().is_some();
+        let is_made = basis.is_by_tests_alone || basis.before.tests_alone().is_some();
         let source = if is_made { BaselineSource::KnownOrRun } else { enough };
-        let ran = Box::pin(self.baseline_from(source, ask, &judging)).await;
+        let ran = Box::pin(self.baseline_from(source, ask, &basis)).await;
         remove(&ask.folder).await?;
         let CachedBaseline { test, reading, tail, kept, .. } = ran?;
         let kept = kept && enough == BaselineSource::KnownOrRun;
-        let tests_alone = judging.is_by_tests_alone.then(|| judging.before.test_command().map(str::to_owned));
+        let tests_alone = basis.is_by_tests_alone.then(|| basis.before.test_command().map(str::to_owned));
         Ok(BaselineOutcome { test, reading, tail, kept, tests_alone: tests_alone.flatten() })
     }
 
     async fn judge(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {
-        let judging = self.verdict_basis(ask, BaselineSource::KnownOrRun).await?;
-        let is_image_by_digest = judging.is_image_by_digest;
+        let basis = self.verdict_basis(ask, BaselineSource::KnownOrRun).await?;
+        let is_image_by_digest = basis.is_image_by_digest;
         let mut outputs = Vec::new();
         let mut run = TestRun {
             commit: ask.commit.clone(),
             tree: ask.tree.clone(),
             verdict: TestVerdict::NoTests,
-            doubt: judging.doubt.clone(),
-            left_out: judging.plan.left_out.clone(),
-            unrun: judging.unrun.clone(),
+            doubt: basis.doubt.clone(),
+            left_out: basis.plan.left_out.clone(),
+            unrun: basis.unrun.clone(),
             setup: None,
             test: None,
             counts: None,
             failing: Vec::new(),
             tail: String::new(),
-            image: judging.plan.image.clone(),
+            image: basis.plan.image.clone(),
             sandbox: self.sandbox.mode().to_string(),
             network: BTreeMap::new(),
             scrutiny: None,
             artifacts: Vec::new(),
         };
-        if judging.plan.test.is_none() {
+        if basis.plan.test.is_none() {
             return Ok(TestRunResult { run, outputs, is_image_by_digest });
         }
-        let first = |what, judging| CheckoutRunSpec::all(what, &ask.commit, judging);
+        let first = |what, plan| CheckoutRunSpec::all(what, &ask.commit, plan);
         // Where the base has no tests of its own, and where the commit is the base, there is nothing to hold it against.
-        let is_compared = judging.before.test.is_some() && ask.commit != ask.base;
+        let is_compared = basis.before.test.is_some() && ask.commit != ask.base;
         let compared = async {
             if !is_compared {
                 return Ok(None);
             }
-            let baseline = self.baseline(ask, &judging).await?;
-            let change = read_change(self, ask, &judging).await?;
-            let bench = ExperimentContext::new(self, ask, &judging, change, baseline);
-            let early = if judging.is_set_up_anew() { None } else { bench.old_tests_early().await? };
+            let baseline = self.baseline(ask, &basis).await?;
+            let change = read_change(self, ask, &basis).await?;
+            let bench = ExperimentContext::new(self, ask, &basis, change, baseline);
+            let early = if basis.is_set_up_anew() { None } else { bench.old_tests_early().await? };
             Ok(Some((bench, early)))
         };
         let set_up = match is_compared {
-            true => self.with_base_setup(ask, &judging).await?,
+            true => self.with_base_setup(ask, &basis).await?,
             false => None,
         };
         let by_base = async {
@@ -213,16 +213,16 @@ impl CommitTester {
             let ran = self.run_in_checkout(ask, by_base, first("-base-setup", &by_base.plan)).await?;
             Ok(Some((&**by_base, ran)))
         };
-        let own = self.run_in_checkout(ask, &judging, first("", &judging.plan));
+        let own = self.run_in_checkout(ask, &basis, first("", &basis.plan));
         let (own, by_base, compared) = tokio::try_join!(own, by_base, compared)?;
         outputs.extend(own.outputs());
         outputs.extend(by_base.iter().flat_map(|(_, ran)| ran.outputs()));
         let by_base = by_base.filter(|(_, ran)| ran.is_passed());
-        let is_offline = by_base.is_some() && self.is_offline_failure(ask, &judging, &own).await?;
+        let is_offline = by_base.is_some() && self.is_offline_failure(ask, &basis, &own).await?;
         if is_offline {
-            run.doubt.get_or_insert_with(|| judging.offline_setup_doubt());
+            run.doubt.get_or_insert_with(|| basis.offline_setup_doubt());
         } else if set_up.is_some() && (by_base.is_none() || !own.is_passed()) {
-            run.doubt.get_or_insert_with(|| judging.own_setup_doubt());
+            run.doubt.get_or_insert_with(|| basis.own_setup_doubt());
         }
         // What the experiment rests on, and what is told of the commit.
         let by_base = by_base.filter(|_| is_offline || own.is_passed());
@@ -233,7 +233,7 @@ impl CommitTester {
         run.tail = journeyman_verify::tail(ran.last_output());
         let Some(ended) = &ran.test else {
             run.verdict = TestVerdict::SetupFailed;
-            if let Some(record) = self.asked_in_vain(ask, &judging, &own).await? {
+            if let Some(record) = self.asked_in_vain(ask, &basis, &own).await? {
                 run.doubt = Some(own.kept_out(&record));
                 run.network.insert("setup".to_owned(), record);
             }
@@ -242,11 +242,11 @@ impl CommitTester {
         run.verdict = journeyman_verify::verdict(&ended.run.exit, ran.reading.counts.as_ref());
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
         run.test = Some(ended.run.clone());
-        run.doubt = run.doubt.or_else(|| not_tested(&judging.unrun, &ran.without_tests));
+        run.doubt = run.doubt.or_else(|| not_tested(&basis.unrun, &ran.without_tests));
         if let Some((mut bench, early)) = compared {
             outputs.append(&mut bench.baseline.outputs);
             if let Some((basis, _)) = &by_base {
-                bench.judging = basis;
+                bench.basis = basis;
             }
             bench.took = Some(judged.seconds());
             let mut scrutiny = bench.experiment(judged, early, &mut outputs).await?;

@@ -33,7 +33,7 @@ impl ExperimentContext<'_> {
             return Ok(MutantTally::untried("they are given no time here (prove.mutants)"));
         }
         // One checkout for all of them says nothing of a mutant.
-        if !self.judging.plan.in_each_folder().is_empty() {
+        if !self.basis.plan.in_each_folder().is_empty() {
             return Ok(MutantTally::untried("the tests run in each folder by itself"));
         }
         // A file that cannot be read is no way to have fewer of them, and none was tried in it.
@@ -55,10 +55,10 @@ impl ExperimentContext<'_> {
         let (fixed, red) = evidence_of(judgement);
         let names: Vec<String> = fixed.into_iter().chain(red).collect();
         let only = (!names.is_empty()).then(|| (names.as_slice(), self.named_by()));
-        let plan = &self.judging.plan;
+        let plan = &self.basis.plan;
         let run = CheckoutRunSpec::all("-mutants", &self.ask.commit, plan);
-        let place = self.judging.checkouts.acquire(self.testing, self.ask).await?;
-        let (_, prepared) = Box::pin(self.testing.prepare(self.ask, self.judging, run, &place)).await?;
+        let place = self.basis.checkouts.acquire(self.testing, self.ask).await?;
+        let (_, prepared) = Box::pin(self.testing.prepare(self.ask, self.basis, run, &place)).await?;
         if let Some(mut ready) = prepared {
             for mutant in &self.change.mutants {
                 let left = limit.saturating_sub(begun.elapsed());

@@ -13,16 +13,16 @@ impl CommitTester {
         &self,
         (ask, commit, plan): (&TestRunRequest, &CommitSha, &EnvironmentPlan),
         source: &SourceTree,
-        judging: &VerdictBasis,
+        basis: &VerdictBasis,
     ) -> Result<SetupNetwork, EffectError> {
         let Some(command) = plan.setup_command() else { return Ok(SetupNetwork::Hosts(Vec::new())) };
         let (repository, commit) = (ask.repository.clone(), commit.clone());
         let root = self.git(move |workspaces| workspaces.root_files(&repository, &commit)).await?;
         let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } = &self.settings;
         let edited: Vec<String> =
-            source.difference(&judging.base).iter().map(|path| path.display().to_string()).collect();
+            source.difference(&basis.base).iter().map(|path| path.display().to_string()).collect();
         let run: Vec<String> =
-            edited.iter().filter(|path| judging.edited_setup.contains(path)).cloned().collect();
+            edited.iter().filter(|path| basis.edited_setup.contains(path)).cloned().collect();
         if !allowed && !run.is_empty() {
             return Ok(SetupNetwork::Edited(run));
         }

@@ -68,7 +68,7 @@ use readable_paths::ReadablePaths;
 /// Runs jobs behind walls. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    enclosure: Arc<dyn IsolationBackend>,
+    backend: Arc<dyn IsolationBackend>,
     /// What no job goes over, whatever it was given.
     limits: JobLimits,
 }
@@ -121,11 +121,11 @@ impl Sandbox {
     ) -> Result<Self, SandboxError> {
         spawner::keep_what_was_inherited()
             .map_err(|source| SandboxError::io("look at the open files of this process", source))?;
-        let enclosure: Arc<dyn IsolationBackend> = match mode {
+        let backend: Arc<dyn IsolationBackend> = match mode {
             IsolationMode::None => Arc::new(NoSandbox::new(reads, groups)),
             IsolationMode::Bubblewrap => Arc::new(Bubblewrap::new(reads, groups)?),
         };
-        let sandbox = Self { enclosure, limits: JobLimits::default() };
+        let sandbox = Self { backend, limits: JobLimits::default() };
         sandbox.check().await?;
         Ok(sandbox)
     }
@@ -143,17 +143,17 @@ impl Sandbox {
 
     /// Which walls these are. Said on every receipt.
     pub fn mode(&self) -> IsolationMode {
-        self.enclosure.mode()
+        self.backend.mode()
     }
 
     /// What holds a job on this machine, in a line for people.
     pub fn describe_isolation(&self) -> String {
-        self.enclosure.describe()
+        self.backend.describe()
     }
 
     /// Whether there are walls, and a job's memory and processes are bounded, and not only watched.
     pub fn is_bounded(&self) -> bool {
-        self.enclosure.is_bounded()
+        self.backend.is_bounded()
     }
 
     /// A door for one job's [`SandboxNetwork::Gateway`]. Before the job begins, `serve` is given what listens there, set not
@@ -165,7 +165,7 @@ impl Sandbox {
         &self,
         serve: impl FnOnce(TcpListener) + Send + Sync + 'static,
     ) -> Result<EgressSocket, SandboxError> {
-        self.enclosure
+        self.backend
             .egress_socket(Box::new(serve))
             .map_err(|source| SandboxError::io("listen on the loopback", source))
     }
@@ -195,7 +195,7 @@ impl Sandbox {
         job.check()?;
         job.limits = job.limits.at_most(self.limits);
         let begun = Instant::now();
-        let ran = self.enclosure.run(job, sink).await;
+        let ran = self.backend.run(job, sink).await;
         metrics().sandbox_started(ran.is_ok());
         let JobExit { exit, output_cut, limit } = ran?;
         Ok(JobResult { exit, duration: begun.elapsed(), output_cut, limit })
@@ -255,7 +255,7 @@ impl Sandbox {
     /// # Errors
     /// [`SandboxError::NoProgram`].
     pub fn find(&self, named: &str) -> Result<(), SandboxError> {
-        program::is_there(named.as_ref(), self.enclosure.reads())
+        program::is_there(named.as_ref(), self.backend.reads())
     }
 
     /// How to find out whether a program of this machine's can be started in a root of a job's own.
@@ -268,19 +268,19 @@ impl Sandbox {
             None => program.exists().then(|| program.to_owned()),
         };
         let found = found.ok_or_else(|| SandboxError::NoProgram { program: program.to_owned() })?;
-        Ok(RootTrial::of(&found, self.enclosure.reads()))
+        Ok(RootTrial::of(&found, self.backend.reads()))
     }
 
     /// Where the program of this name is that jobs would start.
     pub fn locate(&self, name: &str) -> Option<PathBuf> {
-        program::find(name, self.enclosure.reads().search_path())
+        program::find(name, self.backend.reads().search_path())
     }
 
     /// The variables for a program of this machine that is started outside of the walls, only to say which it is: those of
     /// jobs, with the machine's own home. This process's others may be secrets.
     pub fn host_environment(&self) -> Vec<(String, OsString)> {
         let home = std::env::var_os("HOME").unwrap_or_else(|| "/".into());
-        self.enclosure.reads().own_environment().all(Path::new(&home), &std::env::temp_dir(), &[])
+        self.backend.reads().own_environment().all(Path::new(&home), &std::env::temp_dir(), &[])
     }
 
     /// The walls are tried before anything is trusted to them.

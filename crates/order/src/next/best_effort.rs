@@ -20,10 +20,10 @@ use super::super::settlement::Settlement;
 use super::super::signal::{SignalKind, SlashCommand};
 use super::super::trace::OrderTrace;
 
-/// How often an errand is tried.
+/// How often a best-effort move is tried.
 const MOST_ATTEMPTS: usize = 4;
 
-/// The errands of one look at the journal.
+/// The best-effort moves of one look at the journal.
 pub(super) struct BestEffortMoves<'a> {
     journal: &'a Journal,
     now: DateTime<Utc>,
@@ -33,7 +33,7 @@ pub(super) struct BestEffortMoves<'a> {
     pub(super) wake_at: Option<DateTime<Utc>>,
 }
 
-/// How far an errand is.
+/// How far a best-effort move is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     /// It is done, or was tried often enough.
@@ -47,7 +47,7 @@ impl<'a> BestEffortMoves<'a> {
         Self { journal, now, moves: Vec::new(), wake_at: None }
     }
 
-    /// Names an errand unless it is over, or a pause is to be kept first.
+    /// Names a best-effort move unless it is over, or a pause is to be kept first.
     fn run(&mut self, key: MoveKey, r#move: Move) -> Progress {
         let mut due = None;
         let (mut tried, mut outages) = (0, 0);

@@ -119,14 +119,14 @@ pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) ->
 
     let verdict = Verdict::of(pipeline, &trace, next.settled.as_ref());
     let revision = revision(journal, &signals.answers, (next.settled.as_ref(), signals.first_end()));
-    let mut errands = BestEffortMoves::of(journal, now);
-    errands.say_what_became(&signals, next.settled.as_ref());
-    errands.say_that_the_text_stays(&signals, next.settled.as_ref());
-    errands.tidy_up(&signals, &trace);
-    errands.end_the_text((&signals, answers), &trace, next.settled.as_ref());
-    errands.check_run(&trace, Surfaces::of(next.settled.as_ref(), &verdict).check);
-    next.moves.append(&mut errands.moves);
-    if let Some(due) = errands.wake_at {
+    let mut best_effort = BestEffortMoves::of(journal, now);
+    best_effort.say_what_became(&signals, next.settled.as_ref());
+    best_effort.say_that_the_text_stays(&signals, next.settled.as_ref());
+    best_effort.tidy_up(&signals, &trace);
+    best_effort.end_the_text((&signals, answers), &trace, next.settled.as_ref());
+    best_effort.check_run(&trace, Surfaces::of(next.settled.as_ref(), &verdict).check);
+    next.moves.append(&mut best_effort.moves);
+    if let Some(due) = best_effort.wake_at {
         next.wake_at = Some(next.wake_at.map_or(due, |known| known.min(due)));
     }
     let is_last = next.settled.is_some();
